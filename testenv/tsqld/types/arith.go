@@ -7,11 +7,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// Arith computes "a op b", a of type ta and b of type tb, as result, which must be [ArithType]'s answer
-// for the two. NULL with anything is NULL. Operands are converted as [OperandTypes] says, so that values
-// in their own types may be given.
+// Arith computes "a op b". ta and tb are the types of a and b, and result must be their
+// [ArithType]. If an operand is NULL, the result is NULL. Arith converts the operands to their
+// [OperandTypes].
 //
-// Errors: those of the conversions; 8115 overflow; 8134 division by zero.
+// Errors: those of the conversions, 8115 for an overflow, 8134 for a division by zero.
 func Arith(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value, error) {
 	if a == nil || b == nil {
 		return nil, nil
@@ -63,7 +63,7 @@ func Arith(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value, error
 // expressionOverflow is the error of arithmetic whose result does not fit.
 func expressionOverflow(t Type) error { return mserr.ArithmeticOverflow("expression", t.Name()) }
 
-// intArith computes with integers; the result must fit result.
+// intArith computes with integers. The value must be in the range of result.
 func intArith(op Op, x, y int64, result Type) (Value, error) {
 	var n int64
 	ok := true
@@ -110,7 +110,7 @@ func sub64(a, b int64) (int64, bool) {
 	return s, !((a >= 0) != (b >= 0) && (s >= 0) != (a >= 0))
 }
 
-// bitArith is a bitwise operation with one binary operand, which counts as an integer.
+// bitArith computes a bitwise operation with one binary operand, which is converted to an integer.
 func bitArith(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value, error) {
 	x, err := Convert(a, ta, result, NoStyle)
 	if err != nil {
@@ -125,7 +125,7 @@ func bitArith(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value, er
 	return intArith(op, nx, ny, result)
 }
 
-// floatArith computes with floats; infinity and NaN are overflow.
+// floatArith computes with floats. Infinity and NaN are overflows.
 func floatArith(op Op, x, y float64, result Type) (Value, error) {
 	var f float64
 	switch op {
@@ -152,7 +152,7 @@ func floatArith(op Op, x, y float64, result Type) (Value, error) {
 	return f, nil
 }
 
-// moneyArith computes with units of 10^-4. A product is rounded, a quotient is cut.
+// moneyArith computes with units of 10^-4. It rounds a product and truncates a quotient.
 func moneyArith(op Op, x, y int64, result Type) (Value, error) {
 	lo, hi := moneyRange(result.ID)
 	var n int64
@@ -189,8 +189,7 @@ func moneyArith(op Op, x, y int64, result Type) (Value, error) {
 	return n, nil
 }
 
-// dateArith adds or subtracts days and fractions of a day, both operands being datetimes counted from
-// 1900-01-01.
+// dateArith adds or subtracts two datetimes, as days and fractions of a day since 1900-01-01.
 func dateArith(op Op, x, y int64, result Type) (Value, error) {
 	y -= days1900 * TicksPerDay
 	if op == Sub {
@@ -203,7 +202,8 @@ func dateArith(op Op, x, y int64, result Type) (Value, error) {
 	return nil, mserr.ArithmeticOverflow("expression", result.Name())
 }
 
-// decimalArith computes exactly and fits the result's digits: a quotient is cut, everything else rounded.
+// decimalArith computes exactly and then reduces the value to the digits of result: it truncates a
+// quotient and rounds every other value.
 func decimalArith(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value, error) {
 	overflow := func() error { return mserr.ArithmeticOverflow("numeric", "numeric").WithState(8) }
 	if v, ok := decimalFast(op, a, ta, b, tb, result); ok {
@@ -246,7 +246,7 @@ func decimalArith(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value
 	return v, nil
 }
 
-// decimalFast is decimalArith for sums and products that stay within int64; ok is false for the rest.
+// decimalFast is decimalArith for sums and products within int64; ok is false for others.
 func decimalFast(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value, bool) {
 	x, okA := a.(int64)
 	y, okB := b.(int64)
@@ -282,7 +282,7 @@ func decimalFast(op Op, a Value, ta Type, b Value, tb Type, result Type) (Value,
 	return n, true
 }
 
-// Negate is "-v"; result is [NegateType]'s answer for t.
+// Negate computes "-v"; result must be the [NegateType] of t.
 func Negate(v Value, t, result Type) (Value, error) {
 	switch x := v.(type) {
 	case int64:
@@ -303,7 +303,7 @@ func Negate(v Value, t, result Type) (Value, error) {
 	return nil, nil
 }
 
-// BitNot is "~v" of an integer type.
+// BitNot computes "~v" of an integer type.
 func BitNot(v Value, t Type) Value {
 	n, ok := v.(int64)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// toBinary is the internal form of a value as CAST AS varbinary shows it. Numbers are cut on the left
-// and padded with zeros there; everything else on the right.
+// toBinary returns the internal form of a value, the result of CAST AS varbinary. Numbers are
+// truncated and padded with zeros on the left, other values on the right.
 func toBinary(v Value, from, to Type, style int) (Value, error) {
 	switch {
 	case from.IsCharacter():
@@ -42,7 +42,7 @@ func toBinary(v Value, from, to Type, style int) (Value, error) {
 	return fitBytes(b, to), nil
 }
 
-// parseHex reads hexadecimal digits, with 0x in front when prefixed.
+// parseHex reads hexadecimal digits, after 0x if prefixed is set.
 func parseHex(s string, prefixed bool) ([]byte, bool) {
 	if prefixed {
 		if len(s) < 2 || s[0] != '0' || s[1]|0x20 != 'x' {
@@ -54,7 +54,7 @@ func parseHex(s string, prefixed bool) ([]byte, bool) {
 	return b, err == nil
 }
 
-// ParseBinaryLiteral reads 0x…; an odd number of digits gets a zero in front.
+// ParseBinaryLiteral reads 0x…; it adds a zero before an odd number of digits.
 func ParseBinaryLiteral(s string) ([]byte, error) {
 	digits := strings.TrimPrefix(strings.ToLower(s), "0x")
 	if len(digits)%2 != 0 {
@@ -67,8 +67,8 @@ func ParseBinaryLiteral(s string) ([]byte, error) {
 	return b, nil
 }
 
-// numberBytes is the big-endian form of integers, money and floats, and the form of decimals: precision,
-// scale, 0, 1 for a positive sign, then little-endian words of 4 bytes.
+// numberBytes returns the big-endian form of integers, money and floats. The form of decimals is
+// precision, scale, 0, 1 for a positive sign, and little-endian words of 4 bytes.
 func numberBytes(v Value, from Type) []byte {
 	switch {
 	case from.IsApprox():
@@ -99,7 +99,7 @@ func numberBytes(v Value, from Type) []byte {
 	return b[8-int(from.MaxLength()):]
 }
 
-// fitNumberBytes cuts or pads on the left; decimals on the right.
+// fitNumberBytes truncates or pads on the left, decimals on the right.
 func fitNumberBytes(b []byte, from, to Type) []byte {
 	if from.ID == Decimal {
 		return fitBytes(b, to)
@@ -119,9 +119,9 @@ func fitNumberBytes(b []byte, from, to Type) []byte {
 	return append(make([]byte, n-len(b)), b...)
 }
 
-// temporalBytes is the form of a date or time: datetime as two big-endian words (days, 1/300 s),
-// smalldatetime as two half words (days, minutes), the others as on the wire (MS-TDS 2.2.5.5.1.8)
-// with the scale in front.
+// temporalBytes returns the form of a date or time: datetime as two big-endian words (days, 1/300
+// s), smalldatetime as two half words (days, minutes), the others with the scale before their form
+// on the wire (MS-TDS 2.2.5.5.1.8).
 func temporalBytes(v Value, from Type) []byte {
 	ticks, _ := v.(int64)
 	switch from.ID {
@@ -160,7 +160,8 @@ func appendLittle(b []byte, u uint64, n int) []byte {
 	return b
 }
 
-// fitTemporalBytes cuts or pads datetime and smalldatetime on the left, the others on the right.
+// fitTemporalBytes truncates or pads datetime and smalldatetime on the left, the others on the
+// right.
 func fitTemporalBytes(b []byte, from, to Type) []byte {
 	if from.IsLegacyTemporal() {
 		return fitNumberBytes(b, from, to)
@@ -168,8 +169,8 @@ func fitTemporalBytes(b []byte, from, to Type) []byte {
 	return fitBytes(b, to)
 }
 
-// binaryToNumber reads bytes as a number: integers and money from the right end, decimal from the form
-// of numberBytes.
+// binaryToNumber reads bytes as a number: integers and money from the right end, decimals in the
+// form of numberBytes.
 func binaryToNumber(b []byte, from, to Type) (Value, error) {
 	switch {
 	case to.ID == Decimal:
@@ -200,7 +201,7 @@ func binaryToNumber(b []byte, from, to Type) (Value, error) {
 	return int64(u), nil
 }
 
-// binaryToDecimal reads precision, scale, sign and magnitude; error 8114 for anything else.
+// binaryToDecimal reads precision, scale, sign and magnitude; error 8114 for other bytes.
 func binaryToDecimal(b []byte, from, to Type) (Value, error) {
 	bad := func() error { return mserr.ConversionError(from.Name(), "numeric") }
 	if len(b) < 5 || b[0] < 1 || b[0] > maxDecimal || b[1] > b[0] || len(b) > 4+16 {

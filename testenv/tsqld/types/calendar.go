@@ -14,9 +14,9 @@ const (
 
 	// maxDays is the number of 9999-12-31, counted from 0001-01-01 as 0.
 	maxDays = 3_652_058
-	// MaxTicks is the last tick that a date type can have, 9999-12-31 23:59:59.9999999.
+	// MaxTicks is the last tick of the date types, 9999-12-31 23:59:59.9999999.
 	MaxTicks = (maxDays+1)*TicksPerDay - 1
-	// days1900 is the day from which datetime counts, 1900-01-01.
+	// days1900 is 1900-01-01, day 0 of datetime.
 	days1900 = 693_595
 	// minDateTime is 1753-01-01, the first datetime.
 	minDateTime = 639_905 * TicksPerDay
@@ -27,7 +27,8 @@ const (
 	maxOffset = 840
 )
 
-// Days numbers a date of the proleptic Gregorian calendar, 0001-01-01 being 0. The date must be valid.
+// Days returns the number of a date of the proleptic Gregorian calendar; 0001-01-01 is 0. The date
+// must be valid.
 func Days(year, month, day int) int64 {
 	y := int64(year) - 1
 	n := y*365 + y/4 - y/100 + y/400
@@ -38,13 +39,13 @@ func Days(year, month, day int) int64 {
 	return n + int64(day) - 1
 }
 
-// monthStart counts the days of a common year before each month.
+// monthStart is the number of days before each month of a common year.
 var monthStart = [...]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
 
-// IsLeap reports leap years of the Gregorian calendar.
+// IsLeap reports whether a year of the Gregorian calendar is a leap year.
 func IsLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
 
-// MonthDays is the number of days of a month (1 to 12).
+// MonthDays returns the number of days of a month (1 to 12).
 func MonthDays(year, month int) int {
 	n := monthStart[month] - monthStart[month-1]
 	if month == 2 && IsLeap(year) {
@@ -84,15 +85,15 @@ func DateOf(days int64) (year, month, day int) {
 	}
 }
 
-// ValidDate reports whether the three numbers are a date of the years 1 to 9999.
+// ValidDate reports whether the numbers are a date in the years 1 to 9999.
 func ValidDate(year, month, day int) bool {
 	return year >= 1 && year <= 9999 && month >= 1 && month <= 12 && day >= 1 && day <= MonthDays(year, month)
 }
 
-// Weekday is 0 for Sunday to 6 for Saturday.
+// Weekday returns 0 for Sunday to 6 for Saturday.
 func Weekday(days int64) int { return int((days + 1) % 7) }
 
-// TicksOf turns an instant into ticks since 0001-01-01, by the clock of its own location.
+// TicksOf returns the ticks of an instant since 0001-01-01, by the clock of its own location.
 func TicksOf(t time.Time) int64 {
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
@@ -141,14 +142,14 @@ func RoundDateTime(ticks int64) int64 {
 	return day*TicksPerDay + fromThreeHundredths(ThreeHundredths(ticks))
 }
 
-// ThreeHundredths is the time of day in 1/300 s, rounded; 25,920,000 is the next midnight.
+// ThreeHundredths returns the time of day in 1/300 s, rounded; 25,920,000 is the next midnight.
 func ThreeHundredths(ticks int64) int64 { return (ticks%TicksPerDay*3 + 50_000) / 100_000 }
 
-// fromThreeHundredths is the time of day in ticks for n units of 1/300 s.
+// fromThreeHundredths returns the time of day in ticks for n units of 1/300 s.
 func fromThreeHundredths(n int64) int64 { return (n*100_000 + 1) / 3 }
 
-// DateTimeParts splits a datetime as the wire and CAST AS binary have it: days since 1900-01-01
-// (negative before) and 1/300 s since midnight.
+// DateTimeParts splits a datetime into days since 1900-01-01 (negative before) and 1/300 s since
+// midnight, the form of the wire and of CAST AS binary.
 func DateTimeParts(ticks int64) (days int32, threeHundredths uint32) {
 	return int32(ticks/TicksPerDay - days1900), uint32(ThreeHundredths(ticks))
 }
@@ -162,9 +163,10 @@ func DateTimeFromParts(days int32, threeHundredths uint32) (ticks int64, ok bool
 	return ticks, ticks >= minDateTime && ticks <= MaxTicks
 }
 
-// FitTemporal rounds ticks to what type t can hold (date, datetime, smalldatetime, datetime2, time; for
-// datetimeoffset the UTC ticks) and reports whether the result lies in its range. A time that rounds up
-// to midnight becomes 00:00; a datetime2 that would leave the year 9999 is cut instead.
+// FitTemporal rounds ticks to the precision of type t (date, datetime, smalldatetime, datetime2,
+// time; for datetimeoffset the UTC ticks) and reports whether the result is in its range. A time
+// that rounds up to midnight becomes 00:00. A datetime2 that would round to the year 10000 is
+// truncated.
 func FitTemporal(ticks int64, t Type) (int64, bool) {
 	if ticks < 0 || ticks > MaxTicks {
 		return 0, false
@@ -179,7 +181,7 @@ func FitTemporal(ticks int64, t Type) (int64, bool) {
 		return ticks, ticks >= minDateTime && ticks <= MaxTicks
 	case SmallDateTime:
 		r := ticks % TicksPerMinute
-		// 29.998 s round down, 29.999 s round up ("smalldatetime (Transact-SQL)").
+		// 29.998 s rounds down, 29.999 s rounds up ("smalldatetime (Transact-SQL)").
 		if ticks -= r; r >= 29_998*TicksPerSecond/1000+TicksPerSecond/2000 {
 			ticks += TicksPerMinute
 		}

@@ -11,11 +11,11 @@ import (
 )
 
 // asciiOrder lists the printable ASCII symbols in the order of Latin1_General; digits and then
-// letters follow. The blank comes first of all, so that cutting trailing blanks and padding with
-// them are the same.
+// letters follow. The blank comes first, so that a comparison without trailing blanks equals one
+// with padding.
 const asciiOrder = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
-// asciiWeight is the primary weight of every ASCII character: equal for the two cases of a letter,
+// asciiWeight is the primary weight of every ASCII character: equal for both cases of a letter,
 // never 0.
 var asciiWeight = func() (w [utf8.RuneSelf]uint8) {
 	next := uint8(1)
@@ -43,11 +43,11 @@ var asciiWeight = func() (w [utf8.RuneSelf]uint8) {
 	return w
 }()
 
-// Collate compares two texts: -1, 0 or 1. Trailing blanks do not count. CI finds "a" and "A" equal
-// and "a" and "á" different; CS orders them a, A, á. Binary collations compare code points.
+// Collate compares two texts and returns -1, 0 or 1. It ignores trailing blanks. In CI "a" equals
+// "A" and differs from "á"; CS orders a, A, á. Binary collations compare code points.
 func Collate(a, b string, c Collation) int { return collate(a, b, c.info().class) }
 
-// collate is Collate for a way of comparing.
+// collate is Collate for a kind of comparison.
 func collate(a, b string, c comparison) int {
 	a, b = TrimBlanks(a), TrimBlanks(b)
 	if c&binaryOrder != 0 {
@@ -70,7 +70,7 @@ func collate(a, b string, c comparison) int {
 			return cmp.Compare(wx, wy)
 		}
 		if tie == 0 {
-			tie = 1 // the small letter comes first
+			tie = 1 // the lower-case letter comes first
 			if x > y {
 				tie = -1
 			}
@@ -99,11 +99,11 @@ type element struct {
 	upper   bool
 }
 
-// expansions are the letters that sort as two ("ß" equals "ss" in the Windows collations).
+// expansions are the letters that sort as two letters ("ß" equals "ss" in the Windows collations).
 var expansions = map[rune]string{'ß': "ss", 'ẞ': "SS", 'æ': "ae", 'Æ': "AE", 'œ': "oe", 'Œ': "OE", 'þ': "th", 'Þ': "TH"}
 
-// strokes are the letters with a stroke through them, which Windows takes for accents of the letter and
-// Unicode does not take apart.
+// strokes are the letters with a stroke. Windows treats the stroke as an accent of the letter, but
+// Unicode does not decompose them.
 var strokes = map[rune]rune{'ø': 'o', 'Ø': 'O', 'đ': 'd', 'Đ': 'D', 'ð': 'd', 'Ð': 'D', 'ł': 'l', 'Ł': 'L', 'ħ': 'h', 'Ħ': 'H', 'ŧ': 't', 'Ŧ': 'T'}
 
 // elements splits a text into its collation elements.
@@ -139,11 +139,11 @@ func elements(s string, c comparison) []element {
 	return out
 }
 
-// firstWide is the ideographic space: all that has another width or is kana comes from here on.
+// firstWide is the ideographic space, the first character that has another width or is kana.
 const firstWide = 0x3000
 
-// fold takes away what is not compared beside case and accents: the widths of characters and the two kinds
-// of kana.
+// fold removes the differences that the comparison ignores besides case and accents: the width of
+// characters and the kind of kana.
 func fold(r rune, c comparison) rune {
 	if r < firstWide {
 		return r
@@ -159,7 +159,7 @@ func fold(r rune, c comparison) rune {
 	return r
 }
 
-// elementOf is the element of a single rune.
+// elementOf returns the element of one rune.
 func elementOf(r rune) element {
 	if r < utf8.RuneSelf {
 		return element{primary: uint32(asciiWeight[r]), upper: r >= 'A' && r <= 'Z'}
@@ -168,8 +168,8 @@ func elementOf(r rune) element {
 	return element{primary: uint32(lower) + utf8.RuneSelf, upper: lower != r}
 }
 
-// collateRunes is Collate for texts beyond ASCII: first the letters, then their accents, then (CS)
-// their case.
+// collateRunes is Collate for texts beyond ASCII: it compares first the letters, then the accents,
+// then (CS) the case.
 func collateRunes(a, b string, c comparison) int {
 	ea, eb := elements(a, c), elements(b, c)
 	n := min(len(ea), len(eb))
@@ -200,7 +200,8 @@ func collateRunes(a, b string, c comparison) int {
 	return 0
 }
 
-// CollationKey is a text that is equal for two texts exactly when Collate finds them equal.
+// CollationKey returns a text that is equal for two texts if and only if Collate returns 0 for
+// them.
 func CollationKey(s string, coll Collation) string {
 	s = TrimBlanks(s)
 	c := coll.info().class
@@ -215,7 +216,7 @@ func CollationKey(s string, coll Collation) string {
 	}
 	var b strings.Builder
 	for _, e := range elements(s, c) {
-		// An element of an ASCII letter must give what the fast way gives for it.
+		// The element of an ASCII letter must have the same key as in the fast path.
 		switch {
 		case e.primary < utf8.RuneSelf:
 			ch := asciiOf[e.primary]
@@ -238,7 +239,7 @@ func CollationKey(s string, coll Collation) string {
 	return b.String()
 }
 
-// asciiOf is the character of a primary weight, a small letter for letters.
+// asciiOf maps a primary weight to its character, the lower-case one for letters.
 var asciiOf = func() (c [utf8.RuneSelf]byte) {
 	for i := range byte(utf8.RuneSelf) {
 		if i < 'A' || i > 'Z' {
@@ -248,7 +249,8 @@ var asciiOf = func() (c [utf8.RuneSelf]byte) {
 	return c
 }()
 
-// SameRune compares two characters under a collation; unlike in whole texts, a blank is a character here.
+// SameRune reports whether two characters are equal in a collation. Unlike in whole texts, a blank
+// counts.
 func SameRune(a, b rune, c Collation) bool {
 	if a == b {
 		return true

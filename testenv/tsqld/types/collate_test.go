@@ -25,7 +25,7 @@ func TestCollate(t *testing.T) {
 }
 
 // TestCollateOrder checks that every collation is a total order, that keys agree with it, and that
-// the fast way for ASCII agrees with the slow one.
+// the fast path for ASCII agrees with the slow one.
 func TestCollateOrder(t *testing.T) {
 	gen := rapid.StringMatching(`[ aAbBzZáÁéßsSæe_\-1ΩøあアｱＡ]{0,5}`)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -77,8 +77,8 @@ func TestCollationByName(t *testing.T) {
 	}
 }
 
-// TestCollationNumbers holds the numbers that files persist, and what COLLATIONPROPERTY and MS-TDS
-// 2.2.5.1.2 say of some collations.
+// TestCollationNumbers checks the numbers that files persist, and the values of COLLATIONPROPERTY
+// and MS-TDS 2.2.5.1.2 for some collations.
 func TestCollationNumbers(t *testing.T) {
 	for name, want := range map[string]struct {
 		number Collation
@@ -108,8 +108,8 @@ func TestCollationNumbers(t *testing.T) {
 	}
 }
 
-// TestAccentInsensitive compares under the accent-insensitive collations and those that tell kana and
-// widths apart.
+// TestAccentInsensitive compares texts in the accent-insensitive collations and in those that
+// distinguish kana and widths.
 func TestAccentInsensitive(t *testing.T) {
 	for _, c := range []struct {
 		name, a, b string
@@ -127,8 +127,8 @@ func TestAccentInsensitive(t *testing.T) {
 	}
 }
 
-// TestUTF8Lengths shows that char and varchar of a UTF-8 collation count bytes and cut between characters
-// ("Collation and Unicode Support", UTF-8 support).
+// TestUTF8Lengths checks that char and varchar of a UTF-8 collation count bytes and are truncated
+// between characters ("Collation and Unicode Support", UTF-8 support).
 func TestUTF8Lengths(t *testing.T) {
 	utf8, ok := CollationByName("Latin1_General_100_CI_AS_SC_UTF8")
 	require.True(t, ok)

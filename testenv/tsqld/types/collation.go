@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Collation is the number of a collation in the table of those that this server has. Its zero value is
-// SQL_Latin1_General_CP1_CI_AS, the server's default. Numbers are persisted (keys of functions, packed
-// sql_variants), so that the table only ever grows at its end.
+// Collation is the number of a collation in this server's table. Its zero value is
+// SQL_Latin1_General_CP1_CI_AS, the server's default. Numbers are persisted (keys of functions,
+// packed sql_variants), so the table may only grow at its end.
 type Collation uint16
 
-// The collations that code names. All blank-pad when comparing for equality.
+// The collations with a constant. All of them ignore trailing blanks when they test for equality.
 const (
 	CI  Collation = iota // SQL_Latin1_General_CP1_CI_AS
 	CS                   // SQL_Latin1_General_CP1_CS_AS
 	Bin                  // Latin1_General_BIN2
 )
 
-// Names of the collations that code names.
+// Names of the collations with a constant.
 const (
 	CollationNameCI  = "SQL_Latin1_General_CP1_CI_AS"
 	CollationNameCS  = "SQL_Latin1_General_CP1_CS_AS"
 	CollationNameBin = "Latin1_General_BIN2"
 )
 
-// comparison is what of a collation decides comparisons: a set of the flags below.
+// comparison is the kind of comparison of a collation, a set of the flags below.
 type comparison uint8
 
 const (
@@ -39,7 +39,7 @@ const (
 type collationInfo struct {
 	name    string
 	class   comparison
-	version uint8 // 0 for those of SQL Server 2000, 2 for _100_
+	version uint8 // 0 for the collations of SQL Server 2000, 2 for _100_
 	sortID  uint8 // number of a SQL collation's sort order, 0 for Windows collations
 	binary1 bool  // _BIN, not _BIN2
 	sc      bool  // a character outside the basic plane counts once (_SC, and all of _UTF8)
@@ -58,8 +58,8 @@ var collationsByName = func() map[string]Collation {
 	return m
 }()
 
-// makeCollations lists the collations: the three that code names, then those of each family.
-// "SQL Server Collation Name", "Windows Collation Name (Transact-SQL)".
+// makeCollations lists the collations: the three with a constant, then those of each family.
+// Sources: "SQL Server Collation Name", "Windows Collation Name (Transact-SQL)".
 func makeCollations() []collationInfo {
 	out := []collationInfo{
 		{name: CollationNameCI, sortID: 52},
@@ -83,7 +83,7 @@ func makeCollations() []collationInfo {
 	return out
 }
 
-// suffix is the part of a name that tells the class.
+// suffix returns the part of a collation's name that stands for the comparison.
 func (c comparison) suffix() string {
 	s := "_CI"
 	if c&caseSensitive != 0 {
@@ -103,8 +103,8 @@ func (c comparison) suffix() string {
 	return s
 }
 
-// CollationByName finds a collation by its name, in any case; database_default and catalog_default are
-// the server's default. ok is false for names that this server does not have.
+// CollationByName finds a collation by its name in any case. database_default and catalog_default
+// are the server's default. ok is false for unknown names.
 func CollationByName(name string) (c Collation, ok bool) {
 	upper := strings.ToUpper(name)
 	if upper == "DATABASE_DEFAULT" || upper == "CATALOG_DEFAULT" {
@@ -123,7 +123,7 @@ func Collations() []Collation {
 	return out
 }
 
-// info is the collation's row; a number that is not in the table is the default's.
+// info returns the collation's row; for an unknown number, the row of the default.
 func (c Collation) info() *collationInfo {
 	if int(c) >= len(collations) {
 		c = CI
@@ -131,32 +131,33 @@ func (c Collation) info() *collationInfo {
 	return &collations[c]
 }
 
-// String is the name of the collation.
+// String returns the name of the collation.
 func (c Collation) String() string { return c.info().name }
 
-// IsUTF8 reports that char and varchar are UTF-8: their lengths count bytes of it.
+// IsUTF8 reports whether char and varchar are UTF-8; their lengths count bytes then.
 func (c Collation) IsUTF8() bool { return c != CI && c.info().utf8 }
 
-// IsBinary reports a collation that compares code points.
+// IsBinary reports whether the collation compares code points.
 func (c Collation) IsBinary() bool { return c.info().class&binaryOrder != 0 }
 
-// IgnoresCase reports a case-insensitive collation.
+// IgnoresCase reports whether the collation is case-insensitive.
 func (c Collation) IgnoresCase() bool { return c.info().class&(caseSensitive|binaryOrder) == 0 }
 
-// Supplementary reports that functions count characters outside the basic plane once ("Collation and
-// Unicode Support", supplementary characters).
+// Supplementary reports whether functions count a character outside the basic plane once
+// ("Collation and Unicode Support", supplementary characters).
 func (c Collation) Supplementary() bool { return c != CI && c.info().sc }
 
-// SortID is the number of the sort order of a SQL collation, 0 for Windows collations. MS-TDS 2.2.5.1.2.
+// SortID returns the number of a SQL collation's sort order, 0 for Windows collations (MS-TDS
+// 2.2.5.1.2).
 func (c Collation) SortID() uint8 { return c.info().sortID }
 
-// Version is COLLATIONPROPERTY(…, 'Version').
+// Version returns COLLATIONPROPERTY(…, 'Version').
 func (c Collation) Version() uint8 { return c.info().version }
 
 // LCID is the Windows locale of all collations of this server: English of the United States.
 const LCID = 0x0409
 
-// CodePage is the code page of char and varchar, 65001 for UTF-8.
+// CodePage returns the code page of char and varchar, 65001 for UTF-8.
 func (c Collation) CodePage() int {
 	if c.IsUTF8() {
 		return 65001
@@ -172,7 +173,7 @@ const (
 	ignoreWidth    = 0x20000
 )
 
-// ComparisonStyle is COLLATIONPROPERTY(…, 'ComparisonStyle'); 0 for binary collations.
+// ComparisonStyle returns COLLATIONPROPERTY(…, 'ComparisonStyle'); 0 for binary collations.
 func (c Collation) ComparisonStyle() int {
 	k, style := c.info().class, 0
 	if k&binaryOrder != 0 {
@@ -193,8 +194,8 @@ func (c Collation) ComparisonStyle() int {
 	return style
 }
 
-// Bits of the first four bytes of a collation on the wire (MS-TDS 2.2.5.1.2): LCID in the low 20, then
-// flags, then the version in the highest four.
+// Bits of a collation's first four bytes on the wire (MS-TDS 2.2.5.1.2): LCID in the low 20 bits,
+// then flags, then the version in the highest four bits.
 const (
 	wireLCID         = 0x000FFFFF
 	wireIgnoreCase   = 1 << 20
@@ -207,7 +208,8 @@ const (
 	wireVersion      = 28
 )
 
-// Wire is the collation in the form of MS-TDS 2.2.5.1.2, beside which the fifth byte is [Collation.SortID].
+// Wire returns the collation's first four bytes on the wire (MS-TDS 2.2.5.1.2); the fifth byte is
+// [Collation.SortID].
 func (c Collation) Wire() uint32 {
 	i := c.info()
 	w := uint32(LCID) | uint32(i.version)<<wireVersion
@@ -232,8 +234,8 @@ func (c Collation) Wire() uint32 {
 	return w
 }
 
-// wireCollations finds numbers by their wire form; of two that have one form (_SC is not in it) it is the
-// first.
+// wireCollations finds numbers by their wire form. If two collations share a form, which does not
+// contain _SC, it has the first one.
 var wireCollations = func() map[uint64]Collation {
 	m := make(map[uint64]Collation, len(collations))
 	for i := range collations {
@@ -246,8 +248,8 @@ var wireCollations = func() map[uint64]Collation {
 	return m
 }()
 
-// CollationFromWire is the inverse of [Collation.Wire] and [Collation.SortID]. What names no collation of
-// this server, five zeroes among them, is the one nearest to the flags.
+// CollationFromWire is the inverse of [Collation.Wire] and [Collation.SortID]. For an unknown form,
+// five zeroes included, it returns the collation that is nearest to the flags.
 func CollationFromWire(info uint32, sortID uint8) Collation {
 	if c, ok := wireCollations[uint64(info)<<8|uint64(sortID)]; ok {
 		return c
@@ -267,7 +269,7 @@ func CollationFromWire(info uint32, sortID uint8) Collation {
 	return CS
 }
 
-// Description is the text of fn_helpcollations.
+// Description returns the description in fn_helpcollations.
 func (c Collation) Description() string {
 	i := c.info()
 	parts := []string{"Latin1-General"}
@@ -307,8 +309,8 @@ func (c Collation) Description() string {
 // MarshalJSON writes the name, so that persisted definitions do not depend on numbers.
 func (c Collation) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
-// UnmarshalJSON reads a name, or the number that earlier versions wrote for the first three. A name that
-// this server does not have is the default: a database that an earlier version wrote must open.
+// UnmarshalJSON reads a name, or the number that earlier versions wrote for the first three
+// collations. An unknown name becomes the default, so that a database of an earlier version opens.
 func (c *Collation) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] != '"' {
 		var n uint16

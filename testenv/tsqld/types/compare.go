@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Compare orders two values of the same type, NULL before everything: -1, 0 or 1. Character values
-// compare by t.Collation, blank-padded; binary values as if padded with zero bytes; datetimeoffset
-// by its instant, whatever the offset; sql_variant by its family, then by value.
+// Compare orders two values of the same type and returns -1, 0 or 1. NULL comes first. Character
+// values compare by t.Collation without trailing blanks, binary values as if padded with zero
+// bytes, datetimeoffset by its instant in UTC, and sql_variant by its family and then by value.
 func Compare(a, b Value, t Type) int {
 	switch {
 	case a == nil && b == nil:
@@ -47,7 +47,7 @@ func Compare(a, b Value, t Type) int {
 	return 0
 }
 
-// comparePadded compares bytes, the shorter value continued with zeros.
+// comparePadded compares bytes; the shorter value is padded with zeros.
 func comparePadded(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -68,8 +68,8 @@ func comparePadded(a, b []byte) int {
 	return 0
 }
 
-// Key is a text that is equal for two values exactly when Compare finds them equal, for grouping and
-// distinct values in Go maps. NULL has no key: the caller keeps it apart.
+// Key returns a text that is equal for two values if and only if Compare returns 0 for them. It
+// serves grouping and distinct values in Go maps. NULL has no key: the caller must handle it.
 func Key(v Value, t Type) string {
 	switch x := v.(type) {
 	case int64:
@@ -103,7 +103,7 @@ func Key(v Value, t Type) string {
 	return ""
 }
 
-// variantKey is the key of a value in a sql_variant among those of its family.
+// variantKey returns the key of a value of a sql_variant within its family.
 func variantKey(v Value, t Type) string {
 	switch {
 	case t.IsExact():

@@ -9,17 +9,18 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// Convert is CAST(v AS to), or CONVERT(to, v, style): style is NoStyle where the text has none. It also
-// serves implicit conversions; whether a pair of types may meet at all is [CheckImplicit]'s and
-// [CheckExplicit]'s question, and is asked here only in the sense of CAST (error 529).
+// Convert computes CAST(v AS to), or CONVERT(to, v, style); style is NoStyle for a CAST. It also
+// serves implicit conversions. It checks only that a CAST is allowed (error 529); [CheckImplicit]
+// and [CheckExplicit] decide whether an expression may be converted.
 //
-// NULL stays NULL. Texts and bytes that are too long are cut silently; a caller that stores into a
-// column asks [Cuts] before. The result has the form and, for fixed types, the padding of to.
+// NULL stays NULL. Texts and bytes that are too long are truncated without an error; a caller that
+// stores into a column must call [Cuts] first. The result has the Go type of to, and its padding if
+// the type is fixed.
 func Convert(v Value, from, to Type, style int) (Value, error) {
 	return ConvertIn(v, from, to, style, Locale{})
 }
 
-// ConvertIn is Convert in the locale of a session.
+// ConvertIn is Convert with the locale of a session.
 func ConvertIn(v Value, from, to Type, style int, in Locale) (Value, error) {
 	if v == nil {
 		return nil, nil
@@ -69,8 +70,8 @@ func ConvertIn(v Value, from, to Type, style int, in Locale) (Value, error) {
 	}
 }
 
-// TryConvert is TRY_CAST and TRY_CONVERT: NULL where the conversion fails. A pair of types that may not
-// be converted at all is still error 529, as in SQL Server.
+// TryConvert computes TRY_CAST and TRY_CONVERT: NULL if the conversion fails. A pair of types
+// without a conversion is still error 529, as in SQL Server.
 func TryConvert(v Value, from, to Type, style int, in Locale) (Value, error) {
 	if from.ID != Null {
 		if err := CheckExplicit(from, to); err != nil {
@@ -85,9 +86,9 @@ func TryConvert(v Value, from, to Type, style int, in Locale) (Value, error) {
 	return r, err
 }
 
-// Cuts reports whether storing v, a value of from, in a column of type to would lose characters other
-// than trailing blanks, or bytes: error 2628 for the caller. The types must be character or binary;
-// for others it is false.
+// Cuts reports whether storing v, a value of type from, in a column of type to would lose bytes, or
+// characters other than trailing blanks. The caller raises error 2628. Cuts is false for types that
+// are neither character nor binary.
 func Cuts(v Value, from, to Type) bool {
 	if to.Length == Max || to.Length <= 0 {
 		return false
@@ -107,7 +108,7 @@ func Cuts(v Value, from, to Type) bool {
 	return false
 }
 
-// fitText gives a text the length of a character type.
+// fitText truncates or pads a text to the length of a character type.
 func fitText(s string, to Type) string {
 	if !to.IsUnicode() {
 		s = narrow(s, to.Collation)
@@ -122,7 +123,7 @@ func fitText(s string, to Type) string {
 	return s
 }
 
-// fitBytes gives bytes the length of a binary type, cutting or padding on the right.
+// fitBytes truncates or pads bytes on the right to the length of a binary type.
 func fitBytes(b []byte, to Type) []byte {
 	n := to.Length
 	switch {
@@ -141,7 +142,8 @@ func fitBytes(b []byte, to Type) []byte {
 	return out
 }
 
-// toCharacter prints v. Numbers that do not fit are errors, or '*' for an integer in char and varchar.
+// toCharacter prints v. A number that does not fit is an error, except that an integer becomes '*'
+// in char and varchar.
 func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 	room := to.Length
 	if room == Max || to.IsLOB() {
@@ -182,8 +184,8 @@ func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 	return binaryToText(b, from, to, style)
 }
 
-// binaryToText prints bytes: style 0 takes them as characters, 1 as hexadecimal digits with 0x, 2
-// without.
+// binaryToText prints bytes: style 0 as characters, 1 as hexadecimal digits after 0x, 2 as
+// hexadecimal digits.
 func binaryToText(b []byte, from, to Type, style int) (Value, error) {
 	switch style {
 	case 1, 2:
@@ -199,7 +201,7 @@ func binaryToText(b []byte, from, to Type, style int) (Value, error) {
 	return fitText(FromCodePage(b, to.Collation), to), nil
 }
 
-// toGUID reads a text or 16 bytes of the wire form; fewer bytes are padded with zeros.
+// toGUID reads a text or 16 bytes in the wire form; it pads fewer bytes with zeros.
 func toGUID(v Value, from Type) (Value, error) {
 	switch v := v.(type) {
 	case string:
@@ -216,8 +218,8 @@ func toGUID(v Value, from Type) (Value, error) {
 // toXML makes an xml value of a text or its bytes.
 func toXML(v Value, from Type, style int) (Value, error) { return ToXML(v, from, style, nil) }
 
-// ToXML converts a text or binary value to xml as Convert does. check is asked now and then whether to go on, and its error
-// returned; nil for always.
+// ToXML converts a text or binary value to xml, as Convert does. It calls check from time to time,
+// unless it is nil, and returns its error.
 func ToXML(v Value, from Type, style int, check func() error) (Value, error) {
 	s, encoding := "", ""
 	switch v := v.(type) {

@@ -18,7 +18,7 @@ func mustType(t *testing.T, s string) Type {
 	return typ
 }
 
-// show prints a value by way of varchar, binary types as hexadecimal digits.
+// show prints a value through a conversion to varchar, binary types as hexadecimal digits.
 func show(t *testing.T, v Value, typ Type) string {
 	t.Helper()
 	if v == nil {
@@ -217,9 +217,9 @@ func TestConvert(t *testing.T) {
 // itoa prints an error number.
 func itoa(n int32) string { return scaledText(int64(n), 0) }
 
-// TestConvertEnumerated converts a sample of every type to every type: what the matrix allows
-// either works or gives an error with a number of a conversion, what it forbids gives 529, and
-// nothing panics.
+// TestConvertEnumerated converts a sample of every type to every type. A conversion that the matrix
+// allows either works or returns the error number of a conversion. One that it forbids returns 529.
+// None panics.
 func TestConvertEnumerated(t *testing.T) {
 	samples := map[string]string{
 		"bit": "1", "tinyint": "7", "smallint": "7", "int": "7", "bigint": "7", "decimal(9,2)": "7.25", "decimal(38,4)": "7.25",
@@ -276,7 +276,7 @@ func TestConvertEnumerated(t *testing.T) {
 	}
 }
 
-// requireForm checks that a value has the Go type that its type's storage asks for.
+// requireForm checks that a value has the Go type of its SQL type.
 func requireForm(t *testing.T, v Value, typ Type) {
 	t.Helper()
 	if v == nil {
@@ -330,8 +330,8 @@ func TestVariant(t *testing.T) {
 	require.Error(t, err)
 }
 
-// FuzzConvertText converts any text to every type: it must not panic, and what it gives must
-// convert back to text.
+// FuzzConvertText converts texts to every type. It must not panic, and the result must convert back
+// to text.
 func FuzzConvertText(f *testing.F) {
 	for _, s := range []string{"", "1", "-1.5", "2020-01-02 03:04:05.1234567 +01:00", "$1,2", "1e400", "0x", "{", "Jan 5 99", "12 PM", "99:99"} {
 		f.Add(s)

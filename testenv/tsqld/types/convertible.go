@@ -2,17 +2,17 @@ package types
 
 import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
-// Conversion says how a value of one type may become one of another.
+// Conversion is the kind of conversion between two types.
 type Conversion uint8
 
 // The kinds of conversion in the matrix of "CAST and CONVERT (Transact-SQL)", "Implicit conversions".
 const (
 	Forbidden Conversion = iota // neither; error 529 for CAST, 206 otherwise
 	Explicit                    // only by CAST or CONVERT; error 257 otherwise
-	Implicit                    // by itself
+	Implicit                    // automatically
 )
 
-// class groups the types whose rows and columns of the matrix are alike.
+// class is a group of types with equal rows and columns in the matrix.
 type class uint8
 
 const (
@@ -109,7 +109,8 @@ var matrix = [classes]string{
 	clXML:        "eee....." + "...." + ".." + "..." + ".i",
 }
 
-// ConversionOf looks up how from becomes to. A bare NULL becomes anything.
+// ConversionOf returns the kind of conversion from one type to another. A bare NULL converts to
+// every type.
 func ConversionOf(from, to Type) Conversion {
 	if from.ID == Null {
 		return Implicit
@@ -131,8 +132,8 @@ func ConversionOf(from, to Type) Conversion {
 	return Forbidden
 }
 
-// CheckImplicit answers whether from may become to by itself, in an assignment, an argument or a
-// comparison: nil, or error 257 where a CAST would do, or error 206.
+// CheckImplicit checks that from converts to to automatically, in an assignment, an argument or a
+// comparison. Error 257 if a CAST is needed, 206 if there is no conversion.
 func CheckImplicit(from, to Type) error {
 	switch ConversionOf(from, to) {
 	case Implicit:
@@ -143,7 +144,7 @@ func CheckImplicit(from, to Type) error {
 	return mserr.TypeClash(from.Name(), to.Name())
 }
 
-// CheckExplicit answers whether CAST(from AS to) exists: nil or error 529.
+// CheckExplicit checks that CAST(from AS to) exists; error 529 if not.
 func CheckExplicit(from, to Type) error {
 	if ConversionOf(from, to) == Forbidden {
 		return mserr.ExplicitConversion(from.Name(), to.Name())

@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// clockValue is a date and time taken apart for printing.
+// clockValue is a date and time split into its parts, for printing.
 type clockValue struct {
 	year, month, day     int
 	hour, minute, second int
@@ -21,7 +21,7 @@ type clockValue struct {
 	names                *Language
 }
 
-// clockOf takes a value of a time type apart.
+// clockOf splits a value of a time type into its parts.
 func clockOf(v Value, t Type, names *Language) clockValue {
 	c := clockValue{names: names, hasDate: t.ID != Time, hasTime: t.ID != Date, scale: t.timeScale(), legacy: t.IsLegacyTemporal()}
 	var ticks int64
@@ -48,11 +48,11 @@ func clockOf(v Value, t Type, names *Language) clockValue {
 	return c
 }
 
-// millis is the fraction in milliseconds as datetime shows it (.000, .003, .007).
+// millis returns the fraction in milliseconds as datetime shows it (.000, .003, .007).
 func (c clockValue) millis() int64 { return (c.fraction + 5000) / 10_000 }
 
-// frac prints the fraction with sep in front: three digits for datetime, the type's scale for the
-// newer types (nothing at scale 0).
+// frac prints sep and the fraction: three digits for datetime, the type's scale for the newer types
+// (nothing at scale 0).
 func (c clockValue) frac(sep string) string {
 	if c.legacy {
 		return fmt.Sprintf("%s%03d", sep, c.millis())
@@ -63,7 +63,7 @@ func (c clockValue) frac(sep string) string {
 	return fmt.Sprintf("%s%0*d", sep, int(c.scale), c.fraction/pow10[maxTimeFrac-c.scale])
 }
 
-// zone prints the offset with sep in front; "" without one.
+// zone prints sep and the offset; "" without an offset.
 func (c clockValue) zone(sep string) string {
 	if !c.isOffset {
 		return ""
@@ -80,7 +80,7 @@ func FormatOffset(minutes int) string {
 	return fmt.Sprintf("%c%02d:%02d", sign, minutes/60, minutes%60)
 }
 
-// twelve is the hour on a twelve-hour clock and its half.
+// twelve returns the hour of a twelve-hour clock, and AM or PM.
 func (c clockValue) twelve() (int, string) {
 	half := "AM"
 	if c.hour >= 12 {
@@ -92,9 +92,9 @@ func (c clockValue) twelve() (int, string) {
 	return 12, half
 }
 
-// formatClock prints a value of a time type in a style of CONVERT ("Date and time styles"). The parts
-// that the type lacks are left out. Errors: 281 an unknown style, 9809 a style made of
-// parts that the type lacks, 9814 a date before the Hijri calendar.
+// formatClock prints a value of a time type in a style of CONVERT ("Date and time styles"), without
+// the parts that the type lacks. Errors: 281 for an unknown style, 9809 for a style that has only
+// parts that the type lacks, 9814 for a date before the Hijri calendar.
 func formatClock(v Value, t Type, style int, names *Language) (string, error) {
 	c := clockOf(v, t, names)
 	if style < 0 {
@@ -124,7 +124,7 @@ func formatClock(v Value, t Type, style int, names *Language) (string, error) {
 	return date + " " + clock, nil
 }
 
-// styled prints date and time of a style; either is empty where the style has none.
+// styled prints date and time in a style; one of them is "" if the style lacks it.
 func (c clockValue) styled(style int) (date, clock string, ok bool) {
 	if date, clock, ok = c.long(style); ok {
 		return date, clock, true
@@ -218,7 +218,7 @@ func (c clockValue) long(style int) (date, clock string, ok bool) {
 	return "", "", false
 }
 
-// isoFrac is the fraction of styles 126 and 127: datetime leaves out a zero one.
+// isoFrac prints the fraction of styles 126 and 127; datetime omits a fraction of zero.
 func (c clockValue) isoFrac() string {
 	if c.legacy && c.millis() == 0 {
 		return ""
@@ -233,9 +233,9 @@ var hijriMonths = [...]string{"محرم", "صفر", "ربيع الاول", "رب
 // hijriEpoch is 0622-07-18, the first day of the year 1 in the Kuwaiti algorithm's calendar, by [Days].
 var hijriEpoch = Days(622, 7, 18)
 
-// hijri converts a day to the tabular Islamic calendar with the leap years 2, 5, 7, 10, 13, 16, 18,
-// 21, 24, 26 and 29 of a cycle of 30 ("Kuwaiti algorithm"), as styles 130 and 131 do. The day must
-// not lie before hijriEpoch.
+// hijri converts a day to the tabular Islamic calendar of styles 130 and 131 ("Kuwaiti algorithm"),
+// whose leap years are 2, 5, 7, 10, 13, 16, 18, 21, 24, 26 and 29 of a cycle of 30. The day must
+// not be before hijriEpoch.
 func hijri(days int64) (year, month, day int) {
 	n := days - hijriEpoch
 	year = int(n/hijriCycle)*30 + 1
@@ -280,5 +280,5 @@ func hijriYearDays(year int) int64 {
 	return 354
 }
 
-// hijriMonthStart counts the days before a month: 30 and 29 alternate.
+// hijriMonthStart returns the number of days before a month; months of 30 and 29 days alternate.
 func hijriMonthStart(month int) int64 { return int64((59*(month-1) + 1) / 2) }

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// NoStyle is the style of a CAST, and of a CONVERT without one: dates are read in the order of the session, and
-// the newer time types are printed in ISO form. It differs from style 0.
+// NoStyle is the style of a CAST, and of a CONVERT without a style: dates are read in the session's
+// order, and the newer time types are printed in ISO form. It differs from style 0.
 const NoStyle = -1
 
-// inputOrder is the order of year, month and day in which a style's input is read, that of the session without one; "" for a
-// style that does not exist.
+// inputOrder returns the order of year, month and day that a style uses for input, by default that
+// of the session; "" for an unknown style.
 func inputOrder(style int, session DateOrder) string {
 	switch style {
 	case NoStyle, 0:
@@ -25,17 +25,17 @@ func inputOrder(style int, session DateOrder) string {
 	return ""
 }
 
-// clockText is what a date or time text says.
+// clockText is a parsed date or time text.
 type clockText struct {
 	hasDate, hasTime  bool
 	year, month, day  int
 	ticks             int64 // since midnight
-	fraction          int   // digits of the fraction of a second that were written
+	fraction          int   // digits of the fraction of a second in the text
 	hasOffset, isZulu bool
 	offset            int // minutes east of UTC
 }
 
-// parseFault tells a text that is no date from one that names a date that does not exist.
+// parseFault distinguishes a text that is not a date from a date that does not exist.
 type parseFault uint8
 
 const (
@@ -44,10 +44,11 @@ const (
 	outOfRange
 )
 
-// twoDigitCutoff is the last year that two digits can mean ("two digit year cutoff", default 2049).
+// twoDigitCutoff is the last year that two digits can stand for ("two digit year cutoff", default
+// 2049).
 const twoDigitCutoff = 2049
 
-// dateNumber is one number of a date as written.
+// dateNumber is one number of a date text.
 type dateNumber struct {
 	value, width int
 }
@@ -61,11 +62,11 @@ type clockParser struct {
 	legacy  bool // datetime and smalldatetime: year-first texts follow DATEFORMAT
 	isHijri bool // styles 130 and 131: the date is one of the Hijri calendar
 	names   *Language
-	iso     bool // the T of ISO 8601 was read, whose order no setting changes
+	iso     bool // the T of ISO 8601 was read; no setting changes its order
 	out     clockText
 	numbers []dateNumber
-	month   int // of a written name, 0 without
-	before  int // how many numbers stood before the name
+	month   int // from a month's name, 0 without one
+	before  int // how many numbers precede the name
 }
 
 // parseClock reads a whole text. An empty text is 1900-01-01 00:00.
@@ -115,7 +116,7 @@ func (p *clockParser) blanks() {
 	}
 }
 
-// digits reads a run of digits; more than nine are no number of a date.
+// digits reads a run of digits; more than nine are not a number of a date.
 func (p *clockParser) digits() (value, width int, ok bool) {
 	start := p.pos
 	for p.pos < len(p.s) && isDigit(p.s[p.pos]) {
@@ -147,7 +148,7 @@ func (p *clockParser) number() parseFault {
 	if len(p.numbers) > 3 {
 		return badSyntax
 	}
-	// One separator may follow, with blanks around it, but only between two parts.
+	// A separator may follow, with blanks around it, but only between two parts.
 	save := p.pos
 	p.blanks()
 	if c := p.peek(); c == '-' || c == '/' || c == '.' {
@@ -165,7 +166,7 @@ func (p *clockParser) number() parseFault {
 	return parsedOK
 }
 
-// peek is the current byte, 0 at the end.
+// peek returns the current byte, 0 at the end.
 func (p *clockParser) peek() byte {
 	if p.pos < len(p.s) {
 		return p.s[p.pos]
@@ -182,7 +183,7 @@ func (p *clockParser) meridianFollows() bool {
 	return len(rest) == 2 || !isLetter(rest[2])
 }
 
-// clock reads the rest of a time of which the hour has been read.
+// clock reads the rest of a time after its hour.
 func (p *clockParser) clock(hour int) parseFault {
 	var minute, second int
 	var fraction int64
@@ -287,7 +288,7 @@ func (p *clockParser) word() parseFault {
 	return parsedOK
 }
 
-// date turns the numbers into a date.
+// date assembles the numbers to a date.
 func (p *clockParser) date() parseFault {
 	out := &p.out
 	out.year, out.month, out.day = 1900, 1, 1
@@ -350,7 +351,7 @@ func (p *clockParser) named() parseFault {
 	n := p.numbers
 	switch len(n) {
 	case 1:
-		// "Jan 1996", "1996 Jan"; two digits would be a year too.
+		// "Jan 1996" or "1996 Jan"; four digits are required for a year without a day.
 		if n[0].width != 4 {
 			return badSyntax
 		}
@@ -411,7 +412,7 @@ func (p *clockParser) finish(year dateNumber) parseFault {
 	return parsedOK
 }
 
-// localTicks is date and time together.
+// localTicks returns date and time as ticks.
 func (c clockText) localTicks() int64 { return Days(c.year, c.month, c.day)*TicksPerDay + c.ticks }
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

@@ -8,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// pow10 holds the powers of ten that an int64 can hold.
+// pow10 holds the powers of ten within int64.
 var pow10 = func() (p [19]int64) {
 	p[0] = 1
 	for i := 1; i < len(p); i++ {
@@ -17,7 +17,8 @@ var pow10 = func() (p [19]int64) {
 	return p
 }()
 
-// bigPow10 holds 10^0 to 10^77, enough for the product of two decimals and its rescaling. Never modified.
+// bigPow10 holds 10^0 to 10^77, enough for the rescaled product of two decimals. It must not be
+// modified.
 var bigPow10 = func() (p [78]*big.Int) {
 	p[0] = big.NewInt(1)
 	for i := 1; i < len(p); i++ {
@@ -26,8 +27,8 @@ var bigPow10 = func() (p [78]*big.Int) {
 	return p
 }()
 
-// DecimalUnscaled is the integer behind a decimal value: the value times 10^t.Scale. v is an int64 for
-// precisions up to 18 and a canonical text above; nil for anything else.
+// DecimalUnscaled returns a decimal value times 10^t.Scale. v is an int64 for precisions up to 18
+// and a canonical text above; for other values the result is nil.
 func DecimalUnscaled(v Value, t Type) *big.Int {
 	switch v := v.(type) {
 	case int64:
@@ -46,7 +47,7 @@ func DecimalUnscaled(v Value, t Type) *big.Int {
 	return nil
 }
 
-// DecimalValue is the value of type t whose integer is u; ok is false when it has more digits than
+// DecimalValue is the inverse of DecimalUnscaled. ok is false if u has more digits than
 // t.Precision.
 func DecimalValue(u *big.Int, t Type) (v Value, ok bool) {
 	if u.CmpAbs(bigPow10[t.Precision]) >= 0 {
@@ -58,7 +59,7 @@ func DecimalValue(u *big.Int, t Type) (v Value, ok bool) {
 	return decimalText(u, t.Scale), true
 }
 
-// decimalText prints u times 10^-scale canonically.
+// decimalText prints u times 10^-scale in the canonical form.
 func decimalText(u *big.Int, scale uint8) string {
 	if u.IsInt64() {
 		return scaledText(u.Int64(), scale)
@@ -113,7 +114,7 @@ func FormatDecimal(v Value, t Type) string {
 	return ""
 }
 
-// rescale moves u from one scale to another, rounding half away from zero.
+// rescale changes u from one scale to another, rounding half away from zero.
 func rescale(u *big.Int, from, to uint8) *big.Int {
 	switch {
 	case to > from:
@@ -124,7 +125,7 @@ func rescale(u *big.Int, from, to uint8) *big.Int {
 	return u
 }
 
-// divRound is u/d rounded half away from zero; d is positive.
+// divRound computes u/d, rounding half away from zero; d is positive.
 func divRound(u, d *big.Int) *big.Int {
 	q, r := new(big.Int).QuoRem(u, d, new(big.Int))
 	if r.Lsh(r, 1).CmpAbs(d) >= 0 {
@@ -133,7 +134,7 @@ func divRound(u, d *big.Int) *big.Int {
 	return q
 }
 
-// divRound64 is n/d rounded half away from zero; d is positive.
+// divRound64 computes n/d, rounding half away from zero; d is positive.
 func divRound64(n, d int64) int64 {
 	q, r := n/d, n%d
 	switch {
@@ -145,7 +146,7 @@ func divRound64(n, d int64) int64 {
 	return q
 }
 
-// convertDecimal changes precision and scale, rounding; error 8115 when the digits do not fit.
+// convertDecimal changes precision and scale, with rounding; error 8115 if the digits do not fit.
 func convertDecimal(v Value, from, to Type) (Value, error) {
 	if n, ok := v.(int64); ok && to.Precision <= intDecimal {
 		switch {
@@ -201,14 +202,14 @@ func mul64(a, b int64) (int64, bool) {
 	return int64(lo), true
 }
 
-// parsedNumber is the text of an exact number taken apart.
+// parsedNumber is an exact number split into its parts.
 type parsedNumber struct {
 	neg    bool
-	digits string // without leading zeros, of the integral part and the fraction; "" is zero
-	scale  int    // how many of digits stand after the point (counting zeros that were dropped in front)
+	digits string // digits of the integral part and the fraction without leading zeros; "" is zero
+	scale  int    // how many of the digits are after the point (including removed zeros)
 }
 
-// parseNumber reads blanks, a sign, digits with at most one point, blanks. At least one digit is needed.
+// parseNumber reads blanks, a sign, digits with at most one point, blanks. There must be a digit.
 func parseNumber(s string) (parsedNumber, bool) {
 	s = strings.Trim(s, " \t\r\n")
 	var n parsedNumber
@@ -232,8 +233,8 @@ func parseNumber(s string) (parsedNumber, bool) {
 	return n, true
 }
 
-// unscaled is the number times 10^scale, rounded half away from zero. ok is false when it has far more
-// digits than any decimal.
+// unscaled returns the number times 10^scale, rounded half away from zero. ok is false if it has
+// far more digits than any decimal.
 func (n parsedNumber) unscaled(scale uint8) (*big.Int, bool) {
 	digits := n.digits
 	if digits == "" {
@@ -243,7 +244,7 @@ func (n parsedNumber) unscaled(scale uint8) (*big.Int, bool) {
 	if integral > maxDecimal {
 		return nil, false
 	}
-	// Digits far behind the wanted scale cannot change the rounding beyond the first of them.
+	// After the first digit behind the scale, further digits cannot change the rounding.
 	drop := n.scale - int(scale)
 	switch {
 	case drop > 0:
@@ -275,8 +276,8 @@ func (n parsedNumber) unscaled(scale uint8) (*big.Int, bool) {
 	return u, true
 }
 
-// ParseDecimal reads a text such as " -12.50 " as a decimal of type t; from names the source type in
-// errors. Errors: 8114 syntax, 8115 too many digits before the point.
+// ParseDecimal reads a text such as " -12.50 " as a decimal of type t; from is the source type for
+// errors. Errors: 8114 for a syntax error, 8115 for too many digits before the point.
 func ParseDecimal(s string, t Type, from string) (Value, error) {
 	n, ok := parseNumber(s)
 	if !ok {
@@ -334,5 +335,5 @@ func compareDigits(a, b string) int {
 	return strings.Compare(strings.TrimRight(fa, "0"), strings.TrimRight(fb, "0"))
 }
 
-// isZeroText reports an unsigned decimal text without a digit but 0.
+// isZeroText reports whether an unsigned decimal text has no digit but 0.
 func isZeroText(s string) bool { return strings.Trim(s, "0.") == "" }

@@ -7,16 +7,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// guidOrder[i] is the byte of the wire form that stands at position i of the stored form, so that
-// the stored form sorts bytewise as SQL Server sorts uniqueidentifier.
+// guidOrder[i] is the index in the wire form of the i-th byte of the stored form. Bytewise order of
+// the stored form is SQL Server's order of uniqueidentifier.
 var guidOrder = [16]int{10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3}
 
-// guidText[i] is the byte of the wire form (first three groups little-endian, MS-TDS 2.2.5.5.1.4)
-// that the i-th pair of hexadecimal digits of the text shows.
+// guidText[i] is the index in the wire form (first three groups little-endian, MS-TDS 2.2.5.5.1.4)
+// of the i-th pair of hexadecimal digits in the text.
 var guidText = [16]int{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// GUIDToWire turns a stored uniqueidentifier into the 16 bytes of the wire (and of CAST AS binary(16)).
-// It returns nil unless v has 16 bytes.
+// GUIDToWire converts a stored uniqueidentifier to the 16 bytes of the wire (and of CAST AS
+// binary(16)). It returns nil unless v has 16 bytes.
 func GUIDToWire(v []byte) []byte {
 	if len(v) != 16 {
 		return nil
@@ -40,7 +40,7 @@ func GUIDFromWire(w []byte) []byte {
 	return v
 }
 
-// GUIDFromRFC turns the big-endian bytes of RFC 9562 (google/uuid's form) into the stored form.
+// GUIDFromRFC converts the big-endian bytes of RFC 9562 (google/uuid's form) to the stored form.
 func GUIDFromRFC(u [16]byte) []byte {
 	w := make([]byte, 16)
 	for i, j := range guidText {
@@ -70,8 +70,8 @@ func FormatGUID(v []byte) string {
 	return strings.ToUpper(string(out[:]))
 }
 
-// ParseGUID reads xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx, also in braces; what follows the 36th
-// character is ignored, as SQL Server does. Error 8169 otherwise.
+// ParseGUID reads xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx, also in braces. It ignores text after the
+// 36th character, as SQL Server does. Error 8169 for other texts.
 func ParseGUID(s string) ([]byte, error) {
 	s = strings.TrimLeft(s, " ")
 	if strings.HasPrefix(s, "{") {

@@ -26,8 +26,8 @@ func (t Type) IsLegacyTemporal() bool { return t.ID == DateTime || t.ID == Small
 // IsString reports char, varchar, nchar and nvarchar, not text and ntext.
 func (t Type) IsString() bool { return t.ID >= Char && t.ID <= NVarChar }
 
-// IsCharacter reports every type whose value is a Go string of characters with a collation:
-// IsString, text and ntext.
+// IsCharacter reports every type whose value is a Go string with a collation: IsString, text and
+// ntext.
 func (t Type) IsCharacter() bool { return t.ID >= Char && t.ID <= NText }
 
 // IsUnicode reports nchar, nvarchar and ntext.
@@ -36,7 +36,7 @@ func (t Type) IsUnicode() bool { return t.ID == NChar || t.ID == NVarChar || t.I
 // IsBinary reports binary and varbinary, not image and rowversion.
 func (t Type) IsBinary() bool { return t.ID == Binary || t.ID == VarBinary }
 
-// IsLOB reports text, ntext and image, the types that compare with nothing.
+// IsLOB reports text, ntext and image, which cannot be compared.
 func (t Type) IsLOB() bool { return t.ID == Text || t.ID == NText || t.ID == Image }
 
 // IsMax reports varchar(max), nvarchar(max) and varbinary(max).
@@ -48,7 +48,7 @@ func (t Type) IsDecimalText() bool { return t.ID == Decimal && t.Precision > int
 // Comparable reports whether values of t can be compared, sorted and grouped.
 func (t Type) Comparable() bool { return t.ID != 0 && !t.IsLOB() && t.ID != XML }
 
-// Storage is the SQLite column type that keeps values of t: "INTEGER", "REAL", "TEXT" or "BLOB".
+// Storage returns the SQLite column type for values of t: "INTEGER", "REAL", "TEXT" or "BLOB".
 func (t Type) Storage() string {
 	switch {
 	case t.IsDecimalText():
@@ -67,14 +67,14 @@ func (t Type) Storage() string {
 	return "BLOB"
 }
 
-// Names under which comparisons of this package are registered in SQLite; RTRIM is SQLite's own. Those of
-// texts are in [SQLiteCollations].
+// Names of this package's comparisons in SQLite; RTRIM is SQLite's own. Those of texts are in
+// [SQLiteCollations].
 const (
 	CollationBin     = "RTRIM"
 	CollationDecimal = "decimal"
 )
 
-// sqliteNames are the names in SQLite by way of comparing. Files persist them.
+// sqliteNames are the names in SQLite by kind of comparison. Files persist them.
 var sqliteNames = func() (names [binaryOrder + 1]string) {
 	names[binaryOrder] = CollationBin
 	for c := range binaryOrder {
@@ -83,8 +83,8 @@ var sqliteNames = func() (names [binaryOrder + 1]string) {
 	return names
 }()
 
-// SQLiteCollations are the comparisons of texts that SQL texts may name, each with a collation that
-// compares so: "ci", "cs", "ciai" and so on.
+// SQLiteCollations returns the comparisons of texts by their names in SQL texts ("ci", "cs", "ciai"
+// and so on), each with a collation that uses it.
 func SQLiteCollations() map[string]Collation {
 	m := make(map[string]Collation, len(sqliteNames))
 	for _, c := range Collations() {
@@ -95,8 +95,8 @@ func SQLiteCollations() map[string]Collation {
 	return m
 }
 
-// CollationName is the SQLite collation by which values of t compare; "" where SQLite's own order of
-// the storage class is right.
+// CollationName returns the SQLite collation for values of t; "" if SQLite's own order of the
+// storage class is right.
 func (t Type) CollationName() string {
 	switch {
 	case t.IsDecimalText():
@@ -107,8 +107,7 @@ func (t Type) CollationName() string {
 	return ""
 }
 
-// Shorthands for types that many packages name. The lengths are those of the usual results of
-// built-in functions.
+// Types with a constant. The lengths are those of common results of built-in functions.
 var (
 	BitType            = Type{ID: Bit}
 	TinyIntType        = Type{ID: TinyInt}
@@ -130,19 +129,19 @@ var (
 	VarBinaryMax       = Type{ID: VarBinary, Length: Max}
 )
 
-// NVarCharOf is nvarchar(n); lengths over 4000 become (max).
+// NVarCharOf returns nvarchar(n); lengths over 4000 become (max).
 func NVarCharOf(n int) Type { return Type{ID: NVarChar, Length: cut(n, maxUnits)} }
 
-// VarCharOf is varchar(n); lengths over 8000 become (max).
+// VarCharOf returns varchar(n); lengths over 8000 become (max).
 func VarCharOf(n int) Type { return Type{ID: VarChar, Length: cut(n, maxBytes)} }
 
-// VarBinaryOf is varbinary(n); lengths over 8000 become (max).
+// VarBinaryOf returns varbinary(n); lengths over 8000 become (max).
 func VarBinaryOf(n int) Type { return Type{ID: VarBinary, Length: cut(n, maxBytes)} }
 
-// DecimalOf is decimal(p,s).
+// DecimalOf returns decimal(p,s).
 func DecimalOf(p, s uint8) Type { return Type{ID: Decimal, Precision: p, Scale: s} }
 
-// cut turns a length into a declared one: at least 1, Max over the limit.
+// cut returns a valid length of a type: at least 1, and Max over the limit.
 func cut(n, limit int) int {
 	if n == Max || n > limit {
 		return Max

@@ -6,9 +6,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// NumberLiteral types a number as written, with or without a minus: digits are int, or numeric where int
-// is too small; a point makes numeric, an exponent float, a currency sign money.
-// Errors: 1007 more than 38 digits, 8115 a float or money out of range, 102 no number.
+// NumberLiteral returns the type and value of a number literal, with or without a minus. Digits are
+// int, or numeric if int is too small; a point makes numeric, an exponent float, a currency sign
+// money.
+//
+// Errors: 1007 for more than 38 digits, 8115 for a float or money out of range, 102 for other
+// texts.
 func NumberLiteral(text string) (Type, Value, error) {
 	unsigned := strings.TrimLeft(text, "+-")
 	if unsigned == "" {
@@ -45,8 +48,9 @@ func NumberLiteral(text string) (Type, Value, error) {
 	return t, v, nil
 }
 
-// StringLiteral types a text constant: varchar, or nvarchar with N in front, of its own length; (max)
-// beyond 8000 bytes. A constant without N loses what code page 1252 lacks.
+// StringLiteral returns the type and value of a text constant: varchar, or nvarchar after N, of the
+// text's length; (max) beyond 8000 bytes. Without N, characters outside code page 1252 are
+// replaced.
 func StringLiteral(s string, national bool) (Type, Value) {
 	if national {
 		return NVarCharOf(Units(s)), s

@@ -19,10 +19,10 @@ const (
 	DYM
 )
 
-// orderNames are the orders as SET DATEFORMAT writes them.
+// orderNames are the names of the orders in SET DATEFORMAT.
 var orderNames = [...]string{"mdy", "dmy", "ymd", "ydm", "myd", "dym"}
 
-// String is the order as SET DATEFORMAT writes it.
+// String returns the name of the order in SET DATEFORMAT.
 func (o DateOrder) String() string { return orderNames[o] }
 
 // DateOrderByName finds an order by its name in any case.
@@ -35,8 +35,8 @@ func DateOrderByName(name string) (DateOrder, bool) {
 	return 0, false
 }
 
-// Locale is what the meaning of a date text depends on besides its style: the language of its names and the order of its numbers.
-// The zero value is that of us_english.
+// Locale is what the meaning of a date text depends on, apart from its style: the language of names
+// and the order of numbers. The zero value is that of us_english.
 type Locale struct {
 	Language uint8 // Language.ID
 	Order    DateOrder
@@ -55,31 +55,31 @@ type Language struct {
 	days        [7]string // Sunday first
 }
 
-// Month is the name of a month, 1 to 12.
+// Month returns the name of a month, 1 to 12.
 func (l *Language) Month(month int) string { return l.months[month-1] }
 
-// ShortMonth is the short name of a month, 1 to 12.
+// ShortMonth returns the short name of a month, 1 to 12.
 func (l *Language) ShortMonth(month int) string { return l.short[month-1] }
 
-// Day is the name of a day of the week, 0 (Sunday) to 6.
+// Day returns the name of a day of the week, 0 (Sunday) to 6.
 func (l *Language) Day(weekday int) string { return l.days[weekday] }
 
-// Months, ShortMonths and Days are the lists of sys.syslanguages; days begin with Monday.
+// Months returns the list of months in sys.syslanguages.
 func (l *Language) Months() string { return strings.Join(l.months[:], ",") }
 
-// ShortMonths is the list of short names.
+// ShortMonths returns the list of short month names in sys.syslanguages.
 func (l *Language) ShortMonths() string { return strings.Join(l.short[:], ",") }
 
-// Days is the list of the days of the week.
+// Days returns the list of the days of the week in sys.syslanguages, which begins with Monday.
 func (l *Language) Days() string { return strings.Join(append(l.days[1:7:7], l.days[0]), ",") }
 
-// Locale is that of a session in the language.
+// Locale returns the locale of a session with the language.
 func (l *Language) Locale() Locale { return Locale{l.ID, l.Order} }
 
-// language is the language of a locale.
+// language returns the language of a locale.
 func (l Locale) language() *Language { return &languages[l.Language] }
 
-// LanguageOf is the language of a locale.
+// LanguageOf returns the language of a locale.
 func LanguageOf(l Locale) *Language { return l.language() }
 
 // LanguageByName finds a language by its name or alias in any case; nil for an unknown one.
@@ -92,11 +92,11 @@ func LanguageByName(name string) *Language {
 	return nil
 }
 
-// Languages lists all languages by their ID.
+// Languages returns all languages by ID.
 func Languages() []Language { return languages[:] }
 
-// monthPrefix finds the month whose name or short name s begins with, the longest one, and the length of that name in s; 0
-// for none. A letter must not follow.
+// monthPrefix finds the month with the longest name or short name at the beginning of s, and
+// returns the length of that name in s; 0 for none. A letter must not follow.
 func (l *Language) monthPrefix(s string) (month, length int) {
 	for m := range l.months {
 		for _, name := range [...]string{l.months[m], l.short[m]} {
@@ -112,7 +112,8 @@ func (l *Language) monthPrefix(s string) (month, length int) {
 	return month, length
 }
 
-// foldedPrefix is the length of prefix at the beginning of s in any case; 0 where s does not begin with it.
+// foldedPrefix returns the length of prefix at the beginning of s in any case; 0 if s does not
+// begin with it.
 func foldedPrefix(s, prefix string) int {
 	n := 0
 	for range prefix {

@@ -7,7 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// typeInfo is what the catalogue says about one type: a row of sys.types plus the rules of its arguments.
+// typeInfo is a row of sys.types and the rules of the type's arguments.
 type typeInfo struct {
 	name       string
 	systemID   uint8 // sys.types.system_type_id
@@ -18,8 +18,8 @@ type typeInfo struct {
 	precedence uint8 // 1 is the highest; 0 means none (Null)
 }
 
-// infos is sys.types as far as the server has it, by ID. Ids and precisions: sys.types (Transact-SQL);
-// precedence: "Data type precedence (Transact-SQL)".
+// infos are the rows of sys.types that the server has, by ID. Ids and precisions: "sys.types
+// (Transact-SQL)"; precedence: "Data type precedence (Transact-SQL)".
 var infos = [...]typeInfo{
 	Bit:              {"bit", 104, 104, 1, 1, 0, 19},
 	TinyInt:          {"tinyint", 48, 48, 1, 3, 0, 18},
@@ -53,7 +53,7 @@ var infos = [...]typeInfo{
 	Null:             {"NULL", 0, 0, 0, 0, 0, 0},
 }
 
-// synonyms are the other names under which a type can be written ("Data type synonyms").
+// synonyms are the other names of types ("Data type synonyms").
 var synonyms = map[string]ID{
 	"bit": Bit, "tinyint": TinyInt, "smallint": SmallInt, "int": Int, "integer": Int, "bigint": BigInt,
 	"decimal": Decimal, "dec": Decimal, "numeric": Decimal, "money": Money, "smallmoney": SmallMoney,
@@ -76,18 +76,18 @@ var SysName = Type{ID: NVarChar, Length: 128}
 const (
 	maxBytes    = 8000
 	maxUnits    = 4000
-	castLength  = 30 // length of char, binary and their kin in CAST and CONVERT without one
+	castLength  = 30 // default length of character and binary types in CAST and CONVERT
 	maxDecimal  = 38 // largest precision of a decimal
 	intDecimal  = 18 // largest precision of a decimal kept as int64
 	maxTimeFrac = 7
 )
 
-// Named returns the type written as name(args...), in a column, variable or parameter: char, nchar,
-// binary and their varying forms without a length have the length 1, decimal is decimal(18,0), the
-// time types have 7 fractional digits. Max as an argument stands for (max). name is matched without
-// regard to case and may be a synonym or sysname; brackets must be gone.
+// Named returns the type name(args...) of a column, variable or parameter. Character and binary
+// types without a length have length 1, decimal is decimal(18,0), and the time types have 7
+// fractional digits. The argument Max stands for (max). name is matched in any case, without
+// brackets, and may be a synonym or sysname.
 //
-// Errors: 243 unknown name; 1001, 1002, 131, 2716, 2750, 2751 bad arguments.
+// Errors: 243 for an unknown name; 1001, 1002, 131, 2716, 2750 and 2751 for invalid arguments.
 func Named(name string, args ...int) (Type, error) { return named(name, 1, args) }
 
 // NamedForCast is Named with the defaults of CAST and CONVERT: a missing length is 30.
@@ -100,7 +100,8 @@ func Known(name string) bool {
 	return ok || name == "sysname"
 }
 
-// Canonical is the name that SQL Server has for a known type: "int" of "integer", "timestamp" of "rowversion".
+// Canonical returns SQL Server's name of a known type: "int" for "integer", "timestamp" for
+// "rowversion".
 func Canonical(name string) string {
 	key := canonicalName(name)
 	switch id := synonyms[key]; {
@@ -114,7 +115,7 @@ func Canonical(name string) string {
 	return name
 }
 
-// canonicalName lowers name and makes every run of blanks one blank.
+// canonicalName returns name in lower case, with single blanks.
 func canonicalName(name string) string {
 	return strings.Join(strings.Fields(strings.ToLower(name)), " ")
 }
@@ -151,7 +152,7 @@ func named(name string, defaultLength int, args []int) (Type, error) {
 			t.Scale = uint8(args[0])
 		}
 		return t, nil
-	case XML: // an argument would be a schema collection, which is no number
+	case XML: // an argument would be a schema collection, not a number
 	}
 	if len(args) > 0 {
 		return Type{}, mserr.WidthNotAllowed(1, name)
@@ -232,8 +233,8 @@ func floatType(t Type, name string, args []int) (Type, error) {
 	return t, nil
 }
 
-// Name is the type's name without arguments, as error messages and sys.types have it: "nvarchar",
-// "numeric", "timestamp" for rowversion. The zero Type has the name "".
+// Name returns the type's name without arguments, as in error messages and sys.types: "nvarchar",
+// "numeric", "timestamp" for rowversion. The name of the zero Type is "".
 func (t Type) Name() string {
 	if t.ID == Decimal && t.Numeric {
 		return "numeric"
@@ -244,8 +245,8 @@ func (t Type) Name() string {
 	return ""
 }
 
-// String is the type as one declares it: "nvarchar(128)", "decimal(18,4)", "datetime2(7)". Named
-// accepts what String prints.
+// String returns the type's declaration: "nvarchar(128)", "decimal(18,4)", "datetime2(7)". Named
+// accepts the output of String.
 func (t Type) String() string {
 	name := t.Name()
 	switch t.ID {
@@ -262,8 +263,8 @@ func (t Type) String() string {
 	return name
 }
 
-// Key is String followed by ";" and the name of the collation where it is not the default. [ParseType]
-// reads it back to an equal Type. It serves keys of functions and persisted definitions.
+// Key returns String, followed by ";" and the name of the collation if it is not the default.
+// [ParseType] is its inverse. It is used in keys of functions and in persisted definitions.
 func (t Type) Key() string {
 	if t.Collation != CI {
 		return t.String() + ";" + t.Collation.String()
@@ -271,7 +272,7 @@ func (t Type) Key() string {
 	return t.String()
 }
 
-// ParseType reads what [Type.Key] and [Type.String] print.
+// ParseType reads the output of [Type.Key] and [Type.String].
 func ParseType(s string) (Type, error) {
 	s, collation, _ := strings.Cut(s, ";")
 	t, err := parseType(s)
@@ -280,7 +281,7 @@ func ParseType(s string) (Type, error) {
 	}
 	switch collation {
 	case "":
-	case "cs": // so earlier versions wrote it
+	case "cs": // the form of earlier versions
 		t.Collation = CS
 	case "bin":
 		t.Collation = Bin
@@ -321,7 +322,7 @@ func parseType(s string) (Type, error) {
 	return Named(name, args...)
 }
 
-// SystemTypeID is sys.types.system_type_id; decimal and numeric differ (106, 108).
+// SystemTypeID returns sys.types.system_type_id; decimal and numeric differ (106, 108).
 func (t Type) SystemTypeID() uint8 {
 	if t.ID == Decimal && t.Numeric {
 		return 108
@@ -332,11 +333,11 @@ func (t Type) SystemTypeID() uint8 {
 	return 0
 }
 
-// UserTypeID is sys.types.user_type_id of a system type: the same number as its system_type_id.
+// UserTypeID returns sys.types.user_type_id of a system type, which equals its system_type_id.
 func (t Type) UserTypeID() int { return int(t.SystemTypeID()) }
 
-// MaxLength is max_length of sys.columns: the storage size in bytes, -1 for (max) and xml, 16 for
-// text, ntext and image.
+// MaxLength returns max_length of sys.columns: the storage size in bytes, -1 for (max) and xml, 16
+// for text, ntext and image.
 func (t Type) MaxLength() int16 {
 	switch t.ID {
 	case Char, VarChar, Binary, VarBinary:
@@ -369,7 +370,7 @@ func (t Type) MaxLength() int16 {
 	return 0
 }
 
-// fractionBytes is what a time type needs beyond its size at scale 0 to 2.
+// fractionBytes returns the size of a time type beyond its size at scale 0 to 2.
 func fractionBytes(scale uint8) int16 {
 	switch {
 	case scale <= 2:
@@ -380,7 +381,8 @@ func fractionBytes(scale uint8) int16 {
 	return 2
 }
 
-// SysPrecision is precision of sys.columns: digits of a number, characters of a date's text, else 0.
+// SysPrecision returns precision of sys.columns: digits of a number, characters of a date's text,
+// else 0.
 func (t Type) SysPrecision() uint8 {
 	frac := t.Scale
 	if frac > 0 {
@@ -402,7 +404,7 @@ func (t Type) SysPrecision() uint8 {
 	return 0
 }
 
-// SysScale is scale of sys.columns: digits after the point, of seconds too.
+// SysScale returns scale of sys.columns: digits after the point, also of seconds.
 func (t Type) SysScale() uint8 {
 	switch t.ID {
 	case Decimal, Time, DateTime2, DateTimeOffset:
@@ -414,8 +416,8 @@ func (t Type) SysScale() uint8 {
 	return 0
 }
 
-// ByID returns the system types in the order of sys.types (by user_type_id), with the name of each;
-// numeric is a row of its own, sysname (user_type_id 256) is not among them.
+// ByID returns the system types in the order of sys.types (by user_type_id). numeric has a row of
+// its own; sysname (user_type_id 256) is not included.
 func ByID() []Type {
 	return []Type{
 		{ID: Image}, {ID: Text}, {ID: UniqueIdentifier}, {ID: Date}, {ID: Time, Scale: 7}, {ID: DateTime2, Scale: 7},

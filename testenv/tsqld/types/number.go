@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// intRange is the range of an integer type; bit is 0 to 1.
+// intRange returns the range of an integer type; bit is 0 to 1.
 func intRange(id ID) (lo, hi int64) {
 	switch id {
 	case Bit:
@@ -24,13 +24,13 @@ func intRange(id ID) (lo, hi int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
-// InRange reports whether n is a value of an integer type.
+// InRange reports whether n is in the range of an integer type.
 func InRange(n int64, t Type) bool {
 	lo, hi := intRange(t.ID)
 	return n >= lo && n <= hi
 }
 
-// moneyRange is the range of money (or smallmoney) in units of 10^-4.
+// moneyRange returns the range of money (or smallmoney) in units of 10^-4.
 func moneyRange(id ID) (lo, hi int64) {
 	if id == SmallMoney {
 		return math.MinInt32, math.MaxInt32
@@ -38,7 +38,8 @@ func moneyRange(id ID) (lo, hi int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
-// runtimeName is a type's name in the run-time errors of conversion, where decimal is always numeric.
+// runtimeName returns a type's name in the run-time errors of conversion, where decimal is always
+// numeric.
 func runtimeName(t Type) string {
 	if t.ID == Decimal {
 		return "numeric"
@@ -72,7 +73,7 @@ func toReal(f float64, from Type) (Value, error) {
 	return float64(r), nil
 }
 
-// toFloat is the nearest float of a number.
+// toFloat returns the nearest float of a number.
 func toFloat(v Value, from Type) float64 {
 	switch v := v.(type) {
 	case float64:
@@ -95,7 +96,7 @@ func toFloat(v Value, from Type) float64 {
 	return 0
 }
 
-// scaledFloat is n times 10^-scale, correctly rounded where n has at most 53 bits.
+// scaledFloat returns n times 10^-scale, correctly rounded if n has at most 53 bits.
 func scaledFloat(n int64, scale uint8) float64 {
 	if n > -1<<53 && n < 1<<53 {
 		return float64(n) / float64(pow10[scale])
@@ -104,8 +105,8 @@ func scaledFloat(n int64, scale uint8) float64 {
 	return f
 }
 
-// integerOverflow is the error of a number that does not fit an integer type: 220 from a larger
-// integer or money to tinyint and smallint, 232 from float, 8115 otherwise.
+// integerOverflow returns the error of a number that does not fit an integer type: 220 from a
+// larger integer or money to tinyint and smallint, 232 from float, 8115 otherwise.
 func integerOverflow(v Value, from, to Type) error {
 	if to.ID == TinyInt || to.ID == SmallInt {
 		switch {
@@ -118,7 +119,7 @@ func integerOverflow(v Value, from, to Type) error {
 	return mserr.ArithmeticOverflow(runtimeName(from), to.Name())
 }
 
-// toInteger truncates toward zero, except that money rounds. bit is 1 for everything but zero.
+// toInteger truncates toward zero; money is rounded instead. Every bit except zero is 1.
 func toInteger(v Value, from, to Type) (Value, error) {
 	var n int64
 	switch x := v.(type) {
@@ -163,7 +164,7 @@ func toInteger(v Value, from, to Type) (Value, error) {
 	return n, nil
 }
 
-// boolBit is a bit value.
+// boolBit returns a bit value.
 func boolBit(b bool) int64 {
 	if b {
 		return 1
@@ -184,8 +185,9 @@ func toDecimal(v Value, from, to Type) (Value, error) {
 	if math.IsNaN(f) || math.Abs(f) >= 1e38 {
 		return nil, mserr.ArithmeticOverflow(runtimeName(from), "numeric").WithState(6)
 	}
-	// A real is taken for the float that it is: its shortest text would be another number. Seventeen significant digits are what
-	// a float has; the rest of its binary value is noise that SQL Server does not show either.
+	// A real is converted as the float that it is: its shortest text would be another number. A
+	// float has seventeen significant digits; SQL Server does not show the rest of its binary value
+	// either.
 	n, ok := parseNumber(strconv.FormatFloat(f, 'f', -1, 64))
 	if !ok {
 		return nil, mserr.ConversionError(runtimeName(from), "numeric")
@@ -225,9 +227,9 @@ func toMoney(v Value, from, to Type) (Value, error) {
 	return u.Int64(), nil
 }
 
-// formatFloat prints a float in a style of CONVERT ("float and real styles"): 0 (and none) six digits,
-// 1 eight and 2 sixteen digits in scientific notation, 3 seventeen digits that read back exactly.
-// Exponents have three digits.
+// formatFloat prints a float in a style of CONVERT ("float and real styles"): six digits in style 0
+// and without a style, eight in style 1 and sixteen in style 2, both in scientific notation, and
+// seventeen in style 3, which read back exactly. Exponents have three digits.
 func formatFloat(f float64, id ID, style int) string {
 	if f == 0 && style <= 0 {
 		return "0"
@@ -273,8 +275,8 @@ func threeDigitExponent(s string) string {
 	return mantissa + "e" + sign + digits
 }
 
-// formatMoney prints money in a style of CONVERT: 0 two digits, 1 two digits with commas, 2 (and 126)
-// four digits.
+// formatMoney prints money in a style of CONVERT: two digits in style 0, two digits with commas in
+// style 1, four digits in styles 2 and 126.
 func formatMoney(n int64, style int) string {
 	switch style {
 	case 1:
@@ -319,8 +321,8 @@ func FormatNumber(v Value, t Type, style int) string {
 	return FormatDecimal(v, t)
 }
 
-// parseInteger reads a text as an integer type. Errors: 245, 248, 244, 8114, 8115, the choice being
-// SQL Server's by type.
+// parseInteger reads a text as an integer type. Errors: 245, 248, 244, 8114, 8115; the type decides
+// which, as in SQL Server.
 func parseInteger(s string, from, to Type) (Value, error) {
 	text := strings.Trim(s, " \t\r\n")
 	if to.ID == Bit {
@@ -402,7 +404,7 @@ func parseFloat(s string, from, to Type) (Value, error) {
 	return f, nil
 }
 
-// currencySigns may stand before or after the sign of a money text ("money and smallmoney").
+// currencySigns may precede or follow the sign of a money text ("money and smallmoney").
 const currencySigns = "$¢£¤¥€₡₢₣₤₥₦₧₨₩₪₫₭₮₱"
 
 // parseMoney reads a text such as "-$1,234.5"; an empty text is 0. Errors: 235 and 236, for smallmoney
@@ -442,7 +444,7 @@ func parseMoney(s string, to Type) (Value, error) {
 	return u.Int64(), nil
 }
 
-// firstRune is the first rune of a text, 0 of an empty one.
+// firstRune returns the first rune of a text, 0 for an empty text.
 func firstRune(s string) rune {
 	for _, r := range s {
 		return r

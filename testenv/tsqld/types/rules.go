@@ -20,14 +20,14 @@ const (
 // opNames are the operators' names in errors 402 and 8117.
 var opNames = [...]string{"add", "subtract", "multiply", "divide", "modulo", "'&'", "'|'", "'^'"}
 
-// String is the operator's name as error texts have it.
+// String returns the operator's name in error texts.
 func (o Op) String() string { return opNames[o] }
 
-// Common is the type of an expression that may yield a value of any of ts: CASE, COALESCE, IIF, UNION,
-// VALUES, IN. The type of the highest precedence wins; lengths and digits are those that hold every
-// operand. Bare NULLs count only when there is nothing else: then the result is int.
+// Common returns the type of an expression that returns a value of one of ts: CASE, COALESCE, IIF,
+// UNION, VALUES, IN. The type of highest precedence wins, with lengths and digits that hold every
+// operand. Bare NULLs count only if all operands are NULL: then the type is int.
 //
-// Errors: 206 or 257 where one operand cannot become the winner.
+// Errors: 206 or 257 if an operand cannot be converted.
 func Common(ts ...Type) (Type, error) {
 	t, err := CommonOrNull(ts...)
 	if err == nil && t.ID == Null {
@@ -36,7 +36,7 @@ func Common(ts ...Type) (Type, error) {
 	return t, err
 }
 
-// CommonOrNull is Common where more types may follow: that of bare NULLs only is Null still.
+// CommonOrNull is Common for a list that may grow: the type of bare NULLs only is still Null.
 func CommonOrNull(ts ...Type) (Type, error) {
 	result := Type{ID: Null}
 	for _, t := range ts {
@@ -49,7 +49,7 @@ func CommonOrNull(ts ...Type) (Type, error) {
 	return result, nil
 }
 
-// common2 is Common of two types; Null stays Null.
+// common2 is Common of two types. The result of Null and Null is Null.
 func common2(a, b Type) (Type, error) {
 	if a == b || b.ID == Null {
 		return a, nil
@@ -69,7 +69,7 @@ func common2(a, b Type) (Type, error) {
 	return widen(win, lose), nil
 }
 
-// widen gives win the length, precision and scale to hold values of lose.
+// widen extends length, precision and scale of win to hold values of lose.
 func widen(win, lose Type) Type {
 	switch {
 	case win.ID == Decimal:
@@ -81,7 +81,7 @@ func widen(win, lose Type) Type {
 		i := max(int(win.Precision)-int(win.Scale), int(l.Precision)-int(l.Scale))
 		p := i + int(s)
 		if p > maxDecimal {
-			// The integral part keeps its digits, the scale gives way.
+			// The integral part keeps its digits at the expense of the scale.
 			s = uint8(max(0, maxDecimal-i))
 			p = maxDecimal
 		}
@@ -99,7 +99,8 @@ func widen(win, lose Type) Type {
 	return win
 }
 
-// widenLength takes the larger of the two lengths; the fixed types of different lengths stay fixed.
+// widenLength returns win with the larger of the two lengths. Fixed types of different lengths stay
+// fixed.
 func widenLength(win, lose Type) Type {
 	n := lose.DisplayLength()
 	if win.Length == Max || lose.Length == Max && (lose.IsString() || lose.IsBinary()) || lose.ID == XML || lose.IsLOB() {
@@ -124,8 +125,8 @@ func widenLength(win, lose Type) Type {
 	return win
 }
 
-// mixCollation resolves two implicit collations. Columns that conflict are the binder's business (468);
-// here the explicit, non-default one wins over the database's.
+// mixCollation resolves two implicit collations: a collation other than the default wins. The
+// binder rejects conflicts of columns (468).
 func mixCollation(a, b Collation) Collation {
 	if a == CI {
 		return b
@@ -133,7 +134,7 @@ func mixCollation(a, b Collation) Collation {
 	return a
 }
 
-// timeScale is the number of fractional digits of seconds that a value of t can have.
+// timeScale returns the number of fractional digits of seconds in values of t.
 func (t Type) timeScale() uint8 {
 	switch t.ID {
 	case Time, DateTime2, DateTimeOffset:
@@ -146,8 +147,8 @@ func (t Type) timeScale() uint8 {
 	return 0
 }
 
-// DisplayLength is the number of characters that CAST of a value to a character type can need, as the
-// rules of string results use it: int needs 12, decimal its precision and 3, datetime2(7) 27. Character
+// DisplayLength returns the maximum length of a value that is cast to a character type, for the
+// rules of string results: 12 for int, precision + 3 for decimal, 27 for datetime2(7). Character
 // and binary types have their own length, Max included.
 func (t Type) DisplayLength() int {
 	switch t.ID {
@@ -185,8 +186,8 @@ func (t Type) DisplayLength() int {
 	return t.Length
 }
 
-// asDecimal is the decimal type that holds every value of a number type exactly: int is decimal(10,0),
-// money decimal(19,4). ok is false for other types, approximate numbers included.
+// asDecimal returns the decimal type that holds every value of a number type exactly: decimal(10,0)
+// for int, decimal(19,4) for money. ok is false for other types, including approximate numbers.
 func asDecimal(t Type) (Type, bool) {
 	switch t.ID {
 	case Decimal:
@@ -209,10 +210,10 @@ func asDecimal(t Type) (Type, bool) {
 	return Type{}, false
 }
 
-// CompareType is the type to which both operands of a comparison are converted. Collations that
-// differ are the binder's to refuse; operator is the name for errors ("equal to", "less than", ...).
+// CompareType returns the type to which both operands of a comparison are converted; operator is
+// its name in errors ("equal to", "less than", ...). The binder rejects conflicts of collations.
 //
-// Errors: 306 and 402 for types that do not compare, 206 and 257 where there is no conversion.
+// Errors: 306 and 402 for types that cannot be compared, 206 and 257 if there is no conversion.
 func CompareType(a, b Type, operator string) (Type, error) {
 	if a.ID == Null && b.ID == Null {
 		return IntType, nil
@@ -232,11 +233,11 @@ func CompareType(a, b Type, operator string) (Type, error) {
 	return common2(a, b)
 }
 
-// ArithType is the type of "a op b". Both operands are converted to it before the operation except
-// where OperandType says otherwise.
+// ArithType returns the type of "a op b". Both operands are converted to it before the operation,
+// except as in [OperandTypes].
 //
-// Errors: 402 types that do not meet in the operator, 8117 a type that the operator does not take,
-// 206 and 257 where an operand cannot be converted.
+// Errors: 402 for types that cannot be combined, 8117 for a type that the operator does not accept,
+// 206 and 257 if an operand cannot be converted.
 func ArithType(op Op, a, b Type) (Type, error) {
 	if a.ID == Null && b.ID == Null {
 		return IntType, nil
@@ -287,11 +288,11 @@ func ArithType(op Op, a, b Type) (Type, error) {
 	return Type{ID: win.ID}, nil
 }
 
-// checkOperand refuses the types that op does not take. win is the operand of higher precedence.
+// checkOperand rejects the types that op does not accept. win is the operand of higher precedence.
 func checkOperand(op Op, win, a, b Type) error {
 	switch {
 	case win.IsNumber():
-		// float % is refused for both approximate types (402 since SQL Server 2008).
+		// % does not accept approximate types (402 since SQL Server 2008).
 		if op == Mod && win.IsApprox() {
 			return mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
 		}
@@ -312,7 +313,7 @@ func checkOperand(op Op, win, a, b Type) error {
 		}
 		return mserr.InvalidOperandType(win.Name(), op.String())
 	case win.IsString() || win.IsBinary():
-		// Strings and binary values meet only in concatenation, which was handled before.
+		// Strings and binary values combine only in a concatenation, which is handled above.
 		if op == Add || a.ID != b.ID {
 			return mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
 		}
@@ -329,7 +330,7 @@ func checkOperand(op Op, win, a, b Type) error {
 	return mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
 }
 
-// bitType is the type of a bitwise operation: integers, or one binary operand with an integer.
+// bitType returns the type of a bitwise operation: integers, or one binary operand with an integer.
 func bitType(op Op, a, b Type) (Type, error) {
 	switch {
 	case a.IsInteger() && b.IsInteger():
@@ -345,8 +346,8 @@ func bitType(op Op, a, b Type) (Type, error) {
 	return Type{}, mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
 }
 
-// concatType is the type of a string concatenation: the sum of the lengths up to 8000 bytes, (max)
-// when an operand is; fixed only when both are.
+// concatType returns the type of a string concatenation: the sum of the lengths up to 8000 bytes,
+// (max) if an operand is (max), and fixed only if both are.
 func concatType(a, b Type) Type {
 	r := a
 	if b.Precedence() < a.Precedence() {
@@ -380,8 +381,8 @@ func concatType(a, b Type) Type {
 // isFixed reports char, nchar and binary.
 func (t Type) isFixed() bool { return t.ID == Char || t.ID == NChar || t.ID == Binary }
 
-// decimalResult applies the table of "Precision, scale, and length (Transact-SQL)". When the precision
-// would exceed 38, the scale is cut, but not below 6 for * and / (and not where it was smaller).
+// decimalResult applies the table of "Precision, scale, and length (Transact-SQL)". If the
+// precision would exceed 38, the scale is reduced; for * and / not below 6, unless it was smaller.
 func decimalResult(op Op, a, b Type) Type {
 	p1, s1, p2, s2 := int(a.Precision), int(a.Scale), int(b.Precision), int(b.Scale)
 	var p, s int
@@ -390,7 +391,7 @@ func decimalResult(op Op, a, b Type) Type {
 		s = max(s1, s2)
 		p = s + max(p1-s1, p2-s2) + 1
 		if p > maxDecimal {
-			// The integral part comes first: the scale keeps what is left of 38 digits.
+			// The integral part has priority: the scale keeps the rest of 38 digits.
 			s = min(s, maxDecimal-min(max(p1-s1, p2-s2), maxDecimal))
 			p = maxDecimal
 		}
@@ -416,9 +417,9 @@ func decimalResult(op Op, a, b Type) Type {
 	return DecimalOf(uint8(max(p, 1)), uint8(s))
 }
 
-// OperandTypes are the types to which the operands of "a op b" are converted before the operation, given
-// its result. They equal the result except for decimals, whose operands keep their own digits, and for
-// bitwise operations and concatenations, whose operands keep their lengths.
+// OperandTypes returns the types to which the operands of "a op b" are converted before the
+// operation. They equal the result, with two exceptions: decimals keep their own digits, and the
+// operands of bitwise operations and concatenations keep their lengths.
 func OperandTypes(op Op, a, b, result Type) (Type, Type) {
 	each := func(t, other Type) Type {
 		switch {
@@ -455,20 +456,20 @@ func OperandTypes(op Op, a, b, result Type) (Type, Type) {
 	return each(a, b), each(b, a)
 }
 
-// NegateType is the type of "-t"; error 8117 where there is none.
+// NegateType returns the type of "-t"; error 8117 if there is none.
 func NegateType(t Type) (Type, error) {
 	switch {
 	case t.ID == Null:
 		return IntType, nil
 	case t.ID == Bit || !t.IsNumber():
 		return Type{}, mserr.InvalidOperandType(t.Name(), "minus")
-	case t.ID == TinyInt: // the result of a minus does not fit tinyint
+	case t.ID == TinyInt: // tinyint cannot hold a negative number
 		return SmallIntType, nil
 	}
 	return t, nil
 }
 
-// BitNotType is the type of "~t"; error 8117 where there is none.
+// BitNotType returns the type of "~t"; error 8117 if there is none.
 func BitNotType(t Type) (Type, error) {
 	if t.ID == Null {
 		return IntType, nil

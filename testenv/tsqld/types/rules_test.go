@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// number is the error number of err, 0 without one.
+// number returns the error number of err, 0 without an error.
 func number(err error) int32 {
 	var e *mserr.Error
 	if errors.As(err, &e) {
@@ -196,7 +196,7 @@ func TestDecimalArith(t *testing.T) {
 		diff := new(big.Rat).Sub(scaled, new(big.Rat).SetInt(DecimalUnscaled(got, r)))
 		limit := big.NewRat(1, 2)
 		if op == Div {
-			limit = big.NewRat(1, 1) // quotients are cut
+			limit = big.NewRat(1, 1) // quotients are truncated
 		}
 		if diff.Abs(diff).Cmp(limit) > 0 || op == Div && diff.Cmp(limit) == 0 {
 			rt.Fatalf("%v %v %v = %v, got %v", ra, op, rb, want, FormatDecimal(got, r))

@@ -21,9 +21,9 @@ func toTemporal(v Value, from, to Type, style int, in Locale) (Value, error) {
 	return binaryToTemporal(b, from, to)
 }
 
-// ParseTemporal reads a text as type to, a date or time type, in the forms of a locale. Errors:
-// 241 no date, 242 and 295 for datetime and smalldatetime as SQL Server gives them, 281 an unknown
-// style.
+// ParseTemporal reads a text as a date or time type, in the forms of a locale. Errors: 241 for a
+// text that is not a date, 242 and 295 for datetime and smalldatetime as in SQL Server, 281 for an
+// unknown style.
 func ParseTemporal(s string, to Type, style int, in Locale) (Value, error) {
 	return textToTemporal(s, VarCharMax, to, style, in)
 }
@@ -67,8 +67,8 @@ func fitOffset(utc int64, to Type) int64 {
 	return r
 }
 
-// temporalToTemporal converts among the date and time types. A missing date is 1900-01-01, a
-// missing time midnight, a missing offset +00:00; an offset that gets lost leaves the local time.
+// temporalToTemporal converts between date and time types. A missing date becomes 1900-01-01, a
+// missing time midnight, a missing offset +00:00. Without an offset the local time remains.
 func temporalToTemporal(v Value, from, to Type) (Value, error) {
 	var ticks int64
 	switch v := v.(type) {
@@ -94,7 +94,7 @@ func temporalToTemporal(v Value, from, to Type) (Value, error) {
 	return r, nil
 }
 
-// numberToTemporal makes a datetime or smalldatetime of days since 1900-01-01.
+// numberToTemporal converts days since 1900-01-01 to a datetime or smalldatetime.
 func numberToTemporal(v Value, from, to Type) (Value, error) {
 	overflow := func() error { return mserr.ArithmeticOverflow("expression", to.Name()) }
 	days := toFloat(v, from)
@@ -116,7 +116,7 @@ func numberToTemporal(v Value, from, to Type) (Value, error) {
 	return r, nil
 }
 
-// temporalToNumber is days since 1900-01-01; integers take the nearest day.
+// temporalToNumber returns days since 1900-01-01; integers are rounded to the nearest day.
 func temporalToNumber(v Value, from, to Type) (Value, error) {
 	ticks, _ := v.(int64)
 	days := float64(ticks-days1900*TicksPerDay) / float64(TicksPerDay)
@@ -142,8 +142,8 @@ func temporalToNumber(v Value, from, to Type) (Value, error) {
 	return r, nil
 }
 
-// LocalTicks is the local date and time of any date or time value: ticks since 0001-01-01, time
-// counted from 1900-01-01. It serves the date functions.
+// LocalTicks returns the local date and time of a date or time value, for the date functions: ticks
+// since 0001-01-01, for a time value those of 1900-01-01.
 func LocalTicks(v Value, t Type) int64 {
 	switch v := v.(type) {
 	case int64:

@@ -103,7 +103,7 @@ func TestAtTimeZone(t *testing.T) {
 	}
 }
 
-// TestDateTimeGrid: every 1/300 s survives the stored form.
+// TestDateTimeGrid checks that every 1/300 s survives the stored form.
 func TestDateTimeGrid(t *testing.T) {
 	base := Days(2020, 1, 1) * TicksPerDay
 	for n := range int64(3000) {
@@ -117,7 +117,7 @@ func TestDateTimeGrid(t *testing.T) {
 	require.Equal(t, base, back)
 }
 
-// FuzzParseClock: whatever is accepted prints and reads back as the same value.
+// FuzzParseClock checks that an accepted text prints and reads back as the same value.
 func FuzzParseClock(f *testing.F) {
 	for _, s := range []string{"2020-01-02 03:04:05.1234567", "Jan 2 1999 4PM", "1/2/3", "20200102", "T10:00", "10:00Z", "5 5 5", "Feb-29-2020"} {
 		f.Add(s)
@@ -138,7 +138,7 @@ func FuzzParseClock(f *testing.F) {
 	})
 }
 
-// TestHijri: every date goes to the Hijri calendar and back.
+// TestHijri converts every date to the Hijri calendar and back.
 func TestHijri(t *testing.T) {
 	for n := hijriEpoch; n <= maxDays; n += 31 {
 		y, m, d := hijri(n)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Units is the length of a text in UTF-16 units, in which SQL Server counts characters (collations
-// without _SC): a character outside the basic plane counts twice.
+// Units returns the length of a text in UTF-16 units, SQL Server's count of characters in
+// collations without _SC: a character outside the basic plane counts twice.
 func Units(s string) int {
 	n := len(s)
 	for i := 0; i < len(s); {
@@ -29,8 +29,8 @@ func Units(s string) int {
 	return n
 }
 
-// unitOffset is the byte offset of UTF-16 unit n of s, len(s) when s is shorter. A unit in the middle of
-// a surrogate pair reports split, with the offset behind the pair.
+// unitOffset returns the byte offset of UTF-16 unit n of s, len(s) if s is shorter. For a unit in
+// the middle of a surrogate pair it returns split, and the offset after the pair.
 func unitOffset(s string, n int) (offset int, split bool) {
 	for i := 0; i < len(s); {
 		if n <= 0 {
@@ -54,7 +54,8 @@ func unitOffset(s string, n int) (offset int, split bool) {
 	return len(s), false
 }
 
-// Left is the first n UTF-16 units of s. Half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD.
+// Left returns the first n UTF-16 units of s. Half a surrogate pair, which UTF-8 cannot hold,
+// becomes U+FFFD.
 func Left(s string, n int) string {
 	if n >= len(s) {
 		return s
@@ -70,8 +71,8 @@ func Left(s string, n int) string {
 	return s[:offset]
 }
 
-// Slice is n UTF-16 units of s from unit start (0-based). Both are cut to the text; negative values
-// count as 0.
+// Slice returns n UTF-16 units of s from unit start (0-based). Both are limited to the text;
+// negative values count as 0.
 func Slice(s string, start, n int) string {
 	if start > 0 {
 		offset, split := unitOffset(s, start)
@@ -83,7 +84,7 @@ func Slice(s string, start, n int) string {
 	return Left(s, n)
 }
 
-// Pad fits a text into n UTF-16 units, cutting it or adding blanks.
+// Pad truncates a text to n UTF-16 units, or adds blanks.
 func Pad(s string, n int) string {
 	switch u := Units(s); {
 	case u < n:
@@ -97,7 +98,7 @@ func Pad(s string, n int) string {
 // TrimBlanks removes trailing blanks (U+0020 only).
 func TrimBlanks(s string) string { return strings.TrimRight(s, " ") }
 
-// isASCII reports a text of single bytes.
+// isASCII reports whether a text is ASCII only.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -107,8 +108,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// ToCodePage is the text as the bytes of char and varchar under a collation: UTF-8, or Windows code page
-// 1252, where characters outside it become '?'.
+// ToCodePage returns the bytes of a char or varchar text under a collation: UTF-8, or Windows code
+// page 1252, where other characters become '?'.
 func ToCodePage(s string, c Collation) []byte {
 	if c.IsUTF8() || isASCII(s) {
 		return []byte(s)
@@ -118,7 +119,7 @@ func ToCodePage(s string, c Collation) []byte {
 		b, ok := charmap.Windows1252.EncodeRune(r)
 		if !ok {
 			b = '?'
-			if r > 0xFFFF { // each half of the pair
+			if r > 0xFFFF { // once for each half of the pair
 				out = append(out, '?')
 			}
 		}
@@ -127,7 +128,7 @@ func ToCodePage(s string, c Collation) []byte {
 	return out
 }
 
-// FromCodePage is the inverse of ToCodePage. Bytes that are no UTF-8 become U+FFFD.
+// FromCodePage is the inverse of ToCodePage. Invalid UTF-8 becomes U+FFFD.
 func FromCodePage(b []byte, c Collation) string {
 	if c.IsUTF8() {
 		return strings.ToValidUTF8(string(b), string(utf8.RuneError))
@@ -140,7 +141,8 @@ func FromCodePage(b []byte, c Collation) string {
 	return out.String()
 }
 
-// narrow replaces what the code page of a collation lacks by '?', as a conversion to varchar does.
+// narrow replaces characters outside the code page of a collation by '?', as a conversion to
+// varchar does.
 func narrow(s string, c Collation) string {
 	if isASCII(s) || c.IsUTF8() {
 		return s
@@ -148,13 +150,13 @@ func narrow(s string, c Collation) string {
 	return FromCodePage(ToCodePage(s, c), c)
 }
 
-// isUTF8 reports char, varchar and text whose bytes are UTF-8.
+// isUTF8 reports whether t is a char, varchar or text type with UTF-8 data.
 func (t Type) isUTF8() bool {
 	return (t.ID == Char || t.ID == VarChar || t.ID == Text) && t.Collation.IsUTF8()
 }
 
-// Size is the length of a text in what the length of t counts: bytes of char and varchar, UTF-16 units of
-// nchar and nvarchar.
+// Size returns the length of a text in the unit of t's length: bytes for char and varchar, UTF-16
+// units for nchar and nvarchar.
 func (t Type) Size(s string) int {
 	if t.isUTF8() {
 		return len(s)
@@ -162,8 +164,8 @@ func (t Type) Size(s string) int {
 	return Units(s)
 }
 
-// Cut is the beginning of a text that fits into n of what the length of t counts. No character of UTF-8 is
-// cut in two.
+// Cut returns the longest beginning of a text that fits into n units of t's length. It never splits
+// a UTF-8 character.
 func (t Type) Cut(s string, n int) string {
 	if !t.isUTF8() {
 		return Left(s, n)
@@ -177,7 +179,7 @@ func (t Type) Cut(s string, n int) string {
 	return s[:max(n, 0)]
 }
 
-// CharSize is the most that one character, as functions count them, takes of the length of t.
+// CharSize returns the maximum size of one character in units of t's length.
 func (t Type) CharSize() int {
 	switch {
 	case t.isUTF8():
@@ -188,8 +190,8 @@ func (t Type) CharSize() int {
 	return 1
 }
 
-// Chars is the number of characters as functions count them: UTF-16 units, or code points where the
-// collation knows supplementary characters.
+// Chars returns the number of characters that functions count: UTF-16 units, or code points if the
+// collation supports supplementary characters.
 func (c Collation) Chars(s string) int {
 	if c.Supplementary() {
 		return utf8.RuneCountInString(s)
@@ -197,7 +199,7 @@ func (c Collation) Chars(s string) int {
 	return Units(s)
 }
 
-// Left is the first n characters of s as Chars counts them.
+// Left returns the first n characters of s, as Chars counts them.
 func (c Collation) Left(s string, n int) string {
 	if !c.Supplementary() {
 		return Left(s, n)
@@ -211,7 +213,7 @@ func (c Collation) Left(s string, n int) string {
 	return s
 }
 
-// Slice is n characters of s from character start (0-based); see [Slice].
+// Slice returns n characters of s from character start (0-based); see [Slice].
 func (c Collation) Slice(s string, start, n int) string {
 	if !c.Supplementary() {
 		return Slice(s, start, n)
@@ -219,7 +221,7 @@ func (c Collation) Slice(s string, start, n int) string {
 	return c.Left(s[len(c.Left(s, start)):], n)
 }
 
-// ToUTF16 is the text as little-endian UTF-16, the bytes of nvarchar.
+// ToUTF16 returns the text as little-endian UTF-16, the bytes of nvarchar.
 func ToUTF16(s string) []byte {
 	out := make([]byte, 0, 2*len(s))
 	for _, r := range s {
@@ -234,7 +236,7 @@ func ToUTF16(s string) []byte {
 	return out
 }
 
-// FromUTF16 is the inverse of ToUTF16; an odd byte at the end counts as a unit with a zero high byte, a
+// FromUTF16 is the inverse of ToUTF16. An odd byte at the end is a unit with a zero high byte; a
 // lone surrogate becomes U+FFFD.
 func FromUTF16(b []byte) string {
 	units := make([]uint16, 0, (len(b)+1)/2)
@@ -248,7 +250,7 @@ func FromUTF16(b []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// DataLength is DATALENGTH of a value: its bytes as SQL Server stores them; 0 of NULL.
+// DataLength returns DATALENGTH of a value: its size in SQL Server in bytes; 0 for NULL.
 func DataLength(v Value, t Type) int {
 	switch v := v.(type) {
 	case nil:

@@ -1,9 +1,10 @@
 package types
 
-// Value is nil, int64, float64, string or []byte; see the package comment for which type uses which.
+// Value is nil, int64, float64, string or []byte; the package comment lists the Go type of each SQL
+// type.
 type Value = any
 
-// ID names a family of types; the zero ID is no type.
+// ID is a family of types; the zero ID is invalid.
 type ID uint8
 
 // The types, in no particular order; precedence is a table of its own.
@@ -13,7 +14,7 @@ const (
 	SmallInt
 	Int
 	BigInt
-	Decimal // also numeric; Type.Numeric tells them apart where the name matters
+	Decimal // also numeric; see Type.Numeric
 	Money
 	SmallMoney
 	Real
@@ -37,7 +38,7 @@ const (
 	RowVersion
 	XML
 	Variant // sql_variant
-	Null    // type of a bare NULL; converts to anything, becomes int where a column needs a type
+	Null    // type of a bare NULL; converts to every type, becomes int where a column needs a type
 )
 
 // Max is the Length of varchar(max), nvarchar(max) and varbinary(max).
@@ -58,18 +59,18 @@ type Column struct {
 	Name     string
 	Type     Type
 	Nullable bool
-	Identity bool // IDENTITY column: the flag on the wire
+	Identity bool // the column is an IDENTITY column
 	Computed bool // a computed column, or an expression of a query
-	// Origin is the column of a table that a result column shows; nil where clients are not told.
+	// Origin is the table column behind a result column; nil if clients do not get it.
 	Origin *Origin `json:"-"`
 }
 
-// Origin tells where a result column comes from. Clients are told for text, ntext and image, and for every column in
-// browse mode (SET NO_BROWSETABLE ON).
+// Origin is the origin of a result column. Clients get it for text, ntext and image, and for every
+// column in browse mode (SET NO_BROWSETABLE ON).
 type Origin struct {
 	Browse bool     // the result set is in browse mode
-	Table  []string // the table, as the statement names it: database, schema and name, or less; empty for an expression
+	Table  []string // name of the table as in the statement: database, schema and name, or fewer parts; empty for an expression
 	Column string   // its column
 	Key    bool     // part of the key of the table
-	Hidden bool     // not asked for: there because it is part of the key
+	Hidden bool     // not in the select list; added because it is part of the key
 }

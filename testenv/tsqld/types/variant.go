@@ -9,13 +9,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// variantHeader is the size of an encoded Type: ID, Length (4, big-endian), Precision, Scale,
-// Numeric in the lowest bit below the high bits of Collation, the low byte of Collation.
+// variantHeader is the size of an encoded Type: ID, Length (4, big-endian), Precision, Scale, a
+// byte with the high bits of Collation above the bit of Numeric, and the low byte of Collation.
 const variantHeader = 9
 
-// VariantPack wraps a value of type t as a sql_variant: the encoded type, then eight big-endian bytes of
-// an int64 or float64, or the text or bytes as they are. NULL stays NULL. Error 206 for the types that
-// sql_variant cannot hold: (max), text, ntext, image, xml, rowversion and sql_variant itself.
+// VariantPack packs a value of type t as a sql_variant: the encoded type, and then eight big-endian
+// bytes of an int64 or float64, or the text or bytes unchanged. NULL stays NULL. Error 206 for the
+// types that sql_variant cannot hold: (max), text, ntext, image, xml, rowversion and sql_variant
+// itself.
 func VariantPack(v Value, t Type) (Value, error) {
 	if v == nil {
 		return nil, nil
@@ -43,7 +44,7 @@ func VariantPack(v Value, t Type) (Value, error) {
 	return nil, mserr.TypeClash(t.String(), "sql_variant")
 }
 
-// VariantUnpack is the inverse of VariantPack. A value that VariantPack did not make gives an error.
+// VariantUnpack is the inverse of VariantPack. Malformed bytes are an error.
 func VariantUnpack(v Value) (Type, Value, error) {
 	if v == nil {
 		return NullType, nil, nil
@@ -73,8 +74,8 @@ func VariantUnpack(v Value) (Type, Value, error) {
 	return t, int64(n), nil
 }
 
-// variantFamily ranks the families by which sql_variants of different base types compare
-// ("sql_variant (Transact-SQL)", hierarchy of the data type families).
+// variantFamily returns the rank of the type's family, by which sql_variants of different base
+// types compare ("sql_variant (Transact-SQL)", hierarchy of the data type families).
 func variantFamily(t Type) int {
 	switch {
 	case t.IsTemporal():
@@ -91,8 +92,8 @@ func variantFamily(t Type) int {
 	return 0
 }
 
-// compareVariants orders two packed values: by family, then texts of different collations by collation, all else by the common type
-// of the two ("sql_variant (Transact-SQL)").
+// compareVariants orders two packed values: by family, then texts of different collations by
+// collation, and all others by their common type ("sql_variant (Transact-SQL)").
 func compareVariants(a, b []byte) int {
 	ta, va, errA := VariantUnpack(a)
 	tb, vb, errB := VariantUnpack(b)
@@ -123,7 +124,7 @@ func compareVariants(a, b []byte) int {
 	return Compare(va, vb, t)
 }
 
-// compareExact compares numbers with a fixed point.
+// compareExact compares exact numbers.
 func compareExact(a Value, ta Type, b Value, tb Type) int {
 	da, okA := asDecimal(ta)
 	db, okB := asDecimal(tb)
@@ -141,7 +142,7 @@ func compareExact(a Value, ta Type, b Value, tb Type) int {
 // CollationVariant is the name of the SQLite collation that orders the hexadecimal texts of packed sql_variants.
 const CollationVariant = "tsql_variant"
 
-// CompareVariantHex is [CollationVariant].
+// CompareVariantHex implements [CollationVariant].
 func CompareVariantHex(a, b string) int {
 	x, errA := hex.DecodeString(a)
 	y, errB := hex.DecodeString(b)

@@ -14,19 +14,19 @@ import (
 // xmlKeepSpace is the style of CONVERT that keeps white space between elements.
 const xmlKeepSpace = 1
 
-// xmlNamespace is what the prefix xml stands for ("Namespaces in XML").
+// xmlNamespace is the namespace of the prefix xml ("Namespaces in XML").
 const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 
-// ParseXML makes the stored form of an xml value: what the documentation of xml says that the type does not keep is gone
-// ("Create instances of XML data": the declaration, white space between elements unless style is 1 or xml:space says
-// preserve, the kind of the quotation marks; CDATA becomes text, and an element without content is written as one tag).
-// Fragments are allowed. encoding is what the text came in: "utf-16", or "" when a declaration may name any that
-// extends ASCII.
+// ParseXML returns the stored form of an xml value. The form omits what the xml type does not
+// preserve ("Create instances of XML data"): the declaration, the kind of quotation marks, and
+// white space between elements unless style is 1 or xml:space is preserve. CDATA becomes text, and
+// an element without content becomes one tag. Fragments are allowed. encoding is the encoding of
+// the input: "utf-16", or "" if a declaration may name any extension of ASCII.
 func ParseXML(s, encoding string, style int) (string, error) {
 	return parseXML(s, encoding, style, nil)
 }
 
-// checkedReader asks before each piece whether to go on.
+// checkedReader calls check before each piece.
 type checkedReader struct {
 	r     io.Reader
 	check func() error
@@ -40,10 +40,11 @@ func (r checkedReader) Read(b []byte) (int, error) {
 	return r.r.Read(b)
 }
 
-// maxXMLDepth is how deep elements may nest ("XML Data Type and Columns", limitations of the xml data type).
+// maxXMLDepth is the maximum nesting of elements ("XML Data Type and Columns", limitations of the
+// xml data type).
 const maxXMLDepth = 128
 
-// parseXML is ParseXML that asks check, unless it is nil, whether to go on.
+// parseXML is ParseXML with a function that may end it; nil for none.
 func parseXML(s, encoding string, style int, check func() error) (string, error) {
 	s = strings.TrimPrefix(s, "\uFEFF")
 	if strings.TrimSpace(s) == "" {
@@ -54,7 +55,7 @@ func parseXML(s, encoding string, style int, check func() error) (string, error)
 		r = checkedReader{r, check}
 	}
 	p := xmlWriter{src: s, d: xml.NewDecoder(r), style: style, encoding: encoding}
-	p.d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the text is UTF-8 already
+	p.d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the text has been decoded to UTF-8
 	for {
 		from := p.d.InputOffset()
 		t, err := p.d.Token()
@@ -70,15 +71,15 @@ func parseXML(s, encoding string, style int, check func() error) (string, error)
 	}
 }
 
-// xmlWriter writes the stored form of a document while it is read.
+// xmlWriter writes the stored form of a document during its parsing.
 type xmlWriter struct {
 	src      string
 	d        *xml.Decoder
 	style    int
 	encoding string
 	out      strings.Builder
-	open     bool   // the last thing written is a start tag without its ">"
-	keep     []bool // per open element: xml:space="preserve" holds
+	open     bool   // the last output is a start tag without its ">"
+	keep     []bool // for each open element: xml:space is preserve
 }
 
 // token writes a token; raw is its text.
@@ -128,10 +129,10 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 	return nil
 }
 
-// preserves reports whether white space counts here.
+// preserves reports whether white space is significant here.
 func (p *xmlWriter) preserves() bool { return len(p.keep) > 0 && p.keep[len(p.keep)-1] }
 
-// dropped reports whether a token leaves nothing: white space between elements, declarations.
+// dropped reports whether a token has no stored form: white space between elements, declarations.
 func (p *xmlWriter) dropped(t xml.Token, raw string) bool {
 	if _, ok := t.(xml.CharData); !ok {
 		return false
@@ -139,7 +140,7 @@ func (p *xmlWriter) dropped(t xml.Token, raw string) bool {
 	return p.style != xmlKeepSpace && p.style != xmlKeepSpace|2 && !p.preserves() && strings.Trim(raw, " \t\r\n") == ""
 }
 
-// declaration checks <?xml ...?>, which is not kept.
+// declaration checks <?xml ...?>, which is not stored.
 func (p *xmlWriter) declaration(inst string) error {
 	if p.out.Len() > 0 {
 		return p.at(mserr.XMLDeclaration)
@@ -180,7 +181,7 @@ func (p *xmlWriter) startTag(raw string) {
 	}
 }
 
-// text writes character data. White space that was written by references stays white space that counts.
+// text writes character data. White space from character references is significant.
 func (p *xmlWriter) text(s, raw string) {
 	blank := strings.Trim(s, " \t\r\n") == "" && s != ""
 	if blank && strings.Trim(raw, " \t\r\n") != "" && !p.preserves() {
@@ -193,14 +194,14 @@ func (p *xmlWriter) text(s, raw string) {
 // xmlText writes a text as the content of an element.
 var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
 
-// at is an error at the place that was read last.
+// at returns an error at the last position.
 func (p *xmlWriter) at(problem string) error {
 	before := p.src[:p.d.InputOffset()]
 	line := 1 + strings.Count(before, "\n")
 	return mserr.XMLParse(line, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]), problem)
 }
 
-// problem words an error of the decoder.
+// problem translates an error of the decoder.
 func (p *xmlWriter) problem(err error) error {
 	line, column := p.d.InputPos()
 	problem := mserr.XMLIllegal

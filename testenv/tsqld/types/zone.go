@@ -10,8 +10,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// windowsZones maps the Windows names that AT TIME ZONE takes, in lower case, to IANA's (Unicode CLDR, windowsZones, territory 001).
-// The file is a copy of the one in jobs/internal/winzone, because tsqld imports nothing of the product.
+// windowsZones maps Windows names of time zones, in lower case, to IANA names (Unicode CLDR,
+// windowsZones, territory 001). The file is a copy of the one in jobs/internal/winzone, because
+// tsqld imports nothing of the product.
 var windowsZones = sync.OnceValue(func() map[string]string {
 	byName := map[string]string{}
 	for line := range strings.Lines(windowsZoneTable) {
@@ -51,7 +52,8 @@ func zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// AtTimeZoneType is the type of "t AT TIME ZONE ..."; error 8116 for types without date and time.
+// AtTimeZoneType returns the type of "t AT TIME ZONE ..."; error 8116 for types without date and
+// time.
 func AtTimeZoneType(t Type) (Type, error) {
 	switch t.ID {
 	case DateTimeOffset, DateTime2:
@@ -64,10 +66,10 @@ func AtTimeZoneType(t Type) (Type, error) {
 	return Type{}, mserr.InvalidArgumentType(t.Name(), 1, "AT TIME ZONE")
 }
 
-// AtTimeZone is "v AT TIME ZONE name": a datetimeoffset moves to the zone, another value gets the
-// zone's offset at its local time. A local time that the zone skips moves on by the length of the
-// gap; of two that it repeats, the one before the change counts ("AT TIME ZONE (Transact-SQL)").
-// The result has the type that [AtTimeZoneType] tells.
+// AtTimeZone computes "v AT TIME ZONE name", with the type [AtTimeZoneType]. A datetimeoffset is
+// converted to the zone; another value gets the zone's offset at its local time. A local time that
+// the zone skips is moved forward by the length of the gap. For a repeated local time the first
+// occurrence counts ("AT TIME ZONE (Transact-SQL)").
 func AtTimeZone(v Value, t Type, name string) (Value, error) {
 	loc, err := zone(name)
 	if err != nil {
@@ -82,8 +84,8 @@ func AtTimeZone(v Value, t Type, name string) (Value, error) {
 	case int64:
 		local := TimeOf(v)
 		guess := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), loc)
-		// The offset before a change is the one of some hours earlier; it is right both for repeated times
-		// (the first of the two) and for skipped ones (they move on).
+		// The offset before a change is that of some hours earlier. It is right for repeated times
+		// (their first occurrence) and for skipped ones (moved forward).
 		_, before := guess.Add(-4 * time.Hour).Zone()
 		if early := local.Add(-time.Duration(before) * time.Second); isRepeatedOrSkipped(early, local, guess, loc) {
 			guess = early.In(loc)
@@ -94,8 +96,8 @@ func AtTimeZone(v Value, t Type, name string) (Value, error) {
 	return MakeOffset(utc, seconds/60), nil
 }
 
-// isRepeatedOrSkipped reports whether early, the instant by the offset before, reads as the local
-// time, or whether no instant does.
+// isRepeatedOrSkipped reports whether the local time is repeated (early, its instant by the offset
+// before the change, shows that local time) or skipped (no instant shows it).
 func isRepeatedOrSkipped(early, local, guess time.Time, loc *time.Location) bool {
 	reads := func(t time.Time) bool {
 		t = t.In(loc)

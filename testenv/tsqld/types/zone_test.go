@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The product and the embedded server know the same names of Windows' zones.
+// The product and the embedded server have the same names of Windows time zones.
 func TestWindowsZonesAreThoseOfTheProduct(t *testing.T) {
 	t.Parallel()
 	product, err := os.ReadFile("../../../jobs/internal/winzone/windowszones.txt")
