@@ -9,8 +9,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// aggregates are the aggregate functions. "Aggregate functions (Transact-SQL)". COUNT(*) is COUNT
-// without arguments. GROUPING and GROUPING_ID have no accumulator: the compiler knows their values.
+// aggregates are the aggregate functions ("Aggregate functions (Transact-SQL)"). COUNT(*) is COUNT
+// without arguments. GROUPING and GROUPING_ID have no accumulator, because the compiler computes
+// their values.
 var aggregates = []*Func{
 	aggregate("COUNT", 0, 1, fixed(types.IntType), newCount),
 	aggregate("COUNT_BIG", 0, 1, fixed(types.BigIntType), newCount),
@@ -40,7 +41,7 @@ type skipper struct{ skipped bool }
 // HasSkippedNull reports whether a NULL was ignored.
 func (s *skipper) HasSkippedNull() bool { return s.skipped }
 
-// isNull notes and reports a NULL.
+// isNull reports whether a value is NULL, and counts it.
 func (s *skipper) isNull(v types.Value) bool {
 	if v == nil {
 		s.skipped = true
@@ -48,7 +49,7 @@ func (s *skipper) isNull(v types.Value) bool {
 	return v == nil
 }
 
-// counter is COUNT.
+// counter implements COUNT.
 type counter struct {
 	skipper
 	n      int64
@@ -65,7 +66,7 @@ func (c *counter) Add(args []types.Value) error {
 	return nil
 }
 
-// Result fails when an int is too small (8115).
+// Result fails if the count does not fit an int (8115).
 func (c *counter) Result() (types.Value, error) {
 	if !types.InRange(c.n, c.result) {
 		return nil, mserr.ArithmeticOverflow("expression", c.result.Name())
@@ -73,7 +74,7 @@ func (c *counter) Result() (types.Value, error) {
 	return c.n, nil
 }
 
-// distinct counts different values.
+// distinct counts distinct values.
 type distinct struct {
 	skipper
 	t    types.Type
@@ -92,10 +93,10 @@ func (d *distinct) Add(args []types.Value) error {
 	return nil
 }
 
-// Result is the number of values.
+// Result returns the number of values.
 func (d *distinct) Result() (types.Value, error) { return int64(len(d.seen)), nil }
 
-// sumType is the type of a sum: the smaller integers become int, decimals get 38 digits.
+// sumType returns the type of a sum: smaller integers become int, decimals get 38 digits.
 func sumType(t types.Type, name string) (types.Type, error) {
 	switch {
 	case t.ID == types.Bit, !t.IsNumber() && t.ID != types.Null:
@@ -128,14 +129,14 @@ func avgResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return t, err
 }
 
-// total is SUM and AVG: integers, money and decimals exactly, floats as floats.
+// total implements SUM and AVG: exactly for integers, money and decimals, in floats for floats.
 type total struct {
 	skipper
 	own, result types.Type
 	isAvg       bool
 	n           int64
 	small       int64    // the sum as long as it fits
-	large       *big.Int // what did not fit into small
+	large       *big.Int // the part of the sum that did not fit into small
 	float       float64
 }
 
@@ -173,7 +174,7 @@ func (s *total) Add(args []types.Value) error {
 	return nil
 }
 
-// Result is NULL without a value. Error 8115 when the sum does not fit.
+// Result returns NULL if there was no value. Error 8115 if the sum does not fit.
 func (s *total) Result() (types.Value, error) {
 	if s.n == 0 {
 		return nil, nil
@@ -197,7 +198,7 @@ func (s *total) Result() (types.Value, error) {
 		}
 		return v, nil
 	}
-	// The sum itself must fit, also of an average.
+	// The sum itself must fit, even if the result is an average.
 	if !u.IsInt64() || s.result.IsInteger() && !types.InRange(u.Int64(), s.result) {
 		return nil, mserr.ArithmeticOverflow("expression", s.result.Name())
 	}
@@ -221,7 +222,7 @@ func extremeResult(name string) resultFunc {
 	}
 }
 
-// extreme is MIN (sign -1) and MAX (1).
+// extreme implements MIN (sign -1) and MAX (1).
 type extreme struct {
 	skipper
 	t    types.Type
@@ -244,10 +245,10 @@ func (e *extreme) Add(args []types.Value) error {
 	return nil
 }
 
-// Result is NULL without a value.
+// Result returns NULL if there was no value.
 func (e *extreme) Result() (types.Value, error) { return e.best, nil }
 
-// varianceResult takes numbers but bit.
+// varianceResult accepts numbers except bit.
 func varianceResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		if t := args[0]; !t.IsNumber() || t.ID == types.Bit {
@@ -257,7 +258,7 @@ func varianceResult(name string) resultFunc {
 	}
 }
 
-// variance computes VAR, VARP, STDEV and STDEVP by Welford's method.
+// variance implements VAR, VARP, STDEV and STDEVP by Welford's method.
 type variance struct {
 	skipper
 	t                types.Type
@@ -272,7 +273,7 @@ func newVariance(isSample, isRoot bool) func([]types.Type, types.Type) Accumulat
 	}
 }
 
-// Add takes a value into account.
+// Add adds a value.
 func (v *variance) Add(args []types.Value) error {
 	if v.isNull(args[0]) {
 		return nil
@@ -288,7 +289,7 @@ func (v *variance) Add(args []types.Value) error {
 	return nil
 }
 
-// Result is NULL without values, and of a sample of one.
+// Result returns NULL if there was no value, and for a sample of one.
 func (v *variance) Result() (types.Value, error) {
 	n := v.n
 	if v.isSample {
@@ -319,7 +320,7 @@ func stringAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return wideType(t), nil
 }
 
-// stringAgg joins texts in the order in which they come.
+// stringAgg joins texts in the order of the rows.
 type stringAgg struct {
 	skipper
 	ts     []types.Type
@@ -333,7 +334,8 @@ func newStringAgg(ts []types.Type, result types.Type) Accumulator {
 	return &stringAgg{ts: ts, result: result}
 }
 
-// Add appends a text; NULL separators count as empty. Error 9829 over 8000 bytes of a type without (max).
+// Add appends a text; a NULL separator is empty. Error 9829 above 8000 bytes, unless the type is
+// (max).
 func (s *stringAgg) Add(args []types.Value) error {
 	if args[0] == nil { // STRING_AGG ignores NULL without a warning
 		return nil
@@ -357,7 +359,7 @@ func (s *stringAgg) Add(args []types.Value) error {
 	return nil
 }
 
-// Result is NULL without a text.
+// Result returns NULL if there was no text.
 func (s *stringAgg) Result() (types.Value, error) {
 	if !s.isAny {
 		return nil, nil
@@ -365,7 +367,7 @@ func (s *stringAgg) Result() (types.Value, error) {
 	return s.b.String(), nil
 }
 
-// checksumAggResult takes int and smaller integers.
+// checksumAggResult accepts int and smaller integers.
 func checksumAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[0]; !t.IsInteger() || t.ID == types.BigInt || t.ID == types.Bit {
 		return types.Type{}, mserr.InvalidOperandType(t.Name(), "checksum_agg")
@@ -373,7 +375,7 @@ func checksumAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.IntType, nil
 }
 
-// checksum is CHECKSUM_AGG: the exclusive or of the values.
+// checksum implements CHECKSUM_AGG: the exclusive or of the values.
 type checksum struct {
 	skipper
 	n   int64
@@ -382,7 +384,7 @@ type checksum struct {
 
 func newChecksum([]types.Type, types.Type) Accumulator { return &checksum{} }
 
-// Add mixes a value in.
+// Add adds a value.
 func (c *checksum) Add(args []types.Value) error {
 	if c.isNull(args[0]) {
 		return nil
@@ -392,7 +394,7 @@ func (c *checksum) Add(args []types.Value) error {
 	return nil
 }
 
-// Result is NULL without a value.
+// Result returns NULL if there was no value.
 func (c *checksum) Result() (types.Value, error) {
 	if !c.any {
 		return nil, nil

@@ -7,15 +7,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Limits of results that are not (max): 8000 bytes.
+// Limits of types other than (max): 8000 bytes.
 const (
 	maxBytes = 8000
 	maxUnits = 4000
 )
 
-// textType is the character type in which a function sees an argument: character types as they are (the
-// varying one of their kind), others as the varchar that CAST would need. ok is false for the types that
-// string functions refuse.
+// textType returns the character type to which a function converts an argument: the varying type of
+// the same kind for character types, for others the varchar that CAST needs. ok is false for types
+// that string functions do not accept.
 func textType(t types.Type) (types.Type, bool) {
 	switch t.ID {
 	case types.Char, types.VarChar:
@@ -34,7 +34,7 @@ func textType(t types.Type) (types.Type, bool) {
 	return types.VarCharOf(t.DisplayLength()), true
 }
 
-// textArg is textType with error 8116; n counts arguments from 1.
+// textArg is textType with error 8116; n is the number of the argument, from 1.
 func textArg(t types.Type, n int, function string) (types.Type, error) {
 	r, ok := textType(t)
 	if !ok {
@@ -43,7 +43,8 @@ func textArg(t types.Type, n int, function string) (types.Type, error) {
 	return r, nil
 }
 
-// text is a value as a Go string; char and nchar keep their padding. Errors of the conversion only.
+// text returns a value as a Go string; char and nchar keep their padding. The only errors are those
+// of the conversion.
 func text(v types.Value, t types.Type) (string, error) {
 	if s, ok := v.(string); ok && (t.IsCharacter() || t.ID == types.XML) {
 		return s, nil
@@ -60,7 +61,7 @@ func text(v types.Value, t types.Type) (string, error) {
 	return s, nil
 }
 
-// bigint is a value as an int64.
+// bigint returns a value as an int64.
 func bigint(v types.Value, t types.Type) (int64, error) {
 	if n, ok := v.(int64); ok && t.IsInteger() {
 		return n, nil
@@ -73,7 +74,7 @@ func bigint(v types.Value, t types.Type) (int64, error) {
 	return n, nil
 }
 
-// integer is a value as an int; error 8115 where it does not fit T-SQL's.
+// integer returns a value as an int; error 8115 if it does not fit T-SQL's int.
 func integer(v types.Value, t types.Type) (int, error) {
 	if n, ok := v.(int64); ok && t.IsInteger() && n >= math.MinInt32 && n <= math.MaxInt32 {
 		return int(n), nil
@@ -86,7 +87,7 @@ func integer(v types.Value, t types.Type) (int, error) {
 	return int(n), nil
 }
 
-// float is a value as a float64.
+// float returns a value as a float64.
 func float(v types.Value, t types.Type) (float64, error) {
 	if f, ok := v.(float64); ok {
 		return f, nil
@@ -99,7 +100,7 @@ func float(v types.Value, t types.Type) (float64, error) {
 	return f, nil
 }
 
-// constInt is a literal integer argument; ok is false for anything else.
+// constInt returns a literal integer argument; ok is false for other arguments.
 func constInt(consts []types.Value, i int) (int, bool) {
 	if i >= len(consts) {
 		return 0, false
@@ -111,7 +112,7 @@ func constInt(consts []types.Value, i int) (int, bool) {
 	return int(n), true
 }
 
-// constText is a literal text argument; ok is false for anything else.
+// constText returns a literal text argument; ok is false for other arguments.
 func constText(consts []types.Value, i int) (string, bool) {
 	if i >= len(consts) {
 		return "", false
@@ -120,7 +121,7 @@ func constText(consts []types.Value, i int) (string, bool) {
 	return s, ok
 }
 
-// limitOf is the greatest length of the non-max type of t's kind.
+// limitOf returns the greatest length of t's kind without (max).
 func limitOf(t types.Type) int {
 	if t.IsUnicode() {
 		return maxUnits
@@ -128,7 +129,7 @@ func limitOf(t types.Type) int {
 	return maxBytes
 }
 
-// withLength is t with a length: at least 1, at most the limit of its kind; Max stays.
+// withLength returns t with a length: at least 1, at most the limit of its kind. Max stays.
 func withLength(t types.Type, n int) types.Type {
 	if n == types.Max {
 		t.Length = types.Max
@@ -138,7 +139,7 @@ func withLength(t types.Type, n int) types.Type {
 	return t
 }
 
-// wideType is the type of a result that may grow up to the limit: (max) when t is.
+// wideType returns the type of a result that may grow up to the limit: (max) if t is (max).
 func wideType(t types.Type) types.Type {
 	if t.Length != types.Max {
 		t.Length = limitOf(t)
@@ -146,13 +147,13 @@ func wideType(t types.Type) types.Type {
 	return t
 }
 
-// sameText is the result rule of a function that changes characters of its first argument, not
-// their number.
+// sameText is the result rule of a function that changes the characters of its first argument but
+// not their number.
 func sameText(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) { return textArg(args[0], 1, name) }
 }
 
-// fit cuts a text to the result's length.
+// fit truncates a text to the result's length.
 func fit(s string, result types.Type) string {
 	if result.Length == types.Max || len(s) <= result.Length {
 		return s

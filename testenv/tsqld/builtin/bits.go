@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// bitFuncs are the bit manipulation functions of SQL Server 2022, over integers and binaries. Bit 0 is the least significant one, in
-// binaries that of the last byte.
+// bitFuncs are the bit manipulation functions of SQL Server 2022, for integers and binary values.
+// Bit 0 is the least significant bit; in a binary value it is in the last byte.
 var bitFuncs = []*Func{
 	pure("LEFT_SHIFT", 2, 2, bitsResult("left_shift"), evalShift(1)),
 	pure("RIGHT_SHIFT", 2, 2, bitsResult("right_shift"), evalShift(-1)),
@@ -17,7 +17,8 @@ var bitFuncs = []*Func{
 	pure("SET_BIT", 2, 3, bitsResult("set_bit"), evalSetBit),
 }
 
-// bitsResult is the first argument's type, an integer or a binary that is not (max); further arguments are integers. Error 8116.
+// bitsResult returns the first argument's type, an integer or a binary type other than (max);
+// further arguments must be integers. Error 8116.
 func bitsResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		t := args[0]
@@ -48,7 +49,8 @@ func getBitResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	return types.BitType, err
 }
 
-// bitPattern is a value's bytes, the most significant one first, in a slice of its own. A bit has one byte.
+// bitPattern returns a value's bytes in a new slice, the most significant one first. A bit has one
+// byte.
 func bitPattern(v types.Value, t types.Type) []byte {
 	switch v := v.(type) {
 	case []byte:
@@ -63,7 +65,7 @@ func bitPattern(v types.Value, t types.Type) []byte {
 	return nil
 }
 
-// fromPattern is the value of a type that a pattern stands for.
+// fromPattern is the inverse of bitPattern.
 func fromPattern(p []byte, t types.Type) types.Value {
 	if t.IsBinary() {
 		return p
@@ -82,7 +84,7 @@ func fromPattern(p []byte, t types.Type) types.Value {
 	return int64(u<<shift) >> shift
 }
 
-// width is the number of bits of a pattern.
+// width returns the number of bits of a pattern.
 func width(p []byte, t types.Type) int64 {
 	if t.ID == types.Bit {
 		return 1
@@ -90,7 +92,8 @@ func width(p []byte, t types.Type) int64 {
 	return int64(8 * len(p))
 }
 
-// evalShift moves bits to the left (direction 1) or right (-1), by a negative number the other way. Bits that become free are 0.
+// evalShift shifts bits to the left (direction 1) or right (-1), and by a negative number in the
+// other direction. New bits are 0.
 func evalShift(direction int64) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 		n, err := bigint(args[1], ts[1])
@@ -130,7 +133,7 @@ func evalBitCount(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	return int64(n), nil
 }
 
-// bitOffset is the second argument. Error 1023 where the value has no such bit.
+// bitOffset returns the second argument. Error 1023 if the value has no such bit.
 func bitOffset(v types.Value, t types.Type, p []byte, of types.Type, name string) (int64, error) {
 	n, err := bigint(v, t)
 	if err == nil && (n < 0 || n >= width(p, of)) {
@@ -148,7 +151,7 @@ func evalGetBit(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types
 	return int64(bitAt(p, n)), nil
 }
 
-// evalSetBit sets a bit to 1 or to the third argument. Error 1023 where that is neither 0 nor 1.
+// evalSetBit sets a bit to 1 or to the third argument. Error 1023 if that is neither 0 nor 1.
 func evalSetBit(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p := bitPattern(args[0], ts[0])
 	n, err := bitOffset(args[1], ts[1], p, ts[0], "set_bit")

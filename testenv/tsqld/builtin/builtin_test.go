@@ -18,7 +18,7 @@ type arg struct {
 	v types.Value
 }
 
-// as is a value read from text as a type; NULL for "NULL".
+// as returns a value that is converted from text to a type; NULL for "NULL".
 func as(t *testing.T, typ, s string) arg {
 	t.Helper()
 	to, err := types.ParseType(typ)
@@ -31,8 +31,7 @@ func as(t *testing.T, typ, s string) arg {
 	return arg{to, v}
 }
 
-// lit reads a literal as the parser would: numbers, 'text', N'text', NULL, or type'value' such as
-// date'2020-01-01'.
+// lit reads a literal: a number, 'text', N'text', NULL, or type'value' such as date'2020-01-01'.
 func lit(t *testing.T, s string) arg {
 	t.Helper()
 	switch {
@@ -57,7 +56,7 @@ func lit(t *testing.T, s string) arg {
 	return arg{typ, v}
 }
 
-// errNumber is the error number of err, 0 without one.
+// errNumber returns the error number of err, 0 without an error.
 func errNumber(err error) int32 {
 	var e *mserr.Error
 	if errors.As(err, &e) {
@@ -66,7 +65,7 @@ func errNumber(err error) int32 {
 	return 0
 }
 
-// call evaluates a function and answers its type and its value as text.
+// call evaluates a function and returns the type and the value of the result as texts.
 func call(t *testing.T, env Env, name string, args ...arg) (string, string, error) {
 	t.Helper()
 	f, ok := Lookup(name)
@@ -109,11 +108,12 @@ func call(t *testing.T, env Env, name string, args ...arg) (string, string, erro
 	return r.String(), s.(string), nil
 }
 
-// functionCase is one call: literals, the type and text of its result, or #number.
+// functionCase is one call: literals as arguments, the type and text of the result, or #number for
+// an error.
 type functionCase struct {
 	name string
 	args []string
-	typ  string // "" does not care
+	typ  string // "" for any type
 	want string
 }
 
@@ -229,7 +229,7 @@ func TestDates(t *testing.T) {
 	ts := []types.Type{types.VarCharOf(2), types.DateType, types.IntType}
 	v, err := f.Call(nil, nil, ts, types.IntType, []types.Value{"dw", as(t, "date", "2007-04-22").v, int64(1)})
 	require.NoError(t, err)
-	require.Equal(t, int64(7), v) // a Sunday, Monday being the first day
+	require.Equal(t, int64(7), v) // a Sunday; Monday is the first day
 }
 
 func TestLogic(t *testing.T) {

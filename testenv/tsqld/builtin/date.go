@@ -5,12 +5,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// dateFuncs tell the time and compute with dates. "Date and time data types and functions
-// (Transact-SQL)".
+// dateFuncs return the current time and compute with dates ("Date and time data types and functions
+// (Transact-SQL)").
 //
-// DATEPART, DATENAME and DATETRUNC depend on @@DATEFIRST for week and weekday. They take it as a
-// hidden further argument (int); without it they use 7, the default of us_english. [NeedsDateFirst]
-// tells when to give it.
+// For week and weekday DATEPART, DATENAME and DATETRUNC depend on @@DATEFIRST. They take it as an
+// additional, hidden argument (int); without it they use 7, the default of us_english.
+// [NeedsDateFirst] reports whether to pass it.
 var dateFuncs = []*Func{
 	clock("GETDATE", types.DateTimeType, true),
 	clock("CURRENT_TIMESTAMP", types.DateTimeType, true),
@@ -38,8 +38,8 @@ var dateFuncs = []*Func{
 	pure("AT TIME ZONE", 2, 2, zoneResult, evalZone),
 }
 
-// NeedsDateFirst reports whether a call of f with the keyword part depends on @@DATEFIRST, which
-// the caller then gives as one more argument of type int.
+// NeedsDateFirst reports whether a call of f with the keyword part depends on @@DATEFIRST. The
+// caller then passes it as an additional argument of type int.
 func NeedsDateFirst(f *Func, keyword string) bool {
 	if f.Name != "DATEPART" && f.Name != "DATENAME" && f.Name != "DATETRUNC" {
 		return false
@@ -48,7 +48,7 @@ func NeedsDateFirst(f *Func, keyword string) bool {
 	return err == nil && (p == partWeek || p == partWeekday)
 }
 
-// clock makes a function that tells the statement's time.
+// clock makes a function that returns the statement's time.
 func clock(name string, result types.Type, local bool) *Func {
 	return &Func{Name: name, Volatility: Statement, Result: fixed(result),
 		Eval: func(env Env, _ []types.Type, result types.Type, _ []types.Value) (types.Value, error) {
@@ -61,7 +61,7 @@ func clock(name string, result types.Type, local bool) *Func {
 		}}
 }
 
-// constPart checks the keyword at compile time, where it is given.
+// constPart checks the keyword at compile time.
 func constPart(consts []types.Value, function string) (datePart, error) {
 	if s, ok := constText(consts, 0); ok {
 		return part(s, function)
@@ -117,7 +117,7 @@ func evalDateAdd(env Env, ts []types.Type, result types.Type, args []types.Value
 		return types.MakeOffset(types.RoundScale(utc, result.Scale), minutes), nil
 	}
 	base, _ := v.(int64)
-	if result.ID == types.Time { // a time goes round the clock
+	if result.ID == types.Time { // a time wraps around at midnight
 		base += types.Days(5000, 1, 1) * types.TicksPerDay
 	}
 	ticks, ok := addPart(p, n, base)
@@ -149,7 +149,7 @@ func dateDiffResult(t types.Type, name string) resultFunc {
 	}
 }
 
-// evalDateDiff compares datetimeoffsets by UTC; it fails where the count does not fit the result (535).
+// evalDateDiff compares datetimeoffsets by UTC. Error 535 if the count does not fit the result.
 func evalDateDiff(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "datediff")
 	if err != nil {
@@ -193,7 +193,7 @@ func datePartResult(t types.Type, name string) resultFunc {
 	}
 }
 
-// dateFirst is the hidden last argument, 7 without it.
+// dateFirst returns the hidden last argument, 7 without it.
 func dateFirst(ts []types.Type, args []types.Value, i int) int {
 	if len(args) > i {
 		if n, err := integer(args[i], ts[i]); err == nil && n >= 1 && n <= 7 {
@@ -249,7 +249,8 @@ func evalPart(p datePart) evalFunc {
 	}
 }
 
-// evalEOMonth is the last day of the month, some months on. A NULL number of months gives NULL.
+// evalEOMonth returns the last day of a month, a number of months later. A NULL number of months
+// gives NULL.
 func evalEOMonth(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	for _, a := range args {
 		if a == nil {
@@ -344,8 +345,8 @@ func evalToOffset(env Env, ts []types.Type, result types.Type, args []types.Valu
 	return types.MakeOffset(utc, minutes), nil
 }
 
-// evalIsDate is 1 for texts that convert to datetime (datetime2 values do not count as texts), and
-// for datetimes.
+// evalIsDate returns 1 for datetimes and for texts that convert to datetime. It returns 0 for
+// datetime2 values.
 func evalIsDate(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return int64(0), nil

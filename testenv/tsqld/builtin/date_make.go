@@ -5,7 +5,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// dateMakeFuncs build dates from parts.
+// dateMakeFuncs make dates from their parts.
 var dateMakeFuncs = []*Func{
 	pure("DATEFROMPARTS", 3, 3, fixed(types.DateType), evalDateFromParts),
 	pure("DATETIMEFROMPARTS", 7, 7, fixed(types.DateTimeType), evalDateTimeFromParts),
@@ -15,7 +15,7 @@ var dateMakeFuncs = []*Func{
 	pure("DATETIMEOFFSETFROMPARTS", 10, 10, scaleResult(types.DateTimeOffset, 9), evalOffsetFromParts),
 }
 
-// scaleResult takes the precision from the literal argument i; error 10760 for anything but 0 to 7.
+// scaleResult takes the precision from the literal argument i; error 10760 unless it is 0 to 7.
 func scaleResult(id types.ID, i int) resultFunc {
 	return func(_ []types.Type, consts []types.Value) (types.Type, error) {
 		n, ok := constInt(consts, i)
@@ -40,7 +40,8 @@ func ints(ts []types.Type, args []types.Value) ([]int, error) {
 	return out, nil
 }
 
-// clockTicks is a time of day; ok is false for an impossible one. fraction counts 10^-scale seconds.
+// clockTicks returns a time of day; ok is false for an invalid one. fraction counts 10^-scale
+// seconds.
 func clockTicks(hour, minute, second, fraction, scale int) (int64, bool) {
 	unit := types.TicksPerSecond
 	limit := 1
@@ -54,7 +55,7 @@ func clockTicks(hour, minute, second, fraction, scale int) (int64, bool) {
 	return int64(hour)*types.TicksPerHour + int64(minute)*types.TicksPerMinute + int64(second)*types.TicksPerSecond + int64(fraction)*unit, true
 }
 
-// dateTicks is midnight of a date; ok is false for an impossible one.
+// dateTicks returns midnight of a date; ok is false for an invalid one.
 func dateTicks(year, month, day int) (int64, bool) {
 	if !types.ValidDate(year, month, day) {
 		return 0, false
@@ -62,7 +63,7 @@ func dateTicks(year, month, day int) (int64, bool) {
 	return types.Days(year, month, day) * types.TicksPerDay, true
 }
 
-// makeTemporal fits date and clock into the result; error 289.
+// makeTemporal converts date and clock to the result's type; error 289.
 func makeTemporal(date int64, okDate bool, clock int64, okClock bool, result types.Type) (types.Value, error) {
 	if okDate && okClock {
 		if v, ok := types.FitTemporal(date+clock, result); ok {
@@ -120,7 +121,7 @@ func evalDateTime2FromParts(_ Env, ts []types.Type, result types.Type, args []ty
 	return makeTemporal(d, okDate, c, okClock, result)
 }
 
-// evalOffsetFromParts wants both parts of the offset with the same sign.
+// evalOffsetFromParts requires both parts of the offset to have the same sign.
 func evalOffsetFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	n, err := ints(ts, args)
 	if err != nil {
@@ -158,7 +159,7 @@ func dateTruncResult(args []types.Type, consts []types.Value) (types.Type, error
 	return t, checkPart(p, t, "datetrunc")
 }
 
-// evalDateTrunc cuts everything below the part.
+// evalDateTrunc truncates everything below the part.
 func evalDateTrunc(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "datetrunc")
 	if err != nil {
@@ -191,8 +192,8 @@ func evalDateTrunc(env Env, ts []types.Type, result types.Type, args []types.Val
 	return fromLocal(ticks, v, result), nil
 }
 
-// fromLocal turns local ticks back into a value of result, with the offset of the value that they
-// come from.
+// fromLocal converts local ticks to a value of type result, with the offset of v, the original
+// value.
 func fromLocal(ticks int64, v types.Value, result types.Type) types.Value {
 	switch x := v.(type) {
 	case []byte:
@@ -229,7 +230,8 @@ func dateBucketResult(args []types.Type, consts []types.Value) (types.Type, erro
 	return t, checkPart(p, t, "date_bucket")
 }
 
-// evalDateBucket is the start of the bucket of n parts, counted from the origin (1900-01-01 by default).
+// evalDateBucket returns the start of the bucket of n parts, counted from the origin (1900-01-01 by
+// default).
 func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "date_bucket")
 	if err != nil {

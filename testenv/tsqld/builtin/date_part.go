@@ -58,7 +58,8 @@ var dateParts = map[string]datePart{
 // String is the part's full name.
 func (p datePart) String() string { return partNames[p] }
 
-// DatePartName is the full name of a datepart, in any of its spellings; what is none stays.
+// DatePartName returns the full name of a datepart for any of its spellings. Other words are
+// returned unchanged.
 func DatePartName(word string) string {
 	if p, ok := dateParts[strings.ToLower(word)]; ok {
 		return p.String()
@@ -75,10 +76,10 @@ func part(v types.Value, function string) (datePart, error) {
 	return noPart, mserr.InvalidDatePart(s, function)
 }
 
-// needsClock reports the parts that a date has not.
+// needsClock reports whether a date lacks the part.
 func (p datePart) needsClock() bool { return p >= partHour && p <= partOffset }
 
-// checkPart refuses a part that a type does not have; error 9810.
+// checkPart rejects a part that a type does not have; error 9810.
 func checkPart(p datePart, t types.Type, function string) error {
 	bad := false
 	switch t.ID {
@@ -96,8 +97,8 @@ func checkPart(p datePart, t types.Type, function string) error {
 	return nil
 }
 
-// temporalType is the type in which a date function sees an argument: date and time types as they
-// are, texts as datetimeoffset(7) for DATEPART and the like, numbers as datetime.
+// temporalType returns the type to which a date function converts an argument: date and time types
+// stay, texts become datetimeoffset(7) for DATEPART and similar functions, numbers become datetime.
 func temporalType(t types.Type, n int, function string) (types.Type, error) {
 	switch {
 	case t.IsTemporal():
@@ -110,7 +111,7 @@ func temporalType(t types.Type, n int, function string) (types.Type, error) {
 	return types.Type{}, mserr.InvalidArgumentType(t.Name(), n, function)
 }
 
-// temporal converts an argument as temporalType says.
+// temporal converts an argument to its temporalType.
 func temporal(env Env, v types.Value, t types.Type, n int, function string) (types.Value, types.Type, error) {
 	to, err := temporalType(t, n, function)
 	if err != nil {
@@ -171,10 +172,11 @@ func extract(p datePart, v types.Value, t types.Type, dateFirst int) int64 {
 	return 0
 }
 
-// weekday is 1 for the first day of the week (dateFirst: 1 Monday to 7 Sunday) to 7.
+// weekday returns 1 for the first day of the week to 7 (dateFirst: 1 Monday to 7 Sunday).
 func weekday(days int64, dateFirst int) int { return (types.Weekday(days)+7-dateFirst%7)%7 + 1 }
 
-// partName is DATENAME: names of months and weekdays, +hh:mm of an offset, numbers for the rest.
+// partName implements DATENAME: names for months and weekdays, +hh:mm for an offset, numbers for
+// other parts.
 func partName(p datePart, v types.Value, t types.Type, dateFirst int, names *types.Language) string {
 	switch p {
 	case partMonth:
@@ -187,7 +189,7 @@ func partName(p datePart, v types.Value, t types.Type, dateFirst int, names *typ
 	return fmt.Sprint(extract(p, v, t, dateFirst))
 }
 
-// addPart adds n parts to local ticks; ok is false when the result leaves the years 1 to 9999.
+// addPart adds n parts to local ticks; ok is false if the result is outside the years 1 to 9999.
 func addPart(p datePart, n, ticks int64) (int64, bool) {
 	switch p {
 	case partYear:
@@ -198,7 +200,7 @@ func addPart(p datePart, n, ticks int64) (int64, bool) {
 		return addMonths(ticks, n, 1)
 	}
 	unit := unitTicks(p)
-	if p == partNanosecond { // 100 ns are the smallest step; half of one rounds up
+	if p == partNanosecond { // 100 ns is the smallest step; half a step rounds up
 		q, r := n/100, n%100
 		switch {
 		case r >= 50:
@@ -215,7 +217,7 @@ func addPart(p datePart, n, ticks int64) (int64, bool) {
 	return ticks, ticks >= 0 && ticks <= types.MaxTicks
 }
 
-// unitTicks is the length of the parts of constant length; 0 for the others.
+// unitTicks returns the length of a part of constant length, 0 for other parts.
 func unitTicks(p datePart) int64 {
 	switch p {
 	case partDay, partDayOfYear, partWeekday:
@@ -236,7 +238,7 @@ func unitTicks(p datePart) int64 {
 	return 0
 }
 
-// addMonths moves by n times size months; the day is cut to the length of the month.
+// addMonths adds n times size months. The day is limited to the length of the month.
 func addMonths(ticks, n, size int64) (int64, bool) {
 	const maxMonths = 12 * 10_000
 	if n > maxMonths || n < -maxMonths {
@@ -252,7 +254,7 @@ func addMonths(ticks, n, size int64) (int64, bool) {
 	return types.Days(year, month, day)*types.TicksPerDay + ticks%types.TicksPerDay, true
 }
 
-// diffParts counts the boundaries of a part between two instants in ticks. ok is false when
+// diffParts counts the boundaries of a part between two instants in ticks. ok is false if
 // nanoseconds overflow.
 func diffParts(p datePart, from, to int64) (n int64, ok bool) {
 	y1, m1, _ := types.DateOf(from / types.TicksPerDay)
@@ -264,7 +266,7 @@ func diffParts(p datePart, from, to int64) (n int64, ok bool) {
 		return int64(y2*4+(m2-1)/3) - int64(y1*4+(m1-1)/3), true
 	case partMonth:
 		return int64(y2*12+m2) - int64(y1*12+m1), true
-	case partWeek: // weeks begin on Sunday, whatever DATEFIRST says
+	case partWeek: // weeks begin on Sunday, whatever DATEFIRST is
 		return (to/types.TicksPerDay+1)/7 - (from/types.TicksPerDay+1)/7, true
 	case partNanosecond:
 		d := to - from

@@ -1,16 +1,15 @@
-// Package builtin is the table of T-SQL's built-in functions: what arguments a function takes, the type
-// of its result, how often it is evaluated, and its implementation over the values of package types.
+// Package builtin is the table of T-SQL's built-in functions. An entry has the arguments of a
+// function, the type of its result, its volatility, and its implementation over the values of
+// package types.
 //
-// Names are found by [Lookup] without regard to case; @@ROWCOUNT and its like are functions without
-// arguments whose names begin with @@. CURRENT_TIMESTAMP, SYSTEM_USER and the other names without
-// parentheses are functions without arguments too.
+// [Lookup] finds functions by name in any case. @@ROWCOUNT and similar names are functions without arguments whose names begin with @@. CURRENT_TIMESTAMP, SYSTEM_USER and the other names without parentheses are functions without arguments too.
 //
-// Volatility decides who calls [Func.Eval]. Pure functions see nothing but their arguments and get a nil
-// [Env]; they may run inside SQLite, in generated columns and in indexes. Statement and Session functions
-// are evaluated once by the interpreter, before the statement runs, and enter it as parameters. PerRow
-// functions are evaluated for every row and get a nil Env.
+// The volatility decides which component calls [Func.Eval]. Pure functions depend on their
+// arguments only and get a nil [Env]; they may run inside SQLite, in generated columns and in
+// indexes. The interpreter evaluates Statement and Session functions once, before the statement
+// runs, and passes the values as parameters. PerRow functions are evaluated for every row and get a
+// nil Env.
 //
-// CAST, CONVERT, CASE, COALESCE, NULLIF, IIF and their like are in the table for their names and
-// rules where they look like calls; the compiler may lower them on its own so that operands are
-// evaluated lazily.
+// CAST, CONVERT, CASE, COALESCE, NULLIF, IIF and similar expressions are in the table for their
+// names and rules. The compiler may lower them itself, so that operands are evaluated lazily.
 package builtin

@@ -7,7 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// formatResult takes numbers and dates.
+// formatResult accepts numbers and dates.
 func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[0]; (!t.IsNumber() || t.ID == types.Bit) && !t.IsTemporal() && t.ID != types.Null {
 		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "format")
@@ -15,8 +15,9 @@ func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.NVarCharOf(maxUnits), nil
 }
 
-// evalFormat is FORMAT: .NET's format strings in the culture en-US, the only one (and the invariant
-// one). The culture of a call without one is that of the session's language. NULL for a NULL and for a format that is not valid.
+// evalFormat implements FORMAT with .NET's format strings, in the culture en-US (and the invariant
+// one), the only cultures. A call without a culture uses that of the session's language. The result
+// is NULL for a NULL and for an invalid format.
 func evalFormat(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
@@ -50,7 +51,7 @@ func evalFormat(env Env, ts []types.Type, result types.Type, args []types.Value)
 	return fit(s, result), nil
 }
 
-// plainNumber is a number as digits with an optional minus and point, without an exponent.
+// plainNumber prints a number as digits with an optional minus and point, without an exponent.
 func plainNumber(v types.Value, t types.Type) string {
 	if t.IsApprox() {
 		f, _ := v.(float64)
@@ -63,8 +64,8 @@ func plainNumber(v types.Value, t types.Type) string {
 	return types.FormatNumber(v, t, types.NoStyle)
 }
 
-// expandExponent writes 1.5e+003 as 1500. Seventeen digits are rounded to fifteen, which every
-// float has exactly.
+// expandExponent prints 1.5e+003 as 1500. It rounds seventeen digits to fifteen, which every float
+// represents exactly.
 func expandExponent(s string) string {
 	mantissa, exp, ok := strings.Cut(s, "e")
 	if !ok {
@@ -95,8 +96,8 @@ func expandExponent(s string) string {
 	return sign + roundDigits(digits, max(15-max(point, 0), 0))
 }
 
-// roundDigits rounds an unsigned plain number to n digits after the point, half away from zero; the
-// result has at most n of them.
+// roundDigits rounds an unsigned plain number to at most n digits after the point, half away from
+// zero.
 func roundDigits(s string, n int) string {
 	whole, frac, _ := strings.Cut(s, ".")
 	if len(frac) <= n {
@@ -133,7 +134,7 @@ func fixedDigits(s string, n int) string {
 	return whole + "." + frac + strings.Repeat("0", n-len(frac))
 }
 
-// isZeroDigits reports a number without a digit but 0.
+// isZeroDigits reports whether a number has no digit but 0.
 func isZeroDigits(s string) bool { return strings.Trim(s, "0.,") == "" }
 
 // formatNumber prints a number by a standard (one letter and digits) or custom format.
@@ -266,8 +267,8 @@ func hexNumber(n int64, t types.Type, letter byte, precision int) string {
 	return s
 }
 
-// exponentOf is the power of ten of an unsigned plain number's first digit, and its digits without
-// zeros in front.
+// exponentOf returns the power of ten of an unsigned plain number's first digit, and the digits
+// without leading zeros.
 func exponentOf(s string) (exp int, digits string) {
 	whole, frac, _ := strings.Cut(s, ".")
 	digits = strings.TrimLeft(whole+frac, "0")
@@ -293,7 +294,8 @@ func scientific(s string, precision int, letter byte) string {
 	return m + string(letter) + sign + e
 }
 
-// general is G: the shorter of plain and scientific with at most that many significant digits.
+// general implements G: the shorter one of plain and scientific with at most precision significant
+// digits.
 func general(s string, precision int, letter byte) string {
 	if precision == 0 {
 		precision = 15

@@ -17,14 +17,15 @@ type numberPattern struct {
 	hasWhole, isAnySlot bool
 }
 
-// patternItem is a literal, or a digit place before or behind the point, or the point.
+// patternItem is a literal, the place of a digit before or after the point, or the point.
 type patternItem struct {
 	literal string
 	slot    byte // '0', '#', '.', or 0 for a literal
 	isFrac  bool
 }
 
-// customNumber prints by a custom format with up to three sections: positive; negative; zero.
+// customNumber prints a number in a custom format with up to three sections: positive; negative;
+// zero.
 func customNumber(sign, plain, format string) (string, bool) {
 	sections := splitSections(format)
 	first, ok := readNumberPattern(sections[0])
@@ -62,7 +63,7 @@ func shiftAny(s string, n int) string {
 	return whole[:cut] + "." + whole[cut:] + frac
 }
 
-// splitSections cuts a format at its semicolons, outside quotes.
+// splitSections splits a format at its semicolons, outside quotes.
 func splitSections(format string) []string {
 	var out []string
 	start := 0
@@ -162,7 +163,7 @@ func (p numberPattern) print(plain string) string {
 			}
 		}
 	}
-	// Digits beyond the places go to the first one; places beyond the digits stay empty.
+	// Digits beyond the places go to the first place; places beyond the digits stay empty.
 	emit := func(from, n int) {
 		for k := from; k < from+n; k++ {
 			out.WriteByte(whole[k])
@@ -178,7 +179,7 @@ func (p numberPattern) print(plain string) string {
 		case it.slot == 0:
 			out.WriteString(it.literal)
 		case it.slot == '.':
-			if place == 0 && places == 0 && whole != "" { // ".##" drops no digits of the whole part
+			if place == 0 && places == 0 && whole != "" { // ".##" omits no digits of the whole part
 				emit(0, len(whole))
 			}
 			if frac != "" {
@@ -191,7 +192,7 @@ func (p numberPattern) print(plain string) string {
 			}
 		default:
 			place++
-			want := len(whole) - (places - place) // digits that must be out after this place
+			want := len(whole) - (places - place) // digits to print up to this place
 			if want > done {
 				emit(done, want-done)
 				done = want
@@ -213,8 +214,8 @@ var standardDates = map[string]string{
 // standardTimes are the standard formats of time (a .NET TimeSpan).
 var standardTimes = map[string]string{"c": `hh\:mm\:ss`, "t": `hh\:mm\:ss`, "T": `hh\:mm\:ss`, "g": `h\:mm\:ss`, "G": `0\:hh\:mm\:ss\.fffffff`}
 
-// formatTemporal prints a date or time by a standard (one letter) or custom format. time values
-// know the custom formats of TimeSpan only: separators must be quoted or escaped.
+// formatTemporal prints a date or time in a standard (one letter) or custom format. For time values
+// only the custom formats of TimeSpan exist: separators must be quoted or escaped.
 func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 	isTime := t.ID == types.Time
 	if len(format) == 1 {
@@ -270,7 +271,7 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 			return "", false
 		case isTime && ch == 'd':
 			out.WriteString(strings.Repeat("0", n))
-		case isTime && ch == 'h': // hours of a span go to 24
+		case isTime && ch == 'h': // hours of a time span go up to 24
 			fmt.Fprintf(&out, "%0*d", min(n, 2), c.hour)
 		default:
 			if !c.write(&out, ch, n) {
@@ -282,19 +283,19 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 	return out.String(), true
 }
 
-// english has the names of the culture en-US.
+// english are the names of the culture en-US.
 var english = types.LanguageOf(types.Locale{})
 
-// clockFields is a date and time taken apart for FORMAT.
+// clockFields is a date and time split into its parts, for FORMAT.
 type clockFields struct {
 	days                 int64
 	year, month, day     int
 	hour, minute, second int
 	fraction             int64
-	offset               int // minutes; far below zero without one
+	offset               int // minutes; far below zero without an offset
 }
 
-// write prints n times the letter ch; false for a letter that means nothing.
+// write prints n times the letter ch; false for an unknown letter.
 func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 	two := func(v int) { fmt.Fprintf(out, "%0*d", min(n, 2), v) }
 	switch ch {
@@ -362,7 +363,8 @@ func (c clockFields) writeDay(out *strings.Builder, n int) {
 	}
 }
 
-// zone prints the offset: K and zzz as +hh:mm, zz as +hh, z as +h. Without one K prints nothing, z UTC's.
+// zone prints the offset: K and zzz as +hh:mm, zz as +hh, z as +h. Without an offset K prints
+// nothing, and z prints that of UTC.
 func (c clockFields) zone(out *strings.Builder, ch byte, n int) {
 	offset := c.offset
 	if offset < -1000 {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// formatFuncs print values by a format.
+// formatFuncs print values in a format.
 var formatFuncs = []*Func{
 	lenient("FORMATMESSAGE", 1, 21, formatMessageResult, evalFormatMessage),
 	lenient("FORMAT", 2, 3, formatResult, evalFormat),
@@ -17,7 +17,8 @@ var formatFuncs = []*Func{
 // maxMessage is the longest message of RAISERROR and FORMATMESSAGE in characters.
 const maxMessage = 2047
 
-// formatMessageResult wants a text; message numbers are not supported, since sys.messages is empty.
+// formatMessageResult requires a text. Message numbers are not supported, because sys.messages has
+// no user-defined messages.
 func formatMessageResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if !args[0].IsString() && args[0].ID != types.Null {
 		if args[0].IsInteger() {
@@ -43,16 +44,17 @@ func evalFormatMessage(_ Env, ts []types.Type, _ types.Type, args []types.Value)
 type directive struct {
 	left, plus, blank, zero, alternate bool
 	width                              int
-	precision                          int // -1 without
+	precision                          int // -1 without one
 	is64                               bool
 	verb                               byte
 }
 
-// FormatMessage fills a format of RAISERROR and FORMATMESSAGE: %[flags][width][.precision][I64]type
-// with the types d, i, o, s, u, x and X; width and precision may be *. A missing argument prints as
-// (null). The result is cut to 2047 characters, the last three being "...".
+// FormatMessage formats a message of RAISERROR and FORMATMESSAGE. A directive is
+// %[flags][width][.precision][I64]type with the types d, i, o, s, u, x and X; width and precision
+// may be *. A missing argument prints as (null). The result is truncated to 2047 characters, the
+// last three of which are "..." then.
 //
-// Errors: 2787 a bad format, 2748 and 2786 arguments of the wrong type.
+// Errors: 2787 for an invalid format, 2748 and 2786 for arguments of the wrong type.
 func FormatMessage(format string, ts []types.Type, args []types.Value) (string, error) {
 	var out strings.Builder
 	next := 0
@@ -104,8 +106,8 @@ func FormatMessage(format string, ts []types.Type, args []types.Value) (string, 
 	return s, nil
 }
 
-// readDirective reads what follows a %; star gives the next argument as a number. size counts the
-// bytes with the %.
+// readDirective reads the rest of a directive after its %; star returns the next argument as a
+// number. size is the number of bytes with the %.
 func readDirective(s string, star func() (int, error)) (d directive, size int, err error) {
 	d.precision = -1
 	bad := func() (directive, int, error) {

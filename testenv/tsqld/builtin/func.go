@@ -9,19 +9,19 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Volatility says how often a function has to be evaluated.
+// Volatility is how often a function has to be evaluated.
 type Volatility uint8
 
 // The volatilities, from the most to the least predictable.
 const (
-	Pure      Volatility = iota // the arguments decide; may be computed inside SQLite
-	Statement                   // one value a statement: SYSUTCDATETIME, DB_NAME
-	Session                     // one value a statement, taken from the session's state: @@ROWCOUNT, SCOPE_IDENTITY
-	Place                       // one value a statement for each place where it stands: RAND
+	Pure      Volatility = iota // depends on the arguments only; may be computed inside SQLite
+	Statement                   // one value per statement: SYSUTCDATETIME, DB_NAME
+	Session                     // one value per statement, from the session's state: @@ROWCOUNT, SCOPE_IDENTITY
+	Place                       // one value per statement and call site: RAND
 	PerRow                      // a new value for every row: NEWID
 )
 
-// Kind tells plain functions from those over sets of rows.
+// Kind distinguishes scalar functions from functions of sets of rows.
 type Kind uint8
 
 // The kinds. An aggregate may also be used with OVER.
@@ -31,7 +31,8 @@ const (
 	Window // only with OVER
 )
 
-// Variadic as MaxArgs means that the number of arguments has no upper limit (but 254).
+// Variadic is the MaxArgs of a function without an upper limit of its own; the general limit is
+// 254.
 const Variadic = 254
 
 // Func describes one built-in function. The table's entries are shared and must not be modified.
@@ -42,46 +43,47 @@ type Func struct {
 	Kind       Kind
 	Volatility Volatility
 
-	// DatePart says that the first argument is a keyword such as year or dw, given to Result as the
-	// constant and to Eval as the value of a varchar.
+	// DatePart is set if the first argument is a keyword such as year or dw. It is passed to Result
+	// as a constant and to Eval as a varchar.
 	DatePart bool
 
-	// Collating says that texts are compared: all in one collation, which the types of the arguments have then.
+	// Collating is set if texts are compared. The compiler then gives all arguments one collation.
 	Collating bool
 
-	// NullResult says that the result is NULL as soon as one argument is; Eval is then not called
-	// by [Func.Call].
+	// NullResult is set if the result is NULL whenever an argument is. [Func.Call] does not call
+	// Eval then.
 	NullResult bool
 
-	// Result is the type of the result. consts[i] is the value of argument i where it is a literal, in
-	// args[i]'s form, else nil; consts may be nil. Errors: 8116 and other errors of the arguments' types.
+	// Result returns the type of the result. consts[i] is the value of argument i if it is a
+	// literal, of type args[i], else nil; consts may be nil. Errors: 8116 and other errors of the
+	// arguments' types.
 	Result func(args []types.Type, consts []types.Value) (types.Type, error)
 
-	// Eval computes a scalar function; nil for aggregates and window functions. The arguments are in
-	// their own types (no conversion is made before); the result is in the form of result. It keeps no
-	// state and may be called from several goroutines.
+	// Eval computes a scalar function; nil for aggregates and window functions. The arguments have
+	// their own types, without a conversion; the value has the type result. Eval keeps no state and
+	// may be called from several goroutines.
 	Eval func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
-	// Long is Eval of a function that may take long, or whose result may be much larger than its arguments: it asks the meter,
-	// which may be nil, before it goes on or makes it. Such a function has no Eval.
+	// Long replaces Eval in functions that may take long or whose result may be much larger than
+	// the arguments. It asks the meter, which may be nil, before it continues or allocates.
 	Long func(m *meter.Meter, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
-	// New makes the state of one group; aggregates only. Several argument types are given only where
-	// the function takes several arguments.
+	// New makes the state of one group; aggregates only. There are several argument types only if
+	// the function has several arguments.
 	New func(argTypes []types.Type, result types.Type) Accumulator
 }
 
-// Accumulator computes an aggregate over one group. DISTINCT is the caller's affair ([types.Key]).
+// Accumulator computes an aggregate over one group. The caller handles DISTINCT ([types.Key]).
 type Accumulator interface {
-	// Add takes one row's arguments. NULLs are given too; most aggregates ignore them.
+	// Add adds one row's arguments, NULLs included; most aggregates ignore them.
 	Add(args []types.Value) error
-	// Result is the aggregate of the rows so far; it may be called more than once.
+	// Result returns the aggregate of the rows so far. It may be called more than once.
 	Result() (types.Value, error)
-	// HasSkippedNull reports whether a NULL was ignored, which is worth warning 8153.
+	// HasSkippedNull reports whether a NULL was ignored (SQL Server's warning 8153).
 	HasSkippedNull() bool
 }
 
-// Lookup finds a function by its name, without regard to case.
+// Lookup finds a function by its name in any case.
 func Lookup(name string) (*Func, bool) {
 	f, ok := table[strings.ToUpper(name)]
 	return f, ok
@@ -96,7 +98,7 @@ func Names() []string {
 	return names
 }
 
-// CheckCount answers whether a call may have n arguments: nil, or error 174 or 189.
+// CheckCount checks the number of arguments of a call: error 174 or 189.
 func (f *Func) CheckCount(n int) error {
 	if n >= f.MinArgs && n <= f.MaxArgs {
 		return nil
@@ -108,7 +110,7 @@ func (f *Func) CheckCount(n int) error {
 	return mserr.ArgumentRange(name, f.MinArgs, f.MaxArgs)
 }
 
-// ResultType checks the number of arguments and answers the type of the result.
+// ResultType checks the number of arguments and returns the type of the result.
 func (f *Func) ResultType(args []types.Type, consts []types.Value) (types.Type, error) {
 	if err := f.CheckCount(len(args)); err != nil {
 		return types.Type{}, err
@@ -119,8 +121,8 @@ func (f *Func) ResultType(args []types.Type, consts []types.Value) (types.Type, 
 	return f.Result(args, consts)
 }
 
-// Call evaluates a scalar function, NULLs handled as [Func.NullResult] says. env may be nil for
-// Pure and PerRow functions, and m, the account of the session, in any case.
+// Call evaluates a scalar function and handles NULLs as in [Func.NullResult]. env may be nil for
+// Pure and PerRow functions. m is the account of the session and may always be nil.
 func (f *Func) Call(m *meter.Meter, env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if f.NullResult {
 		for _, a := range args {
@@ -142,7 +144,7 @@ func (f *Func) Call(m *meter.Meter, env Env, argTypes []types.Type, result types
 	return fitting(v, result)
 }
 
-// fitting cuts what is longer than its type, in whose code page the text is then.
+// fitting truncates a value to its type, and converts a text to the type's code page.
 func fitting(v types.Value, t types.Type) (types.Value, error) {
 	switch x := v.(type) {
 	case string:
@@ -161,7 +163,7 @@ func fitting(v types.Value, t types.Type) (types.Value, error) {
 	return v, nil
 }
 
-// isASCII reports whether a text is the same in all code pages.
+// isASCII reports whether a text is ASCII only, and therefore equal in all code pages.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -171,8 +173,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// table holds all functions by upper-case name. It is filled by the files of this package and never
-// changes afterwards.
+// table holds all functions by upper-case name. The lists are in the files of this package. It
+// never changes.
 var table = join(
 	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs, dateMakeFuncs, logicFuncs, jsonFuncs,
 	sessionFuncs, errorFuncs, metaFuncs, propertyFuncs, securityFuncs, aggregates, windows,
@@ -189,26 +191,26 @@ func join(lists ...[]*Func) map[string]*Func {
 	return m
 }
 
-// resultFunc is the form of Func.Result.
+// resultFunc is the type of Func.Result.
 type resultFunc = func(args []types.Type, consts []types.Value) (types.Type, error)
 
-// evalFunc is the form of Func.Eval.
+// evalFunc is the type of Func.Eval.
 type evalFunc = func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
-// fixed is the result rule of a function whose result has always the same type.
+// fixed is the result rule of a function with a constant result type.
 func fixed(t types.Type) resultFunc {
 	return func([]types.Type, []types.Value) (types.Type, error) { return t, nil }
 }
 
-// pure makes a function whose result is NULL when an argument is.
+// pure makes a function whose result is NULL if an argument is NULL.
 func pure(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *Func {
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, NullResult: true, Result: result, Eval: eval}
 }
 
-// longEval is the form of Func.Long.
+// longEval is the type of Func.Long.
 type longEval = func(m *meter.Meter, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
-// long makes a function whose result is NULL when an argument is.
+// long makes a Long function whose result is NULL if an argument is NULL.
 func long(name string, minArgs, maxArgs int, result resultFunc, eval longEval) *Func {
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, NullResult: true, Result: result, Long: eval}
 }
@@ -218,7 +220,7 @@ func lenient(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Result: result, Eval: eval}
 }
 
-// collating makes a function compare texts.
+// collating marks a function that compares texts.
 func collating(f *Func) *Func {
 	f.Collating = true
 	return f

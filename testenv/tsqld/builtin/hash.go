@@ -17,9 +17,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// hashFuncs compute digests and pack bytes. CHECKSUM and BINARY_CHECKSUM give values of their own
-// (CRC-32 over the values): equal for equal arguments, but not SQL Server's numbers, which are not
-// documented.
+// hashFuncs compute digests and compress bytes. CHECKSUM and BINARY_CHECKSUM return CRC-32 values:
+// equal for equal arguments, but not SQL Server's numbers, which are undocumented.
 var hashFuncs = []*Func{
 	pure("HASHBYTES", 2, 2, hashResult, evalHash),
 	lenient("CHECKSUM", 1, Variadic, checksumResult, evalChecksum(true)),
@@ -28,7 +27,7 @@ var hashFuncs = []*Func{
 	long("DECOMPRESS", 1, 1, fixed(types.VarBinaryMax), evalDecompress),
 }
 
-// hashResult takes texts and bytes.
+// hashResult accepts texts and bytes.
 func hashResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[1]; !t.IsString() && !t.IsBinary() && t.ID != types.Null {
 		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 2, "hashbytes")
@@ -36,7 +35,7 @@ func hashResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.VarBinaryOf(maxBytes), nil
 }
 
-// rawBytes is a value as CAST AS varbinary(max) sees it.
+// rawBytes returns CAST(v AS varbinary(max)).
 func rawBytes(v types.Value, t types.Type) ([]byte, error) {
 	r, err := types.Convert(v, t, types.VarBinaryMax, types.NoStyle)
 	if err != nil {
@@ -46,7 +45,7 @@ func rawBytes(v types.Value, t types.Type) ([]byte, error) {
 	return b, nil
 }
 
-// evalHash gives NULL for an algorithm that does not exist. MD2 and MD4 are not offered.
+// evalHash returns NULL for an unknown algorithm. MD2 and MD4 are not supported.
 func evalHash(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, err := text(args[0], ts[0])
 	if err != nil {
@@ -75,7 +74,7 @@ func evalHash(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.V
 	return nil, nil
 }
 
-// checksumResult refuses the types that do not compare.
+// checksumResult rejects types that cannot be compared.
 func checksumResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	for i, t := range args {
 		if !t.Comparable() && t.ID != types.Null {
@@ -85,7 +84,8 @@ func checksumResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.IntType, nil
 }
 
-// evalChecksum hashes the arguments; with byKey, texts that are equal under their collation hash alike.
+// evalChecksum hashes the arguments. With byKey, texts that are equal in their collation have equal
+// hashes.
 func evalChecksum(byKey bool) evalFunc {
 	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		h := crc32.NewIEEE()
@@ -129,7 +129,7 @@ func evalCompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Va
 	return out.Bytes(), nil
 }
 
-// evalDecompress gives NULL for what is not gzip.
+// evalDecompress returns NULL for bytes that are not gzip.
 func evalDecompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	b, err := rawBytes(args[0], ts[0])
 	if err != nil {
@@ -153,10 +153,10 @@ func evalDecompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.
 	}
 }
 
-// chunk is how much is packed and unpacked at once, in bytes.
+// chunk is how many bytes are compressed or decompressed at a time.
 const chunk = 64 << 10
 
-// takeChunk makes sure that a buffer may grow by a chunk, and that the request goes on.
+// takeChunk checks that a buffer may grow by a chunk and that the request continues.
 func takeChunk(m *meter.Meter, b *bytes.Buffer) error {
 	if err := m.Err(); err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// jsonFuncs read and change JSON texts. "JSON functions (Transact-SQL)".
+// jsonFuncs read and change JSON texts ("JSON functions (Transact-SQL)").
 //
-// JSON_MODIFY takes a hidden fourth argument, a bit: 1 when the new value is JSON itself (it comes
-// from JSON_QUERY, JSON_MODIFY or FOR JSON) and must not be quoted.
+// JSON_MODIFY takes a hidden fourth argument, a bit. It is 1 if the new value is JSON itself (from
+// JSON_QUERY, JSON_MODIFY or FOR JSON) and must not be quoted.
 var jsonFuncs = []*Func{
 	pure("ISJSON", 1, 2, fixed(types.IntType), evalIsJSON),
 	pure("JSON_VALUE", 2, 2, jsonResult("json_value", types.NVarCharOf(4000)), evalJSONValue),
@@ -20,7 +20,7 @@ var jsonFuncs = []*Func{
 	pure("JSON_PATH_EXISTS", 2, 2, fixed(types.IntType), evalPathExists),
 }
 
-// jsonResult wants texts.
+// jsonResult requires texts.
 func jsonResult(name string, t types.Type) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		for i, a := range args[:min(len(args), 2)] {
@@ -32,7 +32,8 @@ func jsonResult(name string, t types.Type) resultFunc {
 	}
 }
 
-// evalIsJSON is 1 for an object or array; with a type (VALUE, SCALAR, OBJECT, ARRAY) for that.
+// evalIsJSON returns 1 for an object or array, or for a value of the given type (VALUE, SCALAR,
+// OBJECT, ARRAY).
 func evalIsJSON(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	s, err := text(args[0], ts[0])
 	if err != nil {
@@ -63,7 +64,7 @@ func evalIsJSON(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types
 	return nil, mserr.NotRecognized(want, "JSON type constraint")
 }
 
-// jsonArgs reads a text and a path ("$" without one). The text of a JSON function must be an object
+// jsonArgs reads a text and a path ("$" by default). The text of a JSON function must be an object
 // or array.
 func jsonArgs(ts []types.Type, args []types.Value) (s string, root jsonSpan, path JSONPath, err error) {
 	if s, err = text(args[0], ts[0]); err != nil {
@@ -138,7 +139,8 @@ func evalPathExists(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	return flag(ok), nil
 }
 
-// evalJSONModify sets, inserts, deletes (NULL, lax) or appends. The rest of the text keeps its layout.
+// evalJSONModify sets, inserts, deletes (NULL, lax) or appends a value. The rest of the text keeps
+// its layout.
 func evalJSONModify(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
@@ -173,7 +175,7 @@ func evalJSONModify(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	return modify(s, root, path, fresh, args[2] == nil)
 }
 
-// modify replaces what path names by fresh.
+// modify replaces the value at path by fresh.
 func modify(s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (types.Value, error) {
 	target, ok := find(s, root, path.steps)
 	if path.isAppend {
@@ -182,7 +184,7 @@ func modify(s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (
 			return insertAt(s, target, fresh), nil
 		case ok && path.isStrict, !ok && path.isStrict:
 			return nil, mserr.JSONProperty()
-		case ok: // lax: not an array, nothing happens
+		case ok: // lax: no change if it is not an array
 			return s, nil
 		}
 		fresh, isNull = "["+fresh+"]", false
@@ -202,7 +204,7 @@ func modify(s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (
 	case isNull || len(path.steps) == 0:
 		return s, nil
 	}
-	// A new member of an object that exists; an element behind the end of an array is not made.
+	// A new member of an existing object. Elements beyond the end of an array are not created.
 	last := path.steps[len(path.steps)-1]
 	parent, ok := find(s, root, path.steps[:len(path.steps)-1])
 	if !ok || last.isIndex || parent.kind != jsonObject {
@@ -224,7 +226,7 @@ func insertAt(s string, v jsonSpan, item string) string {
 
 // deleteMember removes a member with its comma.
 func deleteMember(s string, object jsonSpan, key string) string {
-	// prev is the end of the member before, next the start of the one behind.
+	// prev is the end of the previous member, next the start of the following one.
 	prev, start, end, next := -1, -1, -1, -1
 	last := -1
 	sc := jsonScanner{s: s, pos: object.start}
@@ -254,8 +256,9 @@ func deleteMember(s string, object jsonSpan, key string) string {
 	return s[:start] + s[end:]
 }
 
-// JSONText is a value as FOR JSON and JSON_MODIFY write it: numbers and bits bare, bytes in base64,
-// dates in ISO 8601, everything else as a string; isRaw leaves a text as it is. NULL is null.
+// JSONText returns a value as FOR JSON and JSON_MODIFY print it: numbers and bits unquoted, bytes
+// in base64, dates in ISO 8601, other values as strings. With isRaw a text is returned unchanged.
+// NULL is null.
 func JSONText(v types.Value, t types.Type, isRaw bool) (string, error) {
 	if v == nil {
 		return "null", nil
@@ -286,7 +289,7 @@ func JSONText(v types.Value, t types.Type, isRaw bool) (string, error) {
 		}
 		s, _ := r.(string)
 		if i := strings.IndexByte(s, '.'); i >= 0 && strings.Trim(s[i+1:], "0") == "" {
-			s = s[:i] // a fraction of zero is left out
+			s = s[:i] // a fraction of zero is omitted
 		}
 		return QuoteJSON(s), nil
 	case t.IsBinary(), t.ID == types.Image, t.ID == types.RowVersion:

@@ -15,17 +15,18 @@ type jsonStep struct {
 	isIndex bool
 }
 
-// JSONPath is a path such as "strict $.a[0].\"b c\"". "JSON Path Expressions in SQL Server".
+// JSONPath is a path such as "strict $.a[0].\"b c\"" ("JSON Path Expressions in SQL Server").
 type JSONPath struct {
 	isStrict bool
 	isAppend bool // JSON_MODIFY only
 	steps    []jsonStep
 }
 
-// ParseJSONPath reads a path. Error 13607 names the first bad character; positions count from 0.
+// ParseJSONPath parses a path. Error 13607 names the first invalid character; positions count from
+// 0.
 func ParseJSONPath(path string) (JSONPath, error) { return parseJSONPath(path, false) }
 
-// parseJSONPath also takes the word append when allowed.
+// parseJSONPath also accepts the word append if it is allowed.
 func parseJSONPath(path string, allowAppend bool) (JSONPath, error) {
 	p := pathParser{s: path}
 	var out JSONPath
@@ -83,7 +84,7 @@ func (p *pathParser) blanks() {
 	}
 }
 
-// word takes a keyword that is followed by a blank or $.
+// word reads a keyword, which a blank or $ must follow.
 func (p *pathParser) word(w string) bool {
 	rest := p.s[p.pos:]
 	if !strings.HasPrefix(rest, w) {
@@ -96,13 +97,13 @@ func (p *pathParser) word(w string) bool {
 	return true
 }
 
-// bad is error 13607 at the current position.
+// bad returns error 13607 at the current position.
 func (p *pathParser) bad() error {
 	return mserr.JSONPath(runeAt(p.s, p.pos), types.Units(p.s[:min(p.pos, len(p.s))]))
 }
 
-// runeAt is the character at a byte offset; '.' at the end of the text, as SQL Server reports a
-// missing character.
+// runeAt returns the character at a byte offset; '.' at the end of the text, which SQL Server
+// reports for a missing character.
 func runeAt(s string, pos int) string {
 	if pos >= len(s) {
 		return "."
@@ -111,7 +112,7 @@ func runeAt(s string, pos int) string {
 	return s[pos : pos+size]
 }
 
-// key reads a name, quoted if it is not made of letters, digits, _ and $.
+// key reads a name. It must be quoted unless it consists of letters, digits, _ and $.
 func (p *pathParser) key() (string, error) {
 	if p.pos < len(p.s) && p.s[p.pos] == '"' {
 		start := p.pos

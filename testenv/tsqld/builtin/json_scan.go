@@ -23,10 +23,10 @@ const (
 	jsonObject
 )
 
-// maxJSONDepth is the deepest nesting that is read ("JSON data in SQL Server", 128 levels).
+// maxJSONDepth is the deepest nesting ("JSON data in SQL Server", 128 levels).
 const maxJSONDepth = 128
 
-// jsonScanner reads a text without building a tree: values are spans of the text.
+// jsonScanner reads a text without a tree: values are spans of the text.
 type jsonScanner struct {
 	s     string
 	pos   int
@@ -39,10 +39,10 @@ type jsonSpan struct {
 	kind       jsonKind
 }
 
-// of is the value's text.
+// of returns the value's text.
 func (v jsonSpan) of(s string) string { return s[v.start:v.end] }
 
-// scanJSON checks a whole text and answers its value's span. Error 13609.
+// scanJSON checks a whole text and returns its value's span. Error 13609.
 func scanJSON(s string) (jsonSpan, error) {
 	sc := jsonScanner{s: s}
 	v, err := sc.value()
@@ -56,7 +56,7 @@ func scanJSON(s string) (jsonSpan, error) {
 	return v, nil
 }
 
-// bad is error 13609 at the current position.
+// bad returns error 13609 at the current position.
 func (sc *jsonScanner) bad() error {
 	return mserr.JSONText(runeAt(sc.s, sc.pos), types.Units(sc.s[:min(sc.pos, len(sc.s))]))
 }
@@ -108,7 +108,7 @@ func (sc *jsonScanner) value() (jsonSpan, error) {
 	return v, err
 }
 
-// literal reads one of the words.
+// literal reads true, false or null.
 func (sc *jsonScanner) literal(word string) error {
 	for i := range len(word) {
 		if sc.pos >= len(sc.s) || sc.s[sc.pos] != word[i] {
@@ -205,7 +205,8 @@ func (sc *jsonScanner) enter() error {
 	return nil
 }
 
-// members reads an object; f gets every member until it answers false, when reading ends early. Without f it is only checked.
+// members reads an object and calls f with every member. If f returns false, members returns early.
+// A nil f only checks the object.
 func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 	if err := sc.enter(); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 			return err
 		}
 		if f != nil {
-			if key, _ := unquoteJSON(sc.s[start:end]); !f(key, v) { // str has checked it
+			if key, _ := unquoteJSON(sc.s[start:end]); !f(key, v) { // str has checked the key
 				return nil
 			}
 		}
@@ -255,7 +256,7 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 	}
 }
 
-// elements reads an array as members reads an object.
+// elements is members for an array.
 func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
 	return sc.each(func(i int) (bool, error) {
 		v, err := sc.value()
@@ -263,7 +264,7 @@ func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
 	})
 }
 
-// each reads an array whose elements are read by f, until it answers false.
+// each reads an array. It calls f to read each element, until f returns false.
 func (sc *jsonScanner) each(f func(i int) (more bool, err error)) error {
 	if err := sc.enter(); err != nil {
 		return err
@@ -293,7 +294,8 @@ func (sc *jsonScanner) each(f func(i int) (more bool, err error)) error {
 	}
 }
 
-// find follows steps from a value of a checked text; ok is false where the path leads nowhere.
+// find follows the steps of a path from a value of a checked text; ok is false if there is no
+// value.
 func find(s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool) {
 	for _, step := range steps {
 		sc := jsonScanner{s: s, pos: v.start}
@@ -322,7 +324,7 @@ func find(s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool) {
 	return v, true
 }
 
-// scalar is the text of a value that is no object or array; nil for null.
+// scalar returns the text of a value other than an object or array; nil for null.
 func scalar(s string, v jsonSpan) types.Value {
 	if text, ok := scalarText(s, v); ok {
 		return text
@@ -330,7 +332,7 @@ func scalar(s string, v jsonSpan) types.Value {
 	return nil
 }
 
-// scalarText is scalar; ok is false for null.
+// scalarText is scalar with ok false for null.
 func scalarText(s string, v jsonSpan) (text string, ok bool) {
 	switch v.kind {
 	case jsonNull:
@@ -342,7 +344,7 @@ func scalarText(s string, v jsonSpan) (text string, ok bool) {
 	return v.of(s), true
 }
 
-// unquoteJSON is the text of a JSON string with its quotes; ok is false for a malformed one.
+// unquoteJSON returns the text of a JSON string with its quotes; ok is false for a malformed one.
 func unquoteJSON(s string) (text string, ok bool) {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return "", false
@@ -387,7 +389,7 @@ func unquoteJSON(s string) (text string, ok bool) {
 	return b.String(), true
 }
 
-// unicodeEscape reads \uXXXX, a pair of them for a surrogate pair; size is 0 for malformed text.
+// unicodeEscape reads \uXXXX, or two of them for a surrogate pair; size is 0 for malformed text.
 func unicodeEscape(s string) (r rune, size int) {
 	unit := func(s string) (rune, bool) {
 		if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {

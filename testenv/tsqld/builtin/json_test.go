@@ -33,7 +33,7 @@ func TestJSONFunctions(t *testing.T) {
 	require.Equal(t, `{"a":[1]}`, v)
 }
 
-// TestJSONErrors pins positions and characters of errors 13607 and 13609.
+// TestJSONErrors checks positions and characters in errors 13607 and 13609.
 func TestJSONErrors(t *testing.T) {
 	_, err := scanJSON(`{"a": x}`)
 	require.ErrorContains(t, err, "Unexpected character 'x' is found at position 6.")
@@ -49,7 +49,7 @@ func TestJSONErrors(t *testing.T) {
 	require.Error(t, err)
 }
 
-// rowsOf collects an iterator's rows; the error is the last thing that it yields.
+// rowsOf collects an iterator's rows; the error, if any, comes last.
 func rowsOf(seq func(func([]types.Value, error) bool)) (rows [][]types.Value, err error) {
 	for row, e := range seq {
 		if e != nil {
@@ -93,7 +93,7 @@ func TestOpenJSON(t *testing.T) {
 	require.EqualValues(t, 245, errNumber(err))
 	_, err = rowsOf(OpenJSONWith(`[]`, "$", []JSONColumn{{Name: "v", Type: types.IntType, AsJSON: true}}))
 	require.EqualValues(t, 13618, errNumber(err))
-	for range OpenJSON(`[1,2,3]`, "") { // stopping early is allowed
+	for range OpenJSON(`[1,2,3]`, "") { // a consumer may stop early
 		break
 	}
 }
@@ -113,7 +113,7 @@ func TestJSONText(t *testing.T) {
 	}
 }
 
-// FuzzJSON compares the scanner's verdict with encoding/json and checks that no path makes it panic.
+// FuzzJSON compares the scanner's result with encoding/json and checks that no path causes a panic.
 func FuzzJSON(f *testing.F) {
 	f.Add(doc, "strict $.info.tags[1]")
 	f.Add(`[1,{"a":[]},"\u00e9\ud83d\ude00"]`, "append $[1].a")
@@ -133,7 +133,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// TestOpenJSONWithMembers reads columns that are members of each element, whatever the elements are.
+// TestOpenJSONWithMembers reads columns that are members of each element, with elements of all
+// kinds.
 func TestOpenJSONWithMembers(t *testing.T) {
 	columns := []JSONColumn{{Name: "a", Type: types.IntType}, {Name: "q\"k", Type: types.NVarCharMax}, {Name: "b", Type: types.NVarCharMax, AsJSON: true}}
 	const text = ` [ {"a":1,"a":2,"q\"k":"x\ty","b":[{"a":9},"]"]} , 5, {"b":{"a":3},"a":null,"c":[[{}]]}, [1,{"a":7}], { }, "a", {"a" : -4 , "b":1,"q\u0022k":"z"}] `
@@ -143,7 +144,7 @@ func TestOpenJSONWithMembers(t *testing.T) {
 	rows, err := rowsOf(OpenJSONWith(text, "$", columns))
 	require.NoError(t, err)
 	require.Equal(t, want, rows)
-	// A path of two steps has each column looked up by itself.
+	// With a path of two steps, each column is looked up separately.
 	rows, err = rowsOf(OpenJSONWith(text, "$", append(columns, JSONColumn{Name: "x", Type: types.IntType, Path: "$.b.a"})))
 	require.NoError(t, err)
 	for i, row := range rows {
@@ -152,12 +153,12 @@ func TestOpenJSONWithMembers(t *testing.T) {
 	rows, err = rowsOf(OpenJSONWith(`{"o":`+text+`}`, "$.o[2]", columns))
 	require.NoError(t, err)
 	require.Equal(t, want[2:3], rows)
-	// What is no JSON is told before a column that cannot be converted.
+	// Malformed JSON is reported before a column that cannot be converted.
 	_, err = rowsOf(OpenJSONWith(`[{"a":"x"},`, "$", columns))
 	require.ErrorContains(t, err, "JSON text is not properly formatted")
 }
 
-// TestJSONNumbers holds the scanner to JSON's grammar of numbers.
+// TestJSONNumbers checks the scanner against JSON's grammar of numbers.
 func TestJSONNumbers(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"0": true, "-0": true, "10": true, "1.5": true, "-1.50e10": true, "1E-2": true, "0e+5": true,

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// escapeJSON escapes a text for a JSON string as STRING_ESCAPE and FOR JSON do: quotes,
+// escapeJSON escapes a text for a JSON string, as STRING_ESCAPE and FOR JSON do: quotes,
 // backslashes, slashes and control characters.
 func escapeJSON(s string) string {
 	const hexDigits = "0123456789abcdef"
@@ -39,7 +39,7 @@ func escapeJSON(s string) string {
 	return b.String()
 }
 
-// QuoteJSON is a text as a JSON string, as FOR JSON writes it.
+// QuoteJSON returns a text as a JSON string of FOR JSON.
 func QuoteJSON(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

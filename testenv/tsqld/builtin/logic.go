@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// logicFuncs choose among their arguments. The compiler evaluates lazily where that shows (a branch
-// that would fail); the implementations here see all arguments evaluated.
+// logicFuncs choose among their arguments. The compiler evaluates the arguments lazily if that is
+// visible (a branch that would fail). These implementations get evaluated arguments.
 var logicFuncs = []*Func{
 	lenient("ISNULL", 2, 2, isNullResult, evalIsNull),
 	lenient("COALESCE", 2, Variadic, coalesceResult, evalCoalesce),
@@ -22,7 +22,7 @@ var logicFuncs = []*Func{
 	{Name: "NEWSEQUENTIALID", Volatility: PerRow, Result: fixed(types.GUIDType), Eval: evalSequentialID},
 }
 
-// isNullResult is the first argument's type; the second's when the first is a bare NULL.
+// isNullResult returns the first argument's type, or the second's if the first is a bare NULL.
 func isNullResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if args[0].ID == types.Null {
 		if args[1].ID == types.Null {
@@ -48,7 +48,7 @@ func commonResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.Common(args...)
 }
 
-// coalesceResult refuses NULL constants only (4127).
+// coalesceResult rejects NULL constants only (4127).
 func coalesceResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	for _, t := range args {
 		if t.ID != types.Null {
@@ -106,7 +106,7 @@ func chooseResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.Common(args[1:]...)
 }
 
-// evalChoose gives NULL for an index out of range.
+// evalChoose returns NULL for an index out of range.
 func evalChoose(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
@@ -118,7 +118,7 @@ func evalChoose(_ Env, ts []types.Type, result types.Type, args []types.Value) (
 	return types.Convert(args[n], ts[n], result, types.NoStyle)
 }
 
-// iifResult is the common type of the branches; the condition comes as a bit.
+// iifResult returns the common type of the branches; the condition is a bit.
 func iifResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if args[1].ID == types.Null && args[2].ID == types.Null {
 		return types.Type{}, mserr.InvalidCaseNulls()
@@ -134,7 +134,7 @@ func evalIIF(_ Env, ts []types.Type, result types.Type, args []types.Value) (typ
 	return types.Convert(args[i], ts[i], result, types.NoStyle)
 }
 
-// evalExtreme is the greatest (sign 1) or least (-1) argument; NULLs do not count.
+// evalExtreme returns the greatest (sign 1) or least (-1) argument, and ignores NULLs.
 func evalExtreme(sign int) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 		var best types.Value
@@ -154,7 +154,7 @@ func evalExtreme(sign int) evalFunc {
 	}
 }
 
-// evalIsNumeric is 1 for numbers and for texts that convert to one of int, decimal, float or money.
+// evalIsNumeric returns 1 for numbers and for texts that convert to int, decimal, float or money.
 func evalIsNumeric(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return int64(0), nil

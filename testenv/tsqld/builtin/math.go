@@ -35,8 +35,8 @@ var mathFuncs = []*Func{
 	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: evalRand},
 }
 
-// numberType is the type in which the functions that keep their argument's type compute: int for
-// the smaller integers, float for real and texts, decimal and money (not smallmoney) as they are.
+// numberType returns the type in which functions that keep their argument's type compute: int for
+// the smaller integers, float for real and texts; decimal and money stay, but smallmoney does not.
 func numberType(t types.Type, name string) (types.Type, error) {
 	switch {
 	case t.ID == types.BigInt, t.ID == types.Decimal, t.ID == types.Money:
@@ -55,14 +55,15 @@ func numberType(t types.Type, name string) (types.Type, error) {
 func numberResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		if args[0].ID == types.Bit {
-			return types.FloatType, nil // bit goes by float ("ABS", return types)
+			return types.FloatType, nil // bit converts to float ("ABS", return types)
 		}
 		return numberType(args[0], name)
 	}
 }
 
-// sameResult is numberResult for the functions that keep real, too: ABS, CEILING, FLOOR, DEGREES and RADIANS ("Returns the same type
-// as numeric_expression"); SIGN, ROUND and POWER make it float.
+// sameResult is numberResult for functions that also keep real: ABS, CEILING, FLOOR, DEGREES and
+// RADIANS ("Returns the same type as numeric_expression"). SIGN, ROUND and POWER convert it to
+// float.
 func sameResult(name string) resultFunc {
 	result := numberResult(name)
 	return func(args []types.Type, consts []types.Value) (types.Type, error) {
@@ -73,7 +74,7 @@ func sameResult(name string) resultFunc {
 	}
 }
 
-// powerResult is numberType with all digits for a decimal: decimal(38, s), and float for bit ("POWER").
+// powerResult is numberType with decimal(38, s) for decimals and float for bit ("POWER").
 func powerResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	t, err := numberResult("power")(args, consts)
 	if err == nil && t.ID == types.Decimal {
@@ -82,7 +83,7 @@ func powerResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	return t, err
 }
 
-// wholeResult is sameResult with a decimal's fraction gone.
+// wholeResult is sameResult without a decimal's fraction.
 func wholeResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		t, err := sameResult(name)(args, nil)
@@ -93,7 +94,7 @@ func wholeResult(name string) resultFunc {
 	}
 }
 
-// angleResult is sameResult with room for the factor in decimals: decimal(38, 18 or more).
+// angleResult is sameResult with more digits for decimals: decimal(38, 18 or more).
 func angleResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		t, err := sameResult(name)(args, nil)
@@ -119,7 +120,7 @@ func evalAbs(_ Env, ts []types.Type, result types.Type, args []types.Value) (typ
 	return types.Negate(v, result, result)
 }
 
-// zeroOf is 0 of a number type.
+// zeroOf returns 0 as a value of a number type.
 func zeroOf(t types.Type) types.Value {
 	v, err := types.Convert(int64(0), types.IntType, t, types.NoStyle)
 	if err != nil {
@@ -185,8 +186,8 @@ func evalWhole(up bool) evalFunc {
 	}
 }
 
-// evalRound rounds to a number of digits after (or, negative, before) the point; a third argument
-// other than 0 cuts instead.
+// evalRound rounds to a number of digits after the point, or before it if negative. A third
+// argument other than 0 truncates instead.
 func evalRound(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	digits, err := integer(args[1], ts[1])
 	if err != nil {
@@ -242,7 +243,7 @@ func evalRound(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	return u.Int64(), nil
 }
 
-// roundFloat rounds or cuts a float.
+// roundFloat rounds or truncates a float.
 func roundFloat(f float64, digits int, isCut bool) float64 {
 	switch {
 	case digits > 15:
@@ -264,7 +265,8 @@ func roundFloat(f float64, digits int, isCut bool) float64 {
 	return math.Round(f/unit) * unit
 }
 
-// evalPower computes in float and gives the result the type of the base; 8115 where it does not fit.
+// evalPower computes in float and converts the result to the type of the base; error 8115 if it
+// does not fit.
 func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	x, err := float(args[0], ts[0])
 	if err != nil {
@@ -297,7 +299,7 @@ func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	return v, nil
 }
 
-// intPower is x^y exactly; ok is false on overflow.
+// intPower computes x^y exactly; ok is false on overflow.
 func intPower(x, y int64) (int64, bool) {
 	if x == 0 || x == 1 {
 		if y == 0 {
@@ -315,7 +317,7 @@ func intPower(x, y int64) (int64, bool) {
 	return u.Int64(), u.IsInt64()
 }
 
-// float1 makes a function of one float. A result that is no number is error 3623, an infinite one 8115.
+// float1 makes a function of one float. A NaN is error 3623, an infinity error 8115.
 func float1(f func(float64) float64) evalFunc {
 	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		x, err := float(args[0], ts[0])
@@ -384,7 +386,7 @@ func scaled(factor float64) evalFunc {
 	}
 }
 
-// evalRand takes a number from the session's generator; a seed restarts it.
+// evalRand returns a number from the session's generator; a seed restarts the generator.
 func evalRand(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if len(args) == 0 || args[0] == nil {
 		return env.Random(nil), nil

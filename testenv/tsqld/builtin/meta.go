@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// metaFuncs answer about the objects of a database. "Metadata functions (Transact-SQL)".
+// metaFuncs return metadata of a database's objects ("Metadata functions (Transact-SQL)").
 var metaFuncs = []*Func{
 	session("DB_ID", 0, 1, types.SmallIntType, evalDBID),
 	session("DB_NAME", 0, 1, types.SysName, evalDBName),
@@ -30,7 +30,7 @@ var metaFuncs = []*Func{
 	odbcScale,
 }
 
-// objectName takes a name of one to three parts apart; name is "" for NULL and malformed names.
+// objectName splits a name of one to three parts; name is "" for NULL and malformed names.
 func objectName(v types.Value, t types.Type) (database, schema, name string, err error) {
 	if v == nil {
 		return "", "", "", nil
@@ -86,7 +86,7 @@ func evalDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []types.V
 	return property(env.DatabaseProperty(a[0], a[1]))
 }
 
-// evalObjectID takes an optional type such as U or P.
+// evalObjectID accepts an optional type such as U or P.
 func evalObjectID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	database, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" {
@@ -149,7 +149,7 @@ func evalObjectDefinition(env Env, ts []types.Type, _ types.Type, args []types.V
 	return found(env.ObjectDefinition(int32(n)))
 }
 
-// kindFlags are the properties that an object's type alone decides.
+// kindFlags are the properties that depend on the object's type only.
 var kindFlags = map[string][]string{
 	"ISTABLE": {"U", "S", "IT", "TT"}, "ISUSERTABLE": {"U"}, "ISSYSTEMTABLE": {"S"}, "ISVIEW": {"V"}, "ISPROCEDURE": {"P"},
 	"ISSCALARFUNCTION": {"FN"}, "ISINLINEFUNCTION": {"IF"}, "ISTABLEFUNCTION": {"IF", "TF"}, "ISTRIGGER": {"TR"},
@@ -158,7 +158,7 @@ var kindFlags = map[string][]string{
 	"ISREPLPROC": {}, "ISEXTENDEDPROC": {"X"}, "ISQUEUE": {},
 }
 
-// objectFlag answers OBJECTPROPERTY; ok is false for an unknown object or property.
+// objectFlag implements OBJECTPROPERTY; ok is false for an unknown object or property.
 func objectFlag(env Env, ts []types.Type, args []types.Value) (o Object, v int, ok bool, err error) {
 	o, ok, err = object(env, ts[:1], args[:1])
 	if err != nil || !ok || args[1] == nil {
@@ -195,7 +195,7 @@ func evalObjectProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 	return int64(v), nil
 }
 
-// evalObjectPropertyEx knows BaseType beyond OBJECTPROPERTY.
+// evalObjectPropertyEx supports BaseType in addition to OBJECTPROPERTY.
 func evalObjectPropertyEx(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	o, v, ok, err := objectFlag(env, ts, args)
 	if err != nil {
@@ -251,7 +251,7 @@ func evalColName(env Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	return nil, nil
 }
 
-// columnOf finds a column by the table's name and its own.
+// columnOf finds a column by the names of its table and its own.
 func columnOf(env Env, ts []types.Type, args []types.Value) (Column, bool, error) {
 	database, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" || args[1] == nil {
@@ -273,7 +273,7 @@ func columnOf(env Env, ts []types.Type, args []types.Value) (Column, bool, error
 	return c, ok, nil
 }
 
-// columnNamed finds a column by its name, without regard to case.
+// columnNamed finds a column by its name in any case.
 func columnNamed(columns []Column, name string) (Column, bool) {
 	for _, c := range columns {
 		if types.Equal(c.Name, name, types.CI) {
@@ -291,7 +291,7 @@ func evalColLength(env Env, ts []types.Type, _ types.Type, args []types.Value) (
 	return int64(c.Type.MaxLength()), nil
 }
 
-// evalColumnProperty knows the properties that columns and parameters here can have.
+// evalColumnProperty supports the properties that columns and parameters have in this server.
 func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	for _, a := range args {
 		if a == nil {
@@ -406,7 +406,7 @@ func evalTypeID(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 // sysNameID is user_type_id of sysname.
 const sysNameID = 256
 
-// typeNamed finds a system type or one of the database's.
+// typeNamed finds a system type or a type of the database.
 func typeNamed(env Env, schema, name string) (int32, types.Type, bool) {
 	if schema == "" || strings.EqualFold(schema, "sys") {
 		if strings.EqualFold(name, "sysname") {
@@ -460,7 +460,7 @@ func evalTypeProperty(env Env, ts []types.Type, _ types.Type, args []types.Value
 		if int(id) == t.UserTypeID() || id == sysNameID {
 			return int64(4), nil // sys
 		}
-		return int64(1), nil // dbo, since types have no owners of their own here
+		return int64(1), nil // dbo: types have no owners of their own in this server
 	case "PRECISION":
 		if t.IsString() || t.IsBinary() {
 			return int64(t.Length), nil

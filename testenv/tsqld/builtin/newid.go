@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// evalNewID is a random (version 4) uniqueidentifier.
+// evalNewID returns a random (version 4) uniqueidentifier.
 func evalNewID(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
 	var u [16]byte
 	if _, err := rand.Read(u[:]); err != nil {
@@ -20,16 +20,16 @@ func evalNewID(Env, []types.Type, types.Type, []types.Value) (types.Value, error
 	return types.GUIDFromRFC(u), nil
 }
 
-// sequential makes NEWSEQUENTIALID's values: greater than all before, in SQL Server's order, as
-// long as the clock does not go back across a restart.
+// sequential is the state of NEWSEQUENTIALID. Each value is greater than all earlier ones in SQL
+// Server's order, as long as the clock does not go back across a restart.
 var sequential struct {
 	sync.Mutex
 	counter uint64
 	node    [6]byte
 }
 
-// evalSequentialID counts in the bytes that sort after the node's (constant in a process), so that
-// the values ascend.
+// evalSequentialID counts in the bytes that sort after the node's bytes, which are constant in a
+// process, so that the values ascend.
 func evalSequentialID(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
 	s := &sequential
 	s.Lock()

@@ -2,8 +2,8 @@ package builtin
 
 import "github.com/jobagent/jobagent/testenv/tsqld/types"
 
-// odbcScale is ODBCSCALE(system_type_id, scale), undocumented: the scale that ODBC and SqlClient's GetSchema show, NULL for
-// types without one.
+// odbcScale implements ODBCSCALE(system_type_id, scale), which is undocumented: the scale in ODBC
+// and SqlClient's GetSchema, NULL for types without a scale.
 var odbcScale = lenient("ODBCSCALE", 2, 2, fixed(types.IntType), func(_ Env, _ []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	id, _ := args[0].(int64)
 	switch id {

@@ -20,13 +20,13 @@ var OpenJSONColumns = []types.Column{
 type JSONColumn struct {
 	Name   string
 	Type   types.Type
-	Path   string // "" means the member of the column's name
+	Path   string // "" for the member with the column's name
 	AsJSON bool   // the column is an object or array as text
 }
 
 // OpenJSON yields the rows of OPENJSON(text, path) without WITH: key, value and type of every
-// member or element. A path of "" is "$". A lax path that leads to nothing yields no rows. An error
-// (13607, 13608, 13609, 13611) is the last thing yielded.
+// member or element. The path "" is "$". A lax path without a value yields no rows. An error
+// (13607, 13608, 13609, 13611) comes last.
 func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
 		v, ok, err := openSpan(s, path)
@@ -57,8 +57,8 @@ func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
 }
 
 // OpenJSONWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an
-// array, one for an object. Besides the errors of [OpenJSON] there are those of the columns' paths
-// and conversions.
+// array, one for an object. Its errors are those of [OpenJSON], of the columns' paths and of their
+// conversions.
 func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
 		paths := make([]JSONPath, len(columns))
@@ -122,7 +122,7 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 	}
 }
 
-// openSpan finds what OPENJSON opens; ok is false for nothing.
+// openSpan finds the value at OPENJSON's path; ok is false if there is none.
 func openSpan(s, path string) (v jsonSpan, ok bool, err error) {
 	if path == "" {
 		path = "$"
@@ -148,14 +148,15 @@ func openSpan(s, path string) (v jsonSpan, ok bool, err error) {
 	return v, ok, nil
 }
 
-// memberIndex reads all columns of an object at once. It serves paths of one member each, which are the rule.
+// memberIndex reads all columns of an object at once. It serves the usual paths, which have one
+// member.
 type memberIndex struct {
 	byKey map[string][]int
 	spans []jsonSpan
 	found []bool
 }
 
-// newMemberIndex returns nil if a path is of another kind.
+// newMemberIndex returns nil if a path is not of one member.
 func newMemberIndex(paths []JSONPath) *memberIndex {
 	m := &memberIndex{byKey: map[string][]int{}, spans: make([]jsonSpan, len(paths)), found: make([]bool, len(paths))}
 	for i, p := range paths {
@@ -167,7 +168,8 @@ func newMemberIndex(paths []JSONPath) *memberIndex {
 	return m
 }
 
-// read reads a value, and finds the members of an object; other values have none. Of several members of a name it is the first one.
+// read reads a value and finds the members of an object; other values have none. If several members
+// have one name, the first one counts.
 func (m *memberIndex) read(sc *jsonScanner) (jsonSpan, error) {
 	if m == nil {
 		return sc.value()

@@ -7,8 +7,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// propertyFuncs answer about logins, collations, files, and about features that do not exist here. "Metadata functions",
-// "Security functions", "Cryptographic functions (Transact-SQL)".
+// propertyFuncs return properties of logins, collations and files, and of features that the server
+// does not have ("Metadata functions", "Security functions", "Cryptographic functions
+// (Transact-SQL)").
 var propertyFuncs = []*Func{
 	session("LOGINPROPERTY", 2, 2, types.VariantType, evalLoginProperty),
 	pure("COLLATIONPROPERTY", 2, 2, fixed(types.VariantType), evalCollationProperty),
@@ -22,8 +23,8 @@ var propertyFuncs = []*Func{
 	session("FILEGROUP_ID", 1, 1, types.IntType, evalFileGroupID),
 	session("FILEGROUP_NAME", 1, 1, types.SysName, evalFileGroupName),
 	session("FILEGROUPPROPERTY", 2, 2, types.IntType, evalFileGroupProperty),
-	// What these name cannot exist here, so that the answer is NULL for every name. Statistics have no date, as those of SQL
-	// Server that were never updated.
+	// The objects of these functions do not exist in this server, so they return NULL for every
+	// name. Statistics have no date, as in SQL Server before their first update.
 	absent("STATS_DATE", 2, types.DateTimeType),
 	absent("FULLTEXTCATALOGPROPERTY", 2, types.IntType),
 	absent("ASSEMBLYPROPERTY", 2, types.VariantType),
@@ -39,7 +40,7 @@ var propertyFuncs = []*Func{
 		Eval: func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
 			return nil, mserr.NotSupported("XML_SCHEMA_NAMESPACE")
 		}},
-	// Functions of the schema sys that have fn_ in their names need the schema.
+	// Functions of the schema sys with fn_ in their names must be called with the schema.
 	pure("FN_VARBINTOHEXSTR", 1, 1, fixed(types.NVarCharMax), func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		return hexText(ts[0], args[0], true, 1, 0)
 	}),
@@ -53,14 +54,14 @@ var propertyFuncs = []*Func{
 	session("FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, types.BitType, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(0), nil }),
 }
 
-// absent makes a function that is NULL for all arguments.
+// absent makes a function that returns NULL for all arguments.
 func absent(name string, args int, result types.Type) *Func {
 	return session(name, args, args, result, evalNothing)
 }
 
 func evalNothing(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return nil, nil }
 
-// hexText prints bytes as hexadecimal digits, from the byte start (from 1) on; length 0 is the rest.
+// hexText prints bytes as hexadecimal digits, from byte start (from 1); length 0 is the rest.
 func hexText(t types.Type, v types.Value, prefix bool, start, length int) (types.Value, error) {
 	v, err := types.Convert(v, t, types.VarBinaryOf(types.Max), 0)
 	if err != nil {
@@ -121,7 +122,7 @@ func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Va
 	return types.VariantPack(int64(n), types.IntType)
 }
 
-// evalFullTextService answers as a server on which full-text search is not installed.
+// evalFullTextService returns the properties of a server without full-text search.
 func evalFullTextService(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
@@ -163,7 +164,7 @@ func evalIndexKeyProperty(env Env, ts []types.Type, _ types.Type, args []types.V
 	return nil, nil
 }
 
-// evalOldDatabaseProperty is DATABASEPROPERTY, which knows the numbers of DATABASEPROPERTYEX.
+// evalOldDatabaseProperty implements DATABASEPROPERTY with the numbers of DATABASEPROPERTYEX.
 func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
@@ -184,7 +185,7 @@ func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []type
 	case "istrunclog":
 		is = "Recovery=SIMPLE"
 	case "isinload", "isinrecovery", "isnotrecovered", "issuspect", "isemergencymode", "isshutdown":
-		is = "Status=" // none of the states of a database here
+		is = "Status=" // a state that databases of this server never have
 	}
 	if what, want, ok := strings.Cut(is, "="); ok {
 		v, _, known := env.DatabaseProperty(a[0], what)
@@ -203,7 +204,7 @@ func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []type
 // primaryGroup is the only filegroup of a database.
 const primaryGroup = "PRIMARY"
 
-// file finds a file of the current database by the name that is the first argument.
+// file finds a file of the current database by its name, the first argument.
 func file(env Env, ts []types.Type, args []types.Value) (File, bool, error) {
 	if args[0] == nil {
 		return File{}, false, nil

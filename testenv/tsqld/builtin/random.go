@@ -2,12 +2,13 @@ package builtin
 
 import "math/rand/v2"
 
-// Generator is the generator behind RAND, with the numbers of SQL Server: the combination of two multiplicative congruential
-// generators of L'Ecuyer ("Efficient and portable combined random number generators", 1988), of which a seed sets the first.
-// The examples of "RAND (Transact-SQL)" hold it to that. The zero Generator begins anywhere.
+// Generator is the generator of RAND, with SQL Server's numbers. It combines two multiplicative
+// congruential generators of L'Ecuyer ("Efficient and portable combined random number generators",
+// 1988); a seed sets the first one. The examples of "RAND (Transact-SQL)" are its tests. The zero
+// Generator starts at a random state.
 type Generator struct{ first, second int64 }
 
-// Parameters of the two generators, and where a seed leaves the second one (and 0 the first).
+// Parameters of the two generators, and their states after a seed (of 0 for the first one).
 const (
 	firstModulus, firstFactor   = 2147483563, 40014
 	secondModulus, secondFactor = 2147483399, 40692
@@ -22,7 +23,7 @@ func (g *Generator) Seed(seed int64) {
 	}
 }
 
-// Next is the next number in (0,1).
+// Next returns the next number in (0,1).
 func (g *Generator) Next() float64 {
 	if g.first == 0 {
 		g.first, g.second = 1+rand.Int64N(firstModulus-1), 1+rand.Int64N(secondModulus-1)

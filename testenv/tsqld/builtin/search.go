@@ -7,15 +7,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// sequence is what is looked for in a text: elements that stand for one character each.
+// sequence is the pattern of a search: each element stands for one character.
 type sequence interface {
-	// Len is the number of elements.
+	// Len returns the number of elements.
 	Len() int
 	// Accepts reports whether element i stands for r.
 	Accepts(i int, r rune) bool
 }
 
-// folded is a text as a sequence, under a collation.
+// folded is a text as a sequence, in a collation.
 type folded struct {
 	text []rune
 	c    types.Collation
@@ -28,17 +28,19 @@ func (f folded) Len() int { return len(f.text) }
 func (f folded) Accepts(i int, r rune) bool { return types.SameRune(r, f.text[i], f.c) }
 
 const (
-	// compareWork is what a comparison of two characters costs, in steps of [meter.Meter.Work].
+	// compareWork is the cost of comparing two characters, in steps of [meter.Meter.Work].
 	compareWork = 16
-	// patience is how many comparisons a byte of the text are made before search takes the way that needs one a byte.
-	patience = 8
-	// maxMasks bounds the characters whose masks are kept.
+	// comparisonLimit is how many comparisons per byte of text search makes before it switches to
+	// searchAtOnce.
+	comparisonLimit = 8
+	// maxMasks is how many characters' masks are kept.
 	maxMasks = 1024
 )
 
-// search looks for the first place in s where q stands: byte offsets of its start and end, -1 for none. It compares place by place as
-// long as most of them differ in their first characters, which is fast; and follows all places at once, a bit for each element of q,
-// where they do not: 'aaa…b' in 'aaa…' would take the product of both lengths.
+// search returns the byte offsets of the start and end of the first match of q in s, -1 for none.
+// It compares position by position, which is fast while most positions differ in the first
+// characters. Otherwise it switches to searchAtOnce: comparing 'aaa…b' with 'aaa…' position by
+// position would take the product of both lengths.
 func search(m *meter.Meter, q sequence, s string) (start, end int, err error) {
 	n := q.Len()
 	spent := 0
@@ -55,13 +57,13 @@ func search(m *meter.Meter, q sequence, s string) (start, end int, err error) {
 		case i == n:
 			return start, end, nil
 		case end == len(s):
-			return -1, -1, nil // too short from here on
+			return -1, -1, nil // the rest is too short
 		}
 		spent += i + 1
 		if err := m.Work((i + 1) * compareWork); err != nil {
 			return 0, 0, err
 		}
-		if spent > 1024 && spent > patience*(start+1) {
+		if spent > 1024 && spent > comparisonLimit*(start+1) {
 			at, end, err := searchAtOnce(m, q, s[start:])
 			if at < 0 || err != nil {
 				return -1, -1, err
@@ -70,13 +72,13 @@ func search(m *meter.Meter, q sequence, s string) (start, end int, err error) {
 		}
 	}
 	if n == 0 {
-		return 0, 0, nil // of an empty text
+		return 0, 0, nil // an empty text
 	}
 	return -1, -1, nil
 }
 
-// searchAtOnce is search by the algorithm of Baeza-Yates and Gonnet ("shift-and"): bit i of the state says that the last i+1 characters are
-// those of the first i+1 elements.
+// searchAtOnce is search by the algorithm of Baeza-Yates and Gonnet ("shift-and"). Bit i of the
+// state is set if the last i+1 characters match the first i+1 elements.
 func searchAtOnce(m *meter.Meter, q sequence, s string) (start, end int, err error) {
 	n := q.Len()
 	words := (n + 63) / 64
@@ -120,7 +122,7 @@ func searchAtOnce(m *meter.Meter, q sequence, s string) (start, end int, err err
 	return -1, -1, nil
 }
 
-// back is the offset n characters before end; -1 if there are not so many.
+// back returns the offset n characters before end; -1 if there are fewer.
 func back(s string, end, n int) int {
 	for ; n > 0; n-- {
 		_, size := utf8.DecodeLastRuneInString(s[:end])
@@ -132,7 +134,7 @@ func back(s string, end, n int) int {
 	return end
 }
 
-// matches reports whether s begins with q, and where q ends in it.
+// matches reports whether s begins with q, and returns the end of the match.
 func matches(m *meter.Meter, q sequence, s string) (end int, ok bool, err error) {
 	n := q.Len()
 	if err := m.Work(min(n, len(s)) * compareWork); err != nil {

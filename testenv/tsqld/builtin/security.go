@@ -8,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// securityFuncs answer for principals and permissions. "Security functions (Transact-SQL)".
+// securityFuncs return principals and permissions ("Security functions (Transact-SQL)").
 var securityFuncs = []*Func{
 	word("SYSTEM_USER", types.SysName, func(e Env) string { return e.Login() }),
 	word("ORIGINAL_LOGIN", types.SysName, func(e Env) string { return e.OriginalLogin() }),
@@ -30,7 +30,7 @@ var securityFuncs = []*Func{
 	session("HAS_DBACCESS", 1, 1, types.IntType, evalHasAccess),
 }
 
-// evalUserName is the current user, or the one with an id.
+// evalUserName returns the current user, or the user with an id.
 func evalUserName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	id := 0
 	if len(args) > 0 {
@@ -41,7 +41,7 @@ func evalUserName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 { // no principal has the id 0 but public
+		if n == 0 { // only public has the id 0
 			return "public", nil
 		}
 		id = n
@@ -49,7 +49,7 @@ func evalUserName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	return found(env.UserByID(int32(id)))
 }
 
-// found is a name, or NULL.
+// found returns a name, or NULL.
 func found(name string, ok bool) (types.Value, error) {
 	if !ok {
 		return nil, nil
@@ -57,7 +57,7 @@ func found(name string, ok bool) (types.Value, error) {
 	return name, nil
 }
 
-// optionalName is the first argument as a text: "" without one; isNull for NULL.
+// optionalName returns argument i as a text: "" without it; isNull for NULL.
 func optionalName(ts []types.Type, args []types.Value, i int) (name string, isNull bool, err error) {
 	if len(args) <= i {
 		return "", false, nil
@@ -80,7 +80,7 @@ func evalUserID(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	return nil, nil
 }
 
-// evalLoginName takes an id or, as bytes, a SID.
+// evalLoginName accepts an id, or a SID as bytes.
 func evalLoginName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if len(args) == 0 {
 		return env.Login(), nil
@@ -120,8 +120,9 @@ func evalLoginSID(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	return nil, nil
 }
 
-// evalSIDBinary is SID_BINARY: the bytes of a security id S-revision-authority-subauthority-... (MS-DTYP 2.4.2). Names of Windows
-// accounts are not known here; they are NULL, as unknown names are.
+// evalSIDBinary implements SID_BINARY: the bytes of a security id
+// S-revision-authority-subauthority-... (MS-DTYP 2.4.2). It returns NULL for names of Windows
+// accounts, which are all unknown.
 func evalSIDBinary(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
@@ -154,7 +155,7 @@ func evalSIDBinary(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 // maxSubauthorities is the largest number of subauthorities of a security id.
 const maxSubauthorities = 15
 
-// answer is 1, 0, or NULL for an unknown name.
+// answer returns 1 or 0, or NULL for an unknown name.
 func answer(is, known bool) (types.Value, error) {
 	if !known {
 		return nil, nil
@@ -178,7 +179,8 @@ func evalIsServerMember(env Env, ts []types.Type, _ types.Type, args []types.Val
 	return answer(env.IsServerRoleMember(a[0], strings.Join(a[1:], "")))
 }
 
-// evalHasPermission takes NULL for the database or server as the securable. The only sub-securables are columns.
+// evalHasPermission accepts NULL for the database or server as the securable. The only
+// sub-securables are columns.
 func evalHasPermission(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	var a [5]string
 	for i := range a {

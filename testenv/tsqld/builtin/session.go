@@ -7,29 +7,29 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Version is @@VERSION: it names tsqld, in a form in which clients find the version that the server
-// follows.
+// Version is @@VERSION. It names tsqld, in a form in which clients find the version of SQL Server
+// that it follows.
 const Version = "Microsoft SQL Server 2022 compatible - 16.0.1000.6 (X64) tsqld, the embedded T-SQL server of jobagent"
 
-// identityType is the type of @@IDENTITY and its kin.
+// identityType is the type of @@IDENTITY and similar functions.
 var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}
 
-// number makes a session function of an integer.
+// number makes a session function that returns an integer.
 func number(name string, result types.Type, f func(Env) int64) *Func {
 	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
 		return f(env), nil
 	})
 }
 
-// word makes a session function of a text.
+// word makes a session function that returns a text.
 func word(name string, result types.Type, f func(Env) string) *Func {
 	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
 		return f(env), nil
 	})
 }
 
-// sessionFuncs tell about the session and the server. "System functions", "Configuration functions
-// (Transact-SQL)".
+// sessionFuncs return the state of the session and the server ("System functions", "Configuration
+// functions (Transact-SQL)").
 var sessionFuncs = []*Func{
 	number("@@ROWCOUNT", types.IntType, func(e Env) int64 { return e.RowCount() }),
 	number("ROWCOUNT_BIG", types.BigIntType, func(e Env) int64 { return e.RowCount() }),
@@ -77,7 +77,7 @@ var sessionFuncs = []*Func{
 	pure("SQL_VARIANT_PROPERTY", 2, 2, fixed(types.VariantType), evalVariantProperty),
 }
 
-// errorFuncs describe the error that a CATCH block handles; NULL outside.
+// errorFuncs return the error that a CATCH block handles; NULL outside of CATCH blocks.
 var errorFuncs = []*Func{
 	caught("ERROR_NUMBER", types.IntType, func(c *Caught) types.Value { return int64(c.Number) }),
 	caught("ERROR_SEVERITY", types.IntType, func(c *Caught) types.Value { return int64(c.Severity) }),
@@ -108,7 +108,8 @@ func evalIdentity(scope bool) evalFunc {
 	}
 }
 
-// evalIdent answers about the identity column of a table: 0 the last value, 1 the seed, 2 the increment.
+// evalIdent returns a property of a table's identity column: 0 the last value, 1 the seed, 2 the
+// increment.
 func evalIdent(which int) evalFunc {
 	return func(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		_, schema, name, err := objectName(args[0], ts[0])
@@ -123,7 +124,8 @@ func evalIdent(which int) evalFunc {
 	}
 }
 
-// evalSessionContext wants a text key; error 8116 is the compiler's for literals of other types.
+// evalSessionContext requires a text key; the compiler raises error 8116 for literals of other
+// types.
 func evalSessionContext(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
@@ -142,7 +144,7 @@ func evalContextInfo(env Env, _ []types.Type, _ types.Type, _ []types.Value) (ty
 	return nil, nil
 }
 
-// property packs the answer of one of Env's property methods.
+// property packs the result of one of Env's property methods.
 func property(v types.Value, t types.Type, ok bool) (types.Value, error) {
 	if !ok || v == nil {
 		return nil, nil
@@ -193,7 +195,7 @@ func evalSessionProperty(env Env, ts []types.Type, _ types.Type, args []types.Va
 	return types.VariantPack(flag(env.Options()&bit != 0), types.IntType)
 }
 
-// flag is 1 or 0.
+// flag returns 1 or 0.
 func flag(b bool) int64 {
 	if b {
 		return 1
@@ -225,7 +227,7 @@ func evalApplockTest(env Env, ts []types.Type, _ types.Type, args []types.Value)
 	return flag(env.ApplockTest(a[0], a[1], a[2], a[3])), nil
 }
 
-// texts reads all arguments as texts; nil when one is NULL.
+// texts reads all arguments as texts; nil if one of them is NULL.
 func texts(ts []types.Type, args []types.Value) ([]string, error) {
 	out := make([]string, len(args))
 	for i, a := range args {
@@ -241,8 +243,8 @@ func texts(ts []types.Type, args []types.Value) ([]string, error) {
 	return out, nil
 }
 
-// evalVariantProperty looks at the base type of a value: of a sql_variant, or of any other value as
-// if it were one.
+// evalVariantProperty returns a property of the base type of a sql_variant, or of another value's
+// type.
 func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	t, v := ts[0], args[0]
 	if t.ID == types.Variant {

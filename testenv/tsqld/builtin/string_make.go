@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// stringMakeFuncs build texts.
+// stringMakeFuncs make texts.
 var stringMakeFuncs = []*Func{
 	lenient("CONCAT", 2, Variadic, concatResult("concat", 0), evalConcat),
 	lenient("CONCAT_WS", 3, Variadic, concatResult("concat_ws", 1), evalConcatWS),
@@ -28,8 +28,8 @@ var stringMakeFuncs = []*Func{
 	pure("STRING_ESCAPE", 2, 2, fixed(types.NVarCharMax), evalStringEscape),
 }
 
-// concatResult is the sum of the lengths; nvarchar when an argument is. separators is the number of
-// leading arguments that repeat between the others.
+// concatResult returns the sum of the lengths; nvarchar if an argument is nvarchar. separators is
+// the number of leading arguments that repeat between the others.
 func concatResult(name string, separators int) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		r := types.VarCharOf(1)
@@ -62,7 +62,7 @@ func concatResult(name string, separators int) resultFunc {
 	}
 }
 
-// evalConcat takes NULL as an empty text.
+// evalConcat treats NULL as an empty text.
 func evalConcat(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	var b strings.Builder
 	for i, a := range args {
@@ -78,7 +78,7 @@ func evalConcat(_ Env, ts []types.Type, result types.Type, args []types.Value) (
 	return fit(b.String(), result), nil
 }
 
-// evalConcatWS leaves NULLs out, with their separators.
+// evalConcatWS omits NULLs and their separators.
 func evalConcatWS(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	sep := ""
 	if args[0] != nil {
@@ -101,7 +101,8 @@ func evalConcatWS(_ Env, ts []types.Type, result types.Type, args []types.Value)
 	return fit(strings.Join(parts, sep), result), nil
 }
 
-// replicateResult is (max) for a (max) text, else as long as literals say or the limit.
+// replicateResult is (max) for a (max) text, else of the length that literals determine, or the
+// limit.
 func replicateResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	t, err := textArg(args[0], 1, "replicate")
 	if err != nil {
@@ -147,8 +148,9 @@ func evalSpace(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 	return strings.Repeat(" ", min(n, maxBytes)), nil
 }
 
-// QuoteName is QUOTENAME: the name in the quotes that quote names ("" means brackets), the closing
-// one doubled inside. ok is false, NULL, for another quote or a name over 128 characters.
+// QuoteName implements QUOTENAME: the name in quotes ("" means brackets), with the closing quote
+// doubled inside. ok is false, for NULL, if the quote is another character or the name has more
+// than 128 characters.
 func QuoteName(name, quote string) (quoted string, ok bool) {
 	if types.Units(name) > 128 {
 		return "", false
@@ -196,8 +198,8 @@ func evalQuoteName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	return nil, nil
 }
 
-// SplitName takes a dotted name with brackets or quotes apart: "db..[t.x]" is "db", "", "t.x". ok
-// is false for a malformed name or more than four parts.
+// SplitName splits a dotted name with brackets or quotes: "db..[t.x]" is "db", "", "t.x". ok is
+// false for a malformed name or more than four parts.
 func SplitName(name string) (parts []string, ok bool) {
 	for {
 		name = strings.TrimLeft(name, " ")
@@ -255,7 +257,7 @@ func evalParseName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if !ok || n < 1 || n > len(parts) || parts[len(parts)-n] == "" {
 		return nil, nil
 	}
-	if utf8.RuneCountInString(parts[len(parts)-n]) > types.SysName.Length { // no name is that long
+	if utf8.RuneCountInString(parts[len(parts)-n]) > types.SysName.Length { // too long for a name
 		return nil, nil
 	}
 	return parts[len(parts)-n], nil
@@ -291,8 +293,8 @@ func strResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	return types.VarCharOf(min(n, maxBytes)), nil
 }
 
-// evalStr prints a number right-aligned, rounded to the decimals; asterisks where its integral part
-// does not fit.
+// evalStr prints a number right-aligned, rounded to the decimals. If the integral part does not
+// fit, it prints asterisks.
 func evalStr(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	f, err := float(args[0], ts[0])
 	if err != nil {
@@ -324,8 +326,8 @@ func evalStr(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Va
 	return strings.Repeat(" ", width-len(s)) + s, nil
 }
 
-// roundHalfAway rounds to a number of decimals, halves away from zero, going by the shortest
-// decimal text of f.
+// roundHalfAway rounds the shortest decimal text of f to a number of decimals, halves away from
+// zero.
 func roundHalfAway(f float64, decimals int) float64 {
 	if math.IsInf(f, 0) || math.IsNaN(f) || math.Abs(f) >= 1e15 {
 		return f
@@ -342,7 +344,7 @@ func roundHalfAway(f float64, decimals int) float64 {
 	return r / scale
 }
 
-// evalStringEscape knows the type json only; NULL for another.
+// evalStringEscape supports the type json only; NULL for other types.
 func evalStringEscape(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	s, err := text(args[0], ts[0])
 	if err != nil {

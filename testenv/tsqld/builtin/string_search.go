@@ -9,13 +9,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// stringSearchFuncs look for texts in texts.
+// stringSearchFuncs search in texts.
 var stringSearchFuncs = []*Func{
 	collating(&Func{Name: "CHARINDEX", MinArgs: 2, MaxArgs: 3, Result: charIndexResult, Long: evalCharIndex}),
 	collating(long("PATINDEX", 2, 2, patIndexResult, evalPatIndex)),
 }
 
-// charIndexResult is int, bigint for a (max) text.
+// charIndexResult is int, or bigint for a (max) text.
 func charIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	for i, a := range args[:2] {
 		if _, err := textArg(a, i+1, "charindex"); err != nil {
@@ -40,7 +40,7 @@ func patIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.IntType, nil
 }
 
-// evalCharIndex gives 0 for no match; a NULL start means the beginning.
+// evalCharIndex returns 0 if there is no match. A NULL start means the beginning.
 func evalCharIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
@@ -79,7 +79,7 @@ func evalCharIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.V
 	return int64(counted.Chars(head) + counted.Chars(rest[:at]) + 1), nil
 }
 
-// searchCollation is the collation under which a search in b for a runs.
+// searchCollation returns the collation of a search for a in b.
 func searchCollation(a, b types.Type) types.Collation {
 	if b.IsCharacter() && b.Collation != types.CI {
 		return b.Collation
@@ -90,7 +90,8 @@ func searchCollation(a, b types.Type) types.Collation {
 	return types.CI
 }
 
-// evalPatIndex is the position of the first match of a LIKE pattern; a leading % means anywhere.
+// evalPatIndex returns the position of the first match of a LIKE pattern; after a leading % it may
+// be anywhere.
 func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	pattern, err := text(args[0], ts[0])
 	if err != nil {
@@ -111,7 +112,8 @@ func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Va
 	return int64(ts[1].Collation.Chars(s[:at]) + 1), nil
 }
 
-// CompileLike reads a pattern once for many matches. Error 506 for an escape of several characters.
+// CompileLike compiles a LIKE pattern for many matches. Error 506 for an escape of several
+// characters.
 func CompileLike(pattern, escape string, c types.Collation) (*Pattern, error) {
 	var esc rune
 	if escape != "" {
@@ -129,7 +131,7 @@ func CompileLike(pattern, escape string, c types.Collation) (*Pattern, error) {
 type partKind uint8
 
 const (
-	oneRune partKind = iota // exactly lit
+	oneRune partKind = iota // equal to lit
 	anyRune                 // _
 	oneOf                   // [...]
 	noneOf                  // [^...]
@@ -143,9 +145,9 @@ type patternPart struct {
 	ranges [][2]rune
 }
 
-// Pattern is a LIKE pattern ready for matching; safe for concurrent use.
+// Pattern is a compiled LIKE pattern. It is safe for concurrent use.
 type Pattern struct {
-	segments []segment // between the %; what stands before the first and behind the last one may be empty
+	segments []segment // the parts between the %; the first and the last one may be empty
 }
 
 // segment is a part of a pattern without %.
@@ -160,7 +162,7 @@ func (g segment) Len() int { return len(g.parts) }
 // Accepts implements [sequence].
 func (g segment) Accepts(i int, r rune) bool { return g.parts[i].one(r, g.c) }
 
-// compilePattern reads a pattern; esc is 0 for none.
+// compilePattern compiles a pattern; esc is 0 for none.
 func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
 	var p Pattern
 	g := segment{c: c}
@@ -173,13 +175,13 @@ func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
 		r := runes[i]
 		switch {
 		case esc != 0 && r == esc:
-			if i++; i == len(runes) { // an escape with nothing behind it matches nothing
+			if i++; i == len(runes) { // an escape at the end matches nothing
 				g.parts = append(g.parts, patternPart{kind: never})
 				return end()
 			}
 			g.parts = append(g.parts, patternPart{lit: runes[i]})
 		case r == '%':
-			if len(p.segments) == 0 || len(g.parts) > 0 { // several of them are as one
+			if len(p.segments) == 0 || len(g.parts) > 0 { // several % are like one
 				end()
 				g.parts = nil
 			}
@@ -199,7 +201,7 @@ func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
 	return end()
 }
 
-// readClass reads a class whose [ has been read; next is the index of its ].
+// readClass reads a class after its [; next is the index of its ].
 func readClass(runes []rune, i int, esc rune) (part patternPart, next int) {
 	part.kind = oneOf
 	if i < len(runes) && runes[i] == '^' {
@@ -254,7 +256,7 @@ func (p patternPart) has(r rune, c types.Collation) bool {
 	return false
 }
 
-// one reports whether a part that stands for one character accepts r.
+// one reports whether a part of one character accepts r.
 func (p patternPart) one(r rune, c types.Collation) bool {
 	switch p.kind {
 	case oneRune:
@@ -269,7 +271,8 @@ func (p patternPart) one(r rune, c types.Collation) bool {
 	return false
 }
 
-// Match reports whether the whole text matches. Every segment is looked for once, so that no pattern makes it slow.
+// Match reports whether the whole text matches. It searches every segment once, so that no pattern
+// makes it slow.
 func (p *Pattern) Match(m *meter.Meter, s string) (bool, error) {
 	first, rest := p.segments[0], p.segments[1:]
 	end, ok, err := matches(m, first, s)
@@ -282,7 +285,7 @@ func (p *Pattern) Match(m *meter.Meter, s string) (bool, error) {
 	return p.matchRest(m, rest, s[end:])
 }
 
-// matchRest matches segments, each of which has a % before it.
+// matchRest matches segments that have a % before each.
 func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string) (bool, error) {
 	last := rest[len(rest)-1]
 	for _, g := range rest[:len(rest)-1] {
@@ -306,7 +309,7 @@ func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string) (bool, err
 	return ok, err
 }
 
-// index is where the first match in s begins, for PATINDEX: -1 for none.
+// index returns the start of the first match in s, for PATINDEX: -1 for none.
 func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
 	if len(p.segments[0].parts) > 0 || len(p.segments) == 1 {
 		ok, err := p.Match(m, s)
@@ -316,7 +319,7 @@ func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
 		return 0, nil
 	}
 	rest := p.segments[1:]
-	if len(rest) == 1 { // at the end
+	if len(rest) == 1 { // the segment must match at the end
 		n := len(rest[0].parts)
 		if n == 0 {
 			return 0, nil
@@ -331,7 +334,8 @@ func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
 	if start < 0 || err != nil {
 		return -1, err
 	}
-	// What follows has a % before it: if it is not behind the first place, it is behind no other.
+	// A % precedes the rest: if the rest does not match after the first place, it matches after no
+	// later one.
 	ok, err := p.matchRest(m, rest[1:], s[end:])
 	if !ok || err != nil {
 		return -1, err
@@ -339,8 +343,8 @@ func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
 	return start, nil
 }
 
-// Split yields the parts of STRING_SPLIT: the text cut at every separator, a single character. An
-// empty text is one empty part. Error 214 for a separator of another length.
+// Split returns the parts of STRING_SPLIT: the text split at every separator, a single character.
+// An empty text is one empty part. Error 214 for a separator of another length.
 func Split(s, separator string) ([]string, error) {
 	if types.Units(separator) != 1 {
 		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)").WithState(11)

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// stringFuncs take texts apart and change them. "String functions (Transact-SQL)".
+// stringFuncs split and change texts ("String functions (Transact-SQL)").
 var stringFuncs = []*Func{
 	pure("LEN", 1, 1, lengthResult("len"), evalLen),
 	pure("DATALENGTH", 1, 1, dataLengthResult, evalDataLength),
@@ -50,7 +50,7 @@ func lengthResult(name string) resultFunc {
 	}
 }
 
-// dataLengthResult takes every type.
+// dataLengthResult accepts every type.
 func dataLengthResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if args[0].IsMax() {
 		return types.BigIntType, nil
@@ -77,7 +77,8 @@ func evalDataLength(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	return int64(types.DataLength(args[0], ts[0])), nil
 }
 
-// substringResult is the argument's varying type, as long as the argument or a literal length.
+// substringResult returns the argument's varying type, with the length of the argument or a literal
+// length.
 func substringResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	t := args[0]
 	switch {
@@ -179,7 +180,7 @@ func textAndCount(ts []types.Type, args []types.Value) (string, int, error) {
 	return s, n, err
 }
 
-// evalTrim cuts blanks, or the characters of a second argument.
+// evalTrim removes blanks, or the characters of a second argument.
 func evalTrim(left, right bool) evalFunc {
 	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		s, err := text(args[0], ts[0])
@@ -202,7 +203,7 @@ func evalTrim(left, right bool) evalFunc {
 	}
 }
 
-// reverse turns the characters round.
+// reverse reverses the characters.
 func reverse(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -214,8 +215,8 @@ func reverse(s string) string {
 	return b.String()
 }
 
-// replaceResult is nvarchar when an argument is Unicode; up to 8000 bytes, or (max) when the first
-// argument is.
+// replaceResult is nvarchar if an argument is Unicode. Its length is 8000 bytes, or (max) if the
+// first argument is (max).
 func replaceResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	var first types.Type
 	for i, a := range args {
@@ -261,7 +262,7 @@ func evalReplace(m *meter.Meter, ts []types.Type, result types.Type, args []type
 		if start < 0 {
 			break
 		}
-		if need := 2*(b.Len()+start+len(with)) + len(s); need > taken { // a builder that grows is copied
+		if need := 2*(b.Len()+start+len(with)) + len(s); need > taken { // a growing builder copies its buffer
 			if err := m.Take(need - taken); err != nil {
 				return nil, err
 			}
@@ -281,7 +282,7 @@ func evalReplace(m *meter.Meter, ts []types.Type, result types.Type, args []type
 	return fit(b.String(), result), nil
 }
 
-// hasLetters reports whether a text has characters with a case or accents.
+// hasLetters reports whether a text has characters with case or accents.
 func hasLetters(s string) bool {
 	for _, r := range s {
 		if r >= utf8.RuneSelf || unicode.IsLetter(r) {
@@ -291,7 +292,7 @@ func hasLetters(s string) bool {
 	return false
 }
 
-// stuffResult holds both texts.
+// stuffResult has room for both texts.
 func stuffResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if args[0].IsBinary() {
 		with := args[3].DisplayLength()
@@ -318,7 +319,7 @@ func stuffResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return withLength(t, sumLengths(t.Length, with.Length)), nil
 }
 
-// sumLengths adds lengths, Max being absorbing.
+// sumLengths adds lengths; the sum is Max if one of them is.
 func sumLengths(lengths ...int) int {
 	sum := 0
 	for _, n := range lengths {
@@ -330,7 +331,7 @@ func sumLengths(lengths ...int) int {
 	return sum
 }
 
-// evalStuff gives NULL for a start or length out of range; a NULL replacement deletes.
+// evalStuff returns NULL for a start or length out of range; a NULL replacement deletes.
 func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil || args[2] == nil {
 		return nil, nil
@@ -429,11 +430,11 @@ func evalUnicode(_ Env, ts []types.Type, _ types.Type, args []types.Value) (type
 	return int64(unit[0]) | int64(unit[1])<<8, nil
 }
 
-// soundexCodes are the digits of the letters a to z; 0 separates nothing ('h', 'w') or ends a run
-// (vowels).
+// soundexCodes are the digits of the letters a to z; 0 is for vowels, which end a run, and for 'h'
+// and 'w', which do not.
 const soundexCodes = "01230120022455012623010202"
 
-// soundex is the four-character code; texts that do not begin with a letter are 0000.
+// soundex returns the four-character code; 0000 for a text that does not begin with a letter.
 func soundex(s string) string {
 	s = strings.TrimLeft(s, " ")
 	if s == "" || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
@@ -448,7 +449,7 @@ func soundex(s string) string {
 		}
 		code := soundexCodes[c-'a']
 		switch {
-		case c == 'h' || c == 'w': // letters with the same code around them count once
+		case c == 'h' || c == 'w': // the letters before and after count once if their codes are equal
 			continue
 		case code != '0' && code != last:
 			out = append(out, code)

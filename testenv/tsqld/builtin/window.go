@@ -5,8 +5,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// windows are the functions that need OVER. They are descriptors only: the compiler lowers them to
-// SQLite's window functions of the same names. [NeedsOrder] tells which ones need ORDER BY.
+// windows are the functions that require OVER. They have no implementation: the compiler lowers
+// them to SQLite's window functions of the same names. [NeedsOrder] reports whether ORDER BY is
+// required.
 var windows = []*Func{
 	window("ROW_NUMBER", 0, 0, fixed(types.BigIntType)),
 	window("RANK", 0, 0, fixed(types.BigIntType)),
@@ -25,7 +26,8 @@ func window(name string, minArgs, maxArgs int, result resultFunc) *Func {
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Kind: Window, Result: result}
 }
 
-// NeedsOrder reports whether OVER must have ORDER BY for f: all functions of kind Window.
+// NeedsOrder reports whether OVER must have ORDER BY for f, which is true for all functions of kind
+// Window.
 func NeedsOrder(f *Func) bool { return f.Kind == Window }
 
 // firstArgument is the type of the first argument, int for a bare NULL.
