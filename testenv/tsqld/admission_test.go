@@ -31,7 +31,7 @@ func TestMaxConnections(t *testing.T) {
 	require.ErrorContains(t, err, "maximum number of '3' user connections")
 	require.Equal(t, reasonFull, (<-told).Reason)
 	require.NoError(t, first.Raw(func(c any) error { return c.(*mssql.Conn).Close() }))
-	// The place is free when the server has seen that the client is gone.
+	// The place is free when the server has noticed that the client is gone.
 	for {
 		if _, err = db.Conn(t.Context()); number(err) != 17809 {
 			break
@@ -40,7 +40,8 @@ func TestMaxConnections(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Clients that say nothing, from one address or many, neither keep others out nor make the server hold more connections than it wants to.
+// Idle clients, from one address or many, neither keep other clients out nor exceed the server's
+// limit of connections.
 func TestHalfOpenConnections(t *testing.T) {
 	for name, address := range map[string]func(i int) string{
 		"one address":       func(int) string { return "192.0.2.1" },
@@ -61,7 +62,7 @@ func TestHalfOpenConnections(t *testing.T) {
 				const silent = 600
 				for i := range silent {
 					c := connectFrom(t, f, address(i))
-					if i%2 == 0 { // some say a little
+					if i%2 == 0 { // some clients send a few bytes
 						_, err := c.conn.Write([]byte{0x12})
 						require.NoError(t, err)
 					}
@@ -74,7 +75,8 @@ func TestHalfOpenConnections(t *testing.T) {
 				require.GreaterOrEqual(t, pending, maxPendingPerAddress)
 				start := time.Now()
 				require.Zero(t, logInFrom(t, f, "192.0.2.99", "sa", "secret"))
-				// All others came before the user: in the worst case the user waits for them.
+				// All idle clients connected before the user: in the worst case the user waits for
+				// them.
 				require.LessOrEqual(t, time.Since(start), (silent/maxPendingPerAddress+1)*idleLimit)
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -89,7 +91,7 @@ func TestHalfOpenConnections(t *testing.T) {
 	}
 }
 
-// A client that sends a byte now and then makes room for others, too.
+// A client that sends a byte from time to time also makes room for others.
 func TestSlowLoginsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, Config{})
@@ -113,7 +115,7 @@ func TestSlowLoginsMakeRoom(t *testing.T) {
 	})
 }
 
-// A burst of logins from one address is let in, all of it.
+// All logins of a burst from one address are admitted.
 func TestBurstOfLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, Config{})
@@ -133,7 +135,7 @@ func TestBurstOfLogins(t *testing.T) {
 	})
 }
 
-// A client that has sent PRELOGIN is given more time than one that has sent nothing.
+// A client that has sent PRELOGIN has more time than one that has sent nothing.
 func TestClientsThatHaveBegunHaveMoreTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, Config{})
@@ -165,12 +167,12 @@ func TestRequireTLS(t *testing.T) {
 	}
 	require.Error(t, f.dial(t, encryptions[0]).PingContext(t.Context()))
 	require.Equal(t, LoginFailure{Address: pipeAddr("client"), Reason: reasonPlain}, <-told)
-	// A client that leaves PRELOGIN out is told why; its password is not looked at.
+	// A client that omits PRELOGIN gets the reason; its password is not checked.
 	c := connectRaw(t, f, tds.Version74)
 	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
 	require.Equal(t, []int32{17835}, c.answer().numbers)
 	require.Equal(t, reasonPlain, (<-told).Reason)
-	// A client that goes on in clear after the answer to its PRELOGIN is not listened to.
+	// A client that continues without encryption after the answer to its PRELOGIN is ignored.
 	c = connectRaw(t, f, tds.Version74)
 	c.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported}))
 	_, payload, err := tds.ReadMessage(c.conn, 4096)

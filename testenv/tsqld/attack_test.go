@@ -25,7 +25,8 @@ import (
 // attacksFlag is -tsqld.attacks=full for the long version of the tests of this file.
 var attacksFlag = flag.String("tsqld.attacks", "short", "short, or full: all resource attacks with all their ends, for longer")
 
-// attack is a text by which an ordinary login could take the server's memory or its attention. Any login may run it.
+// attack is a statement with which an ordinary login could exhaust the server's memory or CPU.
+// Every login may run it.
 type attack struct {
 	name  string
 	text  string
@@ -37,10 +38,10 @@ func many(s string, n int) string {
 	return fmt.Sprintf("REPLICATE(CAST('%s' AS varchar(max)), %d)", s, n)
 }
 
-// crossed is a product of catalog views, of more rows than anybody can wait for.
+// hugeProduct is a product of catalog views with more rows than a test can wait for.
 const hugeProduct = "sys.all_columns AS a CROSS JOIN sys.all_columns AS b CROSS JOIN sys.all_columns AS c"
 
-// attacks are those of the review (H6, H7 and its figures), and their kin.
+// attacks are those of the security review (H6, H7 and its figures) and similar ones.
 func attacks() []attack {
 	var declares strings.Builder
 	for i := range 100_000 {
@@ -90,7 +91,8 @@ func attacks() []attack {
 	}
 }
 
-// chosen are the attacks of this run. The short version takes every one of some, from the given one on.
+// chosen returns the attacks of this run. The short version runs every n-th of some attacks, from
+// the given one on.
 func chosen(every, from int) []attack {
 	var list []attack
 	n := 0
@@ -113,8 +115,8 @@ func chosen(every, from int) []attack {
 const (
 	// attackMemory is Config.MaxMemory of the attacked servers, in bytes.
 	attackMemory = 192 << 20
-	// attackPatience is when an attack counts as one that does not end. It is far above what is promised, for machines that have other
-	// things to do.
+	// attackTimeout is the time after which an attack counts as endless. It is far above the
+	// promised time, for busy machines.
 	attackTimeout = 20 * time.Second
 )
 
@@ -181,7 +183,7 @@ func runAttack(ctx context.Context, conn *sql.Conn, text string) error {
 	return rows.Err()
 }
 
-// inTime fails the test when f takes longer than anybody is patient for.
+// inTime fails the test if f takes longer than attackTimeout.
 func inTime(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -197,8 +199,8 @@ func inTime(t *testing.T, what string, f func()) {
 	}
 }
 
-// TestAttacksEndByAttention checks that every attack hears an attention, that its session can be used afterwards, and that another one
-// is answered meanwhile.
+// TestAttacksEndByAttention checks that an attention ends every attack, that its session can be
+// used afterwards, and that another session is served meanwhile.
 func TestAttacksEndByAttention(t *testing.T) {
 	s := newAttackedServer(t)
 	for _, a := range chosen(1, 0) {
@@ -213,17 +215,17 @@ func TestAttacksEndByAttention(t *testing.T) {
 			cancel()
 			inTime(t, "attention", func() { checkEnd(t, <-ended) })
 			inTime(t, "the session", func() {
-				if conn.PingContext(t.Context()) == nil { // the driver gives a connection up whose attention came at a bad time
+				if conn.PingContext(t.Context()) == nil { // the driver drops a connection after an attention at a bad moment
 					require.Equal(t, 2, selectInt(t, conn, "SELECT 2"))
 				}
 			})
-			_ = conn.Close() // it may be a bad one
+			_ = conn.Close() // the driver may have dropped it
 		})
 	}
 }
 
-// checkEnd checks the error with which an attack has ended: by attention, or before that for want of memory, or because the
-// server does not do so much. Others are defects.
+// checkEnd checks the error of an ended attack: an attention, too little memory, or a limit of the
+// server. Other errors are defects.
 func checkEnd(t *testing.T, err error) {
 	t.Helper()
 	var m mssql.Error
@@ -236,17 +238,17 @@ func checkEnd(t *testing.T, err error) {
 	}
 }
 
-// TestAttacksEndWithTheirClient checks that an attack ends when its client has gone, and its session with it.
+// TestAttacksEndWithTheirClient checks that an attack and its session end when the client has gone.
 func TestAttacksEndWithTheirClient(t *testing.T) {
 	testEnds(t, chosen(3, 0), func(_ *attacked, cut func(), _ int) { cut() })
 }
 
-// TestAttacksEndByKill checks that KILL ends an attack, and its session.
+// TestAttacksEndByKill checks that KILL ends an attack and its session.
 func TestAttacksEndByKill(t *testing.T) {
 	testEnds(t, chosen(3, 1), func(s *attacked, _ func(), spid int) {
 		_, err := s.sa.ExecContext(s.t.Context(), "KILL "+strconv.Itoa(spid))
 		var m mssql.Error
-		if !errors.As(err, &m) || m.Number != 6106 { // not active any more
+		if !errors.As(err, &m) || m.Number != 6106 { // no longer active
 			require.NoError(s.t, err)
 		}
 	})
@@ -270,8 +272,8 @@ func testEnds(t *testing.T, list []attack, end func(s *attacked, cut func(), spi
 	}
 }
 
-// TestAttacksTakeNoMemory checks that attacks, one after the other and two at once, leave the heap within the server's limit, and
-// give it back.
+// TestAttacksTakeNoMemory checks that attacks, one after another and two at once, keep the heap
+// within the server's limit and release their memory.
 func TestAttacksTakeNoMemory(t *testing.T) {
 	s := newAttackedServer(t)
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(2 * attackMemory))
@@ -287,7 +289,7 @@ func TestAttacksTakeNoMemory(t *testing.T) {
 				conn, _ := s.bob()
 				go func() {
 					ended <- runAttack(ctx, conn, text)
-					_ = conn.Close() // it may be a bad one
+					_ = conn.Close() // the driver may have dropped it
 				}()
 			}
 			inTime(t, "both attacks", func() { <-ended; <-ended })
@@ -298,7 +300,7 @@ func TestAttacksTakeNoMemory(t *testing.T) {
 			})
 			heap, resident := w.stop()
 			t.Logf("heap %d MB, resident %d MB more than before", heap>>20, resident>>20)
-			// What is being collected counts, too: the heap may be twice what is used.
+			// Garbage counts too: the heap may be twice the memory in use.
 			require.Less(t, heap, int64(2*attackMemory))
 			require.Less(t, resident, int64(3*attackMemory))
 		})
@@ -334,14 +336,15 @@ func watchMemory() *memoryWatch {
 	return w
 }
 
-// stop answers how much more memory there was at most than at the start.
+// stop returns the maximum growth of memory since the start.
 func (w *memoryWatch) stop() (heap, resident int64) {
 	close(w.quit)
 	<-w.done
 	return w.heap - w.heap0, w.resident - w.resident0
 }
 
-// memoryNow is the size of the heap, and of all that the process has in memory (0 where the system does not tell).
+// memoryNow returns the size of the heap and of the process in memory (0 if the system does not
+// report it).
 func memoryNow() (heap, resident int64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -355,7 +358,7 @@ func memoryNow() (heap, resident int64) {
 	return heap, resident
 }
 
-// attackClient sends one text and reads nothing that the server answers, as a client does that has stopped.
+// attackClient sends one text and never reads an answer, like a client that has stopped.
 type attackClient struct {
 	t    *testing.T
 	conn net.Conn
@@ -395,8 +398,9 @@ func (c *attackClient) send(text string) {
 // close breaks the connection off.
 func (c *attackClient) close() { c.conn.Close() }
 
-// TestMessagesThatNeverEndTakeNoMemory checks that what is sent and not ended is a part of the session's memory, whatever the size of its
-// packets; that too much of it is answered when it has ended, and that the session goes on.
+// TestMessagesThatNeverEndTakeNoMemory checks that an unfinished message counts against the
+// session's memory, whatever the size of its packets; that a message that exceeds the memory gets
+// an error at its end; and that the session continues.
 func TestMessagesThatNeverEndTakeNoMemory(t *testing.T) {
 	s := newAttackedServer(t)
 	before := s.engine.(instance).Pool().Used()

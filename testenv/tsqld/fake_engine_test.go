@@ -26,8 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeEngine opens sessions that run a few commands instead of T-SQL.
 type fakeEngine struct {
 	opened  atomic.Int64 // sessions
-	started chan string  // when set, gets the text of each batch before it runs
-	ended   chan error   // when set, gets the cause of each wait that ended
+	started chan string  // if set, receives the text of each batch before it runs
+	ended   chan error   // if set, receives the cause of each ended wait
 
 	mu   sync.Mutex
 	last *fakeSession // the newest session
@@ -139,7 +139,7 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 			err = intRows(sink, false, int64(s.resets))
 		case "types":
 			err = sendSamples(sink, arg == "null")
-		case "SET": // the driver's bulk copy asks for columns in this way
+		case "SET": // sent by the driver's bulk copy to get the columns
 		case "misfit":
 			if err = sink.Columns([]types.Column{{Name: "n", Type: types.NVarCharOf(2)}}); err == nil {
 				err = sink.Row([]types.Value{"long"})
@@ -179,7 +179,7 @@ func (s *fakeSession) rows(ctx context.Context, sink exec.Sink, n int64) error {
 	return sink.Done(exec.Done{Rows: n, Count: true, Command: exec.CommandSelect})
 }
 
-// Call echoes: a row of all parameters' values, and every OUTPUT parameter as it came.
+// Call returns a row with all parameters' values, and every OUTPUT parameter unchanged.
 func (s *fakeSession) Call(_ context.Context, call exec.Call, sink exec.Sink) error {
 	params := call.Params
 	if call.Proc == "sp_executesql" {
@@ -259,7 +259,7 @@ func (s *fakeSession) Reset(_ context.Context, sink exec.Sink, _ bool) error {
 	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvResetAck})
 }
 
-// fixture is a server over a fake engine. The test closes it at its end.
+// fixture is a server with a fake engine, closed at the test's end.
 type fixture struct {
 	*Server
 	engine *fakeEngine
@@ -299,7 +299,7 @@ func (f *fixture) dial(t *testing.T, options string) *sql.DB {
 	return db
 }
 
-// oneConn is dial with a single connection.
+// oneConn opens a single connection.
 func (f *fixture) oneConn(t *testing.T) *sql.Conn {
 	t.Helper()
 	c, err := f.dial(t, "encrypt=disable").Conn(t.Context())

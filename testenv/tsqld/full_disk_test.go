@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
-// newWhole starts a whole server, closed at the test's end.
+// newRealServer starts a server with the real engine, and closes it at the test's end.
 func newRealServer(t *testing.T, cfg Config) *fixture {
 	t.Helper()
 	cfg.SAPassword = "secret"
@@ -31,8 +31,8 @@ func newRealServer(t *testing.T, cfg Config) *fixture {
 	return &fixture{Server: s}
 }
 
-// A transaction that a full disk keeps from being committed is rolled back, and the client knows that: the next
-// request on the connection carries no descriptor of it.
+// A transaction that cannot be committed on a full disk is rolled back, and the client is notified:
+// its next request does not carry the transaction's descriptor.
 func TestCommitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool

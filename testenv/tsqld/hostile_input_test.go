@@ -36,28 +36,28 @@ var (
 	hostileWorkers = flag.Int("hostile.workers", 2, "how many connections TestHostileBytes uses at once")
 )
 
-// hostileTime bounds one input: a generous watchdog.
+// hostileTime is the time limit of one input.
 const hostileTime = 50 * time.Second
 
-// What comes before the bytes of an input that is sent before the login.
+// Kinds of introduction before an input that is sent before the login.
 const (
-	introNone     = iota // nothing: the bytes are the first
+	introNone     = iota // no introduction
 	introPrelogin        // PRELOGIN without encryption
-	introOn              // PRELOGIN and TLS, for everything
-	introOff             // PRELOGIN and TLS, for the login
-	introStrict          // TLS 1.3 as of TDS 8.0
+	introOn              // PRELOGIN and TLS for the whole connection
+	introOff             // PRELOGIN and TLS for the login
+	introStrict          // TLS 1.3 of TDS 8.0
 	intros               // how many there are
 )
 
-// How the bytes of an input that is sent after the login travel.
+// Forms of an input that is sent after the login.
 const (
-	asStream  = iota // as they are
+	asStream  = iota // unchanged
 	asMessage        // as the payload of one message, whose type is the first byte
-	asBulk           // as the payload of a bulk load that has been announced
+	asBulk           // as the payload of an announced bulk load
 	forms            // how many there are
 )
 
-// stronghold is a server that hostile inputs are sent to.
+// hostileServer is a server that gets hostile inputs.
 type hostileServer struct {
 	*Server
 	panics  atomic.Int64
@@ -252,7 +252,8 @@ func exchange(conn net.Conn, kind tds.PacketType, payload []byte) error {
 // errRefused is an answer that ends with an error.
 var errRefused = errors.New("refused")
 
-// send writes bytes, closes its side, and reads until the server closes, too. The server may close at any time.
+// send writes bytes, closes its side, and reads until the server closes. The server may close at
+// any time.
 func send(under net.Conn, conn io.ReadWriter, data []byte) error {
 	done := make(chan error, 1)
 	go func() {
@@ -270,7 +271,7 @@ func send(under net.Conn, conn io.ReadWriter, data []byte) error {
 	return nil
 }
 
-// tap is a connection that keeps what the client writes.
+// tap is a connection that records the client's bytes.
 type tap struct {
 	net.Conn
 	mu   *sync.Mutex
@@ -285,7 +286,7 @@ func (t tap) Write(p []byte) (int, error) {
 	return t.Conn.Write(p)
 }
 
-// tapDialer keeps what each of its connections sends.
+// tapDialer records the bytes of each connection.
 type tapDialer struct {
 	Dialer
 	mu    sync.Mutex
@@ -305,7 +306,8 @@ func (d *tapDialer) DialContext(ctx context.Context, network, addr string) (net.
 	return tap{c, &d.mu, sent}, nil
 }
 
-// recorded are the bytes that the driver sends, one stream a connection: logins of all kinds, and what can follow one.
+// recorded returns the driver's bytes, one stream for each connection: logins of all kinds, and
+// requests after a login.
 func recorded(tb testing.TB, s *hostileServer) (logins, streams [][]byte) {
 	dial := func(options string) (*sql.DB, *tapDialer) {
 		connector, err := mssql.NewConnector("sqlserver://intruder:secret@tsqld?" + options)
@@ -408,7 +410,8 @@ func recorded(tb testing.TB, s *hostileServer) (logins, streams [][]byte) {
 	}
 	moreLogins, moreStreams := composed(tb)
 	logins, streams = append(logins, moreLogins...), append(streams, moreStreams...)
-	// What the driver does not send: the bytes that once killed the server, a message taken back, an attention and nothing else.
+	// Bytes that the driver does not send: inputs that once killed the server, a canceled message,
+	// a lone attention.
 	for _, text := range []string{"0702000800000100", "07020008000001000701000800000100", "0601000800000100", "0103000800000100", "0e0100080000010003010008000001000701000800000100"} {
 		b, err := hex.DecodeString(text)
 		require.NoError(tb, err)
@@ -417,7 +420,7 @@ func recorded(tb testing.TB, s *hostileServer) (logins, streams [][]byte) {
 	return logins, streams
 }
 
-// composed are logins and requests of kinds that the driver does not send, with all types.
+// composed returns logins and requests that the driver does not send, with all types.
 func composed(tb testing.TB) (logins, streams [][]byte) {
 	prelogin := tds.AppendPacket(nil, tds.Header{Type: tds.PacketPrelogin, Status: tds.StatusEOM}, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: true, ThreadID: 7, Instance: "x"}))
 	for _, l := range []tds.Login{
@@ -469,7 +472,7 @@ func composed(tb testing.TB) (logins, streams [][]byte) {
 	return logins, streams
 }
 
-// afterLogin cuts PRELOGIN and LOGIN7 off what a client sent.
+// afterLogin removes PRELOGIN and LOGIN7 from a client's bytes.
 func afterLogin(sent []byte) []byte {
 	for _, p := range packets(sent) {
 		if t := tds.PacketType(p[0]); t != tds.PacketPrelogin && t != tds.PacketLogin7 {
@@ -480,7 +483,7 @@ func afterLogin(sent []byte) []byte {
 	return nil
 }
 
-// packets cuts a stream into packets; what is no packet is the last one.
+// packets splits a stream into packets. The rest that is not a packet comes last.
 func packets(b []byte) [][]byte {
 	var out [][]byte
 	for len(b) > 0 {
@@ -496,12 +499,12 @@ func packets(b []byte) [][]byte {
 	return out
 }
 
-// mutate changes an input a little, or a lot. Half of the time the packets' lengths are right afterwards, so that the change gets
-// farther than the packet.
+// mutate makes small or large changes of an input. In half of the cases it corrects the packets'
+// lengths, so that the changes get past the packet layer.
 func mutate(r *rand.Rand, seeds [][]byte) []byte {
 	pick := func() []byte { return slices.Clone(seeds[r.IntN(len(seeds))]) }
 	b := pick()
-	if r.IntN(20) == 0 { // whole packets change places
+	if r.IntN(20) == 0 { // swap whole packets
 		all := append(packets(b), packets(pick())...)
 		r.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 		b = bytes.Join(all[:1+r.IntN(len(all))], nil)
@@ -528,7 +531,7 @@ func mutate(r *rand.Rand, seeds [][]byte) []byte {
 	return change(r, b, pick)
 }
 
-// interesting are values that programs tend to get wrong.
+// interesting are values at common limits.
 var interesting = []uint64{0, 1, 2, 7, 8, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 1 << 63, 1<<64 - 1}
 
 // change makes one to eight changes.
@@ -581,10 +584,10 @@ func change(r *rand.Rand, b []byte, pick func() []byte) []byte {
 // usage is what the process uses.
 type usage struct {
 	goroutines, descriptors int
-	heap, rss               uint64 // in KiB; rss is 0 where the system does not tell
+	heap, rss               uint64 // in KiB; rss is 0 if the system does not report it
 }
 
-// measure lets go of what nobody uses and measures the rest.
+// measure collects garbage and measures the rest.
 func measure() usage {
 	runtime.GC()
 	runtime.GC()
@@ -615,8 +618,9 @@ func (s *hostileServer) settled(tb testing.TB) usage {
 	return measure()
 }
 
-// TestHostileBytes sends mutated logins and requests. The server must survive all of them without a panic, go on answering others, and
-// use as much of everything as before. A failure names the input: the seed and its number make the same bytes again.
+// TestHostileBytes sends mutated logins and requests. The server must survive all of them without a
+// panic, serve other clients, and use as many resources as before. A failure names the input: the
+// seed and its number reproduce the bytes.
 func TestHostileBytes(t *testing.T) {
 	s := newHostileServer(t)
 	logins, streams := recorded(t, s)
@@ -658,9 +662,9 @@ func TestHostileBytes(t *testing.T) {
 	})
 }
 
-// siege sends the inputs of one kind.
+// sendAll sends the inputs of one kind.
 func (s *hostileServer) sendAll(t *testing.T, input func(*rand.Rand) (uint8, []byte), play func(uint8, []byte) error) {
-	for i := range 100 { // what is made once is made before the first measurement
+	for i := range 100 { // initialize caches before the first measurement
 		form, data := input(rand.New(rand.NewPCG(*hostileSeed, uint64(1)<<63+uint64(i))))
 		_ = play(form, data)
 		require.NoError(t, s.check(), "input %d before the first, form %d: %x", i, form, data[:min(len(data), 4000)])
@@ -698,7 +702,7 @@ func (s *hostileServer) sendAll(t *testing.T, input func(*rand.Rand) (uint8, []b
 	after := s.settled(t)
 	t.Logf("%d inputs in %v; before %+v, after %+v", *hostileInputs, time.Since(start).Round(time.Millisecond), before, after)
 	require.LessOrEqual(t, after.goroutines, before.goroutines+2)
-	// Connections to SQLite are kept for reuse, eight at most, each with the files of its databases.
+	// At most eight connections to SQLite are kept for reuse, each with the files of its databases.
 	require.LessOrEqual(t, after.descriptors, before.descriptors+64)
 	require.LessOrEqual(t, after.heap, before.heap+32<<10, "KiB of heap")
 }
@@ -715,7 +719,7 @@ func FuzzBeforeLogin(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, intro uint8, data []byte) {
-		_ = s.before(intro, data) // the server may turn away what it does not like
+		_ = s.before(intro, data) // the server may reject the input
 		require.NoError(t, s.check())
 	})
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
-// from is an address of a client.
+// from returns the address of a client.
 func from(ip string) net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(ip), 50000))
 }
 
-// addressed is the server's end of a pipe whose client has an address.
+// addressed is the server's end of a pipe, with an address for its client.
 type addressed struct {
 	*pipeConn
 	remote net.Addr
@@ -73,7 +73,8 @@ func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
 		t.Logf("%d guesses were evaluated and %d refused in %v", evaluated, locked, time.Since(start))
 		require.Greater(t, time.Since(start), 9*time.Minute)
 		require.Less(t, evaluated, 20)
-		// The right password does not help while it lasts, and from other loopback addresses it lasts as well. From elsewhere the owner gets in.
+		// During the lockout the right password does not help, and other loopback addresses are
+		// locked out too. From elsewhere the owner can log in.
 		require.EqualValues(t, 18486, logInFrom(t, f, guesser, "sa", "secret"))
 		require.EqualValues(t, 18486, logInFrom(t, f, "127.9.9.9", "sa", "secret"))
 		require.EqualValues(t, 18486, logInFrom(t, f, "::1", "sa", "secret"))
@@ -103,7 +104,8 @@ func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
 	})
 }
 
-// Many logins from one address lock that address out, but for those that have logged in from there.
+// Failures of many logins from one address lock that address out, except for logins that have
+// logged in from there.
 func TestGuessesAtManyLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newRealServer(t, Config{})
@@ -111,7 +113,7 @@ func TestGuessesAtManyLogins(t *testing.T) {
 		require.Zero(t, logInFrom(t, f, guesser, "sa", "secret"))
 		shut := 0
 		for i := range 200 {
-			// Other addresses of the same network do not help.
+			// Other addresses of the same network are locked out too.
 			if logInFrom(t, f, fmt.Sprintf("2001:db8::%x", i+2), fmt.Sprintf("user%d", i), "wrong") == 18486 {
 				shut++
 			}
@@ -124,7 +126,7 @@ func TestGuessesAtManyLogins(t *testing.T) {
 	})
 }
 
-// Guesses at one login from many addresses slow its checks down, and never keep its owner out.
+// Guesses at one login from many addresses delay its checks, and never lock its owner out.
 func TestGuessesFromManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLockout()
@@ -145,7 +147,8 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 	})
 }
 
-// A program with a wrong password that tries again and again locks itself out, and nobody else at its address.
+// A program that keeps retrying a wrong password locks itself out, and no other login at its
+// address.
 func TestOneWrongProgramLocksOutItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLockout()
@@ -160,7 +163,7 @@ func TestOneWrongProgramLocksOutItself(t *testing.T) {
 	})
 }
 
-// What a brake remembers is bounded, and those who have logged in are forgotten last.
+// The number of counts is limited, and pairs that have logged in are removed last.
 func TestLockoutForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLockout()
@@ -186,7 +189,7 @@ func TestReportsOfFailuresAreFew(t *testing.T) {
 		var told []LoginFailure
 		r := failureReporter{tell: func(f LoginFailure) { told = append(told, f) }}
 		reports := func() []LoginFailure {
-			r.mu.Lock() // under which they are told
+			r.mu.Lock() // held during the report
 			defer r.mu.Unlock()
 			return slices.Clone(told)
 		}

@@ -14,9 +14,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
-// TestPacketsOfLargeValues reads an answer packet by packet, in sizes that end inside and at the boundary of a packet: every packet
-// but the last is full and has no status, the last one alone ends the message, and none is empty. With Encrypt=false SqlClient 6.1
-// on Linux hangs in such answers although it has received all of them (see COMPAT.md).
+// TestPacketsOfLargeValues reads answers packet by packet, with sizes that end inside and at the
+// boundary of a packet. Every packet except the last is full and has no status, only the last one
+// ends the message, and none is empty. SqlClient 6.1 on Linux with Encrypt=false hangs in such
+// answers although it has received all packets (see COMPAT.md).
 func TestPacketsOfLargeValues(t *testing.T) {
 	t.Parallel()
 	s, err := New(Config{SAPassword: "secret", Record: strict.Watch(t)})
@@ -58,7 +59,8 @@ func (c *rawClient) packets(size, n int) int {
 	return len(all)
 }
 
-// TestMessagesArriveAtOnce: RAISERROR WITH NOWAIT sends what came before it and itself, whatever its severity.
+// TestMessagesArriveAtOnce checks that RAISERROR WITH NOWAIT sends all earlier output and itself at
+// once, whatever its severity.
 func TestMessagesArriveAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, batch := range []string{

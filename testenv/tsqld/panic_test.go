@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A panic in whatever goroutine of a session ends that session and no other: it is reported with its stack, the client's connection ends, and what
-// the session held is free.
+// A panic in any goroutine of a session ends that session and no other. It is reported with its
+// stack, the client's connection ends, and the session's locks are released.
 func TestPanicsEndOneSession(t *testing.T) {
 	for _, c := range []struct {
 		kind  PointKind
@@ -81,7 +81,7 @@ func TestPanicsEndOneSession(t *testing.T) {
 	}
 }
 
-// So do panics where a session ends, and those of the owner's functions.
+// The same holds for panics at the end of a session and in the functions of Config.
 func TestPanicsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

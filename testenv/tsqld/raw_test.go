@@ -19,7 +19,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
-// rawClient speaks packets, for what the driver does not do: old versions, malformed messages, odd timing.
+// rawClient sends packets itself, for tests that the driver does not allow: old versions, malformed
+// messages, unusual timing.
 type rawClient struct {
 	t       *testing.T
 	conn    net.Conn
@@ -27,7 +28,7 @@ type rawClient struct {
 	out     *tds.MessageWriter
 }
 
-// rawAnswer is what an answer consists of: enough for the tests, not every token.
+// rawAnswer is a decoded answer, with the tokens that the tests need.
 type rawAnswer struct {
 	t       *testing.T
 	numbers []int32 // of errors and messages
@@ -68,7 +69,7 @@ func newRawClient(t *testing.T, f *fixture, v tds.Version) *rawClient {
 	return c
 }
 
-// features asks for one that the server has, where the version allows it.
+// features requests a feature that the server has, if the version allows it.
 func (c *rawClient) features() []tds.Feature {
 	if c.version != tds.Version74 {
 		return nil
@@ -155,7 +156,7 @@ func (c *rawClient) answer() *rawAnswer {
 	return a
 }
 
-// cut reads the two messages that answer a request and the attention that ended it.
+// cut reads the two messages after an attention: the answer to the request and the acknowledgment.
 func (c *rawClient) cut() {
 	c.t.Helper()
 	a := c.answer()
@@ -163,7 +164,7 @@ func (c *rawClient) cut() {
 	require.Equal(c.t, []rawDone{{0xFD, tds.DoneAttention, 0}}, c.answer().done)
 }
 
-// closed tells that the server ended the connection.
+// closed checks that the server has closed the connection.
 func (c *rawClient) closed() {
 	c.t.Helper()
 	_, err := io.ReadAll(c.conn)
@@ -217,7 +218,7 @@ func TestAttentionWhenIdleAndTwice(t *testing.T) {
 		<-f.engine.started
 		c.send(tds.PacketAttention, nil)
 		c.cut()
-		// Sent together: one acknowledgment, whichever the server sees first.
+		// Sent together: there is one acknowledgment, whichever the server reads first.
 		c.batch("wait 1")
 		c.send(tds.PacketAttention, nil)
 		c.cut()
@@ -264,7 +265,8 @@ func TestMessageTakenBack(t *testing.T) {
 	c.closed() // what had arrived of the bulk load was malformed
 }
 
-// What follows a bulk load that was taken back, be it its own rest or nothing, is no reason for a panic.
+// After a canceled bulk load, neither the rest of the load nor the end of the connection causes a
+// panic.
 func TestBulkLoadIsTakenBackTwice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})
@@ -283,13 +285,13 @@ func TestBulkLoadIsTakenBackTwice(t *testing.T) {
 	require.Equal(t, []int32{3}, c.answer().ints, "the server goes on")
 }
 
-// fewDescriptors is a listener that cannot accept for a while.
+// fewDescriptors is a listener that fails to accept for a while.
 type fewDescriptors struct {
 	net.Listener
 	failures atomic.Int64
 }
 
-// Accept fails as often as is wanted, as accept(2) does with EMFILE.
+// Accept fails a number of times, like accept(2) with EMFILE.
 func (l *fewDescriptors) Accept() (net.Conn, error) {
 	if l.failures.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
@@ -333,7 +335,7 @@ func TestAttentionInsideAMessage(t *testing.T) {
 	require.Equal(t, []int32{3}, c.answer().ints)
 }
 
-// A client that sends one request after another and goes away leaves nothing running.
+// A client that sends several requests and closes the connection leaves no running request.
 func TestClientThatPipelinesAndGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := make(chan error, 1)
@@ -416,7 +418,7 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A client that asks for MARS or session recovery is told that it has neither.
+// A client that requests MARS or session recovery gets neither.
 func TestFeaturesThatAreNotGranted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})

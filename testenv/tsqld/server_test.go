@@ -25,8 +25,8 @@ import (
 var encryptions = []string{"encrypt=disable", "encrypt=false&TrustServerCertificate=true", "encrypt=true&TrustServerCertificate=true",
 	"encrypt=strict"}
 
-// trust completes the options of a strict connection, which the driver does not make without a
-// certificate that it can check.
+// trust adds the server's certificate to the options of a strict connection, which the driver
+// requires.
 func (f *fixture) trust(t *testing.T, options string) string {
 	t.Helper()
 	if !strings.Contains(options, "strict") {
@@ -90,7 +90,7 @@ func TestLoginInABubble(t *testing.T) {
 		start := time.Now()
 		c := f.oneConn(t)
 		require.Equal(t, 1, selectInt(t, c, "select 1"))
-		// Not a deadline: the driver takes that for a broken connection.
+		// Not a deadline: the driver would take it for a broken connection.
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel)
 		_, err := c.ExecContext(ctx, "wait 1")

@@ -15,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// typeSample is a value of a type, and what the driver makes of it.
+// typeSample is a value of a type, and its value in the driver.
 type typeSample struct {
 	t    types.Type
 	v    types.Value
@@ -24,7 +24,7 @@ type typeSample struct {
 	text bool   // not for bulk copy: the driver cannot send the type from its own value
 }
 
-// instant is the instant of all samples of dates.
+// instant is the instant of all date samples.
 var instant = time.Date(2020, 2, 29, 13, 14, 15, 120_000_000, time.UTC)
 
 // ticks are those of instant.

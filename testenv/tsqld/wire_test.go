@@ -13,16 +13,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// wireValue is a value as T-SQL writes it, and as the strict reader shows it.
+// wireValue is a value in T-SQL, and its form in the strict reader.
 type wireValue struct {
 	literal string
 	want    any
 }
 
-// Ways in which a type cannot go.
+// Restrictions of a type.
 const (
-	noVariant = 1 << iota // no sql_variant can hold it
-	noReturn              // no variable has it
+	noVariant = 1 << iota // a sql_variant cannot hold it
+	noReturn              // a variable cannot have it
 	noBulk                // the encoder of bulk loads does not write it
 )
 
@@ -79,7 +79,7 @@ var wireTypes = []struct {
 	{"sql_variant", noVariant, []wireValue{{"CAST(1.5 AS decimal(38, 1))", "1.5"}, {"N'日'", "日"}, {"CAST(0x01 AS varbinary(5))", []byte{1}}}},
 }
 
-// wireClient is a client whose answers the strict reader reads.
+// wireClient is a client with a strict reader.
 type wireClient struct {
 	*rawClient
 	results []*strict.Result
@@ -127,7 +127,7 @@ func (c *wireClient) call(text, declared string, p tds.Param) {
 	c.request(tds.PacketRPC, b)
 }
 
-// only is the one value of the one result set.
+// only returns the single value of the single result set.
 func (c *wireClient) only(nullable bool) any {
 	c.t.Helper()
 	require.Len(c.t, c.results, 1)
@@ -136,7 +136,8 @@ func (c *wireClient) only(nullable bool) any {
 	return c.results[0].Rows[0][0]
 }
 
-// TestEveryTypeOnTheWire sends values of every type by every way, and reads them back by the strict reader.
+// TestEveryTypeOnTheWire sends values of every type in every way, and reads them with the strict
+// reader.
 func TestEveryTypeOnTheWire(t *testing.T) {
 	t.Parallel()
 	c := newWireClient(t)
@@ -188,7 +189,7 @@ func TestEveryTypeOnTheWire(t *testing.T) {
 	}
 }
 
-// held is the value of a literal as the server holds it.
+// held returns the server's value of a literal.
 func (c *wireClient) held(t *testing.T, v wireValue, typ types.Type) types.Value {
 	t.Helper()
 	switch want := v.want.(type) {

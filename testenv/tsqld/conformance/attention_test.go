@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A result set that is given up half-way ends with an attention. Whenever it arrives, the next request is answered.
+// A client ends a result set early with an attention. The next request is answered, whenever the
+// attention arrives.
 func TestGivenUpResultSets(t *testing.T) {
 	conn := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -24,8 +25,8 @@ func TestGivenUpResultSets(t *testing.T) {
 	}
 }
 
-// GENERATE_SERIES makes its rows as they are read: the first one of a series of all values of int comes at once, and the statement
-// ends when its reader is closed.
+// GENERATE_SERIES produces its rows on demand: the first row of a series of all int values comes at
+// once, and the statement ends when its reader is closed.
 func TestLongSeriesAreStreamed(t *testing.T) {
 	conn := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

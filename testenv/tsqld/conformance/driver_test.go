@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
-// An output parameter comes back with the type that the client declared, not with that of the procedure.
+// An output parameter is returned with the client's declared type, not with the procedure's.
 func TestOutputTypeIsTheClients(t *testing.T) {
 	conn := open(t)
 	ctx := t.Context()
@@ -26,7 +26,8 @@ func TestOutputTypeIsTheClients(t *testing.T) {
 	require.Equal(t, "hello!", s)
 }
 
-// Values of identity and default columns of a table-valued parameter may be left to the server.
+// A client may leave the values of identity and default columns of a table-valued parameter to the
+// server.
 func TestTableParameterWithIdentity(t *testing.T) {
 	conn := open(t)
 	ctx := t.Context()
@@ -50,8 +51,9 @@ func TestTableParameterWithIdentity(t *testing.T) {
 	require.Equal(t, []item{{10, "a"}, {15, "b"}}, got)
 }
 
-// Every statement but DECLARE ends with a DONE (MS-TDS 2.2.7.6), which the message queue of the driver shows; inside
-// procedures SET NOCOUNT ON takes those without rows away.
+// Every statement except DECLARE ends with a DONE (MS-TDS 2.2.7.6), which is visible in the
+// driver's message queue. Inside procedures, SET NOCOUNT ON suppresses those of statements without
+// rows.
 func TestEveryStatementEnds(t *testing.T) {
 	conn := open(t)
 	for _, c := range []struct {
@@ -67,7 +69,7 @@ func TestEveryStatementEnds(t *testing.T) {
 	}
 }
 
-// A client may replace its password while it logs in (LOGIN7, fChangePassword).
+// A client can change its password during the login (LOGIN7, fChangePassword).
 func TestPasswordChangeAtLogin(t *testing.T) {
 	ctx := t.Context()
 	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret", Record: strict.Watch(t)})

@@ -33,8 +33,9 @@ func server(t *testing.T) *tsqld.Server {
 	return srv
 }
 
-// TestKillClosesTheSocket: a pool must see that a killed session is dead, and the database must be free at once. Documentation:
-// KILL, "ends a user process"; ALTER DATABASE SET options, ROLLBACK IMMEDIATE.
+// TestKillClosesTheSocket checks that a pool notices that a session was killed, and that the
+// database is free at once. Documentation: KILL, "ends a user process"; ALTER DATABASE SET options,
+// ROLLBACK IMMEDIATE.
 func TestKillClosesTheSocket(t *testing.T) {
 	srv, ctx := server(t), context.Background()
 	admin := pool(t, srv, "master")
@@ -56,7 +57,8 @@ func TestKillClosesTheSocket(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// TestKillOfARunningRequest: the victim is told 596, and its locks are free before it has closed its socket.
+// TestKillOfARunningRequest checks that the killed session gets error 596, and that its locks are
+// free before it has closed its socket.
 func TestKillOfARunningRequest(t *testing.T) {
 	srv, ctx := server(t), context.Background()
 	admin := pool(t, srv, "master")

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Long chains of UNION ALL, VALUES and IN are ordinary in generated scripts, and longer than what SQLite takes at once.
+// Generated scripts often have long chains of UNION ALL, VALUES and IN, which exceed SQLite's
+// limits.
 func TestLongStatements(t *testing.T) {
 	conn := open(t)
 	const n = 1500

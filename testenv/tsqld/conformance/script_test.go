@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// ends counts the statements whose end a client is told of.
+// ends counts the statements whose end the client sees.
 func ends(ctx context.Context, t *testing.T, conn *sql.Conn, batch string) int {
 	t.Helper()
 	var messages sqlexp.ReturnMessage

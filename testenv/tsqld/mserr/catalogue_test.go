@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCatalogue reads the constructors' source: the comment of each names the number that it gives,
-// no two of them give the same number (but for families that share one), and the verbs of the text
-// are as many as its arguments.
+// TestCatalogue checks the source of the constructors: each comment has the error's number, no two
+// constructors have the same number (except families that share one), and the text has as many
+// verbs as arguments.
 func TestCatalogue(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestError(t *testing.T) {
 		ConstraintConflict("INSERT", "CHECK", "CK", "d", "dbo.t", "c").Message)
 }
 
-// literalText is a text that is written as one literal or as a sum of them.
+// literalText returns the value of a literal or of a sum of literals.
 func literalText(t *testing.T, e ast.Expr) string {
 	t.Helper()
 	if sum, ok := e.(*ast.BinaryExpr); ok {

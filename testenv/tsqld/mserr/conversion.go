@@ -1,8 +1,8 @@
 package mserr
 
-// Errors of data types and values. Types are named as Type.Name does, without length.
+// Errors of data types and values. Types have the names of Type.Name, without a length.
 
-// TypeClash is error 206: two types that never meet.
+// TypeClash is error 206: two types without a conversion.
 func TypeClash(from, to string) *Error {
 	return New(206, 16, "Operand type clash: %s is incompatible with %s", from, to).WithState(2)
 }
@@ -25,7 +25,7 @@ func MoneySyntax(to string) *Error {
 	return New(235, 16, "Cannot convert a char value to money. The char value has incorrect syntax.").WithState(0)
 }
 
-// MoneyOverflow is error 236, 294 for smallmoney: a text that says too much money.
+// MoneyOverflow is error 236, 294 for smallmoney: a text with an amount out of range.
 func MoneyOverflow(to string) *Error {
 	number := int32(236)
 	if to == "smallmoney" {
@@ -167,7 +167,7 @@ func InvalidOffset(function string) *Error {
 	return New(9812, 16, "The timezone provided to builtin function %s is invalid.", function)
 }
 
-// InvalidDatePart is error 155 as the date functions give it.
+// InvalidDatePart is error 155 of the date functions.
 func InvalidDatePart(part, function string) *Error {
 	return New(155, 15, "'%s' is not a recognized %s option.", part, function)
 }

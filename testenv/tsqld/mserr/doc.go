@@ -1,4 +1,4 @@
-// Package mserr is SQL Server's error catalogue as far as the embedded server needs it: message
-// numbers, severities, texts, and one constructor per message (mserr.InvalidObjectName(name) is
-// error 208). Every package of the server reports what a client may see as a *[Error].
+// Package mserr is the part of SQL Server's error catalogue that the embedded server uses: message
+// numbers, severities, texts, and one constructor for each message (mserr.InvalidObject(name) is
+// error 208). Every package of the server reports an error for the client as a *[Error].
 package mserr

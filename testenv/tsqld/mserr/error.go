@@ -2,18 +2,18 @@ package mserr
 
 import "fmt"
 
-// Error is a message as SQL Server sends it to a client: an error (Class 11 and up) or an
-// informational message (Class 10 and below). MS-TDS 2.2.7.10 and 2.2.7.13.
+// Error is a message to a client: an error (Class 11 and up) or an informational message (Class 10
+// and below). See MS-TDS 2.2.7.10 and 2.2.7.13.
 type Error struct {
 	Number  int32  // message number; 50000 for RAISERROR with a text, the caller's for THROW
-	State   uint8  // 1 unless the statement said otherwise
+	State   uint8  // 1 unless the statement sets it
 	Class   uint8  // severity, 0 to 25
-	Message string // text, parameters filled in
-	Proc    string // procedure in which it occurred; empty in a batch
-	Line    int32  // line in the batch or procedure, from 1; 0 when not known yet (exec fills it in)
+	Message string // text with its parameters
+	Proc    string // procedure of the error; "" for a batch
+	Line    int32  // line in the batch or procedure, from 1; 0 until package exec sets it
 }
 
-// Error returns the text in the form that sqlcmd prints, on one line.
+// Error returns the message in sqlcmd's form, on one line.
 func (e *Error) Error() string {
 	if e.Proc != "" {
 		return fmt.Sprintf("Msg %d, Level %d, State %d, Procedure %s, Line %d: %s", e.Number, e.Class, e.State, e.Proc, e.Line, e.Message)
@@ -26,9 +26,9 @@ func New(number int32, class uint8, format string, args ...any) *Error {
 	return &Error{Number: number, State: 1, Class: class, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotSupported is the answer to a construct that the embedded server recognises but does not do:
-// number 40517 (Azure's "keyword or statement option is not supported"), with "tsqld:" in the text.
-// what names the construct.
+// NotSupported is error 40517 (Azure's "keyword or statement option is not supported"), with
+// "tsqld:" in the text: the embedded server recognises the construct but does not support it.
+// format and args name the construct.
 func NotSupported(format string, args ...any) *Error {
 	return New(40517, 16, "tsqld: %s is not supported in this version of the embedded server.", fmt.Sprintf(format, args...))
 }
@@ -39,8 +39,8 @@ func (e *Error) WithState(n uint8) *Error {
 	return e
 }
 
-// Is reports whether target is an *Error with the same number, so that errors.Is(err,
-// mserr.Deadlock(0, "")) asks for a number and not for an identity.
+// Is reports whether target is an *Error with the same number. So errors.Is(err, mserr.Deadlock(0,
+// "")) compares numbers, not identities.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Number == e.Number

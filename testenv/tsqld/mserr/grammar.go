@@ -1,8 +1,8 @@
 package mserr
 
-// Errors of the text of a batch: severity 15 and their like.
+// Errors in the text of a batch, mostly of severity 15.
 
-// Syntax is error 102: the parser cannot go on at token.
+// Syntax is error 102: token is unexpected.
 func Syntax(token string) *Error { return New(102, 15, "Incorrect syntax near '%s'.", token) }
 
 // SyntaxKeyword is error 156, 102 where the token is a reserved keyword.
@@ -10,17 +10,17 @@ func SyntaxKeyword(keyword string) *Error {
 	return New(156, 15, "Incorrect syntax near the keyword '%s'.", keyword)
 }
 
-// SyntaxWith is error 319: WITH stands where the previous statement still runs on.
+// SyntaxWith is error 319: WITH follows a statement that is not terminated.
 func SyntaxWith() *Error {
 	return New(319, 15, "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an xmlnamespaces clause or a change tracking context clause, the previous statement must be terminated with a semicolon.")
 }
 
-// TooManyTables is error 106; most is the number of tables that one query can have.
+// TooManyTables is error 106; most is the maximum number of tables of a query.
 func TooManyTables(most int) *Error {
 	return New(106, 16, "Too many table names in the query. The maximum allowable is %d.", most)
 }
 
-// UnclosedQuote is error 105; text is what follows the quotation mark.
+// UnclosedQuote is error 105; text is the text after the quotation mark.
 func UnclosedQuote(text string) *Error {
 	return New(105, 15, "Unclosed quotation mark after the character string '%s'.", text)
 }
@@ -33,12 +33,13 @@ func IdentifierTooLong(start string, maximum int) *Error {
 	return New(103, 15, "The identifier that starts with '%s' is too long. Maximum length is %d.", start, maximum)
 }
 
-// OrderByNotInSetList is error 104: ORDER BY of a set operation names what its select list has not.
+// OrderByNotInSetList is error 104: ORDER BY of a set operation names a column that is not in its
+// select list.
 func OrderByNotInSetList() *Error {
 	return New(104, 15, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.")
 }
 
-// TooManyElements is error 1056; most is the number of columns that a select list can have.
+// TooManyElements is error 1056; most is the maximum number of columns of a select list.
 func TooManyElements(most int) *Error {
 	return New(1056, 15, "The number of elements in the select list exceeds the maximum allowed number of %d elements.", most)
 }
@@ -88,7 +89,7 @@ func SelectMoreThanInsert() *Error {
 	return New(121, 15, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.")
 }
 
-// NotAllowedHere is error 128: a column where only constants and variables may stand.
+// NotAllowedHere is error 128: a column where only constants and variables are allowed.
 func NotAllowedHere(name string) *Error {
 	return New(128, 15, "The name \"%s\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.", name)
 }
@@ -198,7 +199,7 @@ func DuplicateOrderBy() *Error {
 	return New(169, 15, "A column has been specified more than once in the order by list. Columns in the order by list must be unique.")
 }
 
-// ArgumentCount is error 174: function takes exactly n arguments.
+// ArgumentCount is error 174: function requires exactly n arguments.
 func ArgumentCount(function string, n int) *Error {
 	return New(174, 15, "The %s function requires %d argument(s).", function, n)
 }
@@ -218,7 +219,7 @@ func OutputNotDeclared() *Error {
 	return New(181, 15, "Cannot use the OUTPUT option in a DECLARE, CREATE AGGREGATE or CREATE FUNCTION statement.")
 }
 
-// ArgumentRange is error 189: function takes minimum to maximum arguments.
+// ArgumentRange is error 189: function requires minimum to maximum arguments.
 func ArgumentRange(function string, minimum, maximum int) *Error {
 	return New(189, 15, "The %s function requires %d to %d arguments.", function, minimum, maximum)
 }
@@ -347,7 +348,7 @@ func OverOrderRequired(function string) *Error {
 	return New(4112, 15, "The function '%s' must have an OVER clause with ORDER BY.", function)
 }
 
-// NotWindowFunction is error 4113: OVER behind a function that takes none.
+// NotWindowFunction is error 4113: OVER after a function that does not accept it.
 func NotWindowFunction(function string) *Error {
 	return New(4113, 15, "The function '%s' is not a valid windowing function, and cannot be used with the OVER clause.", function)
 }
@@ -422,7 +423,7 @@ func RecursiveGroupBy(query string) *Error {
 	return New(467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '%s'.", query)
 }
 
-// NotAFunction is error 215: arguments behind the name of a table.
+// NotAFunction is error 215: arguments after the name of a table.
 func NotAFunction(name string) *Error {
 	return New(215, 16, "Parameters supplied for object '%s' which is not a function. If the parameters are intended as a table hint, a WITH keyword is required.", name)
 }

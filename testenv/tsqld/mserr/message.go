@@ -6,8 +6,8 @@ type definition struct {
 	text  string
 }
 
-// definitions are the messages of SQL Server that its own procedures raise by number (documentation: "Database Engine
-// events and errors"). Their placeholders are those of RAISERROR.
+// definitions are SQL Server's messages that system procedures raise by number (documentation:
+// "Database Engine events and errors"). Their placeholders are those of RAISERROR.
 var definitions = map[int32]definition{
 	15001: {16, "Object '%s' does not exist or is not a valid object for this operation."},
 	15007: {16, "'%s' is not a valid login or you do not have permission."},
@@ -32,7 +32,7 @@ var definitions = map[int32]definition{
 	15625: {10, "Option '%s' not recognized for '%s' parameter."},
 }
 
-// Definition finds a message of SQL Server by its number, as RAISERROR takes it.
+// Definition finds a message of SQL Server by its number, for RAISERROR.
 func Definition(number int64) (class uint8, text string, ok bool) {
 	d, ok := definitions[int32(number)]
 	return d.class, d.text, ok && number == int64(int32(number))

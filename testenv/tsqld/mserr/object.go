@@ -7,7 +7,7 @@ func InvalidColumn(name string) *Error {
 	return New(207, 16, "Invalid column name '%s'.", name)
 }
 
-// InvalidObject is error 208; name is as written, with its qualifiers.
+// InvalidObject is error 208; name is the name in the statement, with its qualifiers.
 func InvalidObject(name string) *Error {
 	return New(208, 16, "Invalid object name '%s'.", name)
 }
@@ -102,7 +102,7 @@ func NoSuchTable(name string) *Error {
 	return New(2706, 11, "Table '%s' does not exist.", name)
 }
 
-// MostColumns is how many columns a table or view may have.
+// MostColumns is the maximum number of columns of a table or view.
 const MostColumns = 1024
 
 // TooManyColumns is error 1702, also of ALTER TABLE and SELECT INTO; column is the first one that is too many.

@@ -1,6 +1,6 @@
 package mserr
 
-// Errors of running: procedures, transactions, locks, cursors, messages.
+// Errors at run time: procedures, transactions, locks, cursors, messages.
 
 // MissingParameter is error 201.
 func MissingParameter(procedure, parameter string) *Error {
@@ -228,7 +228,8 @@ func NoPreparedHandle(handle int64) *Error {
 	return New(8179, 16, "Could not find prepared statement with handle %d.", handle).WithState(2)
 }
 
-// OutOfMemory is error 701: a statement needs more memory than the server gives a session, or has left.
+// OutOfMemory is error 701: a statement needs more memory than its session may have, or than the
+// server has left.
 func OutOfMemory() *Error {
 	return New(701, 17, "There is insufficient system memory in resource pool 'default' to run this query.").WithState(123)
 }
@@ -238,7 +239,7 @@ func InternalResources() *Error {
 	return New(8623, 16, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.")
 }
 
-// Internal is error 8630. It does not say what went wrong: that is for the server's owner, and not for a client.
+// Internal is error 8630. The text hides the cause, which is reported to Config.OnError only.
 func Internal() *Error {
 	return New(8630, 17, "tsqld: Internal Query Processor Error: The query processor encountered an unexpected error during execution. The log of the embedded server says more.")
 }

@@ -1,6 +1,6 @@
 package mserr
 
-// What is wrong with the data that a client sends: errors 4815 and 8016 to 8043. None of them ends the connection.
+// Errors in data from clients: 4815 and 8016 to 8043. None of them ends the connection.
 
 // ParameterLength is error 8016; number counts from 1, token is that of the data type.
 func ParameterLength(number int, name string, token byte) *Error {
