@@ -29,8 +29,8 @@ func spaceSets() []declaration {
 func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	used := map[int32]*[2]int64{}
 	rows, err := env.Conn.Query(ctx, fmt.Sprintf(
-		"SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) FROM dbstat(?1, "+
-			"1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2",
+		"SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) "+
+			"FROM dbstat(?1, 1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2",
 		env.Database.SQLName()), []types.Value{env.Database.SQLName()})
 	if err != nil {
 		return nil, err
@@ -67,8 +67,9 @@ func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 func indexPages(ctx context.Context, env *Env) ([]row, error) {
 	type use struct{ pages, depth int64 }
 	used := map[string]use{}
-	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), MAX(IIF(pagetype = 'overflow', 0, "+
-		"LENGTH(path) - LENGTH(REPLACE(path, '/', '')))) FROM dbstat(?1) GROUP BY 1",
+	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), "+
+		"MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))) "+
+		"FROM dbstat(?1) GROUP BY 1",
 		[]types.Value{env.Database.SQLName()})
 	if err != nil {
 		return nil, err

@@ -83,19 +83,9 @@ func (r *run) login(st *syntax.LoginStmt) error {
 		case st.Verb == syntax.Create && old != nil:
 			return mserr.LoginExists(st.Name.Name)
 		case st.Verb == syntax.Create:
-			if st.Password == nil {
-				return mserr.SyntaxKeyword("LOGIN")
-			}
-			l = &catalog.Login{Name: st.Name.Name, DefaultDatabase: "master"}
-			if o := findOption(st.Options, "SID"); o != nil {
-				v, err := r.value(o.Value, types.VarBinaryOf(85))
-				if err != nil {
-					return err
-				}
-				l.SID, _ = v.([]byte)
-				if s.inst.catalog.Snapshot().LoginBySID(l.SID) != nil {
-					return mserr.New(15433, 16, "Supplied parameter sid is in use.")
-				}
+			var err error
+			if l, err = r.newLogin(st); err != nil {
+				return err
 			}
 		case old == nil:
 			return mserr.CannotFind("alter", "login", st.Name.Name)
@@ -118,39 +108,68 @@ func (r *run) login(st *syntax.LoginStmt) error {
 			}
 			l.PasswordHash, l.MustChange = catalog.HashPassword(p), st.MustChange
 		}
-		if n := optionName(st.Options, "CHECK_POLICY"); n != "" {
-			l.NoPolicy = n == "OFF"
-		}
-		if n := optionName(st.Options, "CHECK_EXPIRATION"); n != "" {
-			l.Expiration = n == "ON"
-		}
-		switch {
-		case l.MustChange && (l.NoPolicy || !l.Expiration):
-			return mserr.New(15128, 16,
-				"The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.")
-		case l.NoPolicy && l.Expiration:
-			return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
-		}
-		if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
-			if s.database(n) == nil {
-				return mserr.NoDatabase(n)
-			}
-			l.DefaultDatabase = n
-		}
-		if n := optionName(st.Options, "NAME"); n != "" {
-			if s.findLogin(n) != nil {
-				return mserr.LoginExists(n)
-			}
-			l.Name = n
-		}
-		switch {
-		case st.Enable:
-			l.Disabled = false
-		case st.Disable:
-			l.Disabled = true
+		if err := s.setLoginOptions(l, st); err != nil {
+			return err
 		}
 		return e.PutLogin(l)
 	})
+}
+
+// newLogin returns the login of a CREATE LOGIN without its password and options.
+func (r *run) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
+	if st.Password == nil {
+		return nil, mserr.SyntaxKeyword("LOGIN")
+	}
+	l := &catalog.Login{Name: st.Name.Name, DefaultDatabase: "master"}
+	o := findOption(st.Options, "SID")
+	if o == nil {
+		return l, nil
+	}
+	v, err := r.value(o.Value, types.VarBinaryOf(85))
+	if err != nil {
+		return nil, err
+	}
+	l.SID, _ = v.([]byte)
+	if r.s.inst.catalog.Snapshot().LoginBySID(l.SID) != nil {
+		return nil, mserr.New(15433, 16, "Supplied parameter sid is in use.")
+	}
+	return l, nil
+}
+
+// setLoginOptions sets the options of a CREATE or ALTER LOGIN.
+func (s *Session) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error {
+	if n := optionName(st.Options, "CHECK_POLICY"); n != "" {
+		l.NoPolicy = n == "OFF"
+	}
+	if n := optionName(st.Options, "CHECK_EXPIRATION"); n != "" {
+		l.Expiration = n == "ON"
+	}
+	switch {
+	case l.MustChange && (l.NoPolicy || !l.Expiration):
+		return mserr.New(15128, 16,
+			"The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.")
+	case l.NoPolicy && l.Expiration:
+		return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
+	}
+	if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
+		if s.database(n) == nil {
+			return mserr.NoDatabase(n)
+		}
+		l.DefaultDatabase = n
+	}
+	if n := optionName(st.Options, "NAME"); n != "" {
+		if s.findLogin(n) != nil {
+			return mserr.LoginExists(n)
+		}
+		l.Name = n
+	}
+	switch {
+	case st.Enable:
+		l.Disabled = false
+	case st.Disable:
+		l.Disabled = true
+	}
+	return nil
 }
 
 // dropLogin executes DROP LOGIN.

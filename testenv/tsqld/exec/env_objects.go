@@ -470,12 +470,6 @@ func (e env) Files() []builtin.File {
 
 // ObjectFlag implements [builtin.Objects].
 func (e env) ObjectFlag(id int32, property string) (int, bool) {
-	flag := func(b bool) (int, bool) {
-		if b {
-			return 1, true
-		}
-		return 0, true
-	}
 	property = strings.ToLower(property)
 	d := e.db(0)
 	if d == nil {
@@ -495,35 +489,44 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		return constraintFlag(d, c, property)
 	}
 	if m := moduleOf(o); m != nil {
-		switch property {
-		case "isindexed", "isindexable", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger", "hasaftertrigger",
-			"hasinsteadoftrigger":
-			return 0, o.Head().Kind == catalog.KindView
-		case "execisstartup", "execiswithnativecompilation":
-			return 0, o.Head().Kind == catalog.KindProcedure
-		case "issystemverified", "systemdataaccess":
-			return 0, true
-		case "isprecise":
-			return 0, o.Head().Kind != catalog.KindProcedure
-		case "userdataaccess":
-			return 1, o.Head().Kind != catalog.KindProcedure
-		case "execisquotedidenton", "isquotedidenton":
-			return flag(m.QuotedIdentifier)
-		case "execisansinullson", "isansinullson":
-			return flag(m.AnsiNulls)
-		case "isschemabound":
-			return flag(m.SchemaBound)
-		case "isencrypted":
-			return flag(m.Encrypted)
-		case "isdeterministic":
-			return 0, true
-		}
-		return 0, false
+		return moduleFlag(m, o.Head().Kind, property)
 	}
-	t := e.table(id)
-	if t == nil {
-		return 0, false
+	if t := e.table(id); t != nil {
+		return tableFlag(d, t, property)
 	}
+	return 0, false
+}
+
+// moduleFlag returns the properties of OBJECTPROPERTY for views, procedures and functions.
+func moduleFlag(m *catalog.Module, kind catalog.Kind, property string) (int, bool) {
+	switch property {
+	case "isindexed", "isindexable", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger", "hasaftertrigger",
+		"hasinsteadoftrigger":
+		return 0, kind == catalog.KindView
+	case "execisstartup", "execiswithnativecompilation":
+		return 0, kind == catalog.KindProcedure
+	case "issystemverified", "systemdataaccess":
+		return 0, true
+	case "isprecise":
+		return 0, kind != catalog.KindProcedure
+	case "userdataaccess":
+		return 1, kind != catalog.KindProcedure
+	case "execisquotedidenton", "isquotedidenton":
+		return intFlag(m.QuotedIdentifier)
+	case "execisansinullson", "isansinullson":
+		return intFlag(m.AnsiNulls)
+	case "isschemabound":
+		return intFlag(m.SchemaBound)
+	case "isencrypted":
+		return intFlag(m.Encrypted)
+	case "isdeterministic":
+		return 0, true
+	}
+	return 0, false
+}
+
+// tableFlag returns the properties of OBJECTPROPERTY for tables.
+func tableFlag(d *catalog.Database, t *catalog.Table, property string) (int, bool) {
 	clustered, nonclustered, unique := false, false, false
 	for _, ix := range t.Indexes {
 		clustered = clustered || ix.Clustered
@@ -532,36 +535,36 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 	}
 	switch property {
 	case "tablehasidentity":
-		return flag(t.IdentityColumn() != nil)
+		return intFlag(t.IdentityColumn() != nil)
 	case "tablehasprimarykey":
-		return flag(t.PrimaryKey() != nil)
+		return intFlag(t.PrimaryKey() != nil)
 	case "tablehasforeignkey":
-		return flag(len(t.ForeignKeys) > 0)
+		return intFlag(len(t.ForeignKeys) > 0)
 	case "tablehascheckcnst":
-		return flag(len(t.Checks) > 0)
+		return intFlag(len(t.Checks) > 0)
 	case "tablehasdefaultcnst":
-		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default != nil }))
+		return intFlag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default != nil }))
 	case "tablehasclustindex":
-		return flag(clustered)
+		return intFlag(clustered)
 	case "tablehasnonclustindex":
-		return flag(nonclustered)
+		return intFlag(nonclustered)
 	case "tablehasindex", "isindexed":
-		return flag(clustered || nonclustered)
+		return intFlag(clustered || nonclustered)
 	case "isindexable":
 		return 1, true
 	case "hasaftertrigger":
-		return flag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return !tr.InsteadOf }))
+		return intFlag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return !tr.InsteadOf }))
 	case "hasinsteadoftrigger":
-		return flag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return tr.InsteadOf }))
+		return intFlag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return tr.InsteadOf }))
 	case "tablehasuniquecnst":
-		return flag(unique)
+		return intFlag(unique)
 	case "tablehastimestamp":
-		return flag(t.RowVersionColumn() != nil)
+		return intFlag(t.RowVersionColumn() != nil)
 	case "tablehasrowguidcol":
-		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.RowGUID }))
+		return intFlag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.RowGUID }))
 	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger", "hasinserttrigger",
 		"hasupdatetrigger", "hasdeletetrigger":
-		return flag(len(triggersOn(t,
+		return intFlag(len(triggersOn(t,
 			strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(property, "table"), "has"), "trigger"))) > 0)
 	case "tableinserttriggercount", "tableupdatetriggercount", "tabledeletetriggercount":
 		return len(triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(property, "table"), "triggercount"))), true
@@ -571,13 +574,13 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		}
 		return 0, true
 	case "tablehasforeignref":
-		return flag(slices.ContainsFunc(d.Tables(), func(o *catalog.Table) bool {
-			return slices.ContainsFunc(o.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Referenced == id })
+		return intFlag(slices.ContainsFunc(d.Tables(), func(o *catalog.Table) bool {
+			return slices.ContainsFunc(o.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Referenced == t.ObjectID })
 		}))
 	case "isansinullson", "isquotedidenton":
 		return 1, true
 	case "tablehastextimage":
-		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
+		return intFlag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
 			return c.Type.ID == types.Text || c.Type.ID == types.NText || c.Type.ID == types.Image
 		}))
 	case "tablehascolumnset", "tabletemporaltype", "tableisfake", "tableismemoryoptimized",
@@ -590,6 +593,14 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		return 0, true
 	}
 	return 0, false
+}
+
+// intFlag returns a bool as the value of a known property.
+func intFlag(b bool) (int, bool) {
+	if b {
+		return 1, true
+	}
+	return 0, true
 }
 
 // triggersOn returns the triggers of a table for insert, update or delete.
@@ -605,12 +616,6 @@ func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {
 
 // constraintFlag returns the properties of OBJECTPROPERTY for constraints and triggers.
 func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) (int, bool) {
-	flag := func(b bool) (int, bool) {
-		if b {
-			return 1, true
-		}
-		return 0, true
-	}
 	t := d.TableByID(c.Table)
 	for _, tr := range t.Triggers {
 		if tr.ObjectID != c.ObjectID {
@@ -618,14 +623,14 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 		}
 		switch property {
 		case "execisinserttrigger", "execisupdatetrigger", "execisdeletetrigger":
-			return flag(slices.Contains(tr.Events,
+			return intFlag(slices.Contains(tr.Events,
 				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execis"), "trigger"))))
 		case "execisaftertrigger":
-			return flag(!tr.InsteadOf)
+			return intFlag(!tr.InsteadOf)
 		case "execisinsteadoftrigger":
-			return flag(tr.InsteadOf)
+			return intFlag(tr.InsteadOf)
 		case "execistriggerdisabled":
-			return flag(tr.Disabled)
+			return intFlag(tr.Disabled)
 		// createTrigger requires both to be ON
 		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton":
 			return 1, true
@@ -656,19 +661,19 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 	}
 	switch property {
 	case "cnstisdisabled":
-		return flag(disabled)
+		return intFlag(disabled)
 	case "cnstisnottrusted":
-		return flag(notTrusted)
+		return intFlag(notTrusted)
 	case "cnstiscolumn":
-		return flag(column || c.Kind == catalog.KindDefault)
+		return intFlag(column || c.Kind == catalog.KindDefault)
 	case "cnstisclustkey":
-		return flag(clustered)
+		return intFlag(clustered)
 	case "cnstisnonclustkey":
-		return flag(nonclustered)
+		return intFlag(nonclustered)
 	case "cnstisdeletecascade":
-		return flag(cascadeDelete)
+		return intFlag(cascadeDelete)
 	case "cnstisupdatecascade":
-		return flag(cascadeUpdate)
+		return intFlag(cascadeUpdate)
 	case "cnstisnotrepl", "issystemverified":
 		return 0, true
 	case "isansinullson", "isquotedidenton":

@@ -289,14 +289,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 		if err := s.moduleIdentity(d, &p.Module, owner, f); err != nil {
 			return err
 		}
-		if err := r.bind(f, p.Name, args); err != nil {
-			return withProcName(err, p.Name)
-		}
-		if err := r.variables(f); err != nil {
-			return compileFailure(err)
-		}
-		_, err := r.list(u.body)
-		return err
+		return r.callBody(f, args)
 	})
 	if err = r.endScope(f, err); err != nil {
 		return 0, err
@@ -310,6 +303,18 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 		return f.status, withProcName(e, p.Name)
 	}
 	return f.status, nil
+}
+
+// callBody binds the arguments of a procedure and executes its statements.
+func (r *run) callBody(f *frame, args []callArg) error {
+	if err := r.bind(f, f.name, args); err != nil {
+		return withProcName(err, f.name)
+	}
+	if err := r.variables(f); err != nil {
+		return compileFailure(err)
+	}
+	_, err := r.list(f.unit.body)
+	return err
 }
 
 // withProcName adds the name of a procedure to an error of its call. The line of such an error is
@@ -354,35 +359,18 @@ func (r *run) endScope(f *frame, err error) error {
 func (r *run) bind(f *frame, proc string, args []callArg) error {
 	params := f.unit.params
 	resolved := r.resolve(f)
+	if len(params) == 0 && len(args) > 0 {
+		return mserr.NoParameters(proc)
+	}
 	given := make([]*callArg, len(params))
 	for i := range args {
 		a := &args[i]
-		at := i
-		if a.name != "" {
-			at = -1
-			for j, p := range params {
-				if equalNames(p.Name, a.name) {
-					at = j
-				}
-			}
-			if at < 0 {
-				if len(params) == 0 {
-					return mserr.NoParameters(proc)
-				}
-				if len(args) > len(params) {
-					return mserr.TooManyProcArguments(proc)
-				}
-				return mserr.NotParameter(a.name, proc)
-			}
-			if given[at] != nil {
-				return mserr.DuplicateArgument(a.name)
-			}
+		at, err := parameterOf(proc, args, i, len(params), func(j int) string { return params[j].Name })
+		if err != nil {
+			return err
 		}
-		if at >= len(params) {
-			if len(params) == 0 {
-				return mserr.NoParameters(proc)
-			}
-			return mserr.TooManyProcArguments(proc)
+		if a.name != "" && given[at] != nil {
+			return mserr.DuplicateArgument(a.name)
 		}
 		given[at] = a
 	}
@@ -395,6 +383,30 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 		}
 	}
 	return nil
+}
+
+// parameterOf returns the index of the parameter for args[i]: the parameter with the argument's name, or
+// the one at its position. params is the number of parameters.
+func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) string) (int, error) {
+	if args[i].name == "" {
+		if i >= params {
+			return 0, mserr.TooManyProcArguments(proc)
+		}
+		return i, nil
+	}
+	found := -1
+	for j := range params {
+		if equalNames(nameOf(j), args[i].name) {
+			found = j
+		}
+	}
+	switch {
+	case found >= 0:
+		return found, nil
+	case len(args) > params:
+		return 0, mserr.TooManyProcArguments(proc)
+	}
+	return 0, mserr.NotParameter(args[i].name, proc)
 }
 
 // bindOne binds one parameter; a is nil if there is no argument.

@@ -283,23 +283,9 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 	vals := make([]types.Value, len(fn.Params))
 	set := make([]bool, len(fn.Params))
 	for i, a := range args {
-		at := i
-		if a.name != "" {
-			at = -1
-			for j, p := range fn.Params {
-				if equalNames(p.Name, a.name) {
-					at = j
-				}
-			}
-			if at < 0 {
-				if len(args) > len(vals) {
-					return result{}, mserr.TooManyProcArguments(fn.Name)
-				}
-				return result{}, mserr.NotParameter(a.name, fn.Name)
-			}
-		}
-		if at >= len(vals) {
-			return result{}, mserr.TooManyProcArguments(fn.Name)
+		at, err := parameterOf(fn.Name, args, i, len(fn.Params), func(j int) string { return fn.Params[j].Name })
+		if err != nil {
+			return result{}, err
 		}
 		if a.isDefault {
 			continue

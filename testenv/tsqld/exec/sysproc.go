@@ -205,23 +205,9 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 func (p *systemProcedure) bind(s *Session, args []callArg) (arguments, error) {
 	vals := arguments{}
 	for i, a := range args {
-		at := i
-		if a.name != "" {
-			at = -1
-			for j, sp := range p.params {
-				if equalNames(sp.name, a.name) {
-					at = j
-				}
-			}
-			if at < 0 {
-				if len(args) > len(p.params) {
-					return nil, mserr.TooManyProcArguments(p.name)
-				}
-				return nil, mserr.NotParameter(a.name, p.name)
-			}
-		}
-		if at >= len(p.params) {
-			return nil, mserr.TooManyProcArguments(p.name)
+		at, err := parameterOf(p.name, args, i, len(p.params), func(j int) string { return p.params[j].name })
+		if err != nil {
+			return nil, err
 		}
 		sp := p.params[at]
 		key := sp.key()

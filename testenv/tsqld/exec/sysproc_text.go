@@ -53,14 +53,7 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nest: r.nesting() + 1}
 	err = r.inFrame(f, func() error {
 		r.s.enterModule(&p.Module)
-		if err := r.bind(f, p.Name, args); err != nil {
-			return withProcName(err, p.Name)
-		}
-		if err := r.variables(f); err != nil {
-			return compileFailure(err)
-		}
-		_, err := r.list(u.body)
-		return err
+		return r.callBody(f, args)
 	})
 	if err = r.endScope(f, err); err != nil {
 		return 0, err
