@@ -291,8 +291,8 @@ func SystemObjectName(id int32) (schema, name string, ok bool) {
 	return e.schema, e.name, true
 }
 
-// SystemNames returns the folded schema.name of all system tables and views, in order. Tests of other
-// packages use it.
+// SystemNames returns the folded schema.name of all system tables and views, in order. Tests of
+// other packages use it.
 func SystemNames() []string { return slices.Clone(registry().names) }
 
 // declaration is the source form of a system table in this package.

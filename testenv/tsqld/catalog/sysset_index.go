@@ -154,7 +154,8 @@ func indexRow(t *Table, ix *Index) row {
 	return r
 }
 
-// partitions are the rows of sys.partitions: one for each index, with the number of rows of its table.
+// partitions are the rows of sys.partitions: one for each index, with the number of rows of its
+// table.
 func partitions(ctx context.Context, env *Env) ([]row, error) {
 	if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
 		return nil, err

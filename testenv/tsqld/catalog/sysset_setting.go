@@ -245,8 +245,8 @@ type Configuration struct {
 // Setting is the value of an option of sp_configure before and after RECONFIGURE.
 type Setting struct{ Configured, Running int64 }
 
-// Configurations are the rows of sys.configurations: the options of SQL Server 2022 with their defaults, by
-// configuration_id. Documentation: "Server configuration options".
+// Configurations are the rows of sys.configurations: the options of SQL Server 2022 with their
+// defaults, by configuration_id. Documentation: "Server configuration options".
 var Configurations = []Configuration{
 	{101, "recovery interval (min)", 0, 0, 32767, "Maximum recovery interval in minutes", true, false},
 	{102, "allow updates", 0, 0, 1, "Allow updates to system tables", false, false},

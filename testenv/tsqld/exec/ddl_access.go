@@ -15,7 +15,8 @@ func alterFailed(reason *mserr.Error) error {
 	return &failure{before: reason, err: mserr.New(5069, 16, "ALTER DATABASE statement failed.")}
 }
 
-// lockFailed returns the error of an ALTER DATABASE that does not get exclusive access to a database.
+// lockFailed returns the error of an ALTER DATABASE that does not get exclusive access to a
+// database.
 func lockFailed(d *catalog.Database) error {
 	return alterFailed(mserr.New(5061, 16,
 		"ALTER DATABASE failed because a lock could not be placed on database '%s'. Try again later.", d.Name))
@@ -31,8 +32,8 @@ var exclusiveOptions = map[string]bool{
 // isOn reports whether an option is set to a value other than OFF.
 func isOn(o *syntax.Option) bool { return o.Value == nil || !strings.EqualFold(wordOf(o.Value), "OFF") }
 
-// needsExclusive reports whether options change the access to a database. Options that have their new
-// value already do not count.
+// needsExclusive reports whether options change the access to a database. Options that have their
+// new value already do not count.
 func needsExclusive(d *catalog.Database, opts []*syntax.Option) bool {
 	return slices.ContainsFunc(opts, func(o *syntax.Option) bool {
 		switch o.Name {

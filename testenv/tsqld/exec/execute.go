@@ -385,8 +385,8 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 	return nil
 }
 
-// parameterOf returns the index of the parameter for args[i]: the parameter with the argument's name, or
-// the one at its position. params is the number of parameters.
+// parameterOf returns the index of the parameter for args[i]: the parameter with the argument's
+// name, or the one at its position. params is the number of parameters.
 func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) string) (int, error) {
 	if args[i].name == "" {
 		if i >= params {

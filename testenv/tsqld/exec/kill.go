@@ -9,8 +9,8 @@ import (
 )
 
 // killWait limits how long KILL waits for the end of the other session. SQL Server's KILL does not
-// wait. With the wait, a session that ends at once is gone before the next statement runs. The limit
-// bounds the delay caused by a session that rolls back or hangs.
+// wait. With the wait, a session that ends at once is gone before the next statement runs. The
+// limit bounds the delay caused by a session that rolls back or hangs.
 const killWait = time.Second
 
 // kill executes KILL. It returns when the other session has ended, or after killWait.

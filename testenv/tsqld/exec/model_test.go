@@ -8,9 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDatabasesAreCopiesOfModel: "If you modify the model database, all databases created afterward will inherit those changes. For example, you
-// could set permissions or database options, or add objects such as tables, functions, or stored procedures"
-// (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model Usage"), and tempdb is made from it at each start.
+// TestDatabasesAreCopiesOfModel: "If you modify the model database, all databases created afterward
+// will inherit those changes. For example, you could set permissions or database options, or add
+// objects such as tables, functions, or stored procedures"
+// (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model Usage"),
+// and tempdb is made from it at each start.
 func TestDatabasesAreCopiesOfModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

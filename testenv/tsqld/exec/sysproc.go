@@ -276,7 +276,8 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 }
 
-// appLockError sends an error of a procedure for application locks. The procedure returns -999 then.
+// appLockError sends an error of a procedure for application locks. The procedure returns -999
+// then.
 func (r *run) appLockError(proc string, err error) (int32, error) {
 	var e *mserr.Error
 	if !errors.As(err, &e) {

@@ -32,9 +32,9 @@ func (m *Manager) blockers(req *request) []*Client {
 	return out
 }
 
-// breakDeadlock finds the cycles of waiting clients that a new wait has closed and refuses one request
-// of each cycle: the request of the client with the lowest priority, or the new request if no other
-// client has a lower priority.
+// breakDeadlock finds the cycles of waiting clients that a new wait has closed and refuses one
+// request of each cycle: the request of the client with the lowest priority, or the new request if
+// no other client has a lower priority.
 func (m *Manager) breakDeadlock(req *request) {
 	for req.owner.client.waiting == req {
 		cycle := m.cycle(req.owner.client)

@@ -96,9 +96,9 @@ func (m *Manager) SetPriority(c *Client, priority int) {
 // Forever is the timeout of a Lock call that waits without a limit.
 const Forever time.Duration = -1
 
-// Lock acquires a lock, or converts the owner's lock to a stronger mode. n calls of Lock need n calls
-// of Unlock. timeout bounds the wait: Forever (SET LOCK_TIMEOUT -1) has no bound, 0 never waits.
-// waited reports whether the lock was not granted at once; sp_getapplock then returns 1.
+// Lock acquires a lock, or converts the owner's lock to a stronger mode. n calls of Lock need n
+// calls of Unlock. timeout bounds the wait: Forever (SET LOCK_TIMEOUT -1) has no bound, 0 never
+// waits. waited reports whether the lock was not granted at once; sp_getapplock then returns 1.
 //
 // Errors: 1222 after the timeout, 1205 for the victim of a deadlock, or the cause of ctx. After an
 // error the owner holds the same locks as before.
@@ -281,8 +281,8 @@ func (m *Manager) forgetIfUnused(r Resource, st *state) {
 // ErrNotHeld is the error of Unlock if the owner does not hold the resource.
 var ErrNotHeld = errors.New("lock is not held")
 
-// Unlock releases one of the owner's locks on a resource. The mode stays as it is until the last one
-// is released.
+// Unlock releases one of the owner's locks on a resource. The mode stays as it is until the last
+// one is released.
 func (m *Manager) Unlock(o *Owner, r Resource) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

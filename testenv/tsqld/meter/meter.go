@@ -1,5 +1,5 @@
-// Package meter accounts for the memory that the sessions of a server use, and ends long computations
-// of requests that have been cancelled.
+// Package meter accounts for the memory that the sessions of a server use, and ends long
+// computations of requests that have been cancelled.
 //
 // Code that allocates an amount of memory which a client controls calls a method of [Meter] first.
 // Values smaller than [Small] need not be counted.
@@ -29,7 +29,8 @@ type Pool struct {
 	used         atomic.Int64
 }
 
-// NewPool returns a pool of limit bytes. One session may use half of them. A limit of 0 or less means
+// NewPool returns a pool of limit bytes. One session may use half of them. A limit of 0 or less
+// means
 // [DefaultLimit].
 func NewPool(limit int64) *Pool {
 	if limit <= 0 {
@@ -48,8 +49,8 @@ func (p *Pool) Used() int64 { return p.used.Load() }
 func (p *Pool) Session() *Meter { return &Meter{pool: p} }
 
 // Meter is the account of one session. A nil Meter has no limits and never reports cancellation.
-// Hold, Drop, Used and Close are safe for concurrent use; the other methods are for the goroutine that
-// executes the session's request.
+// Hold, Drop, Used and Close are safe for concurrent use; the other methods are for the goroutine
+// that executes the session's request.
 type Meter struct {
 	pool *Pool
 
@@ -140,8 +141,8 @@ func (m *Meter) Close() {
 	}
 }
 
-// Take reserves n bytes until Release or the end of the request. The error is 701 if n bytes are not
-// available.
+// Take reserves n bytes until Release or the end of the request. The error is 701 if n bytes are
+// not available.
 func (m *Meter) Take(n int) error {
 	if m == nil {
 		return nil
