@@ -24,9 +24,9 @@ var implied = map[string]struct{ schema, database []string }{
 	"VIEW DEFINITION": {nil, []string{"VIEW ANY DEFINITION"}},
 }
 
-// byFixedRole lists the permissions of the fixed roles on all objects and on the database itself
+// grantedByRole lists the permissions of the fixed roles on all objects and on the database itself
 // ("Database-level roles").
-var byFixedRole = map[int]struct{ everywhere, database []string }{
+var grantedByRole = map[int]struct{ everywhere, database []string }{
 	RoleDataReader: {everywhere: []string{"SELECT"}},
 	RoleDataWriter: {everywhere: []string{"INSERT", "UPDATE", "DELETE"}},
 	RoleDDLAdmin: {
@@ -41,8 +41,8 @@ var byFixedRole = map[int]struct{ everywhere, database []string }{
 	RoleBackupOperator: {database: []string{"BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"}},
 }
 
-// denying lists the permissions that fixed roles deny.
-var denying = map[int][]string{
+// deniedByRole lists the permissions that fixed roles deny.
+var deniedByRole = map[int][]string{
 	RoleDenyDataReader: {"SELECT"},
 	RoleDenyDataWriter: {"INSERT", "UPDATE", "DELETE"},
 }
@@ -168,10 +168,10 @@ func covers(held, asked string, level Class, outer bool) bool {
 func fixedAccess(roles []int, permission string, class Class) Access {
 	access := NotGranted
 	for _, r := range roles {
-		if slices.Contains(denying[r], permission) {
+		if slices.Contains(deniedByRole[r], permission) {
 			return Denied
 		}
-		g := byFixedRole[r]
+		g := grantedByRole[r]
 		if slices.Contains(g.everywhere, permission) ||
 			class == ClassDatabase && slices.Contains(g.database, permission) {
 			access = Granted

@@ -89,8 +89,8 @@ CREATE TABLE t (id int PRIMARY KEY, p int CONSTRAINT fk REFERENCES parent, n int
 	require.Contains(t, load("INSERT BULK t (id int, p int, n int)", cols, []types.Value{int64(2), int64(2), int64(0)}),
 		"Msg 2627")
 	require.Equal(t, "[a bit not null]\n1\n1\n(2)\n", must(t, s, "COMMIT; "+trusted))
-	require.Contains(t, sends(t, s, "INSERT t VALUES (3, 9, 1)"), "Msg 547")
-	require.Contains(t, sends(t, s, "INSERT t VALUES (3, 1, 0)"), "Msg 547")
+	require.Contains(t, batchOutput(t, s, "INSERT t VALUES (3, 9, 1)"), "Msg 547")
+	require.Contains(t, batchOutput(t, s, "INSERT t VALUES (3, 1, 0)"), "Msg 547")
 	must(t, s, "UPDATE t SET p = 3 WHERE id = 2; INSERT t VALUES (4, 3, 1)")
 	require.Equal(t, "[id int not null, p int, n int]\n1 | 1 | 1\n2 | 3 | 0\n4 | 3 | 1\n(3)\n",
 		must(t, s, "SELECT * FROM t ORDER BY id"))
@@ -129,9 +129,9 @@ func TestBulkOptions(t *testing.T) {
 	load := loads(t, s)
 	must(t, s, "CREATE TABLE t (a int)")
 	const encrypted = "INSERT BULK t (a int) WITH (ALLOW_ENCRYPTED_VALUE_MODIFICATIONS)"
-	require.Contains(t, sends(t, s, encrypted), "Msg 40517")
+	require.Contains(t, batchOutput(t, s, encrypted), "Msg 40517")
 	require.Contains(t, load(encrypted, intCols("a")), "Msg 40517")
-	require.Contains(t, sends(t, s, "INSERT BULK nope (a int)"), "Msg 208")
+	require.Contains(t, batchOutput(t, s, "INSERT BULK nope (a int)"), "Msg 208")
 }
 
 // TestBulkPermissions: a load without constraints or triggers needs ALTER (documentation of bcp,

@@ -23,8 +23,8 @@ func must(t *testing.T, s *Session, text string) string {
 	return r.b.String()
 }
 
-// sends executes a batch and returns its output.
-func sends(t *testing.T, s *Session, text string) string {
+// batchOutput executes a batch and returns its output.
+func batchOutput(t *testing.T, s *Session, text string) string {
 	t.Helper()
 	var r recorder
 	require.NoError(t, s.Batch(context.Background(), text, &r))
@@ -209,7 +209,7 @@ func TestDeadlock(t *testing.T) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	require.Contains(t, sends(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"),
+	require.Contains(t, batchOutput(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"),
 		"Msg 1205, Level 13, State 51")
 	require.Contains(t, <-done, "1\n(1)\n")
 	require.Equal(t, "[n int]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ends is a Sink that records the ends of statements.
-type ends struct {
+// doneRecorder is a Sink that records the ends of statements.
+type doneRecorder struct {
 	recorder
 	list []string
 }
 
-func (e *ends) Done(d Done) error {
+func (e *doneRecorder) Done(d Done) error {
 	s := fmt.Sprintf("%#x", uint16(d.Command))
 	if d.Count {
 		s += fmt.Sprintf(" %d rows", d.Rows)
@@ -51,22 +51,22 @@ func TestCommands(t *testing.T) {
 		{"DROP PROCEDURE p; DROP INDEX i ON t; DROP TABLE t", "0xdf 0xc9 0xc7"},
 		{"CREATE USER x WITHOUT LOGIN; GRANT SELECT TO x", "0x13b 0xcd"},
 	} {
-		var e ends
+		var e doneRecorder
 		require.NoError(t, s.Batch(context.Background(), c.batch, &e))
 		require.Equal(t, c.want, strings.Join(e.list, " "), "%s\n%s", c.batch, e.b.String())
 	}
-	var e ends
+	var e doneRecorder
 	require.NoError(t, s.Call(context.Background(), Call{Proc: "sp_databases"}, &e))
 	require.Equal(t, "0xe0", e.list[len(e.list)-1])
 }
 
-// procEnds is a Sink that records the ends of procedures.
-type procEnds struct {
+// procDoneRecorder is a Sink that records the ends of procedures.
+type procDoneRecorder struct {
 	recorder
 	list []string
 }
 
-func (e *procEnds) Done(d Done) error {
+func (e *procDoneRecorder) Done(d Done) error {
 	switch {
 	case d.EndProc:
 		e.list = append(e.list, "proc")
@@ -95,7 +95,7 @@ func TestEndsOfExecute(t *testing.T) {
 		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "",
 		"EXEC sp_executesql N'SELECT 1'; EXEC sp_executesql N'SELECT 2'": "in proc in proc",
 	} {
-		var e procEnds
+		var e procDoneRecorder
 		require.NoError(t, s.Batch(context.Background(), batch, &e))
 		require.Equal(t, want, strings.Join(e.list, " "), "%s\n%s", batch, e.b.String())
 	}

@@ -16,8 +16,8 @@ func equalNames(a, b string) bool { return a == b || catalog.Fold(a) == catalog.
 
 // ifStmt executes IF. After an error in the condition no branch runs.
 func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
-	if r.seek != "" {
-		if holdsLabel(st.Then, r.seek) {
+	if r.gotoLabel != "" {
+		if holdsLabel(st.Then, r.gotoLabel) {
 			return r.stmt(st.Then)
 		}
 		return r.stmt(st.Else)
@@ -52,7 +52,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 		return ctl{}, nil
 	}
 	for {
-		if r.seek == "" {
+		if r.gotoLabel == "" {
 			if err := r.canceled(); err != nil {
 				return ctl{}, err
 			}
@@ -85,7 +85,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 			if !holdsLabel(st.Body, c.label) {
 				return c, nil
 			}
-			r.seek = c.label
+			r.gotoLabel = c.label
 		}
 	}
 }

@@ -280,7 +280,7 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 		return err
 	}
 	var err error
-	if s.tran.held[database] {
+	if s.tran.exclusive[database] {
 		err = draw()
 	} else {
 		err = r.atomic([]int{database}, false, draw)

@@ -12,12 +12,12 @@ import (
 // cursor is a cursor. Cursors are static: OPEN reads the whole result, and later changes of the
 // tables are not visible. STATIC and INSENSITIVE require this; FAST_FORWARD allows it.
 type cursor struct {
-	def    *syntax.CursorDef
-	node   syntax.Node // key of the plan
-	home   *frame      // frame of the declaration, whose variables OPEN reads; nil after its end
-	unit   *unit
-	scroll bool
-	global bool
+	def        *syntax.CursorDef
+	node       syntax.Node // key of the plan
+	declaredIn *frame      // frame of the declaration, whose variables OPEN reads; nil after its end
+	unit       *unit
+	scroll     bool
+	global     bool
 
 	open bool
 	cols []types.Column
@@ -39,7 +39,7 @@ func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error
 	case def.Kind == "KEYSET" || def.Kind == "DYNAMIC":
 		return nil, mserr.NotSupported("a %s cursor", def.Kind)
 	}
-	c := &cursor{def: def, node: node, home: r.f, unit: r.f.unit}
+	c := &cursor{def: def, node: node, declaredIn: r.f, unit: r.f.unit}
 	// Documentation of DECLARE CURSOR: a cursor is forward-only without SCROLL and without a kind
 	// that scrolls.
 	c.scroll = def.Scroll || def.Kind == "STATIC" && !def.ForwardOnly
@@ -158,15 +158,15 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 		return mserr.CursorOpen()
 	}
 	outer := r.f
-	if c.home != r.f && c.unit != r.f.unit {
+	if c.declaredIn != r.f && c.unit != r.f.unit {
 		// A global cursor of another batch: its query is compiled for this frame, with the
 		// variables of the declaring frame if that is still active.
 		r.f = &frame{
 			parent: outer, kind: outer.kind, unit: c.unit, level: outer.level, schema: outer.schema, owner: outer.owner,
-			nest: outer.nest, line: outer.line,
+			nestLevel: outer.nestLevel, line: outer.line,
 		}
-		if c.home != nil {
-			r.f.vars, r.f.tables = c.home.vars, c.home.tables
+		if c.declaredIn != nil {
+			r.f.vars, r.f.tables = c.declaredIn.vars, c.declaredIn.tables
 		}
 	}
 	defer func() { r.f = outer }()

@@ -320,7 +320,7 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 }
 
 // checkFunction returns an error for statements that are not allowed in functions, and for a
-// notFound RETURN.
+// missing RETURN.
 func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function) error {
 	u := &unit{body: st.Body, params: st.Params, returns: fn.Returns, table: st.TableVar != "", tableVar: st.TableVar}
 	if err := u.check(nil); err != nil {

@@ -280,7 +280,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 		schema = sc.Name
 	}
 	f := &frame{
-		kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nest: r.nesting() + 1,
+		kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nestLevel: r.nesting() + 1,
 	}
 	before := s.tran.level
 	err = r.inFrame(f, func() error {
@@ -341,7 +341,7 @@ func (r *run) nesting() int {
 	if r.f == nil {
 		return 0
 	}
-	return r.f.nest
+	return r.f.nestLevel
 }
 
 // endScope handles an error that ends only the activation f: it sets the status of f and returns
@@ -596,7 +596,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, error) {
 	s := r.s
 	schema := s.defaultSchema()
-	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nest: r.nesting() + 1}
+	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nestLevel: r.nesting() + 1}
 	err := r.inFrame(f, func() error {
 		f.line = 1
 		if err := r.bindDynamic(f, text, params, args); err != nil {

@@ -26,7 +26,7 @@ type frame struct {
 	procID    int32
 	schema    string // default schema for one-part names
 	owner     int    // owner of the module, which starts its ownership chain; -1 in batches
-	nest      int    // @@NESTLEVEL
+	nestLevel int    // @@NESTLEVEL
 	savedOpts options
 	vars      map[string]*variable
 	tables    map[string]*tableVar

@@ -123,7 +123,7 @@ func (r *run) enterFunction(
 	}
 	f := &frame{
 		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
-		nest: r.nesting() + 1,
+		nestLevel: r.nesting() + 1,
 	}
 	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, r.now, r.inFunction, r.tries
 	s.functionDepth++

@@ -71,9 +71,9 @@ func TestNative(t *testing.T) {
 				for _, y := range values[c.y] {
 					must(t, s, fmt.Sprintf("DELETE FROM dbo.v; INSERT INTO dbo.v VALUES (%s, %s)", x, y))
 					over := func(x, y string) string { return strings.NewReplacer("{x}", x, "{y}", y).Replace(c.expr) }
-					want := sends(t, s,
+					want := batchOutput(t, s,
 						fmt.Sprintf("DECLARE @x %s = %s, @y %s = %s; SELECT %s AS r", c.x, x, c.y, y, over("@x", "@y")))
-					got := sends(t, s, fmt.Sprintf("SELECT %s AS r FROM dbo.v AS v", over("v.x", "v.y")))
+					got := batchOutput(t, s, fmt.Sprintf("SELECT %s AS r FROM dbo.v AS v", over("v.x", "v.y")))
 					require.Equal(t, withoutNullability(want), withoutNullability(got), "%s and %s", x, y)
 				}
 			}
@@ -91,5 +91,5 @@ func TestNativeRowNumber(t *testing.T) {
 	s := workSession(t, inst)
 	must(t, s, "CREATE TABLE dbo.v (x int NULL); INSERT INTO dbo.v VALUES (2147483647), (NULL), (5)")
 	require.Equal(t, "[r bigint]\nNULL\n7\n2147483650\n(3)\n",
-		sends(t, s, "SELECT v.x + ROW_NUMBER() OVER (ORDER BY v.x) AS r FROM dbo.v AS v ORDER BY v.x"))
+		batchOutput(t, s, "SELECT v.x + ROW_NUMBER() OVER (ORDER BY v.x) AS r FROM dbo.v AS v ORDER BY v.x"))
 }

@@ -77,7 +77,7 @@ func (g *generator) special() string {
 // use constants and variables, or columns.
 func TestExpressionsAreIndependent(t *testing.T) {
 	s := propertySession(t)
-	randomly(t, s, func(i int, g *generator) {
+	forEachStatement(t, s, func(i int, g *generator) {
 		scope, from := variableColumns, ""
 		if g.chance(50) {
 			scope, from = append(slices.Clone(scope),
@@ -100,15 +100,15 @@ func TestExpressionsAreIndependent(t *testing.T) {
 			return
 		}
 		tables := sources["tables"]
-		together := asks(t, s, variables+putTables("SELECT "+strings.Join(list, ",\n\t")+from, tables))
-		stored := asks(t, s,
+		together := lastResult(t, s, variables+putTables("SELECT "+strings.Join(list, ",\n\t")+from, tables))
+		stored := lastResult(t, s,
 			variables+putTables(
 				"SELECT "+strings.Join(numbered(list),
 					",\n\t")+" INTO #kept"+from+"; SELECT * FROM #kept; DROP TABLE #kept",
 				tables))
 		var failures []int32
 		for k, e := range list {
-			alone := asks(t, s, variables+putTables("SELECT "+e+from, tables))
+			alone := lastResult(t, s, variables+putTables("SELECT "+e+from, tables))
 			switch {
 			case alone.late || together.late || stored.late:
 				return
@@ -118,7 +118,7 @@ func TestExpressionsAreIndependent(t *testing.T) {
 			case together.err != nil || stored.err != nil:
 				continue
 			}
-			for how, other := range map[string]*answer{"with others": together, "stored with others": stored} {
+			for how, other := range map[string]*lastResultSink{"with others": together, "stored with others": stored} {
 				x, y := alone.cols[0].Type, other.cols[k].Type
 				if alone.rows[0][0] != other.rows[0][k] || x != y {
 					t.Errorf("seed %d, statement %d: %s is\n%q of type %s alone\n%q of type %s %s:\n%s", *propertySeed,
@@ -148,7 +148,7 @@ func numbered(list []string) []string {
 // changes that become visible too early.
 func TestRandomChanges(t *testing.T) {
 	s := propertySession(t)
-	randomly(t, s, func(i int, g *generator) {
+	forEachStatement(t, s, func(i int, g *generator) {
 		g.aliases, g.ctes = 0, nil
 		c := randomColumns[1+g.IntN(len(randomColumns)-1)]
 		scope := qualified("x")
@@ -189,17 +189,17 @@ func TestRandomChanges(t *testing.T) {
 			}
 		}
 		tables := sources["tables"]
-		want, got := asks(t, s, putTables(left, tables)), asks(t, s,
+		want, got := lastResult(t, s, putTables(left, tables)), lastResult(t, s,
 			putTables("BEGIN TRAN; "+change+"; SELECT * FROM {"+target+"}; ROLLBACK", tables))
 		if want.late || got.late {
 			if got.late {
-				asks(t, s, "IF @@TRANCOUNT > 0 ROLLBACK")
+				lastResult(t, s, "IF @@TRANCOUNT > 0 ROLLBACK")
 			}
 			return
 		}
 		if want.err != nil || got.err != nil {
 			t.Errorf("seed %d, change %d: %v, %v\n%s\n%s", *propertySeed, i, want.err, got.err, change, left)
-			asks(t, s, "IF @@TRANCOUNT > 0 ROLLBACK")
+			lastResult(t, s, "IF @@TRANCOUNT > 0 ROLLBACK")
 			return
 		}
 		if w, g := want.multiset(nil), got.multiset(nil); !slices.Equal(w, g) {

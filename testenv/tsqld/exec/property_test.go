@@ -31,8 +31,8 @@ const queriesPerFixture = 100
 // take milliseconds; the few that read too many rows are skipped.
 const statementLimit = 3 * time.Second
 
-// answer is a Sink that records the last result set.
-type answer struct {
+// lastResultSink is a Sink that records the last result set.
+type lastResultSink struct {
 	recorder
 	rows  [][]string
 	types []string
@@ -40,7 +40,7 @@ type answer struct {
 	late  bool // the statement took longer than statementLimit
 }
 
-func (a *answer) Columns(cols []types.Column) error {
+func (a *lastResultSink) Columns(cols []types.Column) error {
 	a.cols = append([]types.Column(nil), cols...)
 	a.rows, a.types = nil, nil
 	for _, c := range cols {
@@ -49,7 +49,7 @@ func (a *answer) Columns(cols []types.Column) error {
 	return nil
 }
 
-func (a *answer) Row(vals []types.Value) error {
+func (a *lastResultSink) Row(vals []types.Value) error {
 	row := make([]string, len(vals))
 	for i, v := range vals {
 		row[i] = show(v, a.cols[i].Type)
@@ -58,7 +58,7 @@ func (a *answer) Row(vals []types.Value) error {
 	return nil
 }
 
-func (a *answer) Message(m *mserr.Error) error {
+func (a *lastResultSink) Message(m *mserr.Error) error {
 	if m.Class > 10 && a.err == nil {
 		a.err = m
 	}
@@ -67,7 +67,7 @@ func (a *answer) Message(m *mserr.Error) error {
 
 // multiset returns the rows in a canonical order. Fuzzy texts are replaced by a text that is equal
 // in their collation.
-func (a *answer) multiset(cols []column) []string {
+func (a *lastResultSink) multiset(cols []column) []string {
 	out := make([]string, 0, len(a.rows))
 	for _, row := range a.rows {
 		for i, c := range cols {
@@ -84,12 +84,12 @@ func (a *answer) multiset(cols []column) []string {
 	return out
 }
 
-// asks executes a batch and returns its last result set.
-func asks(t *testing.T, s *Session, batch string) *answer {
+// lastResult executes a batch and returns its last result set.
+func lastResult(t *testing.T, s *Session, batch string) *lastResultSink {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), statementLimit)
 	defer cancel()
-	var a answer
+	var a lastResultSink
 	err := s.Batch(ctx, batch, &a)
 	if a.late = errors.Is(ctx.Err(), context.DeadlineExceeded); !a.late {
 		require.NoError(t, err, "%s", batch)
@@ -227,9 +227,9 @@ func propertySession(t *testing.T) *Session {
 	return s
 }
 
-// randomly calls f with a generator for each random statement. The tables change from time to time.
+// forEachStatement calls f with a generator for each random statement. The tables change from time to time.
 // Each statement has its own seed, so that a single statement can be repeated.
-func randomly(t *testing.T, s *Session, f func(i int, g *generator)) {
+func forEachStatement(t *testing.T, s *Session, f func(i int, g *generator)) {
 	t.Helper()
 	generatorFor := func(i int) *generator { return &generator{Rand: rand.New(rand.NewPCG(*propertySeed, uint64(i)))} }
 	first, end := 0, *propertyCount
@@ -250,10 +250,10 @@ func randomly(t *testing.T, s *Session, f func(i int, g *generator)) {
 func TestRandomQueries(t *testing.T) {
 	s := propertySession(t)
 	tables, late := sources["tables"], 0
-	randomly(t, s, func(i int, g *generator) {
+	forEachStatement(t, s, func(i int, g *generator) {
 		q := g.statement()
 		plain := wrappers["as it is"](q.fill(tables))
-		want := asks(t, s, plain)
+		want := lastResult(t, s, plain)
 		if want.late {
 			late++
 			return
@@ -264,7 +264,7 @@ func TestRandomQueries(t *testing.T) {
 		}
 		rows := want.multiset(q.cols)
 		same := func(how, batch string) {
-			got := asks(t, s, batch)
+			got := lastResult(t, s, batch)
 			if got.late {
 				late++
 				return

@@ -63,7 +63,7 @@ func TestRowsets(t *testing.T) {
 		},
 		{"SELECT SUM(g.value) AS n FROM GENERATE_SERIES(1, 10000) AS g", "[n int]\n50005000\n(1)\n"},
 	} {
-		got := sends(t, s, c.sql)
+		got := batchOutput(t, s, c.sql)
 		if strings.HasPrefix(c.want, "Msg") {
 			require.Contains(t, got, c.want, c.sql)
 			continue
@@ -82,7 +82,7 @@ func TestWideRowset(t *testing.T) {
 		members = append(members, fmt.Sprintf("%q: \"v%d\"", fmt.Sprintf("c%d", i), i))
 	}
 	doc := "[{" + strings.Join(members, ",") + "},{\"c99\": \"a:b;\\u0000é\"}]"
-	got := sends(t, s,
+	got := batchOutput(t, s,
 		fmt.Sprintf("SELECT j.c0, j.c63, j.c64, j.c99 FROM OPENJSON(N'%s') WITH (%s) AS j ORDER BY j.c0 DESC", doc,
 			strings.Join(cols, ", ")))
 	require.Equal(t,
@@ -98,11 +98,11 @@ func TestRowsetOutlivesRollback(t *testing.T) {
 	must(t, s,
 		"CREATE TABLE dbo.kept (v int NOT NULL); BEGIN TRAN; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); ROLLBACK")
 	const counts = "SELECT COUNT(*) AS n FROM dbo.kept; SELECT COUNT(*) AS n FROM GENERATE_SERIES(1, 2)"
-	require.Equal(t, "[n int]\n0\n(1)\n[n int]\n2\n(1)\n", withoutNullability(sends(t, s, counts)))
+	require.Equal(t, "[n int]\n0\n(1)\n[n int]\n2\n(1)\n", withoutNullability(batchOutput(t, s, counts)))
 	o := workSession(t, inst)
 	must(t, o,
 		"BEGIN TRAN; INSERT INTO dbo.kept VALUES (7); SAVE TRAN point; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); ROLLBACK TRAN point; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); COMMIT")
-	require.Equal(t, "[n int]\n4\n(1)\n[n int]\n2\n(1)\n", withoutNullability(sends(t, o, counts)))
+	require.Equal(t, "[n int]\n4\n(1)\n[n int]\n2\n(1)\n", withoutNullability(batchOutput(t, o, counts)))
 	must(t, o, "BEGIN TRAN; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); ROLLBACK")
-	require.Equal(t, "[n int]\n4\n(1)\n[n int]\n2\n(1)\n", withoutNullability(sends(t, o, counts)))
+	require.Equal(t, "[n int]\n4\n(1)\n[n int]\n2\n(1)\n", withoutNullability(batchOutput(t, o, counts)))
 }

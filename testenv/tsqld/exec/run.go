@@ -19,10 +19,10 @@ type run struct {
 	f   *frame
 
 	tries          int                     // open TRY blocks in all frames
-	seek           string                  // target label of a GOTO in progress; "" otherwise
-	open           bool                    // a result set has started and not ended
-	ended          int                     // number of statements whose DONE was sent
-	sets           int                     // number of result sets that have started
+	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise
+	resultOpen     bool                    // a result set has started and not ended
+	doneCount      int                     // number of statements whose DONE was sent
+	resultSets     int                     // number of result sets that have started
 	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
 	now            int64                   // time of the statement in ticks; 0 until needed
 	explicit       explicitIdentity
@@ -72,8 +72,8 @@ func (r *run) canceled() error {
 // list runs statements in order.
 func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 	i := 0
-	if r.seek != "" {
-		i = findLabel(stmts, r.seek)
+	if r.gotoLabel != "" {
+		i = findLabel(stmts, r.gotoLabel)
 	}
 	for i < len(stmts) {
 		c, err := r.stmt(stmts[i])
@@ -88,7 +88,7 @@ func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 			if j < 0 {
 				return c, nil
 			}
-			i, r.seek = j, c.label
+			i, r.gotoLabel = j, c.label
 		default:
 			return c, nil
 		}
@@ -139,8 +139,8 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.TryStmt:
 		return r.try(st)
 	case *syntax.LabelStmt:
-		if equalNames(st.Label, r.seek) {
-			r.seek = ""
+		if equalNames(st.Label, r.gotoLabel) {
+			r.gotoLabel = ""
 		}
 		return ctl{}, nil
 	case *syntax.BreakStmt:
@@ -158,7 +158,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		}
 	}
 	s := r.s
-	snap, sets, ended := s.inst.catalog.Snapshot(), r.sets, r.ended
+	snap, sets, ended := s.inst.catalog.Snapshot(), r.resultSets, r.doneCount
 	mark := s.meter.Mark()
 	defer s.meter.Release(mark)
 	err := r.simpleStmt(st)
@@ -168,7 +168,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	if err != nil && s.tran.snapshot && isMissingObject(err) && s.inst.catalog.Snapshot() != s.tran.catalog {
 		err = mserr.SnapshotOfOldDefinition(s.databaseByID(s.dbID).Name)
 	}
-	if err == nil && r.ended == ended && !sendsNoDone(st) {
+	if err == nil && r.doneCount == ended && !sendsNoDone(st) {
 		err = r.endWithoutCount(commandOf(st))
 	}
 	return ctl{}, r.settle(st, err)
@@ -197,7 +197,7 @@ func (r *run) endWithoutCount(c Command) error {
 // another session between compilation and execution of a statement. The statement can then be
 // repeated: it is outside a transaction and has sent nothing.
 func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bool {
-	return !r.s.tran.begun && r.sets == sets && isMissingObject(err) && r.s.inst.catalog.Snapshot() != snap
+	return !r.s.tran.begun && r.resultSets == sets && isMissingObject(err) && r.s.inst.catalog.Snapshot() != snap
 }
 
 // isMissingObject reports whether an error of SQLite may be due to a missing table or column.
@@ -394,14 +394,14 @@ func (r *run) columns(cols []types.Column) error {
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
-	r.open = true
-	r.sets++
+	r.resultOpen = true
+	r.resultSets++
 	return sinkFailure(r.out.Columns(cols))
 }
 
 // endResult ends the open result set, if any.
 func (r *run) endResult(d Done) error {
-	if !r.open {
+	if !r.resultOpen {
 		return nil
 	}
 	return r.end(d)
@@ -411,7 +411,7 @@ func (r *run) endResult(d Done) error {
 func (r *run) done(n int64, c Command) error {
 	r.s.rowCount = n
 	if r.inFunction {
-		r.open = false
+		r.resultOpen = false
 		return nil
 	}
 	return r.end(Done{Rows: n, Count: !r.s.opts.noCount, Command: c})
@@ -419,8 +419,8 @@ func (r *run) done(n int64, c Command) error {
 
 // end sends the end of a statement.
 func (r *run) end(d Done) error {
-	r.open = false
-	r.ended++
+	r.resultOpen = false
+	r.doneCount++
 	d.InProc = r.nested()
 	r.inProc = r.inProc || d.InProc && !r.inserting
 	return sinkFailure(r.out.Done(d))

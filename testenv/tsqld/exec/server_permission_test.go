@@ -19,7 +19,7 @@ func TestServerPermissions(t *testing.T) {
 	must(t, sa, "CREATE LOGIN ann WITH PASSWORD = 'Right-1'; CREATE DATABASE x")
 	number := func(s *Session, batch string) int32 {
 		t.Helper()
-		found := regexp.MustCompile(`Msg (\d+), Level (?:1[1-9]|2)`).FindStringSubmatch(sends(t, s, batch))
+		found := regexp.MustCompile(`Msg (\d+), Level (?:1[1-9]|2)`).FindStringSubmatch(batchOutput(t, s, batch))
 		if found == nil {
 			return 0
 		}

@@ -251,11 +251,11 @@ func (r *run) use(name string) error {
 	if _, ok := s.login.userIn(d); !ok {
 		return mserr.DatabaseAccess(s.login.name, d.Name)
 	}
-	return r.switchTo(d)
+	return r.switchDatabase(d)
 }
 
-// switchTo changes the current database and notifies the client.
-func (r *run) switchTo(d *catalog.Database) error {
+// switchDatabase changes the current database and notifies the client.
+func (r *run) switchDatabase(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
 	if err := s.enter(d.ID); err != nil {

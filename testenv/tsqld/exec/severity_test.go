@@ -92,7 +92,7 @@ func TestSeverity(t *testing.T) {
 			t.Run(f.name+"Abort"+abort, func(t *testing.T) {
 				s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
 				defer func() { require.NoError(t, s.Close()) }()
-				got := sends(t, s,
+				got := batchOutput(t, s,
 					"SET XACT_ABORT "+abort+"; BEGIN TRAN; INSERT INTO log VALUES (1)\nEXEC "+proc+"\nSELECT 'in batch' AS a")
 				require.Contains(t, got, fmt.Sprintf("Msg %d,", f.number))
 				require.Equal(t, reach < endScope, strings.Contains(got, "in procedure\n"), got)
@@ -101,12 +101,12 @@ func TestSeverity(t *testing.T) {
 				if reach >= endTransaction {
 					want = "0"
 				}
-				require.Equal(t, "[n int]\n"+want+"\n(1)\n", sends(t, s, "SELECT @@TRANCOUNT n"))
+				require.Equal(t, "[n int]\n"+want+"\n(1)\n", batchOutput(t, s, "SELECT @@TRANCOUNT n"))
 			})
 			t.Run(f.name+"Caught"+abort, func(t *testing.T) {
 				s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
 				defer func() { require.NoError(t, s.Close()) }()
-				got := sends(t, s,
+				got := batchOutput(t, s,
 					"SET XACT_ABORT "+abort+"\nBEGIN TRY\nBEGIN TRAN\nEXEC "+proc+"\nSELECT 'in try'\nEND TRY\nBEGIN CATCH\nSELECT ERROR_NUMBER() n, XACT_STATE() x\nROLLBACK\nEND CATCH")
 				state := "1"
 				if abort == "ON" || f.off == endTransaction {

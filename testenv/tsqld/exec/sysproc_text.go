@@ -50,7 +50,7 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nest: r.nesting() + 1}
+	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nestLevel: r.nesting() + 1}
 	err = r.inFrame(f, func() error {
 		r.s.enterModule(&p.Module)
 		return r.callBody(f, args)

@@ -34,19 +34,19 @@ type transaction struct {
 	started time.Time
 	doomed  bool // XACT_STATE() = -1
 
-	begun  bool         // the SQLite transaction is open
-	held   map[int]bool // databases whose writer locks are held exclusively
-	shared map[int]bool // databases whose writer locks are held in shared mode
+	begun     bool         // the SQLite transaction is open
+	exclusive map[int]bool // databases whose writer locks are held exclusively
+	shared    map[int]bool // databases whose writer locks are held in shared mode
 	// snapshot is set if the SQLite transaction began with a read under SNAPSHOT. Databases without
 	// an exclusive lock are then read as of that time.
-	snapshot bool
-	catalog  *catalog.Snapshot // definitions at the begin of a snapshot transaction
-	readers  []*unit           // units that took shared locks
-	saves    []savepoint
-	drafts   map[int]*catalog.Database // changed, uncommitted definitions by database ID
-	temps    tempTables                // temporary tables at the begin of the SQLite transaction
-	owner    *lock.Owner
-	nested   int // number of open SQLite savepoints of statements
+	snapshot   bool
+	catalog    *catalog.Snapshot // definitions at the begin of a snapshot transaction
+	sharedBy   []*unit           // units that took shared locks
+	savepoints []savepoint
+	drafts     map[int]*catalog.Database // changed, uncommitted definitions by database ID
+	temps      tempTables                // temporary tables at the begin of the SQLite transaction
+	owner      *lock.Owner
+	nested     int // number of open SQLite savepoints of statements
 }
 
 // savepoint is the state that SAVE TRANSACTION saves. The state is nil until the SQLite transaction
@@ -93,7 +93,7 @@ func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {
 		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
 	for _, id := range ids {
-		if s.tran.held[id] {
+		if s.tran.exclusive[id] {
 			continue
 		}
 		acquire := s.lockWriter
@@ -119,8 +119,8 @@ func (s *Session) beginWork(ctx context.Context, ids []int) error {
 		return err
 	}
 	s.tran.begun, s.tran.temps = true, s.temps
-	for i := range s.tran.saves {
-		s.tran.saves[i].temps = s.temps
+	for i := range s.tran.savepoints {
+		s.tran.savepoints[i].temps = s.temps
 		if err := s.conn.Savepoint(ctx, sqlName(i)); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ const pastGrace = 50 * time.Millisecond
 // all, and so never becomes the victim of a deadlock.
 func (s *Session) lockPast(ctx context.Context, id int) error {
 	var grace time.Duration
-	if len(s.tran.held) == 0 && s.opts.lockTimeout != 0 && s.inst.busy(s.inst.locks.Holders(lock.Writer(id))) {
+	if len(s.tran.exclusive) == 0 && s.opts.lockTimeout != 0 && s.inst.busy(s.inst.locks.Holders(lock.Writer(id))) {
 		grace = pastGrace
 	}
 	err := s.lockWithin(ctx, id, grace)
@@ -158,12 +158,12 @@ func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration)
 	if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
 		return err
 	}
-	if s.tran.held == nil {
-		s.tran.held = map[int]bool{}
+	if s.tran.exclusive == nil {
+		s.tran.exclusive = map[int]bool{}
 	}
-	s.tran.held[id] = true
+	s.tran.exclusive[id] = true
 	if s.tran.shared[id] {
-		for _, u := range s.tran.readers {
+		for _, u := range s.tran.sharedBy {
 			u.writes.Store(true)
 		}
 	}
@@ -180,7 +180,7 @@ func (s *Session) lockShared(ctx context.Context, ids []int, u *unit) error {
 	}
 	before := len(s.tran.shared)
 	for _, id := range ids {
-		if s.tran.held[id] || s.tran.shared[id] {
+		if s.tran.exclusive[id] || s.tran.shared[id] {
 			continue
 		}
 		if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Shared, s.lockTimeout()); err != nil {
@@ -191,8 +191,8 @@ func (s *Session) lockShared(ctx context.Context, ids []int, u *unit) error {
 		}
 		s.tran.shared[id] = true
 	}
-	if len(s.tran.shared) > before && !slices.Contains(s.tran.readers, u) {
-		s.tran.readers = append(s.tran.readers, u)
+	if len(s.tran.shared) > before && !slices.Contains(s.tran.sharedBy, u) {
+		s.tran.sharedBy = append(s.tran.sharedBy, u)
 	}
 	return s.conn.Use(ctx, ids...)
 }
@@ -352,7 +352,7 @@ func (s *Session) rollbackWork() error {
 	if s.tran.begun {
 		s.temps = s.tran.temps
 		err = s.preserveTableVars(s.conn.Rollback)
-		s.inst.forgetVersions(s.tran.held)
+		s.inst.forgetVersions(s.tran.exclusive)
 	}
 	s.endTransaction()
 	return err
@@ -421,17 +421,17 @@ func (s *Session) save(ctx context.Context, name string) error {
 		return mserr.Uncommittable()
 	}
 	sp := savepoint{name: name, drafts: maps.Clone(s.tran.drafts), temps: s.temps}
-	s.tran.saves = append(s.tran.saves, sp)
+	s.tran.savepoints = append(s.tran.savepoints, sp)
 	if s.tran.begun {
-		return s.conn.Savepoint(ctx, sqlName(len(s.tran.saves)-1))
+		return s.conn.Savepoint(ctx, sqlName(len(s.tran.savepoints)-1))
 	}
 	return nil
 }
 
 // rollbackTo executes ROLLBACK TRANSACTION savepoint.
 func (s *Session) rollbackTo(name string) error {
-	i := len(s.tran.saves) - 1
-	for i >= 0 && !equalNames(s.tran.saves[i].name, name) {
+	i := len(s.tran.savepoints) - 1
+	for i >= 0 && !equalNames(s.tran.savepoints[i].name, name) {
 		i--
 	}
 	if i < 0 {
@@ -440,8 +440,8 @@ func (s *Session) rollbackTo(name string) error {
 	if s.tran.doomed {
 		return mserr.UncommittableSavepoint()
 	}
-	sp := s.tran.saves[i]
-	s.tran.saves = s.tran.saves[:i+1]
+	sp := s.tran.savepoints[i]
+	s.tran.savepoints = s.tran.savepoints[:i+1]
 	if !s.tran.begun {
 		return nil
 	}
@@ -525,7 +525,7 @@ func (r *run) rollbackTran(st *syntax.RollbackStmt) error {
 
 // hasSavepoint reports whether there is a savepoint with a name.
 func (s *Session) hasSavepoint(name string) bool {
-	return slices.ContainsFunc(s.tran.saves, func(sp savepoint) bool { return equalNames(sp.name, name) })
+	return slices.ContainsFunc(s.tran.savepoints, func(sp savepoint) bool { return equalNames(sp.name, name) })
 }
 
 // saveTran executes SAVE TRANSACTION.
