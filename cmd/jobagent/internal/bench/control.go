@@ -143,7 +143,7 @@ func (s *installation) bareUpdates(ctx context.Context, c control) (time.Duratio
 		fmt.Sprintf("DECLARE @i INT = 1; WHILE @i <= %d BEGIN INSERT INTO dbo.bench_rows (id, value) VALUES (@i, 0); SET @i += 1; END;", rows),
 	} {
 		if _, err := s.control.ExecContext(ctx, text); err != nil {
-			return 0, fmt.Errorf("make a table of rows: %w", err)
+			return 0, fmt.Errorf("create the table for updates: %w", err)
 		}
 	}
 	var next atomic.Int64
@@ -214,7 +214,7 @@ func (s *installation) queue(ctx context.Context, job, database string, n int) (
 		}
 		return run, s.store.EndTerm(ctx, term.ID)
 	}
-	return uuid.Nil, fmt.Errorf("the run of %q asks for no targets", job)
+	return uuid.Nil, fmt.Errorf("the run of %q resolves no targets", job)
 }
 
 // noopTasks measures claiming and completing, until every task is done and the run has ended.

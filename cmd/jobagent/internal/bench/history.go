@@ -269,7 +269,7 @@ func (s *installation) claim(ctx context.Context, pass controldb.PassRequest) (c
 			return result.Tasks[0], nil
 		}
 	}
-	return controldb.Task{}, errors.New("a run that was started offers no task")
+	return controldb.Task{}, errors.New("the started run has no task")
 }
 
 // historyQuery is a query for monitoring, as the documentation has them.

@@ -71,7 +71,7 @@ func (b *bench) lag(ctx context.Context, l lag) (err error) {
 	target := s.open(database)
 	defer target.Close()
 	if _, err := target.ExecContext(ctx, `CREATE TABLE dbo.bench_log (job_execution_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, at DATETIME2(7) NOT NULL);`); err != nil {
-		return fmt.Errorf("make a table for the first statements: %w", err)
+		return fmt.Errorf("create the table for the first statements: %w", err)
 	}
 	if err := s.group(ctx, "bench lag", database); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 	// Enabling takes about as long as making did, at most.
 	var now time.Time
 	if err := s.control.QueryRowContext(ctx, "SELECT SYSUTCDATETIME();").Scan(&now); err != nil {
-		return time.Time{}, fmt.Errorf("ask for the server's time: %w", err)
+		return time.Time{}, fmt.Errorf("read the server's time: %w", err)
 	}
 	ahead := lagSettling + time.Since(began)
 	first := time.Now().Add(ahead)
@@ -167,7 +167,7 @@ func (w lagWindow) args() []any {
 func (s *installation) windowOfDay(ctx context.Context, length time.Duration) (w lagWindow, err error) {
 	var now time.Time
 	if err := s.control.QueryRowContext(ctx, "SELECT SYSUTCDATETIME();").Scan(&now); err != nil {
-		return w, fmt.Errorf("ask for the server's time: %w", err)
+		return w, fmt.Errorf("read the server's time: %w", err)
 	}
 	w.from = now.Add(lagSettling).Truncate(time.Second)
 	w.to = w.from.Add(length)
@@ -176,10 +176,10 @@ FROM jobs_internal.schedules AS s
 WHERE s.next_due_at >= @from
     AND s.next_due_at < @to;`, w.args()...).Scan(&w.runs)
 	if err != nil {
-		return w, fmt.Errorf("count what is due: %w", err)
+		return w, fmt.Errorf("count the due schedules: %w", err)
 	}
 	if w.runs == 0 {
-		return w, errors.New("no schedule is due in the time of the measurement")
+		return w, errors.New("no schedule is due during the measurement")
 	}
 	return w, nil
 }
@@ -200,7 +200,7 @@ WHERE e.schedule_id IS NOT NULL
 			return nil
 		}
 		if time.Now().After(limit) {
-			return fmt.Errorf("%d of %d runs were made and %d have not ended", made, w.runs, active)
+			return fmt.Errorf("%d of %d runs were started, and %d have not ended", made, w.runs, active)
 		}
 		if err := wait(ctx, 10*pollInterval, failed); err != nil {
 			return err
@@ -247,7 +247,7 @@ WHERE e.schedule_id IS NOT NULL
 		}
 		first, ok := at[id]
 		if !ok {
-			return fmt.Errorf("run %s left no trace on its target", id)
+			return fmt.Errorf("run %s executed no statement on its target", id)
 		}
 		created = append(created, create.Sub(due))
 		started = append(started, start.Sub(due))

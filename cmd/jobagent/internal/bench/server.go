@@ -222,7 +222,7 @@ func (s *installation) waitEnd(ctx context.Context, id uuid.UUID, failed <-chan 
 FROM jobs_internal.job_executions AS e
 WHERE e.job_execution_id = @id;`, sql.Named("id", mssqldb.UniqueIdentifier(id))).Scan(&active, &run.lifecycle, &created, &ended)
 		if err != nil {
-			return run, fmt.Errorf("look at the run: %w", err)
+			return run, fmt.Errorf("read the run: %w", err)
 		}
 		if !active {
 			run.elapsed = ended.Time.Sub(created)

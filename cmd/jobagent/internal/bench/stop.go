@@ -127,11 +127,11 @@ LEFT JOIN sys.dm_exec_requests AS r ON r.session_id = s.session_id
 WHERE s.program_name LIKE N'jobagent %' AND DB_NAME(s.database_id) LIKE @targets;`, sql.Named("targets", s.prefix+"t%")).Scan(&sessions, &running)
 		switch {
 		case err != nil:
-			return fmt.Errorf("look at the sessions: %w", err)
+			return fmt.Errorf("read the sessions: %w", err)
 		case sessions == n && running == n:
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("%d scripts run in %d sessions after %s, and not %d", running, sessions, stopLimit, n)
+			return fmt.Errorf("%d scripts run in %d sessions after %s, want %d", running, sessions, stopLimit, n)
 		}
 		if err := wait(ctx, stopLook, failed); err != nil {
 			return err

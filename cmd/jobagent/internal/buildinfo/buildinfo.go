@@ -1,10 +1,12 @@
+// Package buildinfo tells the version of this program.
 package buildinfo
 
 import (
 	"runtime/debug"
 )
 
-// Version is the binary's version: the module's when it was installed by version, else the commit's.
+// Version returns the version of this program: the module's version if it was installed by version,
+// else the commit's hash.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

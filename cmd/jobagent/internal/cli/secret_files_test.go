@@ -39,7 +39,7 @@ func TestReadableSecretsAreWarnedOf(t *testing.T) {
 			require.NoError(t, os.Chmod(config, c.configMode))
 			var stdout, stderr strings.Builder
 			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", config}, strings.NewReader(""), &stdout, &stderr))
-			require.Equal(t, len(c.want), strings.Count(stderr.String(), "others may read a file that holds secrets"), stderr.String())
+			require.Equal(t, len(c.want), strings.Count(stderr.String(), "other users may read a file with secrets"), stderr.String())
 			for _, w := range c.want {
 				require.Contains(t, stderr.String(), real.Replace(w))
 			}

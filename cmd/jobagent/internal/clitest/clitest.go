@@ -1,10 +1,11 @@
+// Package clitest helps tests of the commands.
 package clitest
 
 import (
 	"strings"
 )
 
-// Batches splits a script as a plain client does: each line whose first word is GO ends a batch.
+// Batches splits a script as a simple client does: a line whose first word is GO ends a batch.
 func Batches(script string) []string {
 	var batches []string
 	var b strings.Builder

@@ -1,3 +1,4 @@
+// Package command helps to declare commands and to read their flags and arguments.
 package command
 
 import (
@@ -19,7 +20,7 @@ func Given[T any](cmd *cobra.Command, flag string, v T) *T {
 	return &v
 }
 
-// GivenTime is given for times.
+// GivenTime is [Given] for a flag that holds a time.
 func GivenTime(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 	if !cmd.Flags().Changed(flag) {
 		return nil, nil
@@ -31,17 +32,17 @@ func GivenTime(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 	return &t, nil
 }
 
-// ParseTime reads a time as people write it; without an offset it is UTC.
+// ParseTime parses a time of the command line. A time without an offset is UTC.
 func ParseTime(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31 is needed", s)
+	return time.Time{}, fmt.Errorf("invalid time %q: want a form such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", s)
 }
 
-// NewGroup makes a command that only holds others.
+// NewGroup returns a command that only has subcommands.
 func NewGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
@@ -51,7 +52,7 @@ func NewGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// ReadFile reads a definition from a file or standard input.
+// ReadFile reads a file, or standard input if the file is "-".
 func ReadFile(file string, stdin io.Reader) ([]byte, error) {
 	var text []byte
 	var err error

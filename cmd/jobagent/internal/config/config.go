@@ -1,3 +1,4 @@
+// Package config reads the configuration file and the references in it.
 package config
 
 import (
@@ -23,39 +24,41 @@ const (
 	EnvConfig = "JOBAGENT_CONFIG" // path of the configuration file
 )
 
-// File is the configuration file: JSON, every field optional, unknown fields refused.
+// File is the configuration file, a JSON object. Every field is optional; unknown fields are
+// refused.
 type File struct {
-	// DSN is the connection string of the control database, or a reference to it: "env:NAME" or "file:PATH".
+	// DSN is the control database's connection string, or a reference to it: "env:NAME" or
+	// "file:PATH".
 	DSN string `json:"dsn"`
 	// Agent configures `jobagent run`.
 	Agent struct {
-		ID                   string   `json:"id"`                     // a GUID; keeps its name over restarts
+		ID                   string   `json:"id"`                     // GUID; an agent that restarts with the same ID ends its previous term
 		MaxConcurrentTargets string   `json:"max_concurrent_targets"` // a number, or JA100, JA200, JA400, JA800
-		Prefetch             int      `json:"prefetch"`               // most tasks that are claimed beyond the free workers; default: as max_concurrent_targets
-		OutcomeBuffer        int      `json:"outcome_buffer"`         // undelivered outcomes at which claiming stops; default: ten times max_concurrent_targets
-		Lease                Duration `json:"lease"`                  // of a term without renewal; default 30s
-		Grace                Duration `json:"grace"`                  // for running scripts when the agent stops; default 30s
-		PollActive           Duration `json:"poll_active"`            // between two passes while tasks run; default 50ms
-		PollIdle             Duration `json:"poll_idle"`              // between two passes otherwise; default 300ms
-		MissedAfter          Duration `json:"missed_after"`           // delay after which a scheduled run counts as missed; default 60s
+		Prefetch             int      `json:"prefetch"`               // most tasks claimed beyond the free workers; default: max_concurrent_targets
+		OutcomeBuffer        int      `json:"outcome_buffer"`         // undelivered outcomes that stop claiming; default: 10 × max_concurrent_targets
+		Lease                Duration `json:"lease"`                  // duration of a term without renewal; default 30s
+		Grace                Duration `json:"grace"`                  // time for running scripts when the agent stops; default 30s
+		PollActive           Duration `json:"poll_active"`            // interval of passes while tasks run; default 50ms
+		PollIdle             Duration `json:"poll_idle"`              // interval of passes otherwise; default 300ms
+		MissedAfter          Duration `json:"missed_after"`           // delay after which a scheduled run is missed; default 60s
 	} `json:"agent"`
-	// Targets says how target servers are reached.
+	// Targets configures the connections to target servers.
 	Targets struct {
 		Encrypt                string       `json:"encrypt"`                  // true (default), strict, disable
 		TrustServerCertificate bool         `json:"trust_server_certificate"` // accept any certificate
-		CertificateSHA256      []string     `json:"certificate_sha256"`       // of the servers' certificate, or of its public key: no other is accepted
-		Servers                []Encryption `json:"servers"`                  // other encryption for some servers; the first that matches counts
+		CertificateSHA256      []string     `json:"certificate_sha256"`       // of the server's certificate or public key; others are refused
+		Servers                []Encryption `json:"servers"`                  // encryption of some servers; the first match applies
 		ConnectTimeout         Duration     `json:"connect_timeout"`          // of one login; default 15s
-		DefaultCredential      string       `json:"default_credential"`       // used where a step or member names none
-		AllowControlDatabase   bool         `json:"allow_control_database"`   // scripts may run where they have rights on a control database; default false
+		DefaultCredential      string       `json:"default_credential"`       // of steps and members without a credential
+		AllowControlDatabase   bool         `json:"allow_control_database"`   // allow scripts on servers where they have rights on a control database
 	} `json:"targets"`
-	// Limits bound what one target may send.
+	// Limits bounds the data that a target may send.
 	Limits Limits `json:"limits"`
-	// Credentials are the entries that @credential_name and @refresh_credential_name name.
+	// Credentials are the credentials that steps and target group members name.
 	Credentials []Credential `json:"credentials"`
 }
 
-// Encryption is how connections to some servers are encrypted.
+// Encryption configures the encryption of the connections to some servers.
 type Encryption struct {
 	Match                  string   `json:"match"`   // server name or pattern, as in a credential's servers
 	Encrypt                string   `json:"encrypt"` // default: that of targets
@@ -63,25 +66,25 @@ type Encryption struct {
 	CertificateSHA256      []string `json:"certificate_sha256"`
 }
 
-// Encryption are the settings of encryption for targets.
+// Encryption returns the encryption settings of targets.
 func (c File) Encryption() mssql.Config {
-	reach := mssql.Config{
+	settings := mssql.Config{
 		Encrypt: c.Targets.Encrypt, TrustServerCertificate: c.Targets.TrustServerCertificate, CertificateSHA256: c.Targets.CertificateSHA256,
 	}
 	for _, one := range c.Targets.Servers {
-		reach.Servers = append(reach.Servers, mssql.ServerEncryption(one))
+		settings.Servers = append(settings.Servers, mssql.ServerEncryption(one))
 	}
-	return reach
+	return settings
 }
 
-// Duration reads a Go duration ("30s") from JSON.
+// Duration is a duration. In JSON it is a string such as "30s".
 type Duration time.Duration
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("a duration is text such as \"30s\": %w", err)
+		return fmt.Errorf("invalid duration: want a string such as \"30s\": %w", err)
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
@@ -91,7 +94,8 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Read reads the configuration file. An empty path means the one in JOBAGENT_CONFIG, or none.
+// Read reads the configuration file. If path is empty, it reads the file in JOBAGENT_CONFIG, if
+// any.
 func Read(path string) (File, error) {
 	var cfg File
 	if path == "" {
@@ -117,7 +121,8 @@ func Read(path string) (File, error) {
 	return cfg, nil
 }
 
-// SecretFiles are the files that hold secrets or say where they are: the configuration file at path, and those that it refers to.
+// SecretFiles returns the files that hold secrets or references to them: the configuration file at
+// path, and the files to which it refers.
 func (c File) SecretFiles(path string) (files []string) {
 	refs := []string{c.DSN}
 	for _, one := range c.Credentials {
@@ -134,16 +139,16 @@ func (c File) SecretFiles(path string) (files []string) {
 	return files
 }
 
-// ReadableByOthers says whether others than the owner may read a file, as far as its mode tells.
+// ReadableByOthers reports whether a file's mode lets users other than its owner read the file.
 func ReadableByOthers(path string) (mode fs.FileMode, others bool) {
 	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" { // files have no such modes there
+	if err != nil || runtime.GOOS == "windows" { // Windows files have no such mode
 		return 0, false
 	}
 	return info.Mode().Perm(), info.Mode().Perm()&0o044 != 0
 }
 
-// Resolve returns the text that "env:NAME" or "file:PATH" refers to, and any other text as it is.
+// Resolve returns the text to which "env:NAME" or "file:PATH" refers, and any other text unchanged.
 func Resolve(text string) (string, error) {
 	if !secretref.IsReference(text) {
 		return text, nil
@@ -155,10 +160,11 @@ func Resolve(text string) (string, error) {
 	return strings.TrimSpace(value), nil
 }
 
-// tierTargets is how many targets Azure's capacity tiers run at once; decision 32.
+// tierTargets maps the capacity tiers of Azure Elastic Jobs to concurrent targets (decision 32).
 var tierTargets = map[string]int{"JA100": 100, "JA200": 200, "JA400": 400, "JA800": 800}
 
-// ParseConcurrency reads a number of concurrent targets or the name of a tier; empty means the default (0).
+// ParseConcurrency parses a number of concurrent targets or the name of a tier. Empty text is 0,
+// the default.
 func ParseConcurrency(s string) (int, error) {
 	if s == "" {
 		return 0, nil

@@ -8,17 +8,17 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// Credential is one named credential. Secrets are references, never values (I9).
+// Credential is a named credential. Its secret is a reference, never a value (I9).
 type Credential struct {
 	Name     string   `json:"name"`
-	Servers  []string `json:"servers"`   // server names or patterns ("*.example.com") on which it may be used
+	Servers  []string `json:"servers"`   // names or patterns ("*.example.com") of the servers on which it may be used
 	Kind     string   `json:"kind"`      // sql-login (default), managed-identity, service-principal, default-azure
-	User     string   `json:"user"`      // login, or client id
+	User     string   `json:"user"`      // login or client ID
 	Secret   string   `json:"secret"`    // "env:NAME" or "file:PATH"
 	TenantID string   `json:"tenant_id"` // of a service principal
 }
 
-// Credentials are the credentials of the configuration file.
+// Credentials converts the credentials of the configuration file.
 func Credentials(cfg File) ([]mssql.Credential, error) {
 	var list []mssql.Credential
 	for _, c := range cfg.Credentials {
@@ -31,17 +31,18 @@ func Credentials(cfg File) ([]mssql.Credential, error) {
 	return list, nil
 }
 
-// credentialKinds are the spellings of a credential's kind in the configuration file.
+// credentialKinds maps the kinds in the configuration file, in lower case, to those of package
+// mssql.
 var credentialKinds = map[string]mssql.CredentialKind{
 	"": mssql.KindSQLLogin, "sql-login": mssql.KindSQLLogin, "managed-identity": mssql.KindManagedIdentity,
 	"service-principal": mssql.KindServicePrincipal, "default-azure": mssql.KindDefault,
 }
 
-// credential turns an entry of the configuration file into a credential.
+// credential converts an entry of the configuration file.
 func (c Credential) credential() (mssql.Credential, error) {
 	kind, ok := credentialKinds[strings.ToLower(c.Kind)]
 	if !ok {
-		return mssql.Credential{}, exit.Usagef("credential %q: kind %q is none of sql-login, managed-identity, service-principal, default-azure", c.Name, c.Kind)
+		return mssql.Credential{}, exit.Usagef("credential %q: invalid kind %q: want sql-login, managed-identity, service-principal or default-azure", c.Name, c.Kind)
 	}
 	user := c.User
 	if kind == mssql.KindServicePrincipal && c.TenantID != "" {
@@ -50,5 +51,5 @@ func (c Credential) credential() (mssql.Credential, error) {
 	return mssql.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
 }
 
-// IsDefaultName says whether name is that of the default credential.
+// IsDefaultName reports whether name is the default credential's.
 func IsDefaultName(name string) bool { return strings.EqualFold(name, targets.DefaultCredential) }

@@ -12,19 +12,19 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// Limits bounds what one target may send: see targets.AnswerLimits, which has the defaults.
+// Limits bounds the data that a target may send. [mssql.AnswerLimits] has the defaults.
 type Limits struct {
-	ValueBytes   ByteSize `json:"value_bytes"`   // of a value that goes to an output table
-	RowBytes     ByteSize `json:"row_bytes"`     // of a row that goes to an output table
-	OutputBytes  ByteSize `json:"output_bytes"`  // of all such rows of an attempt
+	ValueBytes   ByteSize `json:"value_bytes"`   // of one value for an output table
+	RowBytes     ByteSize `json:"row_bytes"`     // of one row for an output table
+	OutputBytes  ByteSize `json:"output_bytes"`  // of all rows for an output table, per attempt
 	MessageBytes ByteSize `json:"message_bytes"` // of the text of one message
-	Messages     int64    `json:"messages"`      // of an attempt
-	ResultSets   int64    `json:"result_sets"`   // of an attempt
-	AnswerBytes  ByteSize `json:"answer_bytes"`  // of all that an attempt gets
-	BufferBytes  ByteSize `json:"buffer_bytes"`  // of memory for rows on their way to output tables, in all attempts together
+	Messages     int64    `json:"messages"`      // per attempt
+	ResultSets   int64    `json:"result_sets"`   // per attempt
+	AnswerBytes  ByteSize `json:"answer_bytes"`  // of the whole answer, per attempt
+	BufferBytes  ByteSize `json:"buffer_bytes"`  // of buffered rows for output tables, in all attempts together
 }
 
-// Limits gives them to package targets.
+// Limits converts the limits for package mssql.
 func (l Limits) Limits() mssql.AnswerLimits {
 	return mssql.AnswerLimits{
 		ValueBytes: int64(l.ValueBytes), RowBytes: int64(l.RowBytes), OutputBytes: int64(l.OutputBytes), MessageBytes: int64(l.MessageBytes),
@@ -32,21 +32,23 @@ func (l Limits) Limits() mssql.AnswerLimits {
 	}
 }
 
-// What an agent needs beside rows of targets.
+// Memory of an agent without rows of targets, in bytes.
 const (
 	agentBytes  = 16 << 20
 	workerBytes = 256 << 10 // two connections, their buffers and goroutines
 )
 
-// BoundHeap lets the garbage collector run so often that garbage of large rows does not double what the agent takes. It is a goal
-// and no bound: what is in use stays. The environment variable GOMEMLIMIT wins.
+// BoundHeap sets the garbage collector's memory limit, so that the garbage of large rows does not
+// double the agent's memory. The limit is soft: memory in use may exceed it. The environment
+// variable GOMEMLIMIT takes precedence.
 func (l Limits) BoundHeap(workers int) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(agentBytes + int64(cmp.Or(workers, 100))*workerBytes + l.Limits().Memory())
 	}
 }
 
-// ByteSize reads a number of bytes ("16MB", "64KB", "1GB", or a number) from JSON.
+// ByteSize is a number of bytes. In JSON it is a number or a string such as "64KB", "16MB" or
+// "1GB".
 type ByteSize int64
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -1,3 +1,4 @@
+// Package connect opens the control database, the connections to targets and the log for the commands.
 package connect
 
 import (
@@ -20,7 +21,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// App is what the commands of one invocation share.
+// App is the state that the commands of one invocation share: streams, global flags, and the
+// configuration file.
 type App struct {
 	output.Printer
 	Stdin io.Reader
@@ -32,10 +34,10 @@ type App struct {
 	config     config.File
 	configRead bool
 	warned     []mssql.Weakness
-	Target     targetFlags // of the commands that have them
+	Target     targetFlags // of the commands that connect to targets
 }
 
-// Config reads the configuration file once.
+// Config returns the configuration file, which it reads once.
 func (a *App) Config() (config.File, error) {
 	if a.configRead {
 		return a.config, nil
@@ -48,7 +50,7 @@ func (a *App) Config() (config.File, error) {
 	return cfg, a.warnReadable(cfg.SecretFiles(cmp.Or(a.ConfigPath, os.Getenv(config.EnvConfig))))
 }
 
-// warnReadable logs which files with secrets others may read.
+// warnReadable logs a warning for each file with secrets that other users may read.
 func (a *App) warnReadable(files []string) error {
 	for _, file := range files {
 		mode, others := config.ReadableByOthers(file)
@@ -59,12 +61,13 @@ func (a *App) warnReadable(files []string) error {
 		if err != nil {
 			return err
 		}
-		log.Warn("others may read a file that holds secrets or says where they are: chmod 600", zap.String("file", file), zap.Stringer("mode", mode))
+		log.Warn("other users may read a file with secrets or references to them: chmod 600", zap.String("file", file), zap.Stringer("mode", mode))
 	}
 	return nil
 }
 
-// ControlDSN is the control database's connection string: from the flag, the environment or the file.
+// ControlDSN returns the control database's connection string: the first of flag, environment
+// variable and configuration file.
 func (a *App) ControlDSN() (string, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -75,10 +78,10 @@ func (a *App) ControlDSN() (string, error) {
 			return config.Resolve(source)
 		}
 	}
-	return "", exit.Usagef("no control database: give --dsn, set %s, or name it in a configuration file (try `jobagent dev` for a server to play with)", config.EnvDSN)
+	return "", exit.Usagef("no control database: give --dsn, set %s, or name it in a configuration file (to try jobagent without a server, run `jobagent dev`)", config.EnvDSN)
 }
 
-// ParseDSN reads a connection string that somebody gave, and warns, once, of what is weak about its encryption.
+// ParseDSN parses a connection string. It logs weak encryption settings, each once.
 func (a *App) ParseDSN(text string) (mssql.DSN, error) {
 	dsn, err := mssql.ParseDSN(text)
 	if err != nil {
@@ -87,7 +90,7 @@ func (a *App) ParseDSN(text string) (mssql.DSN, error) {
 	return dsn, a.WarnWeak(dsn.Weaknesses())
 }
 
-// ParsedControlDSN is controlDSN, read by parseDSN.
+// ParsedControlDSN returns the control database's connection string, parsed by [App.ParseDSN].
 func (a *App) ParsedControlDSN() (mssql.DSN, error) {
 	text, err := a.ControlDSN()
 	if err != nil {
@@ -96,7 +99,8 @@ func (a *App) ParsedControlDSN() (mssql.DSN, error) {
 	return a.ParseDSN(text)
 }
 
-// WarnWeak logs settings of encryption that leave a connection open to who is in its way, each once.
+// WarnWeak logs encryption settings that allow a third party to read or change a connection's data,
+// each once.
 func (a *App) WarnWeak(list []mssql.Weakness) error {
 	list = slices.DeleteFunc(list, func(w mssql.Weakness) bool { return slices.Contains(a.warned, w) })
 	if len(list) == 0 {
@@ -108,12 +112,12 @@ func (a *App) WarnWeak(list []mssql.Weakness) error {
 	}
 	a.warned = append(a.warned, list...)
 	for _, w := range list {
-		log.Warn("connections are not safe from who is in their way", zap.String("server", w.Servers), zap.String("setting", w.Setting), zap.String("reason", w.Text))
+		log.Warn("connections are open to a man in the middle", zap.String("server", w.Servers), zap.String("setting", w.Setting), zap.String("reason", w.Text))
 	}
 	return nil
 }
 
-// OpenStore connects to the control database. It does not look at the schema.
+// OpenStore connects to the control database. It does not check the schema.
 func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 	dsn, err := a.ControlDSN()
 	if err != nil {
@@ -130,12 +134,12 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 		return nil, err
 	}
 	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
-		fmt.Fprintf(a.Stderr, "%s: victim of a deadlock (error 1205), nothing was changed; trying again in %s\n", op, wait.Round(time.Millisecond))
+		fmt.Fprintf(a.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op, wait.Round(time.Millisecond))
 	}), nil
 }
 
-// WithStore runs fn with an open control database. It first checks that this program works with the database's schema, since fn may
-// change the database.
+// WithStore runs fn with an open control database. It first checks that this program works with the
+// database's schema, since fn may change the database.
 func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) error {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
@@ -148,8 +152,8 @@ func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) er
 	return fn(store)
 }
 
-// ReadStore is WithStore for an fn that only reads. It checks the schema only when fn fails, to save a round trip: a reader that this
-// program does not work with fails by itself, and the check then tells why.
+// ReadStore is WithStore for an fn that only reads. To save a round trip, it checks the schema only
+// after fn has failed; the error is then the check's, if the schema is the reason.
 func (a *App) ReadStore(ctx context.Context, fn func(*controldb.Store) error) error {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
@@ -167,8 +171,9 @@ func (a *App) ReadStore(ctx context.Context, fn func(*controldb.Store) error) er
 	return err
 }
 
-// checkSchema fails unless this program works with the control database's schema. A login that may not read the schema's version, such
-// as a member of jobs_reader only, passes: the public views and procedures are all that it can use.
+// checkSchema fails unless this program works with the control database's schema. A login that may
+// not read the schema's version, such as a member of jobs_reader only, passes: it can use only the
+// public views and procedures.
 func checkSchema(ctx context.Context, store *controldb.Store) error {
 	_, err := store.CheckAgent(ctx)
 	if errors.Is(err, controldb.ErrVersionHidden) {
@@ -177,11 +182,11 @@ func checkSchema(ctx context.Context, store *controldb.Store) error {
 	return err
 }
 
-// Logger makes the log: structured, on stderr; lines for people on a terminal, JSON otherwise.
+// Logger returns a structured log on stderr: text on a terminal, else JSON.
 func (a *App) Logger() (*zap.Logger, error) {
 	level, err := zapcore.ParseLevel(a.LogLevel)
 	if err != nil {
-		return nil, exit.Usagef("log level %q: debug, info, warn or error is needed", a.LogLevel)
+		return nil, exit.Usagef("invalid log level %q: want debug, info, warn or error", a.LogLevel)
 	}
 	enc := zap.NewProductionEncoderConfig()
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder

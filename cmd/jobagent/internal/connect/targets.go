@@ -21,17 +21,19 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/azure"
 )
 
-// targetFlags are the flags that give targets a credential: one of the configuration file, or one without a file.
+// targetFlags are the flags that choose the default credential of targets: one of the configuration
+// file, or a login that needs no file.
 type targetFlags struct {
 	credential   string
 	user, secret string
 	servers      []string
 }
 
-// EnvTargetPassword holds the password of --target-user unless --target-secret says where it is.
+// EnvTargetPassword is the environment variable that holds the password of --target-user, unless
+// --target-secret names another place.
 const EnvTargetPassword = "JOBAGENT_TARGET_PASSWORD"
 
-// Add adds the flags to a command that reaches targets.
+// Add declares the flags of a command that connects to targets.
 func (f *targetFlags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.credential, "target-credential", "", "`name` of the credential of the configuration file that is used where a step or member names none (default: its targets.default_credential)")
@@ -40,25 +42,26 @@ func (f *targetFlags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.servers, "target-servers", nil, "`pattern` of the servers that it may be sent to: host, host,port or *.example.com; may be repeated")
 }
 
-// login is the credential that the flags make; nil when they make none.
+// login returns the credential of the flags, or nil if they give none.
 func (f *targetFlags) login() (*mssql.Credential, error) {
 	switch {
 	case f.user == "" && f.secret == "" && len(f.servers) == 0:
 		return nil, nil
 	case f.user == "":
-		return nil, exit.Usagef("--target-secret and --target-servers need --target-user")
+		return nil, exit.Usagef("--target-secret and --target-servers require --target-user")
 	case f.credential != "":
-		return nil, exit.Usagef("--target-credential and --target-user exclude each other")
+		return nil, exit.Usagef("--target-credential and --target-user cannot be combined")
 	case len(f.servers) == 0:
-		return nil, exit.Usagef("--target-user needs --target-servers: the servers that the login may be sent to")
+		return nil, exit.Usagef("--target-user requires --target-servers, the servers that may receive the login")
 	}
 	return &mssql.Credential{
 		Name: targets.DefaultCredential, Servers: f.servers, Kind: mssql.KindSQLLogin, User: f.user, Secret: cmp.Or(f.secret, "env:"+EnvTargetPassword),
 	}, nil
 }
 
-// OpenTools makes what reaches targets, from the configuration file and the flags. The login of the control database's connection string is never
-// among it: what it may do there, no author of a job may (I13).
+// OpenTools makes the agent's tools for targets from the configuration file and the flags. It never
+// uses the login of the control database's connection string, because a job's author must not have
+// that login's rights (I13).
 func (a *App) OpenTools(ctx context.Context, store *controldb.Store) (agent.Tools, func(), error) {
 	servers, _, err := a.OpenServers(ctx, store)
 	if err != nil {
@@ -71,30 +74,30 @@ func (a *App) OpenTools(ctx context.Context, store *controldb.Store) (agent.Tool
 	return tools, func() { _ = servers.Close() }, nil
 }
 
-// OpenServers makes what reaches targets' servers, and says with which settings.
+// OpenServers makes the connections to target servers, and returns their settings too.
 func (a *App) OpenServers(ctx context.Context, store *controldb.Store) (*mssql.Servers, mssql.Config, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, mssql.Config{}, err
 	}
-	reach := cfg.Encryption()
-	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
-	reach.Limits = cfg.Limits.Limits()
-	if reach.Credentials, err = a.Credentials(cfg, &reach); err != nil {
-		return nil, reach, err
+	settings := cfg.Encryption()
+	settings.LoginTimeout, settings.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
+	settings.Limits = cfg.Limits.Limits()
+	if settings.Credentials, err = a.Credentials(cfg, &settings); err != nil {
+		return nil, settings, err
 	}
-	if reach.Control, err = store.Instance(ctx); err != nil {
-		return nil, reach, err
+	if settings.Control, err = store.Instance(ctx); err != nil {
+		return nil, settings, err
 	}
-	reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
-	servers, err := mssql.NewServers(reach)
+	settings.AllowControlDatabase = cfg.Targets.AllowControlDatabase
+	servers, err := mssql.NewServers(settings)
 	if err != nil {
-		return nil, reach, exit.Usage(err)
+		return nil, settings, exit.Usage(err)
 	}
 	if err := a.WarnWeak(servers.Weaknesses()); err != nil {
-		return nil, reach, errors.Join(err, servers.Close())
+		return nil, settings, errors.Join(err, servers.Close())
 	}
-	return servers, reach, nil
+	return servers, settings, nil
 }
 
 // NewTools makes an agent's tools over servers.
@@ -106,9 +109,10 @@ func NewTools(ctx context.Context, store *controldb.Store, servers *mssql.Server
 	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, control)}, nil
 }
 
-// Credentials makes the set of named credentials. Where the flags make one, reach gets the encryption that the connection string asks for, for
-// the control database's server, unless the configuration file has its own.
-func (a *App) Credentials(cfg config.File, reach *mssql.Config) (*mssql.CredentialSet, error) {
+// Credentials makes the set of named credentials. If the flags give a login, it also adds the
+// encryption of the control database's connection string to settings, for the control database's
+// server.
+func (a *App) Credentials(cfg config.File, settings *mssql.Config) (*mssql.CredentialSet, error) {
 	list, err := config.Credentials(cfg)
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func (a *App) Credentials(cfg config.File, reach *mssql.Config) (*mssql.Credenti
 		if err != nil {
 			return nil, err
 		}
-		reach.Servers = append(reach.Servers, own...) // last: what the configuration file says of the server counts before
+		settings.Servers = append(settings.Servers, own...) // last, so that the configuration file takes precedence
 		list = append(slices.DeleteFunc(list, isDefault), *login)
 	} else if name := cmp.Or(a.Target.credential, cfg.Targets.DefaultCredential); name != "" && !config.IsDefaultName(name) {
 		i := slices.IndexFunc(list, func(c mssql.Credential) bool { return strings.EqualFold(c.Name, name) })
@@ -132,7 +136,7 @@ func (a *App) Credentials(cfg config.File, reach *mssql.Config) (*mssql.Credenti
 			if a.Target.credential != "" {
 				source = "--target-credential"
 			}
-			return nil, exit.Usagef("%s names %q, which is none of the credentials of the configuration file", source, name)
+			return nil, exit.Usagef("%s names %q, but the configuration file has no such credential", source, name)
 		}
 		fallback := list[i]
 		fallback.Name = targets.DefaultCredential
@@ -145,12 +149,13 @@ func (a *App) Credentials(cfg config.File, reach *mssql.Config) (*mssql.Credenti
 	return set, nil
 }
 
-// encryptWords are the driver's settings of encryption as configuration spells them.
+// encryptWords maps the driver's encryption settings to those of the configuration.
 var encryptWords = map[msdsn.Encryption]string{
 	msdsn.EncryptionDisabled: "disable", msdsn.EncryptionRequired: "true", msdsn.EncryptionStrict: "strict",
 }
 
-// controlEncryption is the encryption that the control database's connection string asks for, for its server.
+// controlEncryption returns the encryption of the control database's connection string, for its
+// server.
 func (a *App) controlEncryption() ([]mssql.ServerEncryption, error) {
 	dsn, err := a.ParsedControlDSN()
 	if err != nil {
@@ -165,8 +170,9 @@ func (a *App) controlEncryption() ([]mssql.ServerEncryption, error) {
 	return encryption, nil
 }
 
-// ServerNames are the spellings under which a target group may name the server of a connection string: the host with its instance or
-// its port. The bare host is none of them unless it stands for the default port: other ports of the host belong to others.
+// ServerNames returns the names by which a target group may name the server of a connection string:
+// the host with its instance, or with its port. The bare host is not among them, since other ports
+// of the host may belong to other servers.
 func ServerNames(p msdsn.Config) []string {
 	const defaultPort = 1433
 	var names []string

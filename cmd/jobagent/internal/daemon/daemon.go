@@ -1,3 +1,4 @@
+// Package daemon runs an agent in this process.
 package daemon
 
 import (
@@ -13,44 +14,45 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// Run runs an agent until ctx ends. A further signal makes it hurry.
+// Run runs an agent until ctx ends. After that, a second SIGINT or SIGTERM cancels the running
+// scripts.
 func Run(ctx context.Context, cfg agent.Config, store *controldb.Store, tools agent.Tools, log *zap.Logger) error {
-	hurry := make(chan struct{})
-	watching := make(chan struct{})
-	stopWatching := make(chan struct{})
-	go func() { // ends when the agent has
-		defer close(watching)
+	forceStop := make(chan struct{})
+	watcherEnded := make(chan struct{})
+	agentEnded := make(chan struct{})
+	go func() { // ends with the agent
+		defer close(watcherEnded)
 		select {
 		case <-ctx.Done():
-		case <-stopWatching:
+		case <-agentEnded:
 			return
 		}
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		defer signal.Stop(again)
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
 		select {
-		case <-again:
-			close(hurry)
-		case <-stopWatching:
+		case <-signals:
+			close(forceStop)
+		case <-agentEnded:
 		}
 	}()
 	defer func() {
-		close(stopWatching)
-		<-watching
+		close(agentEnded)
+		<-watcherEnded
 	}()
-	hosting, err := agent.New(cfg, store, tools, hurry, log)
+	hosting, err := agent.New(cfg, store, tools, forceStop, log)
 	if err != nil {
 		return exit.Usage(err)
 	}
 	return hosting.Run(ctx)
 }
 
-// Start runs an agent until stop is called, which waits for it and returns its error.
+// Start starts an agent. The function stop stops the agent, waits for it and returns its error.
 func Start(ctx context.Context, cfg agent.Config, store *controldb.Store, tools agent.Tools, log *zap.Logger) (stop func() error, failed <-chan error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	failed = ended
-	go func() { // ends when ctx does; stop waits for it
+	go func() { // ends with ctx; stop waits for it
 		defer close(ended)
 		if err := Run(ctx, cfg, store, tools, log); err != nil {
 			ended <- err

@@ -78,7 +78,7 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 		}
 	}
 	began := time.Now()
-	a.Say("Starting an embedded server ...")
+	a.Progress("Starting an embedded server ...")
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", log, memory.Option)
 	if err != nil {
 		return err
@@ -88,12 +88,12 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 			err = closeErr
 		}
 	}()
-	a.Say("Making %d tenant databases on %s ...", databases, server.ServerName())
+	a.Progress("Making %d tenant databases on %s ...", databases, server.ServerName())
 	if err := makeTenants(ctx, server, databases); err != nil {
 		return err
 	}
 	if err := makeReports(ctx, server); err != nil {
-		return fmt.Errorf("make the database %s: %w", demoReports, err)
+		return fmt.Errorf("create the database %s: %w", demoReports, err)
 	}
 
 	servers, err := server.OpenServers(ctx)
@@ -112,7 +112,7 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 		}
 	}()
 
-	a.Say("Defining the job %q by jobs.sp_add_target_group, sp_add_job, sp_add_jobstep ...", demoJob)
+	a.Progress("Defining the job %q by jobs.sp_add_target_group, sp_add_job, sp_add_jobstep ...", demoJob)
 	if err := defineDemo(ctx, server); err != nil {
 		return err
 	}
@@ -170,26 +170,26 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 
 // showDemo prints what came out, for people.
 func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution, result output.DemoRun, elapsed time.Duration) error {
-	a.Say("\nThe run, as jobs.job_executions tells it:\n")
+	a.Progress("\nThe run, as jobs.job_executions tells it:\n")
 	if err := runs.PrintTree(a.Stdout, abridged(rows), nil); err != nil {
 		return err
 	}
 	for _, g := range runs.GroupErrors(rows) {
-		a.Say("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], output.OneLine(g.Message))
+		a.Progress("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], output.OneLine(g.Message))
 	}
 	db, err := server.Open(demoReports)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	a.Say("\nWhat step 2 collected in %s.dbo.%s, first rows:\n", demoReports, demoTable)
+	a.Progress("\nWhat step 2 collected in %s.dbo.%s, first rows:\n", demoReports, demoTable)
 	if err := printRows(ctx, a.Stdout, db); err != nil {
 		return err
 	}
-	a.Say("\nThe run is %s, as it should be with one tenant whose data is bad. It took %s: %d databases, %d succeeded, %d failed, %d attempts. Set-up and all: %s.", result.Lifecycle,
+	a.Progress("\nThe run is %s, as it should be with one tenant whose data is bad. It took %s: %d databases, %d succeeded, %d failed, %d attempts. Set-up and all: %s.", result.Lifecycle,
 		(time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond), result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed,
 		result.Attempts, elapsed.Round(100*time.Millisecond))
-	a.Say(`
+	a.Progress(`
 Excluded from the group: %s. Retried and passed: %s. Bad data: %s.
 
 Go on with a server that stays up and keeps its data (go install ./cmd/jobagent makes the command):

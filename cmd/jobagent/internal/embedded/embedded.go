@@ -95,8 +95,8 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 		OnPanic: func(value any, stack []byte) {
 			log.Error("embedded server panicked", zap.Any("error", value), zap.ByteString("stack", stack))
 		},
-		OnError:       func(err error) { log.Error("embedded server met an error", zap.Error(err)) },
-		OnAcceptError: func(err error) { log.Warn("connection could not be accepted", zap.Error(err)) },
+		OnError:       func(err error) { log.Error("embedded server failed internally", zap.Error(err)) },
+		OnAcceptError: func(err error) { log.Warn("cannot accept a connection", zap.Error(err)) },
 		OnWait: func(w tsqld.Wait) {
 			fields := []zap.Field{
 				zap.Int("session", w.SPID), zap.String("program", w.Program), zap.String("host", w.Host), zap.String("database", w.Database),
@@ -113,7 +113,7 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 		option(&cfg)
 	}
 	if beyondLoopback(listener.Addr()) && !cfg.RequireTLS {
-		log.Warn("clients may send passwords in clear over the network: --require-tls=false", zap.Stringer("address", listener.Addr()))
+		log.Warn("clients may send passwords unencrypted over the network: --require-tls=false", zap.Stringer("address", listener.Addr()))
 	}
 	server, err := tsqld.New(cfg.Config)
 	if err != nil {
@@ -199,7 +199,7 @@ func (e *Server) Wait(ctx context.Context, agentFailed <-chan error) error {
 	case err := <-agentFailed:
 		return err
 	case <-e.serving:
-		return exit.With(exit.CodeConnection, fmt.Errorf("the embedded server no longer listens on %s: %w", e.Address, e.serveErr))
+		return exit.With(exit.CodeConnection, fmt.Errorf("the embedded server stopped listening on %s: %w", e.Address, e.serveErr))
 	}
 }
 

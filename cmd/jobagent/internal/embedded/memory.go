@@ -44,7 +44,7 @@ func (b *MemorySize) Set(text string) error {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/unit {
-		return fmt.Errorf("want a number of bytes, or one with KB, MB or GB behind it, such as 512MB")
+		return fmt.Errorf("invalid size: want a number of bytes, or a number with KB, MB or GB, such as 512MB")
 	}
 	*b = MemorySize(n * unit)
 	return nil
@@ -71,7 +71,7 @@ func AddMemoryFlag(cmd *cobra.Command, size *MemorySize) {
 // Check refuses a size that is too small to work with.
 func (b MemorySize) Check() error {
 	if b < leastMemory {
-		return exit.Usagef("--%s %s: must be %dMB at least", flagMaxMemory, b.String(), leastMemory>>20)
+		return exit.Usagef("--%s %s: must be at least %dMB", flagMaxMemory, b.String(), leastMemory>>20)
 	}
 	return nil
 }

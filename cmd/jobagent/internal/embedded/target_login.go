@@ -57,13 +57,13 @@ func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer
 	verb := "ALTER"
 	var known sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT SUSER_ID(N'"+TargetLogin+"');").Scan(&known); err != nil {
-		return fmt.Errorf("look for the login of targets: %w", err)
+		return fmt.Errorf("find the login of targets: %w", err)
 	}
 	if !known.Valid {
 		verb = "CREATE"
 	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("%s LOGIN %s WITH PASSWORD = N'%s';", verb, TargetLogin, e.TargetPassword)); err != nil {
-		return fmt.Errorf("make the login of targets: %w", err)
+		return fmt.Errorf("create the login of targets: %w", err)
 	}
 	names, err := writableDatabases(ctx, conn)
 	if err != nil {
@@ -71,7 +71,7 @@ func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer
 	}
 	for _, name := range names {
 		if _, err := conn.ExecContext(ctx, "USE "+tsql.Name(name)+";\n"+targetLoginText, sql.Named("is_control", name == ControlDatabase)); err != nil {
-			return fmt.Errorf("make the user of targets in database %q: %w", name, err)
+			return fmt.Errorf("create the user of targets in database %q: %w", name, err)
 		}
 	}
 	return nil
@@ -125,12 +125,12 @@ func (e *Server) OpenServers(ctx context.Context, further ...mssql.Credential) (
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
-	reach := e.Reach
-	if reach.Control, err = e.Store.Instance(ctx); err != nil {
+	settings := e.Reach
+	if settings.Control, err = e.Store.Instance(ctx); err != nil {
 		return nil, err
 	}
-	reach.Credentials, reach.Servers = credentials, append(e.ownEncryption(own), e.Reach.Servers...)
-	servers, err := mssql.NewServers(reach)
+	settings.Credentials, settings.Servers = credentials, append(e.ownEncryption(own), e.Reach.Servers...)
+	servers, err := mssql.NewServers(settings)
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
@@ -149,7 +149,7 @@ func (e *Server) ownEncryption(names []string) (list []mssql.ServerEncryption) {
 	return list
 }
 
-// WriteConfig writes the configuration with which agents and commands beside the server reach its databases as targets. It holds no secret:
+// WriteConfig writes the configuration with which agents and commands beside the server settings its databases as targets. It holds no secret:
 // the password is in the file of its own.
 func (e *Server) WriteConfig(dir string) error {
 	dir, err := filepath.Abs(dir)

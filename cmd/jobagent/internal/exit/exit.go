@@ -1,3 +1,4 @@
+// Package exit maps errors to exit codes and prints them.
 package exit
 
 import (
@@ -10,33 +11,34 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// Exit codes. They are part of the interface: scripts branch on them, so a number never changes its meaning.
+// Exit codes. Scripts depend on them, so a number never changes its meaning.
 const (
 	CodeOK          = 0
-	CodeFailure     = 1   // the operation did not succeed, for a reason that has no code of its own
-	CodeUsage       = 2   // the command line, the configuration or the input is wrong; nothing was done
-	CodeNotFound    = 3   // what was named does not exist
-	CodeConnection  = 4   // the server cannot be reached, or refuses the login
-	CodeSchema      = 5   // the control database is not installed, or of another version
-	CodeConflict    = 6   // the state does not allow it: exists already, is in use, is running
-	CodeRunFailed   = 7   // with --wait: the run ended, and not in success; doctor: a finding is a warning or an error
-	CodeInterrupted = 130 // a signal ended the command (128 + SIGINT, as shells count)
+	CodeFailure     = 1   // the operation failed for a reason that has no code of its own
+	CodeUsage       = 2   // invalid command line, configuration or input; nothing was changed
+	CodeNotFound    = 3   // a named object does not exist
+	CodeConnection  = 4   // the server is unreachable or refuses the login
+	CodeSchema      = 5   // the control database is not installed, or its schema has another version
+	CodeConflict    = 6   // the object's state forbids the operation: it exists already, is in use, or runs
+	CodeRunFailed   = 7   // with --wait: the run did not succeed; doctor: a finding is a warning or an error
+	CodeInterrupted = 130 // a signal ended the command (128 + SIGINT, as in shells)
 )
 
-// UsageError is a mistake in the command line or in the input.
+// UsageError is an error in the command line or in the input.
 type UsageError struct{ err error }
 
 func (e *UsageError) Error() string { return e.err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.err }
 
-// Usage marks err as a mistake in the command line or in the input.
+// Usage marks err as an error in the command line or in the input.
 func Usage(err error) error { return &UsageError{err} }
 
-// Usagef makes a usageError.
+// Usagef is [Usage] with a formatted error.
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// Error ends the command with a code of its own. A nil err prints nothing: the command has said what there is to say.
+// Error is an error with an exit code of its own. A nil err prints nothing, since the command has
+// printed all there is to print.
 type Error struct {
 	code int
 	err  error
@@ -51,10 +53,10 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.err }
 
-// With ends the command with a code of its own. A nil err prints nothing.
+// With returns err with an exit code of its own. A nil err prints nothing.
 func With(code int, err error) error { return &Error{code, err} }
 
-// Code maps an error to the exit code that a user's script sees.
+// Code returns the exit code of an error.
 func Code(err error) int {
 	var exit *Error
 	var usage *UsageError
@@ -85,7 +87,7 @@ func Code(err error) int {
 	return CodeFailure
 }
 
-// Report prints err as one line and returns its exit code.
+// Report prints err on one line and returns its exit code.
 func Report(stderr io.Writer, err error) int {
 	var exit *Error
 	if err != nil && !(errors.As(err, &exit) && exit.err == nil) {

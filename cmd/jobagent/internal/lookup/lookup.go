@@ -1,3 +1,4 @@
+// Package lookup reads objects of the control database by name. An error names the command that lists them.
 package lookup
 
 import (
@@ -11,25 +12,25 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Job reads one job by name.
+// Job reads a job by its name. It is an error if there is none.
 func Job(ctx context.Context, store *controldb.Store, name string) (controldb.Job, error) {
 	list, err := store.Jobs(ctx, name)
 	if err != nil {
 		return controldb.Job{}, err
 	}
 	if len(list) == 0 {
-		return controldb.Job{}, exit.With(exit.CodeNotFound, fmt.Errorf("job %q does not exist; jobagent job list shows what does", name))
+		return controldb.Job{}, exit.With(exit.CodeNotFound, fmt.Errorf("job %q does not exist; jobagent job list shows all jobs", name))
 	}
 	return list[0], nil
 }
 
-// AgentAlive says whether any agent is; known is false for a login that may not see that.
+// AgentAlive reports whether any agent is alive. If known is false, the login may not read that.
 func AgentAlive(ctx context.Context, store *controldb.Store) (alive, known bool) {
 	n, err := store.LiveAgents(ctx)
 	return n > 0, err == nil
 }
 
-// Schedule reads one schedule.
+// Schedule reads a schedule by its name. It is an error if there is none.
 func Schedule(ctx context.Context, store *controldb.Store, job, name string) (controldb.Schedule, error) {
 	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Name: &name})
 	if err != nil {
@@ -39,15 +40,16 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 		if _, err := Job(ctx, store, job); err != nil {
 			return controldb.Schedule{}, err
 		}
-		return controldb.Schedule{}, exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows what it has", job, name))
+		return controldb.Schedule{}, exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows its schedules", job, name))
 	}
 	return list[0], nil
 }
 
-// ownZone matches a definition that names its zone itself.
+// ownZone matches a definition that names its time zone itself.
 var ownZone = regexp.MustCompile(`"timeZone"|TZID=`)
 
-// GivenZone is the zone that was given beside a schedule's definition. The row shows the one that the agent has found, which may come from the definition.
+// GivenZone returns the time zone that was given beside a schedule's definition. The row has the
+// zone that the agent found, which may be the definition's own.
 func GivenZone(s controldb.Schedule) string {
 	if ownZone.MatchString(s.Spec) || strings.HasPrefix(s.TimeZone, "+") || strings.HasPrefix(s.TimeZone, "-") {
 		return ""
@@ -55,14 +57,14 @@ func GivenZone(s controldb.Schedule) string {
 	return s.TimeZone
 }
 
-// Members reads the members of a group that must exist.
+// Members reads the members of a target group. It is an error if there is no such group.
 func Members(ctx context.Context, store *controldb.Store, group string) ([]targets.Member, error) {
 	groups, err := store.TargetGroups(ctx, group)
 	if err != nil {
 		return nil, err
 	}
 	if len(groups) == 0 {
-		return nil, exit.With(exit.CodeNotFound, fmt.Errorf("target group %q does not exist; jobagent target-group list shows what does", group))
+		return nil, exit.With(exit.CodeNotFound, fmt.Errorf("target group %q does not exist; jobagent target-group list shows all groups", group))
 	}
 	return store.TargetGroupMembers(ctx, group)
 }

@@ -1,3 +1,4 @@
+// Package output prints results as a table or as JSON. It has the type of every JSON value that a command prints.
 package output
 
 import (
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-// Optional is nil for a zero time.
+// Optional returns nil for the zero time.
 func Optional(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -17,7 +18,7 @@ func Optional(t time.Time) *time.Time {
 	return &t
 }
 
-// OneLine folds a text's line breaks, so that an error stays one line in a log.
+// OneLine replaces line breaks by " | ", so that a message stays on one line.
 func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " | ")
 }
@@ -25,7 +26,7 @@ func OneLine(s string) string {
 // Format is the value of -o.
 type Format string
 
-// The formats of -o. They are read by people (table) and by programs (json: one object or array on stdout).
+// The formats of -o: columns of text, or one JSON value.
 const (
 	FormatTable Format = "table"
 	FormatJSON  Format = "json"
@@ -55,7 +56,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Table collects rows and prints them in columns, as wide as their widest cell.
+// Table collects rows and prints them in aligned columns.
 type Table struct {
 	header []string
 	rows   [][]string
@@ -63,7 +64,7 @@ type Table struct {
 
 func NewTable(header ...string) *Table { return &Table{header: header} }
 
-// Add appends a row; each cell becomes text by [cell].
+// Add appends a row; [cell] formats each cell.
 func (t *Table) Add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -72,7 +73,7 @@ func (t *Table) Add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// Write prints the header, then the rows; nothing but the header when there are none.
+// Write prints the header and the rows.
 func (t *Table) Write(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, strings.Join(t.header, "\t"))
@@ -82,7 +83,7 @@ func (t *Table) Write(w io.Writer) error {
 	return tw.Flush()
 }
 
-// cell is the text of a table's cell: times in UTC to the second, nothing for nil and zero times, one line always.
+// cell formats a cell on one line: times in UTC to the second, nil and zero times as "".
 func cell(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -117,7 +118,7 @@ func cell(v any) string {
 	}
 }
 
-// Shorten cuts s to at most n runes, the last one being an ellipsis.
+// Shorten cuts s to at most n runes; the last one is then an ellipsis.
 func Shorten(s string, n int) string {
 	s = OneLine(s)
 	if runes := []rune(s); len(runes) > n {

@@ -5,39 +5,39 @@ import (
 	"io"
 )
 
-// Say tells people what happens; programs are not interested.
-func (a *Printer) Say(format string, args ...any) {
-	if a.Format != FormatJSON {
-		fmt.Fprintf(a.Stdout, format+"\n", args...)
+// Progress prints a line about the progress of a command, unless the format is JSON.
+func (p *Printer) Progress(format string, args ...any) {
+	if p.Format != FormatJSON {
+		fmt.Fprintf(p.Stdout, format+"\n", args...)
 	}
 }
 
-// Printer is where and how the commands of one invocation print.
+// Printer holds the streams and the format of one invocation.
 type Printer struct {
 	Stdout, Stderr io.Writer
 	Format         Format // --output
 }
 
-// Emit prints v as JSON, or calls the printer of the table.
-func (a *Printer) Emit(v any, asTable func(io.Writer) error) error {
-	if a.Format == FormatJSON {
-		return WriteJSON(a.Stdout, v)
+// Emit prints v as JSON, or calls asTable.
+func (p *Printer) Emit(v any, asTable func(io.Writer) error) error {
+	if p.Format == FormatJSON {
+		return WriteJSON(p.Stdout, v)
 	}
-	return asTable(a.Stdout)
+	return asTable(p.Stdout)
 }
 
-// Done says that something was done: a line for people, an object for programs.
-func (a *Printer) Done(v any, format string, args ...any) error {
-	return a.Emit(v, func(w io.Writer) error {
+// Done reports the success of a command: v as JSON, else the formatted line.
+func (p *Printer) Done(v any, format string, args ...any) error {
+	return p.Emit(v, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, format+"\n", args...)
 		return err
 	})
 }
 
-// Warn prints warnings.
-func (a *Printer) Warn(warnings []string) error {
+// Warn prints warnings on stderr.
+func (p *Printer) Warn(warnings []string) error {
 	for _, w := range warnings {
-		if _, err := fmt.Fprintf(a.Stderr, "warning: %s\n", OneLine(w)); err != nil {
+		if _, err := fmt.Fprintf(p.Stderr, "warning: %s\n", OneLine(w)); err != nil {
 			return err
 		}
 	}

@@ -2,13 +2,13 @@ package output
 
 import _ "embed"
 
-// Shape tells what a command prints with -o json: one value of the type of Value. A slice stands for an array.
+// Shape is the JSON that a command prints: one value of Value's type. A slice stands for an array.
 type Shape struct {
 	Command string
 	Value   any
 }
 
-// Shapes are the shapes of all commands that print JSON, in the order of their names.
+// Shapes lists the shapes of all commands that print JSON, by name.
 var Shapes = []Shape{
 	{"agent status", []Agent{}},
 	{"bench", Bench{}},
@@ -75,7 +75,8 @@ var Shapes = []Shape{
 	{"version", Version{}},
 }
 
-// ShapesText describes the shapes. TestShapesText generates it from Shapes, the types, and the comments of their source.
+// ShapesText is the text of jobagent help output. TestShapesText generates it from Shapes, the
+// types, and the comments in their source.
 //
 //go:embed shapes.txt
 var ShapesText string

@@ -10,8 +10,9 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// GroupErrors collects the targets that did not succeed by step and message, most frequent first. Names of the target are taken out of
-// the message, so that the same error on many targets is one.
+// GroupErrors groups the targets that did not succeed by step and message, and sorts the groups of
+// a step by their size. It removes the names of server and database from the message, so that the
+// same error on many targets is one group.
 func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 	type key struct {
 		step           int
@@ -19,7 +20,7 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 	}
 	groups := map[key]*output.ErrorGroup{}
 	var order []*output.ErrorGroup
-	resolved := map[int]bool{} // steps that have targets: what went wrong is told by these
+	resolved := map[int]bool{} // steps with targets; the rows of these steps repeat their targets' errors
 	for _, e := range rows {
 		if e.TargetType == "SqlDatabase" {
 			resolved[*e.StepID] = true

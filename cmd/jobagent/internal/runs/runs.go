@@ -1,3 +1,4 @@
+// Package runs reads, follows and prints runs of jobs.
 package runs
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// View turns a row into what is shown.
+// View converts a row for -o json.
 func View(e controldb.Execution) output.Execution {
 	return output.Execution{
 		ID: e.ID, JobName: e.JobName, JobID: e.JobID, JobVersion: e.JobVersion, StepID: e.StepID, Active: e.Active, Lifecycle: e.Lifecycle,
@@ -26,7 +27,7 @@ func View(e controldb.Execution) output.Execution {
 	}
 }
 
-// Read reads all rows of a run that must exist.
+// Read reads all rows of a run. It is an error if there is no such run.
 func Read(ctx context.Context, store reader, id uuid.UUID) ([]controldb.Execution, error) {
 	rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: id})
 	if err != nil {
@@ -38,9 +39,9 @@ func Read(ctx context.Context, store reader, id uuid.UUID) ([]controldb.Executio
 	return rows, nil
 }
 
-// notFound is the error of a run that does not exist.
+// notFound returns the error for a run that does not exist.
 func notFound(id uuid.UUID) error {
-	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest", id))
+	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest runs", id))
 }
 
 // pollInterval is how often the progress of a followed run is read.
@@ -52,7 +53,8 @@ type reader interface {
 	Executions(ctx context.Context, filter controldb.ExecutionFilter) ([]controldb.Execution, error)
 }
 
-// Watch follows a run to its end, on a terminal with a line of progress, and prints its tree.
+// Watch waits for the end of a run and prints its tree. It returns an error if the run did not
+// succeed.
 func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) error {
 	rows, err := Follow(ctx, a, store, id)
 	if err != nil {
@@ -75,7 +77,8 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", id, root.JobName, root.Lifecycle, id))
 }
 
-// Follow waits for the end of a run and returns its rows, the run itself first. When stderr is a terminal, it shows the progress there.
+// Follow waits for the end of a run and returns its rows, the run itself first. If stderr is a
+// terminal, it shows the progress there.
 func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
 	var show io.Writer
 	if output.IsTerminal(a.Stderr) {
@@ -84,7 +87,8 @@ func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid
 	return follow(ctx, show, store, id)
 }
 
-// follow is Follow; a nil show shows nothing. The rows of the targets, of which there may be many, are read once, after the end.
+// follow implements Follow; a nil show shows no progress. It reads the rows of the targets, of
+// which there may be thousands, only once, after the end.
 func follow(ctx context.Context, show io.Writer, store reader, id uuid.UUID) ([]controldb.Execution, error) {
 	const clearLine = "\r\x1b[K"
 	tick := time.NewTicker(pollInterval)

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// PrintTree shows a run for people.
+// PrintTree prints a run as a tree of steps and targets.
 func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
 	type place struct {
 		step             int
@@ -52,7 +52,7 @@ func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.Exe
 	return err
 }
 
-// messageText is a message as a query window shows it.
+// messageText formats a message as a query window does.
 func messageText(m targets.Message) string {
 	switch m.Kind {
 	case targets.KindRows:
@@ -68,7 +68,7 @@ func messageText(m targets.Message) string {
 	}
 }
 
-// attempts says how often it was tried, where that was more than once, and how long it took.
+// attempts returns the number of attempts, if there was more than one, and the duration.
 func attempts(e controldb.Execution) string {
 	if e.Attempts > 1 {
 		return fmt.Sprintf(" after %d attempts%s", e.Attempts, took(e))
@@ -76,7 +76,7 @@ func attempts(e controldb.Execution) string {
 	return took(e)
 }
 
-// took is how long an execution took, in brackets; nothing while it runs.
+// took returns the duration of an execution in parentheses, or "" while the execution runs.
 func took(e controldb.Execution) string {
 	if e.StartTime.IsZero() || e.EndTime.IsZero() {
 		return ""

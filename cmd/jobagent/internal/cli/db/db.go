@@ -41,7 +41,7 @@ func newInstallCommand(a *connect.App) *cobra.Command {
 			}
 			version := controldb.SchemaVersion()
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
-			return a.Done(v, "the control schema (version %d) is installed", version)
+			return a.Done(v, "installed the control schema, version %d", version)
 		},
 	}
 }
@@ -87,7 +87,7 @@ func newVerifyCommand(a *connect.App) *cobra.Command {
 			}
 			version := controldb.SchemaVersion()
 			v := output.Verification{Differences: []string{}, SchemaVersion: version, Warnings: warnings}
-			return a.Done(v, "the control schema is version %d, without differences", version)
+			return a.Done(v, "the control schema is version %d and has no differences", version)
 		},
 	}
 }

@@ -107,7 +107,7 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	}
 	if data == "" {
 		if data, err = os.MkdirTemp("", "jobagent-dev-"); err != nil {
-			return fmt.Errorf("make a directory for the data: %w", err)
+			return fmt.Errorf("create a directory for the data: %w", err)
 		}
 		defer os.RemoveAll(data)
 	} else if err := os.MkdirAll(data, 0o700); err != nil {
@@ -118,26 +118,26 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	}
 	if password == "" {
 		if password, err = keptText(data, passwordFile, embedded.RandomPassword); err != nil {
-			return fmt.Errorf("keep the password of sa: %w", err)
+			return fmt.Errorf("store the password of sa: %w", err)
 		}
-		log.Info("password of sa is in a file", zap.String("file", filepath.Join(data, passwordFile)))
+		log.Info("the password of sa is stored in a file", zap.String("file", filepath.Join(data, passwordFile)))
 	}
 	idText, err := keptText(data, agentIDFile, uuid.NewString)
 	if err != nil {
-		return fmt.Errorf("keep the agent's id: %w", err)
+		return fmt.Errorf("store the agent's ID: %w", err)
 	}
 	agentID, err := uuid.Parse(idText)
 	if err != nil {
-		return exit.Usagef("%s holds no GUID; delete it", filepath.Join(data, agentIDFile))
+		return exit.Usagef("%s does not hold a GUID; delete it", filepath.Join(data, agentIDFile))
 	}
 
 	targetPassword := embedded.RandomPassword()
 	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
-		return fmt.Errorf("keep the password of %s: %w", embedded.TargetLogin, err)
+		return fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
 	}
 	certificate, err := keptCertificate(data, listen)
 	if err != nil {
-		return fmt.Errorf("keep the server's certificate: %w", err)
+		return fmt.Errorf("store the server's certificate: %w", err)
 	}
 	shown, err := filepath.Abs(filepath.Join(data, CertificateFile))
 	if err != nil {

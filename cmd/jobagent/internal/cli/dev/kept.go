@@ -23,7 +23,7 @@ func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
 		return &kept, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		return nil, exit.Usagef("%s and %s hold no certificate and its key; delete both: %w", certificate, key, err)
+		return nil, exit.Usagef("%s and %s are not a certificate and its key; delete both: %w", certificate, key, err)
 	}
 	var hosts []string
 	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {

@@ -44,7 +44,7 @@ const cannotOpenDatabase = 4060
 // examineCredentials looks for credentials of targets with which a script would have rights on the control database, by trying each that may be
 // sent to its server.
 func examineCredentials(ctx context.Context, a *connect.App, store *controldb.Store) ([]controldb.Finding, error) {
-	servers, reach, err := a.OpenServers(ctx, store)
+	servers, settings, err := a.OpenServers(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +55,11 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	}
 	var found []controldb.Finding
 	server := connect.ServerNames(dsn.Params)[0]
-	for _, name := range reach.Credentials.Names() {
-		if _, err := reach.Credentials.For(name, server); err != nil {
+	for _, name := range settings.Credentials.Names() {
+		if _, err := settings.Credentials.For(name, server); err != nil {
 			continue // it is never sent there
 		}
-		v, err := servers.Principal(ctx, server, reach.Control.Database, name)
+		v, err := servers.Principal(ctx, server, settings.Control.Database, name)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -68,10 +68,10 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
 				Found: fmt.Sprintf("not seen: whether credential %q can enter the control database: %v", name, err)})
 		default:
-			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: mendPrincipal(v, reach.Control.Database),
+			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: mendPrincipal(v, settings.Control.Database),
 				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
 				Why:   "a script could end the agent's term and rewrite history, so that the agent refuses all targets of this server with it"}
-			if reach.AllowControlDatabase {
+			if settings.AllowControlDatabase {
 				f.Severity, f.Why = controldb.SeverityWarning, "a script can end the agent's term and rewrite history: targets.allow_control_database is true"
 			}
 			found = append(found, f)
@@ -81,7 +81,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 		return found, nil
 	}
 	found = []controldb.Finding{{Code: CodeCredential, Severity: controldb.SeverityOK, Found: "no credential of targets can enter the control database"}}
-	if !slices.ContainsFunc(reach.Credentials.Names(), config.IsDefaultName) {
+	if !slices.ContainsFunc(settings.Credentials.Names(), config.IsDefaultName) {
 		found[0].Found = "this configuration has no default credential of targets: steps and members that name none fail; " +
 			"give --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential"
 	}
@@ -105,7 +105,7 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	}
 	if err != nil {
 		return []controldb.Finding{{Code: codeTargets, Severity: controldb.SeverityError, Found: fmt.Sprintf("target group %q cannot be resolved: %v", group, err),
-			Why: "runs of its steps fail before they reach any database", Command: mendTarget(err)}}, nil
+			Why: "runs of its steps fail before they settings any database", Command: mendTarget(err)}}, nil
 	}
 	probed, err := probeTargets(ctx, tools, credential, resolved)
 	if err != nil {

@@ -37,7 +37,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				f.Lifecycles = append(f.Lifecycles, l)
 			}
 			if f.Limit < 1 {
-				return exit.Usagef("--limit %d: must be 1 or more", f.Limit)
+				return exit.Usagef("--limit %d: must be at least 1", f.Limit)
 			}
 			f.RootsOnly = true
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -70,10 +70,10 @@ func newListCommand(a *connect.App) *cobra.Command {
 func parseExecutionID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {
-		return id, exit.Usagef("execution id %q is no GUID; jobagent execution list shows the latest", s)
+		return id, exit.Usagef("invalid execution ID %q: not a GUID; jobagent execution list shows the latest runs", s)
 	}
 	if id == uuid.Nil {
-		return id, exit.Usagef("execution id %q is the zero GUID, which no run has; jobagent execution list shows the latest", s)
+		return id, exit.Usagef("invalid execution ID %q: the zero GUID belongs to no run; jobagent execution list shows the latest runs", s)
 	}
 	return id, nil
 }

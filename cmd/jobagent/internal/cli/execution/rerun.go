@@ -33,11 +33,11 @@ states are those of which it is known. "jobagent execution show" tells them apar
 			}
 			if id != "" {
 				if req.ID, err = uuid.Parse(id); err != nil {
-					return exit.Usagef("--execution-id %q is no GUID", id)
+					return exit.Usagef("invalid --execution-id %q: not a GUID", id)
 				}
 			}
 			if cmd.Flags().Changed("only") && req.Only == "" {
-				return exit.Usagef("--only is empty: give one or more of Failed, TimedOut, Canceled, Skipped and Unknown")
+				return exit.Usagef("--only is empty: want one or more of Failed, TimedOut, Canceled, Skipped and Unknown")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				run, err := store.RerunExecution(cmd.Context(), req)
@@ -45,7 +45,7 @@ states are those of which it is known. "jobagent execution show" tells them apar
 					return err
 				}
 				if !wait {
-					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin}, "started %s, a rerun of %s\nwatch it: jobagent execution watch %s", run, req.Origin, run)
+					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin}, "started %s, a rerun of %s\nto follow the run: jobagent execution watch %s", run, req.Origin, run)
 				}
 				return runs.Watch(cmd.Context(), a, store, run)
 			})

@@ -102,6 +102,6 @@ func imported(a *connect.App, r *importer.Result, f importFlags) (err error) {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s; %d things not carried over, %d changed\n", r.Summary(), report.Lost, report.Changed)
+	_, err = fmt.Fprintf(out, "%s; %d elements not imported, %d changed\n", r.Summary(), report.Lost, report.Changed)
 	return err
 }

@@ -94,7 +94,7 @@ func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]import
 	if err != nil {
 		var refused mssqldb.Error
 		if errors.As(err, &refused) && refused.Number == noSuchObject {
-			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the database %s of %s holds no SQL Server Agent (%w); --database names another", params.Database, dsnServer(params), err))
+			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("database %s of %s has no tables of SQL Server Agent (%w); choose another database with --database", params.Database, dsnServer(params), err))
 		}
 		return nil, fmt.Errorf("read the jobs of SQL Server Agent: %w", err)
 	}

@@ -252,7 +252,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 			if id != "" {
 				var err error
 				if wanted, err = uuid.Parse(id); err != nil {
-					return exit.Usagef("--execution-id %q is no GUID", id)
+					return exit.Usagef("invalid --execution-id %q: not a GUID", id)
 				}
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -261,7 +261,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if !wait {
-					return a.Done(output.StartedJob{ID: run, Job: args[0]}, "started %s\nwatch it: jobagent execution watch %s", run, run)
+					return a.Done(output.StartedJob{ID: run, Job: args[0]}, "started %s\nto follow the run: jobagent execution watch %s", run, run)
 				}
 				return runs.Watch(cmd.Context(), a, store, run)
 			})

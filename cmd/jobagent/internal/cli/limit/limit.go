@@ -33,7 +33,7 @@ func newSetCommand(a *connect.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number, err := strconv.Atoi(args[2])
 			if err != nil || number < 1 {
-				return exit.Usagef("limit %q: must be a number of 1 or more; jobagent limit remove takes a limit away", args[2])
+				return exit.Usagef("invalid limit %q: want a number of at least 1; to remove a limit, use jobagent limit remove", args[2])
 			}
 			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server, Max: number}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {

@@ -118,7 +118,7 @@ func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lea
 	}
 	if id != "" {
 		if cfg.AgentID, err = uuid.Parse(id); err != nil {
-			return cfg, exit.Usagef("agent id %q is no GUID", id)
+			return cfg, exit.Usagef("invalid agent ID %q: not a GUID", id)
 		}
 	}
 	if !cmd.Flags().Changed("max-concurrent-targets") {

@@ -40,8 +40,8 @@ Without NAME it is the schedule of the job's own definition.`,
 					return err
 				}
 				return a.Done(output.RequestedBackfill{ID: int64(id), Job: req.JobName, Name: req.Name},
-					"an agent will backfill %s from %s to %s (backfill %d); jobagent schedule show tells how far it is, jobagent schedule cancel-backfill %d ends it",
-					scheduleWords(req.JobName, req.Name), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339), id, id)
+					"requested backfill of %s from %s to %s (backfill %d); to see its progress, use jobagent schedule show; to end it, use jobagent schedule cancel-backfill %d",
+					describe(req.JobName, req.Name), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339), id, id)
 			})
 		},
 	}
@@ -61,7 +61,7 @@ has started go on; jobagent job stop ends them. jobagent schedule show lists the
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id < 1 {
-				return exit.Usagef("backfill %q: a number is needed, as jobagent schedule show lists it", args[0])
+				return exit.Usagef("invalid backfill ID %q: want a number; jobagent schedule show lists the backfills", args[0])
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.CancelBackfill(cmd.Context(), controldb.BackfillID(id)); err != nil {

@@ -32,8 +32,8 @@ func optionalName(args []string) string {
 	return ""
 }
 
-// scheduleWords are a schedule in a sentence.
-func scheduleWords(job, name string) string {
+// describe are a schedule in a sentence.
+func describe(job, name string) string {
 	if name == "" {
 		return "the schedule of job " + job
 	}
@@ -54,7 +54,7 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 				if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
 					return err
 				}
-				return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use, scheduleWords(args[0], name))
+				return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use, describe(args[0], name))
 			})
 		},
 	}
@@ -75,7 +75,7 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 				if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
 					return err
 				}
-				return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use, scheduleWords(args[0], name))
+				return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use, describe(args[0], name))
 			})
 		},
 	}

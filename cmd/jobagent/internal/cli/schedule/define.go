@@ -22,8 +22,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// verdictWait is how long --wait waits for an agent's verdict: new schedules are judged within a second.
-const verdictWait = 5 * time.Second
+// validationTimeout is how long --wait waits for an agent's verdict: new schedules are judged within a second.
+const validationTimeout = 5 * time.Second
 
 // definitionFlags are the flags of schedule add and update.
 type definitionFlags struct {
@@ -52,11 +52,11 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 		f.lines[l.kind] = flags.String(string(l.kind), "", fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
 	}
 	flags.StringVar(&f.zone, "time-zone", "", "time zone (IANA name), if the definition does not say it (default UTC)")
-	flags.StringVar(&f.catchUp, "catch-up", "", "what happens to missed runs: last, none, all, window:DURATION or sap-20min")
-	flags.StringVar(&f.overlap, "overlap", "", "what happens while an earlier run is active: "+strings.Join(overlaps, ", "))
+	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
+	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule when a run of it fails")
-	flags.BoolVar(&f.enabled, "enabled", true, "let the schedule run the job")
-	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait for the agent's verdict, at most %s", verdictWait))
+	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
+	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule", validationTimeout))
 }
 
 func kindList() string {
@@ -83,11 +83,11 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 	case len(named) == 0:
 		return "", "", false, nil
 	case len(named) > 1:
-		return "", "", false, exit.Usagef("%s exclude each other", strings.Join(named, " and "))
+		return "", "", false, exit.Usagef("%s cannot be combined", strings.Join(named, " and "))
 	case f.kind == "" && f.file == "":
 		return kind, spec, true, nil
 	case f.kind == "" || f.file == "":
-		return "", "", false, exit.Usagef("--kind and --spec belong together")
+		return "", "", false, exit.Usagef("--kind and --spec must be given together")
 	}
 	text, err := command.ReadFile(f.file, stdin)
 	return schedule.Kind(f.kind), string(text), true, err
@@ -145,7 +145,7 @@ func check(ctx context.Context, a *connect.App, store *controldb.Store, kind sch
 }
 
 // faulty prints every fault of a definition: on stdout as JSON, else a line each on stderr.
-func faulty(a *connect.App, err error) error {
+func rejectDefinition(a *connect.App, err error) error {
 	var all *schedule.Error
 	if !errors.As(err, &all) {
 		return err
@@ -165,7 +165,7 @@ func faulty(a *connect.App, err error) error {
 // defined prints what a definition will do (D-E4), after it was stored. Of a schedule that is disabled or paused it says what would be, if
 // the definition is new, and else nothing.
 func defined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule, c *checked, verb string, isNew, wait bool) error {
-	row, waited, err := verdict(ctx, a, store, v.Job, v.Name, wait)
+	row, waitResult, err := awaitValidation(ctx, a, store, v.Job, v.Name, wait)
 	if err != nil {
 		return err
 	}
@@ -173,16 +173,16 @@ func defined(ctx context.Context, a *connect.App, store *controldb.Store, v outp
 	idle := ""
 	switch {
 	case !row.Enabled:
-		idle = "It is disabled: nothing is due until jobagent schedule enable"
+		idle = "The schedule is disabled: nothing is due until jobagent schedule enable"
 	case row.Paused:
-		idle = "It is paused: nothing is due until jobagent schedule resume"
+		idle = "The schedule is paused: nothing is due until jobagent schedule resume"
 	}
 	v.Due = []string{}
 	if c != nil {
 		v.Zone, v.Warnings = c.zone.String(), c.plan.Warnings
 		switch {
 		case idle != "" && isNew:
-			idle += ", which would give"
+			idle += ". It would then be due as follows"
 		case idle != "":
 			c = nil
 		case row.State == "Faulted":
@@ -212,19 +212,19 @@ func defined(ctx context.Context, a *connect.App, store *controldb.Store, v outp
 				return err
 			}
 			if !c.more {
-				fmt.Fprintln(w, "Nothing is due after that.")
+				fmt.Fprintln(w, "Nothing is due after these.")
 			}
 		}
 		if err := a.Warn(v.Warnings); err != nil {
 			return err
 		}
-		if waited != "" {
-			fmt.Fprintln(w, waited)
+		if waitResult != "" {
+			fmt.Fprintln(w, waitResult)
 		}
 		return nil
 	})
 	if err == nil && row.State == "Faulted" {
-		err = exit.With(exit.CodeFailure, fmt.Errorf("the agent finds the schedule faulty, and it will not run: %s; jobagent schedule show %s %s lists all faults", row.Reason, v.Job, v.Name))
+		err = exit.With(exit.CodeFailure, fmt.Errorf("the agent rejected the schedule, which will not run: %s; jobagent schedule show %s %s lists all errors", row.Reason, v.Job, v.Name))
 	}
 	return err
 }
@@ -243,15 +243,15 @@ func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
 }
 
 // verdict reads a schedule's row, after waiting for an agent to judge it if that is wanted and one is alive; said is what came of it.
-func verdict(ctx context.Context, a *connect.App, store *controldb.Store, job, name string, wait bool) (row controldb.Schedule, said string, err error) {
+func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string, wait bool) (row controldb.Schedule, result string, err error) {
 	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
 		return row, "", err
 	}
 	if alive, known := lookup.AgentAlive(ctx, store); known && !alive {
-		return row, "No agent is alive: the schedule waits for one to validate it (jobagent run).", nil
+		return row, "No agent is alive to validate the schedule; jobagent run starts one.", nil
 	}
 	interrupted := ctx
-	ctx, cancel := context.WithTimeout(ctx, verdictWait)
+	ctx, cancel := context.WithTimeout(ctx, validationTimeout)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -262,7 +262,7 @@ func verdict(ctx context.Context, a *connect.App, store *controldb.Store, job, n
 			if err := interrupted.Err(); err != nil {
 				return row, "", err
 			}
-			return row, fmt.Sprintf("No agent has judged the schedule within %s; jobagent schedule explain says more.", verdictWait), nil
+			return row, fmt.Sprintf("No agent has validated the schedule within %s; jobagent schedule explain shows why.", validationTimeout), nil
 		}
 		next, err := lookup.Schedule(ctx, store, job, name)
 		switch {
@@ -272,7 +272,7 @@ func verdict(ctx context.Context, a *connect.App, store *controldb.Store, job, n
 			return row, "", err
 		}
 	}
-	return row, fmt.Sprintf("An agent has judged it: %s.", row.State), nil
+	return row, fmt.Sprintf("An agent has validated the schedule; its state is %s.", row.State), nil
 }
 
 func newAddCommand(a *connect.App) *cobra.Command {
@@ -284,7 +284,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
   jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --time-zone Europe/Berlin
   jobagent schedule add 'nightly index' month-end --kind azure-scheduler --spec month-end.json
 
-A faulty definition is not stored: the command exits with %d and lists all of its faults at once.`, exit.CodeUsage),
+A definition with errors is not stored: the command lists all errors and exits with %d.`, exit.CodeUsage),
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, spec, ok, err := f.definition(cmd, a.Stdin)
@@ -292,13 +292,13 @@ A faulty definition is not stored: the command exits with %d and lists all of it
 				return err
 			}
 			if !ok {
-				return exit.Usagef("a definition is needed: --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
+				return exit.Usagef("the definition is missing: give --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				now := time.Now().UTC()
 				c, err := check(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
 				if err != nil {
-					return faulty(a, err)
+					return rejectDefinition(a, err)
 				}
 				id, err := store.AddSchedule(cmd.Context(), controldb.ScheduleSpec{
 					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec, TimeZone: command.Given(cmd, "time-zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
@@ -357,7 +357,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				case err == nil:
 					c = &result
 				case ok || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil:
-					return faulty(a, err)
+					return rejectDefinition(a, err)
 				}
 				if err := store.UpdateSchedule(cmd.Context(), u); err != nil {
 					return err

@@ -79,7 +79,7 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 		return list, err
 	}
 	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0], NamedOnly: true}); err == nil && len(list) == 0 {
-		err = exit.With(exit.CodeNotFound, fmt.Errorf("neither a job nor a schedule is named %q; jobagent schedule list shows what there is", args[0]))
+		err = exit.With(exit.CodeNotFound, fmt.Errorf("no job or schedule is named %q; jobagent schedule list shows all schedules", args[0]))
 	}
 	return list, err
 }
@@ -94,7 +94,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
-	say := func(format string, args ...any) { e.Obstacles = append(e.Obstacles, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) { e.Obstacles = append(e.Obstacles, fmt.Sprintf(format, args...)) }
 	runs := s.State == "Enabled"
 	if s.Paused {
 		runs = false
@@ -105,49 +105,49 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 		if s.PauseNote != "" {
 			text += ": " + s.PauseNote
 		}
-		say("%s; jobagent schedule resume lets it go on", text)
+		add("%s; to resume it, use jobagent schedule resume", text)
 	}
 	switch {
 	case s.State == "Faulted":
-		for _, f := range faultTexts(s.ValidationErrors) {
-			say("its definition is faulty: %s", f)
+		for _, f := range errorTexts(s.ValidationErrors) {
+			add("its definition has an error: %s", f)
 		}
-		say("jobagent schedule update corrects it")
+		add("to correct the definition, use jobagent schedule update")
 	case s.State == "Completed":
-		say("nothing is due any more: %s", output.OrDefault(s.Reason, "its end or its count is reached"))
+		add("no further instant is due: %s", output.OrDefault(s.Reason, "its end time or its count is reached"))
 	case !s.Enabled && s.Paused:
-		say("it is disabled, too; jobagent schedule enable lets it run")
+		add("it is also disabled; to enable it, use jobagent schedule enable")
 	case !s.Enabled:
 		reason := "it is disabled"
 		if !s.ValidatedTime.IsZero() && s.Reason != "" {
 			reason = strings.TrimSuffix(s.Reason, ".")
 		}
-		say("%s; jobagent schedule enable lets it run", reason)
+		add("%s; to enable it, use jobagent schedule enable", reason)
 	case s.State != "Enabled" && s.Reason != "" && !s.Paused:
-		say("%s", s.Reason)
+		add("%s", s.Reason)
 	case s.ValidatedTime.IsZero() && s.Name != "":
 		runs = false
 		if !s.Paused {
-			say("%s", output.OrDefault(s.Reason, "no agent has judged its definition yet"))
+			add("%s", output.OrDefault(s.Reason, "no agent has validated its definition yet"))
 		}
 	}
 	if !hasSteps {
 		runs = false
-		say("the job has no steps: what comes due is recorded as skipped; jobagent step add adds one")
+		add("the job has no steps, so due instants are recorded as skipped; to add a step, use jobagent step add")
 	}
 	if !agentAlive {
 		runs = false
-		say("no agent is alive: what comes due waits for one (jobagent run), and is treated as missed then (catch-up %s)", output.OrDefault(s.CatchUp, "as defined, else last"))
+		add("no agent is alive (jobagent run starts one): due instants wait for an agent, which treats them as missed (catch-up %s)", output.OrDefault(s.CatchUp, "as in the definition, else last"))
 	}
 	if s.Buffered > 0 {
-		say("waiting for an earlier run to end: %d", s.Buffered)
+		add("%d instants wait for an earlier run to end", s.Buffered)
 	}
 	e.WillRun = runs && e.NextDue != nil
 	if err := history(ctx, &e, store, s); err != nil {
 		return e, err
 	}
 	if len(e.Active) > 0 && s.Overlap == "Skip" {
-		say("a run is active; what comes due before it ends is skipped (overlap Skip)")
+		add("a run is active; instants that are due before its end are skipped (overlap Skip)")
 	}
 	return e, nil
 }
@@ -201,17 +201,17 @@ func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)
 	switch {
 	case e.NextDue == nil:
-		b.WriteString("next: nothing is due\n")
+		b.WriteString("next run: none, nothing is due\n")
 	case e.WillRun:
-		fmt.Fprintf(&b, "next: %s, which is %s there\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+		fmt.Fprintf(&b, "next run: %s (%s in its zone)\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
 	default:
-		fmt.Fprintf(&b, "next: due at %s, which is %s there, but it will not run as things stand\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+		fmt.Fprintf(&b, "next: due at %s (%s in its zone), but no run will start unless something changes\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
 	}
 	for _, o := range e.Obstacles {
 		fmt.Fprintf(&b, "  %s\n", output.OneLine(o))
 	}
 	if e.NotRun != "" {
-		fmt.Fprintf(&b, "last time it did not run: %s\n", output.OneLine(e.NotRun))
+		fmt.Fprintf(&b, "last time, no run started: %s\n", output.OneLine(e.NotRun))
 	}
 	if e.LastRun != nil {
 		fmt.Fprintf(&b, "last run: %s %s", e.LastRun.ID, e.LastRun.Lifecycle)

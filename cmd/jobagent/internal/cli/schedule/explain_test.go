@@ -47,7 +47,7 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	}
 
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "add", "j", "unjudged", "--cron5", "0 0 * * *", "--wait", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "add", "j", "unvalidated", "--cron5", "0 0 * * *", "--wait", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "No agent is alive")
 	e := explainJSON(t, dsn, "j", "often")
 	require.False(t, e.WillRun)
@@ -101,26 +101,26 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Contains(t, e.Obstacles[0], "61")
 	e = explainJSON(t, dsn, "j", "over")
 	require.Equal(t, "Completed", e.State)
-	require.Contains(t, strings.Join(e.Obstacles, "\n"), "nothing is due any more")
+	require.Contains(t, strings.Join(e.Obstacles, "\n"), "no further instant is due")
 
 	// All that is in the way of a run is said, not the first thing only.
 	require.NoError(t, store.PauseSchedule(ctx, "j", "often", true, "quiet"))
 	require.NoError(t, store.EnableSchedule(ctx, "j", "often", false))
 	require.NoError(t, store.PauseSchedule(ctx, "j", "faulty", true, ""))
 	said = strings.Join(explainJSON(t, dsn, "j", "often").Obstacles, "\n")
-	require.Contains(t, said, "quiet; jobagent schedule resume lets it go on")
+	require.Contains(t, said, "quiet; to resume it, use jobagent schedule resume")
 	require.Contains(t, said, "it is disabled, too; jobagent schedule enable")
 	require.Eventually(t, func() bool {
 		said = strings.Join(explainJSON(t, dsn, "j", "faulty").Obstacles, "\n")
-		return strings.Contains(said, "its definition is faulty")
+		return strings.Contains(said, "its definition has an error")
 	}, 20*time.Second, 50*time.Millisecond, "it is read again when it is paused")
 	require.Contains(t, said, "paused it at")
 
 	stdout.Reset()
 	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "explain", "j", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
-	require.Contains(t, stdout.String(), "last time it did not run: ")
+	require.Contains(t, stdout.String(), "last time, no run started: ")
 	require.Contains(t, stdout.String(), "skipped: ")
-	require.Contains(t, stdout.String(), "its definition is faulty")
+	require.Contains(t, stdout.String(), "its definition has an error")
 }
 
 // TestScheduleUpdateShowsWhatIsDue: nothing, of a schedule that is disabled or paused; and of a text that counts from when it was
@@ -140,7 +140,7 @@ func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	require.Contains(t, schedule("add", "j", "s", "--cron5", "0 0 1 1 *"), "-01-01T00:00:00Z")
 	out := schedule("update", "j", "s", "--enabled=false")
 	require.NotContains(t, out, "-01-01")
-	require.Contains(t, out, "It is disabled")
+	require.Contains(t, out, "The schedule is disabled")
 	require.NotContains(t, schedule("update", "j", "s", "--overlap", "Skip"), "-01-01")
 	require.JSONEq(t, `[]`, dueOf(t, schedule("update", "j", "s", "--overlap", "Skip", "-o", "json")))
 	out = schedule("update", "j", "s", "--cron5", "0 0 1 2 *")
@@ -150,7 +150,7 @@ func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	schedule("pause", "j", "s")
 	out = schedule("update", "j", "s", "--enabled")
 	require.NotContains(t, out, "-01-01")
-	require.Contains(t, out, "It is paused")
+	require.Contains(t, out, "The schedule is paused")
 	schedule("resume", "j", "s")
 	require.Contains(t, schedule("update", "j", "s", "--overlap", "Skip"), "-01-01T00:00:00Z")
 
@@ -163,7 +163,7 @@ func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_internal.schedules WHERE name = N'later';`).Scan(&due))
 	require.Contains(t, schedule("update", "j", "later", "--overlap", "Skip"), due+"Z")
 
-	// When an agent has judged it, its word counts.
+	// After the validation, the instants are those of the agent.
 	_, err = db.ExecContext(ctx, "UPDATE jobs_internal.schedules SET awaits_verdict = 0, validated_at = SYSUTCDATETIME(), upcoming = N'[\"2031-02-03T04:05:06Z\"]' WHERE name = N'later';")
 	require.NoError(t, err)
 	out = schedule("update", "j", "later", "--overlap", "AllowAll")

@@ -74,12 +74,12 @@ func newListCommand(a *connect.App) *cobra.Command {
 					}
 				}
 				if state == "" {
-					return exit.Usagef("--state %q: one of %s is needed", f.State, strings.Join(states, ", "))
+					return exit.Usagef("invalid --state %q: want one of %s", f.State, strings.Join(states, ", "))
 				}
 				f.State = state
 			}
 			if f.Limit < 1 {
-				return exit.Usagef("--limit %d: must be 1 or more", f.Limit)
+				return exit.Usagef("--limit %d: must be at least 1", f.Limit)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Schedules(cmd.Context(), f)
@@ -142,7 +142,7 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	if v.Reason != "" {
 		fmt.Fprintf(&b, ": %s", output.OneLine(v.Reason))
 	}
-	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"), v.Overlap, output.OrDefault(v.CatchUp, "as defined, else last"))
+	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"), v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))
 	if v.PauseOnFailure {
 		b.WriteString(", pauses on failure")
 	}
@@ -159,8 +159,8 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 		}
 		b.WriteString("\n")
 	}
-	for _, f := range faultTexts(v.Errors) {
-		fmt.Fprintf(&b, "fault: %s\n", output.OneLine(f))
+	for _, f := range errorTexts(v.Errors) {
+		fmt.Fprintf(&b, "error: %s\n", output.OneLine(f))
 	}
 	for _, text := range v.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", output.OneLine(text))
@@ -195,14 +195,14 @@ func zoneOf(name string) *time.Location {
 }
 
 // faultTexts are the faults of a verdict, a sentence each.
-func faultTexts(verdict json.RawMessage) []string {
+func errorTexts(validationErrors json.RawMessage) []string {
 	var v struct {
 		Errors []struct {
 			Path, Message string
 			Value         json.RawMessage
 		}
 	}
-	if len(verdict) == 0 || json.Unmarshal(verdict, &v) != nil {
+	if len(validationErrors) == 0 || json.Unmarshal(validationErrors, &v) != nil {
 		return nil
 	}
 	var texts []string

@@ -21,7 +21,7 @@ func newPreviewCommand(a *connect.App) *cobra.Command {
 		Use: "preview --kind KIND --spec FILE|-", Short: "List when a schedule is due; needs no database",
 		Long: fmt.Sprintf(`List when a schedule is due; needs no database. Kinds: %v.
 
-A faulty schedule exits with %d, and all of its faults are listed at once: with -o json on stdout, as {"errors": [...]}.`,
+A definition with errors exits with %d, and all errors are listed: with -o json on stdout, as {"errors": [...]}.`,
 			schedule.Kinds(), exit.CodeUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +42,7 @@ A faulty schedule exits with %d, and all of its faults are listed at once: with 
 	flags.StringVar(&o.Start, "start", "", "planned start, if the definition does not say it")
 	flags.StringVar(&o.After, "after", "", "list what is due after this time (default: from the start)")
 	flags.StringVar(&o.Zone, "zone", "", "time zone (IANA name), if the definition does not say it (default UTC)")
-	flags.IntVar(&o.Count, "count", 5, "most instants to list")
+	flags.IntVar(&o.Count, "count", 5, "maximum number of instants")
 	cobra.CheckErr(cmd.MarkFlagRequired("kind"))
 	cobra.CheckErr(cmd.MarkFlagRequired("spec"))
 	return cmd
@@ -61,10 +61,10 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 		return nil
 	}
 	p, err := schedule.PreviewSpec(kind, spec, o)
-	var faulty *schedule.Error
+	var rejected *schedule.Error
 	switch {
-	case errors.As(err, &faulty):
-		for _, f := range faulty.Faults {
+	case errors.As(err, &rejected):
+		for _, f := range rejected.Faults {
 			fmt.Fprintf(a.Stderr, "error: %s\n", output.OneLine(f.String()))
 		}
 		return exit.With(exit.CodeUsage, nil)
@@ -90,7 +90,7 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 		return err
 	}
 	if p.Exhausted {
-		fmt.Fprintln(a.Stdout, "Nothing is due after that.")
+		fmt.Fprintln(a.Stdout, "Nothing is due after these.")
 	}
 	return a.Warn(p.Warnings)
 }

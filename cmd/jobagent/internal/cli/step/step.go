@@ -55,7 +55,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error) {
 	switch {
 	case cmd.Flags().Changed("command") && f.file != "":
-		return nil, exit.Usagef("--command and --file exclude each other")
+		return nil, exit.Usagef("--command and --file cannot be combined")
 	case f.file == "":
 		return command.Given(cmd, "command", f.command), nil
 	}
@@ -102,7 +102,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			if script == nil {
-				return exit.Usagef("a step needs a script: give --command or --file")
+				return exit.Usagef("the script is missing: give --command or --file")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{

@@ -211,7 +211,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := uuid.Parse(args[1])
 			if err != nil {
-				return exit.Usagef("target id %q is no GUID; jobagent target-group show %q lists them", args[1], args[0])
+				return exit.Usagef("invalid target ID %q: not a GUID; jobagent target-group show %q lists the IDs", args[1], args[0])
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.DeleteTargetGroupMember(cmd.Context(), args[0], id); err != nil {

@@ -49,13 +49,13 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--target-user", "sa"}, "--target-user needs --target-servers"},
-		{[]string{"--target-servers", "*"}, "--target-secret and --target-servers need --target-user"},
+		{[]string{"--target-user", "sa"}, "--target-user requires --target-servers"},
+		{[]string{"--target-servers", "*"}, "--target-secret and --target-servers require --target-user"},
 		{[]string{"--target-user", "sa", "--target-servers", "*", "--target-secret", "hunter2"}, "must be a reference"},
 		{[]string{"--target-user", "sa", "--target-servers", "*"}, "JOBAGENT_TARGET_PASSWORD is not set"},
 		{[]string{"--target-user", "sa", "--target-servers", server.ServerName(), "--target-secret", "env:JOBAGENT_TEST_PASSWORD"}, "may not be used on server"},
-		{[]string{"--target-credential", "c"}, `--target-credential names "c", which is none of the credentials`},
-		{[]string{"--target-credential", "c", "--target-user", "sa", "--target-servers", "*"}, "exclude each other"},
+		{[]string{"--target-credential", "c"}, `--target-credential names "c", but the configuration file has no such credential`},
+		{[]string{"--target-credential", "c", "--target-user", "sa", "--target-servers", "*"}, "cannot be combined"},
 	} {
 		code, out := resolve(c.args...)
 		require.Equal(t, exit.CodeUsage, code, out)
