@@ -1,3 +1,4 @@
+// Package bench measures the agent and the control database.
 package bench
 
 import (

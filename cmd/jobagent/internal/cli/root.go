@@ -1,3 +1,4 @@
+// Package cli is the command line of jobagent: the tree of all commands.
 package cli
 
 import (
@@ -29,7 +30,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
-// Run executes one command line and returns the exit code. It prints an error once, as one line on stderr.
+// Run executes one command line and returns the exit code. It prints an error on one line of
+// stderr.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRootCommand(&connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin})
 	root.SetArgs(args)
@@ -39,7 +41,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exit.Report(stderr, root.ExecuteContext(ctx))
 }
 
-// newRootCommand builds the whole tree of commands.
+// newRootCommand returns the tree of all commands.
 func newRootCommand(a *connect.App) *cobra.Command {
 	a.Format = output.FormatTable
 	root := &cobra.Command{
@@ -75,13 +77,14 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	return root
 }
 
-// markUsageErrors makes cobra's complaints about arguments, missing flags and unknown commands usage errors, here and below.
+// markUsageErrors marks cobra's errors about arguments and required flags as usage errors, for cmd
+// and its subcommands.
 func markUsageErrors(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
 			if err == nil {
-				err = cmd.ValidateRequiredFlags() // cobra would do so later, with an error that nothing tells from others
+				err = cmd.ValidateRequiredFlags() // earlier than cobra, whose error has no type of its own
 			}
 			if err != nil {
 				return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())

@@ -1,3 +1,4 @@
+// Package demo shows a job that runs across many databases.
 package demo
 
 import (

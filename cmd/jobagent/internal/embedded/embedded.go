@@ -1,3 +1,4 @@
+// Package embedded starts an embedded server with a control database and a login for targets.
 package embedded
 
 import (

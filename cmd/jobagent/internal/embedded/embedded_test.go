@@ -73,7 +73,7 @@ func TestReaderUsesTheCommandLine(t *testing.T) {
 		"target-group create g":   {exit.CodeFailure, "EXECUTE permission was denied"},
 		"db verify":               {exit.CodeFailure, "no permission: the role jobs_agent gives it"},
 		"run":                     {exit.CodeFailure, "no permission: the role jobs_agent gives it"},
-		"execution show notaguid": {exit.CodeUsage, "no GUID"},
+		"execution show notaguid": {exit.CodeUsage, "not a GUID"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			var out strings.Builder

@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
-// NewOutputTopic makes the help topic `jobagent help output`.
+// NewOutputTopic returns the help topic `jobagent help output`.
 func NewOutputTopic() *cobra.Command {
 	return &cobra.Command{
 		Use: "output", Short: "The JSON that each command prints with -o json", Long: output.ShapesText,

@@ -1,3 +1,4 @@
+// Package about has the commands that describe this program: version, licenses, and the help topic output.
 package about
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// NewVersionCommand makes `jobagent version`.
+// NewVersionCommand returns `jobagent version`.
 func NewVersionCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version of the binary", Args: cobra.NoArgs,

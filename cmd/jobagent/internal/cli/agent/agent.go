@@ -1,3 +1,4 @@
+// Package agent has the commands that show agents.
 package agent
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// NewCommand makes `jobagent agent`.
+// NewCommand returns `jobagent agent`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("agent", "Look at agents", &cobra.Command{
 		Use: "status", Short: "List the agents with their latest terms and what they hold", Args: cobra.NoArgs,
@@ -55,7 +56,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 	})
 }
 
-// warnOfSkippedPasses writes to stderr that no pass moves executions on, and who keeps them from it; nothing if they do.
+// warnOfSkippedPasses writes a warning to stderr if no agent can advance executions, with the
+// session that prevents it.
 func warnOfSkippedPasses(ctx context.Context, a *connect.App, store *controldb.Store) error {
 	status, err := store.AdvanceStatus(ctx)
 	if err != nil || status.SkippedSince.IsZero() {

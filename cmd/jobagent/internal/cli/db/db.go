@@ -1,3 +1,4 @@
+// Package db has the commands that install and verify the control database.
 package db
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// NewCommand makes `jobagent db`.
+// NewCommand returns `jobagent db`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("db", "Install, verify and migrate the control database",
 		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newDescribeCommand(a), newGrantsCommand(a))
@@ -92,7 +93,8 @@ func newVerifyCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// databaseWarnings returns the findings about the database that are not OK. Without -o json, each is also written to stderr.
+// databaseWarnings returns the findings about the database that are not OK. Without -o json, it
+// also writes them to stderr.
 func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Store) ([]output.Finding, error) {
 	found, err := store.ExamineDatabase(ctx)
 	if err != nil {
@@ -111,7 +113,7 @@ func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Stor
 	return warnings, nil
 }
 
-// newGrantsCommand makes `jobagent db grants`.
+// newGrantsCommand returns `jobagent db grants`.
 func newGrantsCommand(a *connect.App) *cobra.Command {
 	r := controldb.GrantRequest{Ledger: mssql.LedgerTable()}
 	cmd := &cobra.Command{

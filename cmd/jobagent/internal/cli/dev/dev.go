@@ -1,3 +1,4 @@
+// Package dev has the command that runs an embedded server to develop against.
 package dev
 
 import (
@@ -27,13 +28,13 @@ const EnvSAPassword = "JOBAGENT_SA_PASSWORD"
 
 // Files in the data directory of `jobagent dev`, beside the databases.
 const (
-	passwordFile    = "sa-password" // only when the password was made up
+	passwordFile    = "sa-password" // only if the password was generated
 	agentIDFile     = "agent-id"
 	CertificateFile = "server-certificate.pem"
 	KeyFile         = "server-key.pem" // of the certificate
 )
 
-// NewCommand makes `jobagent dev`.
+// NewCommand returns `jobagent dev`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var listen, data, password string
 	var door devDoor
@@ -77,20 +78,20 @@ one.`,
 	return cmd
 }
 
-// flagRequireTLS is the flag of that name.
+// flagRequireTLS is the name of the flag.
 const flagRequireTLS = "require-tls"
 
-// mostConnections is SQL Server's limit of user connections.
+// mostConnections is SQL Server's maximum of user connections.
 const mostConnections = 32767
 
-// devDoor says whom `jobagent dev` lets in.
+// devDoor restricts the clients of `jobagent dev`.
 type devDoor struct {
 	maxConnections int
 	requireTLS     bool
-	tlsGiven       bool // requireTLS was written out
+	tlsGiven       bool // requireTLS was given
 }
 
-// option makes it an option of the server.
+// option is an [embedded.Option].
 func (d devDoor) option(cfg *embedded.Config) {
 	cfg.InProcess = true
 	cfg.MaxConnections = d.maxConnections
@@ -99,7 +100,7 @@ func (d devDoor) option(cfg *embedded.Config) {
 	}
 }
 
-// dev is `jobagent dev`.
+// dev implements `jobagent dev`.
 func dev(ctx context.Context, a *connect.App, listen, data, password string, door devDoor, memory embedded.MemorySize) (err error) {
 	log, err := a.Logger()
 	if err != nil {
@@ -191,7 +192,7 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	return server.Wait(ctx, agentFailed)
 }
 
-// printReady prints the line that says where the server is.
+// printReady prints the server's address. Programs wait for this line.
 func printReady(a *connect.App, server *embedded.Server) error {
 	if a.Format == output.FormatJSON {
 		return json.NewEncoder(a.Stdout).Encode(output.Ready{

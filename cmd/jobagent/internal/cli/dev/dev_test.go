@@ -108,7 +108,7 @@ func TestDevEndsWhenItsServerDoes(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Listener.Close())
 	err = server.Wait(t.Context(), make(chan error))
-	require.ErrorContains(t, err, "no longer listens on 127.0.0.1:")
+	require.ErrorContains(t, err, "stopped listening on 127.0.0.1:")
 	require.Equal(t, exit.CodeConnection, exit.Code(err))
 	require.ErrorContains(t, server.Close(), "accept")
 }

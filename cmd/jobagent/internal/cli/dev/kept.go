@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// keptCertificate reads the server's certificate and key from files in dir, and makes them when there are none: clients that know the server by its
-// certificate are to know it after a restart.
+// keptCertificate reads the server's certificate and key from files in dir. If there are none, it
+// creates them. Clients that trust the certificate can thus connect after a restart.
 func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
 	certificate, key := filepath.Join(dir, CertificateFile), filepath.Join(dir, KeyFile)
 	kept, err := tls.LoadX509KeyPair(certificate, key)
@@ -46,7 +46,8 @@ func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
 	return &made, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]}), 0o644)
 }
 
-// keptText reads a text from a file in dir, and makes it with mode 0600 when there is none.
+// keptText reads a text from a file in dir. If there is no such file, it creates one with mode
+// 0600.
 func keptText(dir, name string, newText func() string) (string, error) {
 	path := filepath.Join(dir, name)
 	b, err := os.ReadFile(path)

@@ -1,3 +1,4 @@
+// Package doctor has the command that examines the control database, credentials and targets.
 package doctor
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// NewCommand makes `jobagent doctor`.
+// NewCommand returns `jobagent doctor`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var group, credential string
 	cmd := &cobra.Command{
@@ -72,7 +73,7 @@ The exit code is 0 when all is well and 7 when there is a warning or an error.`,
 	return cmd
 }
 
-// emitFindings prints all findings as a table, and then how to mend those that hurt.
+// emitFindings prints all findings as a table, and then the remedy of each warning and error.
 func emitFindings(a *connect.App, found []controldb.Finding) error {
 	views := make([]output.Finding, 0, len(found))
 	for _, f := range found {
@@ -102,8 +103,8 @@ func emitFindings(a *connect.App, found []controldb.Finding) error {
 // CodeEncryption is the code of findings about encryption.
 const CodeEncryption = "encryption"
 
-// examineEncryption looks for settings of encryption that leave a connection open to who is in its way: those of the control database, and
-// those of targets in the configuration file.
+// examineEncryption looks for encryption settings that allow a third party to read or change a
+// connection's data: those of the control database and those of targets in the configuration file.
 func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
 	dsn, err := a.ParsedControlDSN()
 	if err != nil {
@@ -137,7 +138,7 @@ func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
 	return []controldb.Finding{{Code: CodeEncryption, Severity: controldb.SeverityOK, Found: ok}}, nil
 }
 
-// mendEncryption is what to do about a weak setting.
+// mendEncryption returns the remedy for a weak setting.
 func mendEncryption(w mssql.Weakness) string {
 	if w.Setting == "encrypt=disable" {
 		return "give the server a certificate, and take " + w.Setting + " out"

@@ -51,7 +51,7 @@ func TestDoctorExitCodes(t *testing.T) {
 	batch(`ALTER DATABASE old SET AUTO_CLOSE ON;`)
 	code, stdout, stderr := command("old", "db", "install")
 	require.Equal(t, exit.CodeOK, code, stderr)
-	require.Contains(t, stdout, "is installed")
+	require.Contains(t, stdout, "installed the control schema")
 	require.Contains(t, stderr, "warning: AUTO_CLOSE is on: ")
 	require.Contains(t, stderr, "to fix it: ALTER DATABASE [old] SET AUTO_CLOSE OFF;")
 

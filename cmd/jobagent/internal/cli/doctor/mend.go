@@ -7,7 +7,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// mendPrincipal is T-SQL that keeps a login out of a database.
+// mendPrincipal returns T-SQL that denies a login access to a database.
 func mendPrincipal(v mssql.Principal, database string) string {
 	switch {
 	case v.SysAdmin:

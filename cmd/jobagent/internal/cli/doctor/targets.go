@@ -27,13 +27,13 @@ const (
 )
 
 const (
-	// probesAtOnce bounds how many targets are reached at the same moment.
+	// probesAtOnce is the maximum number of concurrent probes.
 	probesAtOnce = 16
-	// probeLimit bounds the login and the question to one target.
+	// probeLimit is the time limit of one probe, login included.
 	probeLimit = time.Minute
 )
 
-// probeText is what is run on targets.
+// probeText is the script of a probe.
 //
 //go:embed probe.sql
 var probeText string
@@ -41,8 +41,8 @@ var probeText string
 // cannotOpenDatabase is "Cannot open database \"%.*ls\" requested by the login. The login failed.".
 const cannotOpenDatabase = 4060
 
-// examineCredentials looks for credentials of targets with which a script would have rights on the control database, by trying each that may be
-// sent to its server.
+// examineCredentials looks for credentials with which a script would have rights on the control
+// database. It tries each credential that may be sent to the control database's server.
 func examineCredentials(ctx context.Context, a *connect.App, store *controldb.Store) ([]controldb.Finding, error) {
 	servers, settings, err := a.OpenServers(ctx, store)
 	if err != nil {
@@ -57,7 +57,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	server := connect.ServerNames(dsn.Params)[0]
 	for _, name := range settings.Credentials.Names() {
 		if _, err := settings.Credentials.For(name, server); err != nil {
-			continue // it is never sent there
+			continue // the credential is never sent to this server
 		}
 		v, err := servers.Principal(ctx, server, settings.Control.Database, name)
 		switch {
@@ -88,7 +88,8 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	return found, nil
 }
 
-// examineTargets resolves a target group and tries each database as a run would: one login, one batch that changes nothing.
+// examineTargets resolves a target group and probes each database: one login, and one batch that
+// changes nothing.
 func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store, group, credential string) ([]controldb.Finding, error) {
 	list, err := lookup.Members(ctx, store, group)
 	if err != nil {
@@ -123,7 +124,8 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	return append([]controldb.Finding{summary}, probed...), nil
 }
 
-// probeTargets tries all targets, some at once, and returns what is wrong in their order. It returns when every attempt has ended.
+// probeTargets probes all targets and returns the findings in the order of the targets. It returns
+// after all probes have ended.
 func probeTargets(ctx context.Context, tools agent.Tools, credential string, list []targets.Target) ([]controldb.Finding, error) {
 	results := make([]targets.Result, len(list))
 	room := make(chan struct{}, probesAtOnce)
@@ -156,10 +158,10 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 	return found, nil
 }
 
-// mendTarget is what to do about an error of a target's server.
+// mendTarget returns the remedy for an error of a target's server.
 func mendTarget(err error) string { return mendClass(mssql.Classify(err).Class) }
 
-// mendClass is what to do about a kind of error.
+// mendClass returns the remedy for a class of errors.
 func mendClass(class targets.Class) string {
 	switch class {
 	case targets.ClassAuth:

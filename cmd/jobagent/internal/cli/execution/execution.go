@@ -1,3 +1,4 @@
+// Package execution has the commands that show and repeat runs.
 package execution
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// NewCommand makes `jobagent execution`.
+// NewCommand returns `jobagent execution`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("execution", "Look at runs, and run again what went wrong",
 		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newExplainCommand(a), newRerunCommand(a))
@@ -66,7 +67,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-// parseExecutionID reads an argument. The zero GUID is refused: no run has it, and in a controldb.ExecutionFilter it means every run.
+// parseExecutionID parses an argument. It refuses the zero GUID, which stands for all runs in a
+// [controldb.ExecutionFilter].
 func parseExecutionID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {

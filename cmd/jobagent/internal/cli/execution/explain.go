@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// viewExplanation turns an explanation into what is shown.
+// viewExplanation converts an explanation for -o json.
 func viewExplanation(e controldb.Explanation) output.Explanation {
 	v := output.Explanation{
 		ID: e.ID, JobName: e.JobName, JobVersion: e.JobVersion, Lifecycle: e.Lifecycle, Active: e.Active,
@@ -88,7 +88,8 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// printExplanation shows an explanation for people: a sentence, what waits, how many, and how the rest ended.
+// printExplanation prints an explanation: a sentence, the waiting rows, their totals, and the
+// totals of the rows that have ended.
 func printExplanation(w io.Writer, e output.Explanation) error {
 	fmt.Fprintf(w, "%s (version %d)  %s\n  %s\n", e.JobName, e.JobVersion, e.Lifecycle, output.Shorten(e.Explanation, 400))
 	if e.Active {

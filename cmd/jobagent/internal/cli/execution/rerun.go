@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// newRerunCommand makes `jobagent execution rerun`.
+// newRerunCommand returns `jobagent execution rerun`.
 func newRerunCommand(a *connect.App) *cobra.Command {
 	var wait bool
 	var id string
@@ -57,7 +57,7 @@ states are those of which it is known. "jobagent execution show" tells them apar
 	return cmd
 }
 
-// viewReruns turns rows into what is shown.
+// viewReruns converts reruns for -o json.
 func viewReruns(reruns []controldb.ExecutionRerun) []output.Rerun {
 	views := make([]output.Rerun, 0, len(reruns))
 	for _, r := range reruns {
@@ -70,7 +70,7 @@ func viewReruns(reruns []controldb.ExecutionRerun) []output.Rerun {
 	return views
 }
 
-// printReruns says for people which runs a run repeats, and which repeat it.
+// printReruns prints the runs that repeat a run, and the run that it repeats.
 func printReruns(w io.Writer, id uuid.UUID, reruns []controldb.ExecutionRerun) error {
 	for _, r := range reruns {
 		text := fmt.Sprintf("run again by %s (only %s)", r.ID, r.Only)

@@ -1,3 +1,4 @@
+// Package history has the commands that maintain the history of runs.
 package history
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// NewCommand makes `jobagent history`.
+// NewCommand returns `jobagent history`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("history", "Look after the history of runs", newPurgeCommand(a))
 }

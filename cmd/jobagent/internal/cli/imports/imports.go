@@ -1,3 +1,4 @@
+// Package imports has the commands that convert jobs of other systems to T-SQL.
 package imports
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/importer"
 )
 
-// NewCommand makes `jobagent import`.
+// NewCommand returns `jobagent import`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("import", "Write the T-SQL that creates jobs of other systems here",
 		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a))
@@ -25,7 +26,7 @@ whole or not at all. Actions other than T-SQL (HTTP calls, queues, CmdExec, Powe
 	return cmd
 }
 
-// importFlags are the flags of every import.
+// importFlags are the flags that all imports have.
 type importFlags struct {
 	report, group string
 }
@@ -45,7 +46,7 @@ func newSAPCommand(a *connect.App) *cobra.Command {
 		"Import jobs of SAP Job Scheduling Service from JSON: a job, a list or the answer of a listing. Fetch jobs with displaySchedules=true.", importer.SAP)
 }
 
-// newFileCommand makes the import of a JSON file.
+// newFileCommand returns the command that imports a JSON file.
 func newFileCommand(a *connect.App, use, short, long string, read func([]byte, importer.Options) (*importer.Result, error)) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{

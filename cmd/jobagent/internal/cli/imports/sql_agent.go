@@ -60,7 +60,7 @@ or by its name of Windows (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on)
 	return cmd
 }
 
-// agentServer is the server of the connection string, with another database.
+// agentServer returns the control database's connection string with another database.
 func agentServer(a *connect.App, database string) (mssql.DSN, error) {
 	text, err := a.ControlDSN()
 	if err != nil {
@@ -71,7 +71,7 @@ func agentServer(a *connect.App, database string) (mssql.DSN, error) {
 	return dsn, err
 }
 
-// dsnServer is a server as target groups name it.
+// dsnServer returns the server's name in the form that target groups have.
 func dsnServer(p msdsn.Config) string {
 	switch {
 	case p.Instance != "":
@@ -82,7 +82,7 @@ func dsnServer(p msdsn.Config) string {
 	return p.Host
 }
 
-// readAgentJobs reads all jobs, or those of the names.
+// readAgentJobs reads the named jobs, or all jobs if there are no names.
 func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]importer.AgentJob, error) {
 	params := dsn.Params
 	db := sql.OpenDB(dsn.Connector(nil))
@@ -109,14 +109,14 @@ func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]import
 	return list, nil
 }
 
-// noSuchObject is the error number of a table that does not exist.
+// noSuchObject is SQL Server's error number for a table that does not exist.
 const noSuchObject = 208
 
-// agentJobs reads the tables of SQL Server Agent and puts their rows together
+// agentJobs reads the tables of SQL Server Agent and joins their rows
 // (https://learn.microsoft.com/sql/relational-databases/system-tables/sql-server-agent-tables-transact-sql).
 func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 	tables := map[string][]agentRow{}
-	index := map[string]map[string][]agentRow{} // by table, and by the first of its needed columns
+	index := map[string]map[string][]agentRow{} // by table and by the first needed column
 	for _, t := range []struct {
 		name     string
 		optional bool
@@ -171,10 +171,11 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 	return list, nil
 }
 
-// agentRow is a row of one of the tables by the names of its columns, which differ between versions of SQL Server.
+// agentRow is a row of one of the tables, by column name. The columns differ between versions of
+// SQL Server.
 type agentRow map[string]any
 
-// readAgentTable reads a whole table.
+// readAgentTable reads a whole table. It fails if a needed column is missing.
 func readAgentTable(ctx context.Context, db *sql.DB, table string, needed []string) ([]agentRow, error) {
 	rows, err := db.QueryContext(ctx, "SELECT * FROM dbo."+table+";")
 	if err != nil {
@@ -208,7 +209,7 @@ func readAgentTable(ctx context.Context, db *sql.DB, table string, needed []stri
 	return list, rows.Err()
 }
 
-// text is a column as text; of ids, which are bytes, only that they differ matters.
+// text returns a column as text. An ID, which is bytes, only has to be distinct.
 func (r agentRow) text(column string) string {
 	switch v := r[column].(type) {
 	case nil:
@@ -222,7 +223,7 @@ func (r agentRow) text(column string) string {
 	}
 }
 
-// number is a column as a number, or absent when it is NULL or not there.
+// number returns a column as a number, or absent if the column is NULL or missing.
 func (r agentRow) number(column string, absent int) int {
 	switch v := r[column].(type) {
 	case int64:

@@ -1,3 +1,4 @@
+// Package job has the commands that define, start and stop jobs.
 package job
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// viewJob turns a row into what is shown.
+// viewJob converts a job for -o json.
 func viewJob(j controldb.Job) output.Job {
 	return output.Job{
 		Name:          j.Name,
@@ -36,7 +37,7 @@ func viewJob(j controldb.Job) output.Job {
 	}
 }
 
-// viewStep turns a row into what is shown.
+// viewStep converts a step for -o json.
 func viewStep(s controldb.JobStep) output.Step {
 	return output.Step{
 		ID:                   s.StepID,
@@ -59,7 +60,7 @@ func viewStep(s controldb.JobStep) output.Step {
 	}
 }
 
-// schedule is the job's schedule in words.
+// schedule describes the schedule of the job's own definition.
 func schedule(j output.Job) string {
 	if j.IntervalType == "Once" {
 		return "once"
@@ -67,7 +68,7 @@ func schedule(j output.Job) string {
 	return fmt.Sprintf("every %d %s", j.IntervalCount, j.IntervalType)
 }
 
-// NewCommand makes `jobagent job`.
+// NewCommand returns `jobagent job`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("job", "Define, list, start and stop jobs",
 		newListCommand(a), newShowCommand(a), newCreateCommand(a), newUpdateCommand(a), newDeleteCommand(a),
@@ -122,7 +123,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// printJob shows a job for people.
+// printJob prints a job and its steps.
 func printJob(w io.Writer, j output.Job) error {
 	enabled := "disabled: runs only when it is started"
 	if j.Enabled {
@@ -146,7 +147,7 @@ func printJob(w io.Writer, j output.Job) error {
 	return nil
 }
 
-// jobFlags are the flags of job create and update.
+// jobFlags are the flags of job create and job update.
 type jobFlags struct {
 	description, interval, start, end string
 	count                             int
@@ -163,7 +164,7 @@ func (f *jobFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.end, "end-time", "", "no run after this time")
 }
 
-// times reads the start and the end that the flags give; nil: not given.
+// times parses --start-time and --end-time; nil stands for a flag that was not given.
 func (f *jobFlags) times(cmd *cobra.Command) (start, end *time.Time, err error) {
 	if start, err = command.GivenTime(cmd, "start-time", f.start); err != nil {
 		return nil, nil, err
@@ -292,7 +293,8 @@ func newStopCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// runsToStop returns the run with an execution ID, or the active runs of a job. A job's name may look like an execution ID.
+// runsToStop returns the run with the ID, or the active runs of the job with the name. A job's name
+// may have the form of an ID.
 func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) ([]uuid.UUID, error) {
 	if id, err := uuid.Parse(nameOrID); err == nil {
 		list, err := store.Jobs(ctx, nameOrID)

@@ -1,3 +1,4 @@
+// Package limit has the commands that limit concurrent targets.
 package limit
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// NewCommand makes `jobagent limit`.
+// NewCommand returns `jobagent limit`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("limit", "Limit how many targets run at once, over all runs and agents",
 		newSetCommand(a), newListCommand(a), newRemoveCommand(a))
@@ -91,7 +92,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// viewLimit is a limit as it is shown.
+// viewLimit converts a limit for -o json.
 func viewLimit(l controldb.Limit) output.Limit {
 	return output.Limit{
 		Scope:     l.Scope,

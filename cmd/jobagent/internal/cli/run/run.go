@@ -1,3 +1,4 @@
+// Package run has the command that runs the agent.
 package run
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// NewCommand makes `jobagent run`.
+// NewCommand returns `jobagent run`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var concurrency, id string
 	var lease, grace time.Duration
@@ -54,7 +55,8 @@ cancels them at once.`,
 	return cmd
 }
 
-// run is `jobagent run`. It waits for a control database that is away, but not for settings that somebody has to mend.
+// run implements `jobagent run`. It waits while the control database is unavailable, but fails at
+// once on invalid settings.
 func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger) error {
 	if err := checkSettings(a); err != nil {
 		return err
@@ -70,13 +72,13 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 			tools, closeTools, err = a.OpenTools(ctx, store)
 		}
 		if err != nil {
-			_ = store.Close() // the reason why it cannot be used says more
+			_ = store.Close() // err is the more useful error
 		}
 		return err
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // told to stop before it had begun
+		return nil // stopped before the agent had started
 	case err != nil:
 		return err
 	}
@@ -85,7 +87,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	return daemon.Run(ctx, cfg, store, tools, log)
 }
 
-// checkSettings reads the connection string and the credentials of targets as they will be read, and connects to nothing.
+// checkSettings checks the connection string and the credentials of targets without connecting.
 func checkSettings(a *connect.App) error {
 	dsn, err := a.ControlDSN()
 	if err != nil {
@@ -102,7 +104,7 @@ func checkSettings(a *connect.App) error {
 	return err
 }
 
-// agentConfig puts the agent's configuration together: flags win over the file.
+// agentConfig returns the agent's configuration. Flags take precedence over the configuration file.
 func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lease, grace time.Duration) (agent.Config, error) {
 	file, err := a.Config()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// NewCalendarCommand makes `jobagent calendar`.
+// NewCalendarCommand returns `jobagent calendar`.
 func NewCalendarCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("calendar", "Define calendars of times at which schedules do not run",
 		newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar),
@@ -27,7 +27,7 @@ A calendar is a JSON object of dates, weekly windows and a recurrence rule, each
 	return cmd
 }
 
-// newCalendarChangeCommand makes `jobagent calendar add` and `update`.
+// newCalendarChangeCommand returns `jobagent calendar add` or `jobagent calendar update`.
 func newCalendarChangeCommand(a *connect.App, use, short, done string, change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -79,7 +79,7 @@ func newCalendarListCommand(a *connect.App) *cobra.Command {
 				views := make([]output.Calendar, 0, len(list))
 				for _, c := range list {
 					v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime), Updated: output.Optional(c.UpdatedTime)}
-					if !json.Valid(v.Spec) { // the procedure does not let such a text in
+					if !json.Valid(v.Spec) { // impossible by the stored procedure
 						v.Spec = nil
 					}
 					views = append(views, v)

@@ -24,7 +24,8 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// optionalName is a schedule's name: without one, that of the job's own definition is meant.
+// optionalName returns the schedule's name among the arguments, or "" for the schedule of the job's
+// own definition.
 func optionalName(args []string) string {
 	if len(args) > 1 {
 		return args[1]
@@ -32,7 +33,7 @@ func optionalName(args []string) string {
 	return ""
 }
 
-// describe are a schedule in a sentence.
+// describe names a schedule in a sentence.
 func describe(job, name string) string {
 	if name == "" {
 		return "the schedule of job " + job

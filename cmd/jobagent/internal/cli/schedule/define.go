@@ -22,17 +22,19 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// validationTimeout is how long --wait waits for an agent's verdict: new schedules are judged within a second.
+// validationTimeout is the time limit of --wait. A live agent validates new schedules within a
+// second.
 const validationTimeout = 5 * time.Second
 
-// definitionFlags are the flags of schedule add and update.
+// definitionFlags are the flags of schedule add and schedule update.
 type definitionFlags struct {
 	kind, file, zone, catchUp, overlap string
-	lines                              map[schedule.Kind]*string // the text of a kind of one line
+	lines                              map[schedule.Kind]*string // the definitions of lineKinds
 	pauseOnFailure, enabled, wait      bool
 }
 
-// lineKinds are the kinds whose text may be given on the command line, by a flag that names the kind: nothing guesses it (D-E3).
+// lineKinds are the kinds whose definition is one line. Each has a flag for it; the kind is never
+// guessed from the text (D-E3).
 var lineKinds = []struct {
 	kind    schedule.Kind
 	example string
@@ -40,7 +42,7 @@ var lineKinds = []struct {
 	{schedule.KindCron5, "'0 2 * * *'"}, {schedule.KindCron6, "'0 0 2 * * *'"}, {schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2'"},
 }
 
-// overlaps are the policies of @overlap.
+// overlaps are the policies of the parameter @overlap.
 var overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
 
 func (f *definitionFlags) add(cmd *cobra.Command) {
@@ -67,7 +69,7 @@ func kindList() string {
 	return strings.Join(names, ", ")
 }
 
-// definition reads kind and text; given says whether there are any.
+// definition reads the kind and the text of a definition; given is false if the flags give none.
 func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind schedule.Kind, spec string, given bool, err error) {
 	var named []string
 	for _, l := range lineKinds {
@@ -93,7 +95,7 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 	return schedule.Kind(f.kind), string(text), true, err
 }
 
-// checked is a definition that was read here, before the database has it.
+// checked is a definition that was parsed before it is stored.
 type checked struct {
 	zone *time.Location
 	due  []time.Time
@@ -101,7 +103,8 @@ type checked struct {
 	plan *schedule.Plan
 }
 
-// check reads a definition as an agent will, which was made at a moment. The error is a *schedule.Error with every fault.
+// check parses a definition as an agent does; made is when the definition was given. The error is a
+// *schedule.Error with all errors of the definition.
 func check(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp, overlap string, made, now time.Time) (checked, error) {
 	var faults []schedule.Fault
 	merge := func(err error) {
@@ -136,7 +139,8 @@ func check(ctx context.Context, a *connect.App, store *controldb.Store, kind sch
 		return checked{}, &schedule.Error{Faults: faults}
 	}
 	c := checked{zone: plan.Zone, plan: plan}
-	// An instant equal to now is still to come. One more than is shown, to see whether there is more.
+	// An instant equal to now is included. The sixth instant tells only whether there are more than
+	// five.
 	c.due = schedule.Preview(plan, now.Truncate(time.Second).Add(-time.Nanosecond), 6)
 	if c.more = len(c.due) > 5; c.more {
 		c.due = c.due[:5]
@@ -144,7 +148,7 @@ func check(ctx context.Context, a *connect.App, store *controldb.Store, kind sch
 	return c, nil
 }
 
-// faulty prints every fault of a definition: on stdout as JSON, else a line each on stderr.
+// rejectDefinition prints all errors of a definition: as JSON on stdout, or one per line on stderr.
 func rejectDefinition(a *connect.App, err error) error {
 	var all *schedule.Error
 	if !errors.As(err, &all) {
@@ -162,8 +166,8 @@ func rejectDefinition(a *connect.App, err error) error {
 	return exit.With(exit.CodeUsage, nil)
 }
 
-// defined prints what a definition will do (D-E4), after it was stored. Of a schedule that is disabled or paused it says what would be, if
-// the definition is new, and else nothing.
+// defined prints the next instants of a definition that was stored (D-E4). If the schedule is
+// disabled or paused, it prints them only for a new definition, as a condition.
 func defined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule, c *checked, verb string, isNew, wait bool) error {
 	row, waitResult, err := awaitValidation(ctx, a, store, v.Job, v.Name, wait)
 	if err != nil {
@@ -187,7 +191,7 @@ func defined(ctx context.Context, a *connect.App, store *controldb.Store, v outp
 			c = nil
 		case row.State == "Faulted":
 			c = nil
-		case !row.ValidatedTime.IsZero(): // what the agent says is what will be
+		case !row.ValidatedTime.IsZero(): // the agent's instants take precedence
 			c.due, c.more = row.Upcoming[:min(len(row.Upcoming), 5)], len(row.Upcoming) > 5
 		}
 	}
@@ -229,7 +233,7 @@ func defined(ctx context.Context, a *connect.App, store *controldb.Store, v outp
 	return err
 }
 
-// printDue lists instants in UTC and in a zone.
+// printDue prints instants in UTC and in a time zone.
 func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
 	name := zone.String()
 	if name == "" { // a fixed offset
@@ -242,7 +246,8 @@ func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
 	return t.Write(w)
 }
 
-// verdict reads a schedule's row, after waiting for an agent to judge it if that is wanted and one is alive; said is what came of it.
+// awaitValidation reads a schedule's row. If wait is true and an agent is alive, it first waits
+// until an agent has validated the schedule; result is a sentence about this.
 func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string, wait bool) (row controldb.Schedule, result string, err error) {
 	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
 		return row, "", err

@@ -46,7 +46,8 @@ no job has the name, all schedules that have it.`,
 	}
 }
 
-// explained explains the schedule of two arguments, all of the job of one, or else all of that name.
+// explained explains the schedule that two arguments name; with one argument, all schedules of the
+// job of this name, or else all schedules of this name.
 func explained(ctx context.Context, store *controldb.Store, args []string) ([]output.ScheduleExplanation, error) {
 	list, err := schedulesOf(ctx, store, args)
 	if err != nil {
@@ -68,7 +69,7 @@ func explained(ctx context.Context, store *controldb.Store, args []string) ([]ou
 	return explanations, nil
 }
 
-// schedulesOf finds what is to be explained.
+// schedulesOf reads the schedules that explained explains.
 func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]controldb.Schedule, error) {
 	if len(args) > 1 {
 		s, err := lookup.Schedule(ctx, store, args[0], args[1])
@@ -84,10 +85,10 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 	return list, err
 }
 
-// shownSkips is how many skipped instants are shown.
+// shownSkips is the maximum number of skipped instants that are shown.
 const shownSkips = 5
 
-// explain collects what is to be said of a schedule.
+// explain explains one schedule.
 func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps, agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := zoneOf(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State, Zone: output.OrDefault(s.TimeZone, "UTC"), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
@@ -152,7 +153,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	return e, nil
 }
 
-// history adds the latest run and what was skipped.
+// history adds the latest run and the latest skipped instants to e.
 func history(ctx context.Context, e *output.ScheduleExplanation, store *controldb.Store, s controldb.Schedule) error {
 	e.LastDue = output.Optional(s.LastDue)
 	var lastRun time.Time
@@ -162,7 +163,7 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 		if err != nil {
 			return err
 		}
-		if len(rows) > 0 { // it may have been purged
+		if len(rows) > 0 { // the run may have been purged
 			e.LastRun.Message = rows[0].LastMessage
 			lastRun = rows[0].CreateTime
 			if rows[0].Active {
@@ -183,7 +184,8 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 			Recorded: k.RecordedTime,
 		})
 	}
-	// What a backfill has left out lies before what the schedule itself had to do last, and says nothing about that.
+	// A backfill's skipped instants are earlier than the schedule's last instant, and do not
+	// explain it.
 	last := s.LastDue
 	if last.IsZero() {
 		last = s.CreatedTime.Truncate(time.Second)
@@ -195,7 +197,7 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	return nil
 }
 
-// printScheduleExplanation says it for people.
+// printScheduleExplanation prints an explanation.
 func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)

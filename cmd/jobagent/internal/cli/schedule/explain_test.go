@@ -109,7 +109,7 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.NoError(t, store.PauseSchedule(ctx, "j", "faulty", true, ""))
 	said = strings.Join(explainJSON(t, dsn, "j", "often").Obstacles, "\n")
 	require.Contains(t, said, "quiet; to resume it, use jobagent schedule resume")
-	require.Contains(t, said, "it is disabled, too; jobagent schedule enable")
+	require.Contains(t, said, "it is also disabled; to enable it, use jobagent schedule enable")
 	require.Eventually(t, func() bool {
 		said = strings.Join(explainJSON(t, dsn, "j", "faulty").Obstacles, "\n")
 		return strings.Contains(said, "its definition has an error")
@@ -144,7 +144,7 @@ func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	require.NotContains(t, schedule("update", "j", "s", "--overlap", "Skip"), "-01-01")
 	require.JSONEq(t, `[]`, dueOf(t, schedule("update", "j", "s", "--overlap", "Skip", "-o", "json")))
 	out = schedule("update", "j", "s", "--cron5", "0 0 1 2 *")
-	require.Contains(t, out, "until jobagent schedule enable, which would give:\n")
+	require.Contains(t, out, "until jobagent schedule enable. It would then be due as follows:\n")
 	require.Contains(t, out, "-02-01T00:00:00Z")
 	schedule("update", "j", "s", "--cron5", "0 0 1 1 *")
 	schedule("pause", "j", "s")

@@ -18,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// viewSchedule turns a row into what is shown.
+// viewSchedule converts a schedule for -o json.
 func viewSchedule(s controldb.Schedule) output.Schedule {
 	v := output.Schedule{
 		Job: s.JobName, Name: s.Name, ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, TimeZone: s.TimeZone, Enabled: s.Enabled, State: s.State, Reason: s.Reason,
@@ -34,7 +34,7 @@ func viewSchedule(s controldb.Schedule) output.Schedule {
 	return v
 }
 
-// viewBackfill turns a row into what is shown.
+// viewBackfill converts a backfill for -o json.
 func viewBackfill(b controldb.Backfill) output.Backfill {
 	return output.Backfill{
 		ID:          int64(b.ID),
@@ -52,7 +52,8 @@ func viewBackfill(b controldb.Backfill) output.Backfill {
 	}
 }
 
-// scheduleTitle is a schedule's name in a table; that of the job's own definition has none.
+// scheduleTitle returns a schedule's name for a table. The schedule of the job's own definition has
+// no name.
 func scheduleTitle(name string) string {
 	if name == "" {
 		return "(the job's own)"
@@ -107,7 +108,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-// shownBackfills is how many backfills are shown with a schedule.
+// shownBackfills is the maximum number of backfills that are shown with a schedule.
 const shownBackfills = 5
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -135,7 +136,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// printSchedule shows a schedule for people.
+// printSchedule prints a schedule.
 func printSchedule(w io.Writer, v output.Schedule) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s", scheduleTitle(v.Name), v.Job, v.State)
@@ -182,7 +183,8 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	return printDue(w, v.Upcoming, zoneOf(v.TimeZone))
 }
 
-// zoneOf is the zone of a name that an agent has stored: IANA's, or an offset such as -08:00. UTC when neither is known here.
+// zoneOf returns the time zone of a name that an agent has stored: an IANA name, or an offset such
+// as -08:00. An unknown name gives UTC.
 func zoneOf(name string) *time.Location {
 	if zone, err := schedule.LoadZone(name); err == nil {
 		return zone
@@ -194,7 +196,7 @@ func zoneOf(name string) *time.Location {
 	return time.UTC
 }
 
-// faultTexts are the faults of a verdict, a sentence each.
+// errorTexts returns the errors of a definition, a sentence each.
 func errorTexts(validationErrors json.RawMessage) []string {
 	var v struct {
 		Errors []struct {

@@ -48,7 +48,7 @@ A definition with errors exits with %d, and all errors are listed: with -o json 
 	return cmd
 }
 
-// previewSchedule prints due instants, or every fault of the definition.
+// previewSchedule prints due instants, or all errors of the definition.
 func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule.PreviewOptions) error {
 	if a.Format == output.FormatJSON {
 		text, ok := schedule.PreviewJSON(kind, spec, o)

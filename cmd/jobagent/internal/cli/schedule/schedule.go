@@ -1,3 +1,4 @@
+// Package schedule has the commands that define, explain and backfill schedules, and those that define calendars.
 package schedule
 
 import (
@@ -7,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 )
 
-// NewCommand makes `jobagent schedule`.
+// NewCommand returns `jobagent schedule`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("schedule", "Define, look at, pause and backfill the schedules of jobs",
 		newAddCommand(a), newUpdateCommand(a), newDeleteCommand(a), newListCommand(a), newShowCommand(a),

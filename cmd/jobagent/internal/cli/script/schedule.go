@@ -12,8 +12,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
-// scriptSchedules writes the T-SQL that recreates a job's named schedules and the calendars that they name. Calendars that exist where
-// it runs are left as they are; a server without such schedules says so and goes on.
+// scriptSchedules returns T-SQL that recreates a job's named schedules and the calendars that they
+// name. The script does not change existing calendars. On a server without such schedules, it
+// prints a message and continues.
 func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (string, error) {
 	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, NamedOnly: true})
 	if err != nil || len(list) == 0 {
@@ -46,7 +47,8 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 			calls = "-- Its text counts from when it was given: the instant stands for it.\n" + calls
 		}
 		if s.State == "Completed" {
-			// There, it would begin anew: an instant or a start that has passed may mean a run at once, and a count is counted again.
+			// Enabled, the schedule would start again: a past instant may start a run at once, and
+			// a count starts from zero.
 			calls = "-- It is Completed where this was written, and disabled here, so that it does not begin anew.\n" + calls
 		}
 		if s.Paused {

@@ -1,3 +1,4 @@
+// Package script has the command that prints the T-SQL of a job.
 package script
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// NewCommand makes `jobagent script`.
+// NewCommand returns `jobagent script`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "script JOB", Short: "Print the T-SQL that recreates a job with its target groups and schedules",
@@ -35,7 +36,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-// scriptJob writes the T-SQL that recreates a job. Target groups that exist where it runs are left as they are.
+// scriptJob returns T-SQL that recreates a job. The script does not change existing target groups.
 func scriptJob(ctx context.Context, store *controldb.Store, name string) (string, error) {
 	job, err := lookup.Job(ctx, store, name)
 	if err != nil {
@@ -112,7 +113,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		return "", err
 	}
 	b.WriteString(schedules)
-	if job.Enabled { // last: a run that is due at once finds all steps
+	if job.Enabled { // last, so that a run that is due at once has all steps
 		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled", 1).String() + "\nGO\n")
 	}
 	return b.String(), nil

@@ -1,3 +1,4 @@
+// Package step has the commands that define the steps of jobs.
 package step
 
 import (
@@ -16,13 +17,13 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// NewCommand makes `jobagent step`.
+// NewCommand returns `jobagent step`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("step", "Add, change and delete the steps of a job; each change makes a new version",
 		newAddCommand(a), newUpdateCommand(a), newOptionsCommand(a), newDeleteCommand(a))
 }
 
-// stepFlags are the flags of step add and update.
+// stepFlags are the flags of step add and step update.
 type stepFlags struct {
 	name, command, file, credential, group                                                    string
 	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
@@ -51,7 +52,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.outputCredential, "output-credential", "", "credential to write the output with")
 }
 
-// script returns the script that --command or --file gives; nil: neither was given.
+// script returns the script of --command or --file, or nil if neither was given.
 func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error) {
 	switch {
 	case cmd.Flags().Changed("command") && f.file != "":
@@ -73,8 +74,9 @@ func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error)
 	return &s, nil
 }
 
-// outputSpec returns what is given of the output; nil: nothing. Without a type, a table means SqlDatabase; in a new step, anything
-// does, so that the procedure can say what is missing.
+// outputSpec returns the output that the flags give, or nil if they give none. The type defaults to
+// SqlDatabase if a table was given. In a new step it always does, so that the procedure reports the
+// missing parts.
 func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.OutputSpec {
 	o := &controldb.OutputSpec{
 		Type: command.Given(cmd, "output-type", f.outputType), Credential: command.Given(cmd, "output-credential", f.outputCredential),
@@ -127,7 +129,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-// stepSelector are the flags that name a step.
+// stepSelector are the flags that select a step.
 type stepSelector struct {
 	id   int
 	name string
@@ -202,7 +204,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-// showStepOptions lists the options of a job's steps.
+// showStepOptions prints the options of a job's steps.
 func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store, name string) error {
 	job, err := lookup.Job(ctx, store, name)
 	if err != nil {

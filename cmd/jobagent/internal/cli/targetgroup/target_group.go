@@ -1,3 +1,4 @@
+// Package targetgroup has the commands that define and resolve target groups.
 package targetgroup
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// NewCommand makes `jobagent target-group`.
+// NewCommand returns `jobagent target-group`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("target-group", "Define target groups, and see which databases they stand for",
 		newListCommand(a), newShowCommand(a), newResolveCommand(a),
