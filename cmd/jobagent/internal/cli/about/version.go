@@ -1,4 +1,4 @@
-// Package about has the commands that describe this program: version, licenses, and the help topic output.
+// Package about has the commands that describe this program and its output.
 package about
 
 import (

@@ -1,4 +1,4 @@
-// Package schedule has the commands that define, explain and backfill schedules, and those that define calendars.
+// Package schedule has the commands that define, explain and backfill schedules and calendars.
 package schedule
 
 import (
