@@ -43,14 +43,14 @@ func resolveAggregate(key string) (func() store.Accumulator, error) {
 // makeAccumulator builds the constructor of a key.
 func makeAccumulator(key string) (func() store.Accumulator, error) {
 	if rest, ok := strings.CutPrefix(key, keyWindow); ok {
-		fresh, err := makeAccumulator(rest)
+		newAccumulator, err := makeAccumulator(rest)
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := fresh().(store.Inverter); ok {
-			return fresh, nil
+		if _, ok := newAccumulator().(store.Inverter); ok {
+			return newAccumulator, nil
 		}
-		return func() store.Accumulator { return &frameAccumulator{newAccumulator: fresh} }, nil
+		return func() store.Accumulator { return &frameAccumulator{newAccumulator: newAccumulator} }, nil
 	}
 	word, rest, _ := strings.Cut(key, "|")
 	switch word {

@@ -15,9 +15,9 @@ import (
 func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle int) (fromNode, error) {
 	isOuter := ts.Kind == syntax.OuterApply
 	lefts := l.sources[start:middle]
-	was := make([]bool, len(lefts))
+	wasUsed := make([]bool, len(lefts))
 	for i, src := range lefts {
-		was[i], src.used = src.used, false
+		wasUsed[i], src.used = src.used, false
 	}
 	inner := &level{parent: l.parent}
 	right, err := b.tableSource(ts.Right, inner, &level{parent: l.parent, sources: l.sources})
@@ -27,7 +27,7 @@ func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle i
 	dependent := false
 	for i, src := range lefts {
 		dependent = dependent || src.used
-		src.used = src.used || was[i]
+		src.used = src.used || wasUsed[i]
 	}
 	for _, src := range inner.sources {
 		if err := l.expose(src, true); err != nil {
@@ -151,14 +151,14 @@ func (b *binder) applyTop(src *source, left fromNode, isOuter bool) (fromNode, b
 	}
 	rid := sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true}
 	table.cols, joined.cols = append(slices.Clone(table.cols), rid), append(slices.Clone(table.cols), rid)
-	which := *q
-	which.core = &core{from: table, where: c.where, items: []*node{columnNode(table, len(table.cols)-1)}}
-	which.cols = []outColumn{{typ: types.BigIntType}}
-	among := build(opInQuery, types.BitType, columnNode(&joined, len(joined.cols)-1))
-	among.sub, among.traits = &which, among.traits|hasSubquery|canFail
+	selected := *q
+	selected.core = &core{from: table, where: c.where, items: []*node{columnNode(table, len(table.cols)-1)}}
+	selected.cols = []outColumn{{typ: types.BigIntType}}
+	isSelected := build(opInQuery, types.BitType, columnNode(&joined, len(joined.cols)-1))
+	isSelected.sub, isSelected.traits = &selected, isSelected.traits|hasSubquery|canFail
 	// CROSS JOIN keeps SQLite from reading the joined table first and testing each of its rows
 	// against each row on the left.
-	return &join{kind: "CROSS JOIN", left: left, right: &joined, on: among}, true
+	return &join{kind: "CROSS JOIN", left: left, right: &joined, on: isSelected}, true
 }
 
 // correlated reports whether a query names sources outside itself.
@@ -224,7 +224,14 @@ func fromSources(f fromNode, own map[*source]bool) {
 func (s *source) lateral() {
 	q := s.query
 	s.query = nil
-	s.rowset = &node{op: opScalar, typ: types.NVarCharMax, null: true, sub: q.asRows(), one: true, traits: hasSubquery}
+	s.rowset = &node{
+		op:        opScalar,
+		typ:       types.NVarCharMax,
+		null:      true,
+		sub:       q.asRows(),
+		singleRow: true,
+		traits:    hasSubquery,
+	}
 	s.fields()
 }
 

@@ -20,7 +20,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		if state == nil || !state.windows {
 			return nil, mserr.WindowPlace()
 		}
-		if state.over {
+		if state.inWindow {
 			return nil, mserr.WindowInWindow()
 		}
 	} else if err := state.checkNested(); err != nil {
@@ -81,7 +81,7 @@ func (a *aggregation) checkNested() error {
 	switch {
 	case a == nil:
 		return mserr.AggregateInWhere()
-	case a.inside:
+	case a.inArguments:
 		return mserr.AggregateInAggregate()
 	}
 	return nil
@@ -91,10 +91,10 @@ func (a *aggregation) checkNested() error {
 // 4101 and others.
 func (a *aggregation) checkAllowed() error {
 	switch {
-	case a == nil, !a.allowed && a.refuse == nil: // in FROM
+	case a == nil, !a.allowed && a.refusal == nil: // in FROM
 		return mserr.AggregateInApply()
 	case !a.allowed:
-		return a.refuse
+		return a.refusal
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func (a *aggregation) checkAllowed() error {
 // a window function.
 func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation) ([]*node, error) {
 	if e.Over != nil {
-		state.over = true
-		defer func() { state.over = false }()
+		state.inWindow = true
+		defer func() { state.inWindow = false }()
 	} else {
-		state.inside, state.named = true, nil
-		defer func() { state.inside = false }()
+		state.inArguments, state.named = true, nil
+		defer func() { state.inArguments = false }()
 	}
 	if e.Star {
 		if !strings.HasPrefix(f.Name, "COUNT") {
@@ -130,15 +130,7 @@ func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, st
 // makeAggregate returns the node of an aggregate. SQLite's own function is used where it returns
 // exactly SQL Server's result.
 func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, error) {
-	ts := make([]types.Type, len(args))
-	consts := make([]types.Value, len(args))
-	for i, a := range args {
-		ts[i] = a.typ
-		if a.op == opConst {
-			consts[i] = a.val
-		}
-	}
-	t, err := f.ResultType(ts, consts)
+	t, ts, err := resultType(f, args)
 	if err != nil {
 		return nil, err
 	}
@@ -230,8 +222,8 @@ func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, st
 	if e.Distinct {
 		return nil, mserr.New(10759, 15, "Use of DISTINCT is not allowed with the OVER clause.")
 	}
-	state.over = true
-	defer func() { state.over = false }()
+	state.inWindow = true
+	defer func() { state.inWindow = false }()
 	w := &window{}
 	if w.partition, err = b.exprs(spec.PartitionBy, l); err != nil {
 		return nil, err
@@ -388,9 +380,9 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 // an argument that is not a group expression.
 func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*node, error) {
 	state := l.aggregates()
-	state.inside = true
+	state.inArguments = true
 	args, err := b.exprs(e.Args, l)
-	state.inside = false
+	state.inArguments = false
 	if err != nil {
 		return nil, err
 	}

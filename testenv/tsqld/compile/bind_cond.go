@@ -281,7 +281,7 @@ func inValues(xs []*node) (*node, error) {
 	return build(opIn, types.BitType, xs...), nil
 }
 
-// oneColumn binds the subquery of IN, ANY and ALL. Error 116 if the subquery has several columns.
+// oneColumn binds a subquery that must have one column. Error 116 if it has several.
 func (b *binder) oneColumn(q *syntax.Query, l *level) (*query, error) {
 	sub, err := b.subquery(q, l, false)
 	if err != nil {
@@ -293,13 +293,19 @@ func (b *binder) oneColumn(q *syntax.Query, l *level) (*query, error) {
 	return sub, nil
 }
 
+// operandAndColumn binds the operand and the subquery of IN, ANY and ALL.
+func (b *binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *level) (*node, *query, error) {
+	x, err := b.expr(e, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	sub, err := b.oneColumn(q, l)
+	return x, sub, err
+}
+
 // inQuery binds IN (subquery).
 func (b *binder) inQuery(c *syntax.InCond, l *level) (*node, error) {
-	x, err := b.expr(c.X, l)
-	if err != nil {
-		return nil, err
-	}
-	sub, err := b.oneColumn(c.Query, l)
+	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
 	}
@@ -331,11 +337,7 @@ func againstQuery(op opcode, operator string, x *node, sub *query) (*node, error
 
 // quantified binds ANY and ALL.
 func (b *binder) quantified(c *syntax.QuantifiedCond, l *level) (*node, error) {
-	x, err := b.expr(c.X, l)
-	if err != nil {
-		return nil, err
-	}
-	sub, err := b.oneColumn(c.Query, l)
+	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
 	}
@@ -357,21 +359,18 @@ func (b *binder) quantified(c *syntax.QuantifiedCond, l *level) (*node, error) {
 
 // scalarSubquery binds a subquery used as a value. Error 116 if the subquery has several columns.
 func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*node, error) {
-	sub, err := b.subquery(q, l, false)
+	sub, err := b.oneColumn(q, l)
 	if err != nil {
 		return nil, err
 	}
-	if len(sub.cols) != 1 {
-		return nil, mserr.SubqueryColumns()
-	}
 	c := sub.cols[0]
 	return &node{
-		op:     opScalar,
-		typ:    c.typ,
-		null:   true,
-		label:  c.label,
-		sub:    sub,
-		one:    sub.isSingleRow(),
-		traits: hasSubquery | canFail,
+		op:        opScalar,
+		typ:       c.typ,
+		null:      true,
+		label:     c.label,
+		sub:       sub,
+		singleRow: sub.isSingleRow(),
+		traits:    hasSubquery | canFail,
 	}, nil
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -366,11 +367,7 @@ func choose(conds, results []*node) (*node, error) {
 	if err := refuseSequences(append(results, conds...)); err != nil {
 		return nil, err
 	}
-	allNull := true
-	for _, r := range results {
-		allNull = allNull && r.typ.ID == types.Null
-	}
-	if allNull {
+	if allNull(results) {
 		return nil, mserr.InvalidCaseNulls()
 	}
 	t, l, err := unify("CASE", results)
@@ -378,6 +375,11 @@ func choose(conds, results []*node) (*node, error) {
 		return nil, err
 	}
 	return caseOf(t, conds, results).labeled(l), nil
+}
+
+// allNull reports whether all nodes are NULL constants without a type.
+func allNull(nodes []*node) bool {
+	return !slices.ContainsFunc(nodes, func(n *node) bool { return n.typ.ID != types.Null })
 }
 
 // caseOf returns a CASE whose results all have type t already.

@@ -267,7 +267,7 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 		src.table = "temp." + quote(t.SQLName)
 		b.needLocal(t)
 	} else {
-		src.db, src.home = db.Name, db.ID
+		src.db, src.databaseID = db.Name, db.ID
 		if s := db.SchemaByID(t.SchemaID); s != nil {
 			src.schema = s.Name
 		}
@@ -450,7 +450,7 @@ func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
 	case visible < len(v.Columns):
 		return nil, mserr.ViewMoreColumns(v.Name)
 	}
-	src.view, src.home = v, db.ID
+	src.view, src.databaseID = v, db.ID
 	return src, nil
 }
 
@@ -489,16 +489,22 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 
 // parseView parses the text of a CREATE VIEW.
 func parseView(text string, quoted bool) (*syntax.CreateViewStmt, error) {
+	return parseModule[*syntax.CreateViewStmt](text, quoted)
+}
+
+// parseModule parses the text of a module. T is the type of its statement.
+func parseModule[T syntax.Stmt](text string, quoted bool) (T, error) {
+	var none T
 	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	for _, st := range batch.Stmts {
-		if v, ok := st.(*syntax.CreateViewStmt); ok {
+		if v, ok := st.(T); ok {
 			return v, nil
 		}
 	}
-	return nil, mserr.NotSupported("a view whose text has no CREATE VIEW")
+	return none, mserr.NotSupported("a module whose text has no definition")
 }
 
 // values binds a table value constructor. Error 10709 for rows of different lengths.
@@ -584,7 +590,7 @@ func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
 	j := &join{kind: joinWords[ts.Kind], left: left, right: right}
 	if ts.On != nil {
 		// The condition may only name the joined sources.
-		on := &level{parent: l.parent, sources: l.sources[start:], agg: &aggregation{refuse: mserr.AggregateInOn()}}
+		on := &level{parent: l.parent, sources: l.sources[start:], agg: &aggregation{refusal: mserr.AggregateInOn()}}
 		if j.on, err = b.cond(ts.On, on); err != nil {
 			return nil, err
 		}

@@ -130,15 +130,7 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	if err != nil {
 		return nil, err
 	}
-	ts := make([]types.Type, len(args))
-	consts := make([]types.Value, len(args))
-	for i, a := range args {
-		ts[i] = a.typ
-		if a.op == opConst {
-			consts[i] = a.val
-		}
-	}
-	t, err := f.ResultType(ts, consts)
+	t, ts, err := resultType(f, args)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +192,20 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	return fold(n, nil)
 }
 
+// resultType returns the result type of a function, and the types of its arguments.
+func resultType(f *builtin.Func, args []*node) (types.Type, []types.Type, error) {
+	ts := make([]types.Type, len(args))
+	consts := make([]types.Value, len(args))
+	for i, a := range args {
+		ts[i] = a.typ
+		if a.op == opConst {
+			consts[i] = a.val
+		}
+	}
+	t, err := f.ResultType(ts, consts)
+	return t, ts, err
+}
+
 // datesAsText converts dates to texts in the session's language, for a function that takes texts.
 func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
 	if b.locale.Language == 0 || !f.Textual() {
@@ -228,11 +234,7 @@ func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.T
 
 // coalesce binds COALESCE. Error 4127 if all arguments are NULL constants.
 func (b *binder) coalesce(args []*node) (*node, error) {
-	allNull := true
-	for _, a := range args {
-		allNull = allNull && a.typ.ID == types.Null
-	}
-	if allNull {
+	if allNull(args) {
 		return nil, mserr.CoalesceNulls()
 	}
 	t, l, err := unify("CASE", args)

@@ -32,7 +32,7 @@ func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*query, error
 			return nil, mserr.SubqueryNotAllowed()
 		}
 	}
-	if a := l.aggregates(); a != nil && a.inside {
+	if a := l.aggregates(); a != nil && a.inArguments {
 		return nil, mserr.AggregateInAggregate()
 	}
 	return b.query(q, l, queryUse{exists: exists})
@@ -84,7 +84,7 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 		return nil, err
 	}
 	if s.Where != nil {
-		l.agg.refuse = mserr.AggregateInWhere()
+		l.agg.refusal = mserr.AggregateInWhere()
 		n, err := b.cond(s.Where, l)
 		if err != nil {
 			return nil, err

@@ -18,12 +18,12 @@ const maxExpansion = 32
 
 // binder binds one statement.
 type binder struct {
-	scope Scope
-	needs Needs
-	dbs   map[int]bool
-	next  int // number of the last alias
-	place place
-	depth int // current nesting depth of expansions
+	scope     Scope
+	needs     Needs
+	dbs       map[int]bool
+	lastAlias int // number of the last alias
+	place     place
+	depth     int // current nesting depth of expansions
 	// maxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
 	maxRecursion int
 	// inDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
@@ -105,8 +105,8 @@ func (b *binder) needDatabase(id int) {
 
 // alias returns a new table alias, unique in the statement.
 func (b *binder) alias(prefix string) string {
-	b.next++
-	return prefix + strconv.Itoa(b.next)
+	b.lastAlias++
+	return prefix + strconv.Itoa(b.lastAlias)
 }
 
 // needPermission records a permission that the session needs, unless the ownership chain covers the

@@ -74,16 +74,9 @@ func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) 
 	if err != nil {
 		return err
 	}
-	sp.finish(m.b, d)
-	q, err := m.rows(where, s.Top)
-	if err != nil {
+	if err := m.fillSpool(d, sp, where, s.Top); err != nil {
 		return err
 	}
-	st, err := sp.fill(q, m.repeated)
-	if err != nil {
-		return err
-	}
-	d.Prepare = append(d.Prepare, st)
 	if err := m.applyDelete(d, sp, rid, nil); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ type target struct {
 	table *catalog.Table
 }
 
-// home returns the id of the target's database, 0 for temporary tables.
-func (t target) home() int {
+// databaseID returns the id of the target's database, 0 for temporary tables.
+func (t target) databaseID() int {
 	if t.db == nil {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (t target) shortName() string { return t.table.Name }
 
 // newDML returns a plan with its target set.
 func newDML(kind string, t target) *DML {
-	return &DML{Kind: kind, Database: t.home(), Target: t.table}
+	return &DML{Kind: kind, Database: t.databaseID(), Target: t.table}
 }
 
 // tableTarget resolves the table of an INSERT. Error 208 for an unknown name; views are not
@@ -192,7 +192,7 @@ func newRowVersion(t target) *node {
 	return &node{
 		op:     opLocal,
 		typ:    types.Type{ID: types.RowVersion},
-		key:    LocalRowVersion + strconv.Itoa(t.home()),
+		key:    LocalRowVersion + strconv.Itoa(t.databaseID()),
 		traits: hasLocal | hasPerRow,
 	}
 }
@@ -359,7 +359,7 @@ func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outpu
 // outputQuery binds the items of an OUTPUT clause. Error 10702 for subqueries.
 func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 	q := &query{core: &core{}}
-	inner := &level{sources: l.sources, agg: &aggregation{refuse: mserr.AggregateInOutput()}}
+	inner := &level{sources: l.sources, agg: &aggregation{refusal: mserr.AggregateInOutput()}}
 	for _, item := range clause.Items {
 		var err error
 		switch item := item.(type) {
@@ -412,7 +412,7 @@ func (o *outputs) emit(b *binder, d *DML) error {
 		if err := t.checkOutputInto(); err != nil {
 			return err
 		}
-		d.Into, d.IntoDatabase = t.table, t.home()
+		d.Into, d.IntoDatabase = t.table, t.databaseID()
 		st, need, err := o.insert(b, t)
 		if err != nil {
 			return err

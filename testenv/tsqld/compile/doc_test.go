@@ -35,9 +35,9 @@ func TestDocExample(t *testing.T) {
 	sql := strings.ReplaceAll(p.SQL, " FROM", "\nFROM")
 	sql = strings.ReplaceAll(sql, " WHERE", "\nWHERE")
 
-	source, err := os.ReadFile("doc.go")
+	content, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	doc := strings.ReplaceAll(string(source), "//\t", "")
+	doc := strings.ReplaceAll(string(content), "//\t", "")
 	doc = strings.ReplaceAll(doc, "// ", "")
 	for _, part := range []string{text, tree.String(), sql} {
 		require.Contains(t, doc, strings.TrimSpace(part)+"\n")

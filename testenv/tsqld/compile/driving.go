@@ -113,7 +113,7 @@ func (s *source) isSmall() bool {
 		inner, _ := preserved(s.query.core.from)
 		return slices.ContainsFunc(inner, (*source).isSmall)
 	}
-	return s.base != nil && s.home == 0 && s.table != ""
+	return s.base != nil && s.databaseID == 0 && s.table != ""
 }
 
 // isIndexed reports whether a column is the first column of an index of its table. The column may

@@ -16,7 +16,7 @@ func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
 		return mserr.NotSupported("GROUP BY ALL")
 	}
 	c.grouped = true
-	l.agg.refuse = mserr.AggregateInGroupBy()
+	l.agg.refusal = mserr.AggregateInGroupBy()
 	sets := [][]int{nil}
 	plain := true
 	for _, item := range g.Items {

@@ -18,7 +18,7 @@ type insertion struct {
 	columns  []*catalog.Column // columns that the SQL INSERT lists
 	identity *catalog.Column   // nil if the table has none
 	explicit bool              // IDENTITY_INSERT is ON
-	list     bool              // the statement has a column list
+	hasList  bool              // the statement has a column list
 	defaults bool              // NULL in the rows means the column's default, if there is one
 }
 
@@ -30,7 +30,7 @@ func (b *binder) insertColumns(t target, names []syntax.Ident, values int) (*ins
 
 // insertColumnsOf implements insertColumns. explicit is set if the statement gives identity values.
 func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
-	ins := &insertion{t: t, identity: t.table.IdentityColumn(), list: names != nil}
+	ins := &insertion{t: t, identity: t.table.IdentityColumn(), hasList: names != nil}
 	ins.explicit = ins.identity != nil && explicit
 	version := t.table.RowVersionColumn()
 	for _, c := range t.table.Columns {
@@ -307,7 +307,7 @@ func (c *Compiler) SelectInto(
 		for _, c := range table.Columns {
 			names = append(names, syntax.Ident{Name: c.Name})
 		}
-		ins := &insertion{t: t, identity: identity, explicit: identity != nil, list: true}
+		ins := &insertion{t: t, identity: identity, explicit: identity != nil, hasList: true}
 		for i := range names {
 			ins.listed = append(ins.listed, table.Columns[i])
 		}

@@ -54,7 +54,7 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 // mergeSources binds the target and the source. The source gets a column that is NULL where the
 // join has no source row.
 func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
-	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInOn()}}}
+	m := &modification{b: b, l: &level{agg: &aggregation{refusal: mserr.AggregateInOn()}}}
 	var err error
 	if m.src, err = b.targetSource(s.Target); err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error
 		br.cond = state
 		l := m.branchLevel(w.Match)
 		if w.And != nil {
-			m.l.agg.refuse = mserr.AggregateInWhere()
+			m.l.agg.refusal = mserr.AggregateInWhere()
 			n, err := m.b.cond(w.And, l)
 			if err != nil {
 				return err
@@ -333,7 +333,7 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 	number := m.number()
 	m.action = m.sp.capture(number)
 	var values []setting
-	fresh := map[*catalog.Column]*node{}
+	newValues := map[*catalog.Column]*node{}
 	inserted := map[*catalog.Column]*node{}
 	for _, c := range m.table.Columns {
 		if !isStored(c) {
@@ -348,8 +348,8 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 			if err != nil {
 				return err
 			}
-			fresh[c] = m.branchValue(c.Type, func(br *branch) *node { return m.captureGuarded(br, br.sets[c]) }, old)
-			values = append(values, setting{c, fresh[c]})
+			newValues[c] = m.branchValue(c.Type, func(br *branch) *node { return m.captureGuarded(br, br.sets[c]) }, old)
+			values = append(values, setting{c, newValues[c]})
 		}
 		if m.ins == nil {
 			continue
@@ -368,7 +368,7 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 			nullOf(c.Type),
 		)
 	}
-	out, err := m.output(s, fresh, inserted)
+	out, err := m.output(s, newValues, inserted)
 	if err != nil {
 		return err
 	}
@@ -383,7 +383,7 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 		return err
 	}
 	d.Prepare = append(d.Prepare, st)
-	return m.apply(d, values, fresh, inserted, out)
+	return m.apply(d, values, newValues, inserted, out)
 }
 
 // captureGuarded captures a value of a branch, computed only where the branch applies. It returns
@@ -399,7 +399,7 @@ func (m *mergeBuilder) captureGuarded(br *branch, n *node) *node {
 }
 
 // output binds the OUTPUT clauses, including $action.
-func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.Column]*node) (*outputs, error) {
+func (m *mergeBuilder) output(s *syntax.MergeStmt, newValues, inserted map[*catalog.Column]*node) (*outputs, error) {
 	isInsert, isDelete := m.actionIs(syntax.MergeInsert), m.actionIs(syntax.MergeDelete)
 	pick := func(t types.Type, cond, yes, no *node) *node {
 		if cond == nil {
@@ -408,7 +408,7 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.
 		return caseOf(t, []*node{cond}, []*node{yes, no})
 	}
 	after := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
-		n := fresh[c]
+		n := newValues[c]
 		if n == nil {
 			var err error
 			if n, err = m.captured(m.sp, c); err != nil {
@@ -444,7 +444,9 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.
 
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed
 // twice.
-func (m *mergeBuilder) apply(d *DML, values []setting, fresh, inserted map[*catalog.Column]*node, out *outputs) error {
+func (m *mergeBuilder) apply(
+	d *DML, values []setting, newValues, inserted map[*catalog.Column]*node, out *outputs,
+) error {
 	isUpdate, isDelete, isInsert := m.actionIs(
 		syntax.MergeUpdate,
 	), m.actionIs(
@@ -470,7 +472,7 @@ func (m *mergeBuilder) apply(d *DML, values []setting, fresh, inserted map[*cata
 		}
 	}
 	if isUpdate != nil {
-		if err := m.applyUpdate(d, m.sp, m.rid, values, fresh, isUpdate); err != nil {
+		if err := m.applyUpdate(d, m.sp, m.rid, values, newValues, isUpdate); err != nil {
 			return err
 		}
 	}

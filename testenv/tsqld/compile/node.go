@@ -70,26 +70,26 @@ const rowBound = hasColumn | hasSubquery | hasAgg | hasWindow | hasPerRow
 
 // node is a bound expression. Nodes are immutable once built and may be shared.
 type node struct {
-	op     opcode
-	typ    types.Type
-	null   bool // the value may be NULL
-	label  label
-	traits traits
-	args   []*node
-	val    types.Value
-	name   string // variable or operator
-	key    string // the key of a function
-	fn     store.Func
-	src    *source
-	col    int
-	sub    *query
-	agg    *aggregate
-	run    func(*Run) types.Value
-	one    bool // opScalar: the query returns at most one row
+	op        opcode
+	typ       types.Type
+	null      bool // the value may be NULL
+	label     label
+	traits    traits
+	args      []*node
+	val       types.Value
+	name      string // variable or operator
+	key       string // the key of a function
+	fn        store.Func
+	src       *source
+	col       int
+	sub       *query
+	agg       *aggregate
+	run       func(*Run) types.Value
+	singleRow bool // opScalar: the query returns at most one row
 	// locale is the locale of the node's conversions; zero unless the session has another.
 	locale types.Locale
-	// of is the original expression of a node that was retyped; nil for other nodes.
-	of *node
+	// original is the original expression of a node that was retyped; nil for other nodes.
+	original *node
 	// via is the column that the statement names, if a derived table or view replaces that column
 	// by this expression; otherwise nil.
 	via *sourceColumn
@@ -123,7 +123,7 @@ type orderTerm struct {
 
 // viaColumn returns the column by which the statement names the expression, or nil.
 func (n *node) viaColumn() *sourceColumn {
-	for ; n != nil; n = n.of {
+	for ; n != nil; n = n.original {
 		if n.via != nil {
 			return n.via
 		}
@@ -193,7 +193,7 @@ func columnNode(src *source, i int) *node {
 // unchanged.
 func (n *node) retyped(t types.Type) *node {
 	r := *n
-	r.typ, r.of = t, n
+	r.typ, r.original = t, n
 	return &r
 }
 
@@ -273,7 +273,7 @@ func (n *node) replace(swap func(*node) *node) *node {
 		return n
 	}
 	c := *n
-	c.of = nil
+	c.original = nil
 	c.traits &^= rowBound | hasLocal | hasVar | hasEnv | hasRun
 	c.args = make([]*node, len(n.args))
 	for i, a := range n.args {

@@ -18,12 +18,12 @@ func (b *binder) readPast(src *source) {
 		b.readPastQuery(src.query)
 		return
 	}
-	if src.base == nil || src.home == 0 {
+	if src.base == nil || src.databaseID == 0 {
 		return
 	}
-	src.past, src.empty = true, b.emptyPast
-	if !slices.Contains(b.needs.Past, src.home) {
-		b.needs.Past = append(b.needs.Past, src.home)
+	src.readPast, src.empty = true, b.emptyPast
+	if !slices.Contains(b.needs.Past, src.databaseID) {
+		b.needs.Past = append(b.needs.Past, src.databaseID)
 	}
 }
 
@@ -94,7 +94,7 @@ func fromNeedsPastRows(f fromNode, where *node) bool {
 func joinNeedsPastRows(f fromNode) bool {
 	switch f := f.(type) {
 	case *source:
-		return f.past || f.query != nil && f.query.needsPastRows()
+		return f.readPast || f.query != nil && f.query.needsPastRows()
 	case *join:
 		switch f.kind {
 		case "JOIN", "CROSS JOIN":

@@ -463,7 +463,7 @@ func (r *renderer) subquery(n *node) {
 	defer func() { r.lazy = saved }()
 	switch n.op {
 	case opScalar:
-		if n.one {
+		if n.singleRow {
 			r.WriteByte('(')
 			r.query(n.sub)
 			r.WriteByte(')')

@@ -26,7 +26,7 @@ func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func
 			sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName},
 		)
 	}
-	l := &level{agg: &aggregation{refuse: mserr.AggregateInOutput()}, noSubquery: true}
+	l := &level{agg: &aggregation{refusal: mserr.AggregateInOutput()}, noSubquery: true}
 	for name, has := range seen {
 		l.sources = append(l.sources, b.pseudo(name, t, func(c *catalog.Column) (*node, error) {
 			if !has(c) {

@@ -731,14 +731,5 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 
 // parseFunction parses the text of a CREATE FUNCTION.
 func parseFunction(text string, quoted bool) (*syntax.CreateFunctionStmt, error) {
-	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
-	if err != nil {
-		return nil, err
-	}
-	for _, st := range batch.Stmts {
-		if f, ok := st.(*syntax.CreateFunctionStmt); ok {
-			return f, nil
-		}
-	}
-	return nil, mserr.NotSupported("a function whose text has no CREATE FUNCTION")
+	return parseModule[*syntax.CreateFunctionStmt](text, quoted)
 }

@@ -34,7 +34,7 @@ func sameNode(a, b *node) bool {
 
 // sameOrRetyped reports whether n is the expression g, possibly retyped.
 func sameOrRetyped(g, n *node) bool {
-	for ; n != nil; n = n.of {
+	for ; n != nil; n = n.original {
 		if sameNode(g, n) {
 			return true
 		}

@@ -26,9 +26,9 @@ type source struct {
 	base       *catalog.Table // the table, if the source is one
 	clientName []string       // the table's name as reported to clients
 	view       *catalog.View  // the view, if the source is one
-	home       int            // id of its database, 0 for temporary tables
+	databaseID int            // id of its database, 0 for temporary tables
 	used       bool           // a column of the source was resolved
-	past       bool           // WITH (READPAST)
+	readPast   bool           // WITH (READPAST)
 	empty      bool           // has no rows: see [binder.readPast]
 	// lineage is the SELECT of a view, CTE or derived table through which rows can be changed; nil
 	// otherwise.
@@ -68,13 +68,13 @@ type level struct {
 
 // aggregation is the state of aggregates and window functions of one SELECT.
 type aggregation struct {
-	allowed bool  // aggregates are allowed here
-	refuse  error // the error if aggregates are not allowed
-	windows bool  // window functions are allowed here
-	inside  bool  // inside the arguments of an aggregate
-	over    bool  // inside a window function
-	found   bool  // the SELECT has an aggregate
-	grouped bool  // the SELECT has a GROUP BY
+	allowed     bool  // aggregates are allowed here
+	refusal     error // the error if aggregates are not allowed
+	windows     bool  // window functions are allowed here
+	inArguments bool  // inside the arguments of an aggregate
+	inWindow    bool  // inside a window function
+	found       bool  // the SELECT has an aggregate
+	grouped     bool  // the SELECT has a GROUP BY
 	// named is the innermost SELECT whose columns the current aggregate has named so far; nil for
 	// none.
 	named *level
@@ -172,7 +172,7 @@ func (l *level) find(parts []syntax.Ident) (*node, error) {
 // name records that an expression of this level names a column of the level at, which is l or an
 // outer level.
 func (l *level) name(at *level) {
-	if l.agg == nil || !l.agg.inside {
+	if l.agg == nil || !l.agg.inArguments {
 		return
 	}
 	for outer := at.parent; outer != nil && l.agg.named != nil; outer = outer.parent {

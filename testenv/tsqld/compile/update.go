@@ -33,7 +33,7 @@ func (b *binder) modify(
 	permission string,
 	columns []string,
 ) (*modification, error) {
-	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInSet()}}, repeated: len(from) > 0}
+	m := &modification{b: b, l: &level{agg: &aggregation{refusal: mserr.AggregateInSet()}}, repeated: len(from) > 0}
 	var err error
 	if m.from, err = b.from(from, m.l); err != nil {
 		return nil, err
@@ -69,11 +69,11 @@ func (b *binder) modify(
 // databaseOf returns the database of a table's source, or nil for a temporary table.
 func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
 	for _, db := range b.needs.Snapshots {
-		if src.home != 0 && db.ID == src.home {
+		if src.databaseID != 0 && db.ID == src.databaseID {
 			return db, nil
 		}
 	}
-	if src.home != 0 {
+	if src.databaseID != 0 {
 		return nil, mserr.InvalidObject(src.name)
 	}
 	return nil, nil
@@ -114,7 +114,7 @@ func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) 
 		if err != nil {
 			return nil, err
 		}
-		return onlyMatch(l, func(src *source) bool { return src.isObject(o) && src.home == db.ID })
+		return onlyMatch(l, func(src *source) bool { return src.isObject(o) && src.databaseID == db.ID })
 	}
 	if src := l.exposed(name); src != nil {
 		return src, nil
@@ -265,13 +265,13 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 		q := &query{core: &core{from: t, where: same}}
 		q.add(n, outColumn{typ: n.typ, null: true})
 		return &node{
-			op:     opScalar,
-			typ:    n.typ,
-			null:   true,
-			label:  labelImplicit,
-			sub:    q,
-			one:    true,
-			traits: hasSubquery,
+			op:        opScalar,
+			typ:       n.typ,
+			null:      true,
+			label:     labelImplicit,
+			sub:       q,
+			singleRow: true,
+			traits:    hasSubquery,
 		}, nil
 	}
 	return nil, mserr.InvalidColumn(c.Name)
@@ -412,7 +412,7 @@ func (m *modification) where(c syntax.Cond) (*node, error) {
 	if c == nil {
 		return nil, nil
 	}
-	m.l.agg.refuse = mserr.AggregateInWhere()
+	m.l.agg.refusal = mserr.AggregateInWhere()
 	return m.b.cond(c, m.l)
 }
 
@@ -631,12 +631,12 @@ func (m *modification) updateSpooled(
 ) error {
 	sp := m.b.newSpool()
 	rid := sp.capture(m.rid)
-	fresh := map[*catalog.Column]*node{}
+	newValues := map[*catalog.Column]*node{}
 	for _, v := range values {
-		fresh[v.c] = sp.capture(v.n)
+		newValues[v.c] = sp.capture(v.n)
 	}
 	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
-		if n := fresh[c]; n != nil {
+		if n := newValues[c]; n != nil {
 			return n, nil
 		}
 		return m.captured(sp, c)
@@ -647,17 +647,10 @@ func (m *modification) updateSpooled(
 		return err
 	}
 	assign, yield := sp.assign(d, values, assigned)
-	sp.finish(m.b, d)
-	q, err := m.rows(where, s.Top)
-	if err != nil {
+	if err := m.fillSpool(d, sp, where, s.Top); err != nil {
 		return err
 	}
-	st, err := sp.fill(q, m.repeated)
-	if err != nil {
-		return err
-	}
-	d.Prepare = append(d.Prepare, st)
-	if err := m.applyUpdate(d, sp, rid, values, fresh, nil); err != nil {
+	if err := m.applyUpdate(d, sp, rid, values, newValues, nil); err != nil {
 		return err
 	}
 	if assign != nil {
@@ -669,6 +662,21 @@ func (m *modification) updateSpooled(
 		}
 	}
 	return out.emit(m.b, d)
+}
+
+// fillSpool finishes the spool and adds the statement that fills it with the rows to change.
+func (m *modification) fillSpool(d *DML, sp *spool, where *node, top *syntax.Top) error {
+	sp.finish(m.b, d)
+	q, err := m.rows(where, top)
+	if err != nil {
+		return err
+	}
+	st, err := sp.fill(q, m.repeated)
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	return nil
 }
 
 // captured returns the spool's column for the old value of a column.

@@ -13,7 +13,7 @@ func (m *modification) applyUpdate(
 	sp *spool,
 	rid *node,
 	values []setting,
-	fresh map[*catalog.Column]*node,
+	newValues map[*catalog.Column]*node,
 	only *node,
 ) error {
 	if len(values) == 0 {
@@ -41,17 +41,17 @@ func (m *modification) applyUpdate(
 	}
 	row := func(r *renderer) { r.node(rid) }
 	if shifted := m.rekeyed(values); len(shifted) > 0 {
-		away := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.alias+"."+rowNumber)) }
-		if err := write(shifted, away, row); err != nil {
+		temporary := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.alias+"."+rowNumber)) }
+		if err := write(shifted, temporary, row); err != nil {
 			return err
 		}
 		for _, v := range shifted {
 			if v.c == m.table.RowIDColumn() {
-				row = func(r *renderer) { away(r, v.c) }
+				row = func(r *renderer) { temporary(r, v.c) }
 			}
 		}
 	}
-	return write(values, func(r *renderer, c *catalog.Column) { r.node(fresh[c]) }, row)
+	return write(values, func(r *renderer, c *catalog.Column) { r.node(newValues[c]) }, row)
 }
 
 // rekeyed returns the settings of key columns that may exchange values between rows, as in SET id =

@@ -47,82 +47,51 @@ func Parse(src string, opt Options) (*Batch, error) {
 }
 
 // ParseExpr parses an expression that is the whole of src, such as the stored text of a default.
-func ParseExpr(src string, opt Options) (Expr, error) {
-	p, err := newParser(src, opt)
-	if err != nil {
-		return nil, err
-	}
-	x := p.expr()
-	p.expectEOF()
-	if p.err != nil {
-		return nil, p.err
-	}
-	return x, nil
-}
+func ParseExpr(src string, opt Options) (Expr, error) { return parseWhole(src, opt, (*parser).expr) }
 
 // ParseCond parses a condition that is the whole of src, such as the stored text of a check
 // constraint.
-func ParseCond(src string, opt Options) (Cond, error) {
-	p, err := newParser(src, opt)
-	if err != nil {
-		return nil, err
-	}
-	x := p.cond()
-	p.expectEOF()
-	if p.err != nil {
-		return nil, p.err
-	}
-	return x, nil
-}
+func ParseCond(src string, opt Options) (Cond, error) { return parseWhole(src, opt, (*parser).cond) }
 
 // ParseType parses a type with its arguments that is the whole of src.
 func ParseType(src string, opt Options) (*TypeRef, error) {
-	p, err := newParser(src, opt)
-	if err != nil {
-		return nil, err
-	}
-	x := p.typeRef()
-	p.expectEOF()
-	if p.err != nil {
-		return nil, p.err
-	}
-	return x, nil
+	return parseWhole(src, opt, (*parser).typeRef)
 }
 
 // ParseName parses a name of up to four parts that is the whole of src, such as the argument of
 // OBJECT_ID.
 func ParseName(src string) (*ObjectName, error) {
-	p, err := newParser(src, DefaultOptions)
-	if err != nil {
-		return nil, err
-	}
-	x := p.objectName()
-	p.expectEOF()
-	if p.err != nil {
-		return nil, p.err
-	}
-	return x, nil
+	return parseWhole(src, DefaultOptions, (*parser).objectName)
 }
 
 // ParseParams parses a list of parameters, such as the second argument of sp_executesql. An empty
 // text is an empty list.
 func ParseParams(src string, opt Options) ([]*Param, error) {
+	return parseWhole(src, opt, func(p *parser) []*Param {
+		var ps []*Param
+		for p.current().kind != tokEOF {
+			ps = append(ps, p.param())
+			if !p.accept(",") {
+				break
+			}
+		}
+		return ps
+	})
+}
+
+// parseWhole parses a construct that is the whole of src.
+func parseWhole[T any](src string, opt Options, read func(*parser) T) (T, error) {
+	var zero T
 	p, err := newParser(src, opt)
 	if err != nil {
-		return nil, err
+		return zero, err
 	}
-	var ps []*Param
-	for p.current().kind != tokEOF {
-		ps = append(ps, p.param())
-		if !p.accept(",") {
-			break
-		}
-	}
+	x := read(p)
 	p.expectEOF()
 	if p.err != nil {
-		return nil, p.err
+		return zero, p.err
 	}
-	return ps, nil
+	return x, nil
 }
 
 // parser is the state of one parse. After the first error, the current token is the end of the
