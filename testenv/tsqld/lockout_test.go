@@ -225,9 +225,12 @@ func TestLongLoginsAreRefused(t *testing.T) {
 	f := newFixture(t, Config{OnLoginFailed: func(l LoginFailure) { told = append(told, l) }})
 	long := strings.Repeat("w", 129)
 	for _, l := range []tds.Login{
-		{User: "sa", Password: tds.Secret(long)}, {User: "nobody", Password: tds.Secret(long)}, {User: long, Password: "secret"},
-		{User: "sa", Password: "secret", Host: long}, {User: "sa", Password: "secret", App: long}, {User: "sa", Password: "secret", Database: long},
-		{User: "sa", Password: "secret", NewPassword: tds.Secret(long)}, {User: "sa", Password: "secret", AttachFile: long + long + long},
+		{User: "sa", Password: tds.Secret(long)}, {User: "nobody", Password: tds.Secret(long)},
+		{User: long, Password: "secret"},
+		{User: "sa", Password: "secret", Host: long}, {User: "sa", Password: "secret", App: long},
+		{User: "sa", Password: "secret", Database: long},
+		{User: "sa", Password: "secret", NewPassword: tds.Secret(long)},
+		{User: "sa", Password: "secret", AttachFile: long + long + long},
 	} {
 		c := connectRaw(t, f, tds.Version74)
 		l.Asked = tds.Version74

@@ -16,12 +16,26 @@ func TestAggregates(t *testing.T) {
 		result    string
 		want      string
 	}{
-		{"COUNT", "int", []string{"1", "NULL", "2"}, "int", "2"}, {"COUNT_BIG", "int", nil, "bigint", "0"}, {"SUM", "tinyint", []string{"200", "100", "NULL"}, "int", "300"}, {"SUM", "int", []string{"2147483647", "1"}, "int", "#8115"}, {"SUM", "int", nil, "int", "NULL"},
-		{"SUM", "bigint", []string{"9223372036854775807", "1", "-1"}, "bigint", "9223372036854775807"}, {"SUM", "decimal(5,2)", []string{"1.25", "2.50"}, "decimal(38,2)", "3.75"}, {"SUM", "decimal(30,2)", []string{"1.25", "-2.50"}, "decimal(38,2)", "-1.25"},
-		{"SUM", "money", []string{"1.25", "2.50"}, "money", "3.75"}, {"SUM", "real", []string{"1.5", "2"}, "float", "3.5"}, {"SUM", "varchar(5)", nil, "", "#8117"}, {"SUM", "bit", nil, "", "#8117"}, {"AVG", "int", []string{"1", "2"}, "int", "1"}, {"AVG", "int", []string{"-1", "-2"}, "int", "-1"},
-		{"AVG", "decimal(5,2)", []string{"1.00", "2.00", "2.00"}, "decimal(38,6)", "1.666666"}, {"AVG", "float", []string{"1", "2"}, "float", "1.5"}, {"MIN", "varchar(5)", []string{"b", "A", "NULL"}, "varchar(5)", "A"}, {"MAX", "datetime2(0)", []string{"2020-01-01", "2021-01-01"}, "datetime2(0)", "2021-01-01 00:00:00"},
-		{"MAX", "bit", nil, "", "#8117"}, {"MAX", "xml", nil, "", "#8117"}, {"STDEV", "int", []string{"2", "4", "4", "4", "5", "5", "7", "9"}, "float", "2.13809"}, {"STDEVP", "int", []string{"2", "4", "4", "4", "5", "5", "7", "9"}, "float", "2"}, {"VAR", "int", []string{"5"}, "float", "NULL"}, {"VARP", "int", []string{"5"}, "float", "0"},
-		{"CHECKSUM_AGG", "int", []string{"5", "3"}, "int", "6"}, {"APPROX_COUNT_DISTINCT", "varchar(5)", []string{"a", "A", "b", "NULL"}, "bigint", "2"},
+		{"COUNT", "int", []string{"1", "NULL", "2"}, "int", "2"}, {"COUNT_BIG", "int", nil, "bigint", "0"},
+		{"SUM", "tinyint", []string{"200", "100", "NULL"}, "int", "300"},
+		{"SUM", "int", []string{"2147483647", "1"}, "int", "#8115"}, {"SUM", "int", nil, "int", "NULL"},
+		{"SUM", "bigint", []string{"9223372036854775807", "1", "-1"}, "bigint", "9223372036854775807"},
+		{"SUM", "decimal(5,2)", []string{"1.25", "2.50"}, "decimal(38,2)", "3.75"},
+		{"SUM", "decimal(30,2)", []string{"1.25", "-2.50"}, "decimal(38,2)", "-1.25"},
+		{"SUM", "money", []string{"1.25", "2.50"}, "money", "3.75"},
+		{"SUM", "real", []string{"1.5", "2"}, "float", "3.5"}, {"SUM", "varchar(5)", nil, "", "#8117"},
+		{"SUM", "bit", nil, "", "#8117"}, {"AVG", "int", []string{"1", "2"}, "int", "1"},
+		{"AVG", "int", []string{"-1", "-2"}, "int", "-1"},
+		{"AVG", "decimal(5,2)", []string{"1.00", "2.00", "2.00"}, "decimal(38,6)", "1.666666"},
+		{"AVG", "float", []string{"1", "2"}, "float", "1.5"},
+		{"MIN", "varchar(5)", []string{"b", "A", "NULL"}, "varchar(5)", "A"},
+		{"MAX", "datetime2(0)", []string{"2020-01-01", "2021-01-01"}, "datetime2(0)", "2021-01-01 00:00:00"},
+		{"MAX", "bit", nil, "", "#8117"}, {"MAX", "xml", nil, "", "#8117"},
+		{"STDEV", "int", []string{"2", "4", "4", "4", "5", "5", "7", "9"}, "float", "2.13809"},
+		{"STDEVP", "int", []string{"2", "4", "4", "4", "5", "5", "7", "9"}, "float", "2"},
+		{"VAR", "int", []string{"5"}, "float", "NULL"}, {"VARP", "int", []string{"5"}, "float", "0"},
+		{"CHECKSUM_AGG", "int", []string{"5", "3"}, "int", "6"},
+		{"APPROX_COUNT_DISTINCT", "varchar(5)", []string{"a", "A", "b", "NULL"}, "bigint", "2"},
 	} {
 		f, ok := Lookup(c.name)
 		require.True(t, ok)

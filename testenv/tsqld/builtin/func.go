@@ -176,7 +176,8 @@ func isASCII(s string) bool {
 // table holds all functions by upper-case name. The lists are in the files of this package. It
 // never changes.
 var table = join(
-	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs, dateMakeFuncs, logicFuncs, jsonFuncs,
+	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs,
+	dateMakeFuncs, logicFuncs, jsonFuncs,
 	sessionFuncs, errorFuncs, metaFuncs, propertyFuncs, securityFuncs, aggregates, windows,
 )
 

@@ -154,7 +154,8 @@ var kindFlags = map[string][]string{
 	"ISTABLE": {"U", "S", "IT", "TT"}, "ISUSERTABLE": {"U"}, "ISSYSTEMTABLE": {"S"}, "ISVIEW": {"V"}, "ISPROCEDURE": {"P"},
 	"ISSCALARFUNCTION": {"FN"}, "ISINLINEFUNCTION": {"IF"}, "ISTABLEFUNCTION": {"IF", "TF"}, "ISTRIGGER": {"TR"},
 	"ISPRIMARYKEY": {"PK"}, "ISUNIQUECNST": {"UQ"}, "ISFOREIGNKEY": {"F"}, "ISCHECKCNST": {"C"}, "ISDEFAULTCNST": {"D"},
-	"ISCONSTRAINT": {"PK", "UQ", "F", "C", "D"}, "ISEXECUTED": {"P", "V", "FN", "IF", "TF", "TR"}, "ISDEFAULT": {}, "ISRULE": {},
+	"ISCONSTRAINT": {"PK", "UQ", "F", "C", "D"}, "ISEXECUTED": {"P", "V", "FN", "IF", "TF", "TR"}, "ISDEFAULT": {},
+	"ISRULE":     {},
 	"ISREPLPROC": {}, "ISEXTENDEDPROC": {"X"}, "ISQUEUE": {},
 }
 
@@ -346,7 +347,8 @@ func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 		return flag(c.RowGUID), nil
 	case "ISSPARSE":
 		return flag(c.Sparse), nil
-	case "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE", "GENERATEDALWAYSTYPE", "STATISTICALSEMANTICS",
+	case "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE",
+		"GENERATEDALWAYSTYPE", "STATISTICALSEMANTICS",
 		"FULLTEXTTYPECOLUMN", "SYSTEMDATAACCESS", "USERDATAACCESS", "ISSYSTEMVERIFIED":
 		return int64(0), nil
 	case "ISINDEXABLE":

@@ -36,7 +36,8 @@ func MoneyOverflow(to string) *Error {
 
 // RecursiveTypes is error 240.
 func RecursiveTypes(column, query string) *Error {
-	return New(240, 16, "Types don't match between the anchor and the recursive part in column \"%s\" of recursive query \"%s\".", column, query)
+	return New(240, 16, "Types don't match between the anchor and the recursive part in column "+
+		"\"%s\" of recursive query \"%s\".", column, query)
 }
 
 // DateConversion is error 241.
@@ -46,7 +47,8 @@ func DateConversion() *Error {
 
 // DateOutOfRange is error 242.
 func DateOutOfRange(from, to string) *Error {
-	return New(242, 16, "The conversion of a %s data type to a %s data type resulted in an out-of-range value.", from, to).WithState(3)
+	return New(242, 16, "The conversion of a %s data type to a %s data type resulted in an "+
+		"out-of-range value.", from, to).WithState(3)
 }
 
 // UnknownSystemType is error 243.
@@ -56,7 +58,8 @@ func UnknownSystemType(name string) *Error {
 
 // CharOverflow is error 244: digits too large for tinyint (column "INT1") or smallint ("INT2").
 func CharOverflow(from, value, column string) *Error {
-	return New(244, 16, "The conversion of the %s value '%s' overflowed an %s column. Use a larger integer column.", from, value, column)
+	return New(244, 16, "The conversion of the %s value '%s' overflowed an %s column. Use a larger "+
+		"integer column.", from, value, column)
 }
 
 // ConversionFailed is error 245; value is the text that could not be converted.
@@ -71,7 +74,8 @@ func IntOverflow(from, value string) *Error {
 
 // ImplicitConversion is error 257.
 func ImplicitConversion(from, to string) *Error {
-	return New(257, 16, "Implicit conversion from data type %s to %s is not allowed. Use the CONVERT function to run this query.", from, to).WithState(3)
+	return New(257, 16, "Implicit conversion from data type %s to %s is not allowed. Use the CONVERT "+
+		"function to run this query.", from, to).WithState(3)
 }
 
 // ExplicitConversion is error 529.
@@ -91,7 +95,8 @@ func StyleNotSupported(style int, from, to string) *Error {
 
 // LOBCompare is error 306.
 func LOBCompare() *Error {
-	return New(306, 16, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.").WithState(2)
+	return New(306, 16, "The text, ntext, and image data types cannot be compared or sorted, except "+
+		"when using IS NULL or LIKE operator.").WithState(2)
 }
 
 // SmallDateTimeConversion is error 295.
@@ -119,17 +124,21 @@ func InvalidCollation(name string) *Error { return New(448, 16, "Invalid collati
 
 // CollationConflict is error 468; operation is "equal to", "UNION" and the like.
 func CollationConflict(a, b, operation string) *Error {
-	return New(468, 16, "Cannot resolve the collation conflict between \"%s\" and \"%s\" in the %s operation.", a, b, operation)
+	return New(468, 16, "Cannot resolve the collation conflict between \"%s\" and \"%s\" in the %s "+
+		"operation.", a, b, operation)
 }
 
 // CollationConflictColumn is error 451; operator is "add", "UNION ALL" and the like, clause SELECT or ORDER BY, column counts from 1.
 func CollationConflictColumn(a, b, operator, clause string, column int) *Error {
-	return New(451, 16, "Cannot resolve collation conflict between \"%s\" and \"%s\" in %s operator occurring in %s statement column %d.", a, b, operator, clause, column)
+	return New(451, 16, "Cannot resolve collation conflict between \"%s\" and \"%s\" in %s operator "+
+		"occurring in %s statement column %d.", a, b, operator, clause, column)
 }
 
 // UnresolvedCollation is error 457.
 func UnresolvedCollation(from, to, a, b, operator string) *Error {
-	return New(457, 16, "Implicit conversion of %s value to %s cannot be performed because the collation of the value is unresolved due to a collation conflict between \"%s\" and \"%s\" in %s operator.", from, to, a, b, operator)
+	return New(457, 16, "Implicit conversion of %s value to %s cannot be performed because the "+
+		"collation of the value is unresolved due to a collation conflict between \"%s\" and \"%s\" "+
+		"in %s operator.", from, to, a, b, operator)
 }
 
 // InvalidEscape is error 506; predicate is "LIKE".
@@ -144,7 +153,9 @@ func DateOverflow(name string) *Error {
 
 // DateDiffOverflow is error 535.
 func DateDiffOverflow() *Error {
-	return New(535, 16, "The datediff function resulted in an overflow. The number of dateparts separating two date/time instances is too large. Try to use datediff with a less precise datepart.")
+	return New(535, 16, "The datediff function resulted in an overflow. The number of dateparts "+
+		"separating two date/time instances is too large. Try to use datediff with a less precise "+
+		"datepart.")
 }
 
 // InvalidLengthOf is error 536: a negative length given to function.
@@ -204,7 +215,8 @@ func InvalidOperandType(name, operator string) *Error {
 
 // InvalidCaseNulls is error 8133.
 func InvalidCaseNulls() *Error {
-	return New(8133, 16, "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.")
+	return New(8133, 16, "At least one of the result expressions in a CASE specification must be an "+
+		"expression other than the NULL constant.")
 }
 
 // DivideByZero is error 8134.
@@ -217,7 +229,8 @@ func Truncated() *Error {
 
 // TruncatedColumn is error 2628; table is its three-part name, value the part that fits.
 func TruncatedColumn(table, column, value string) *Error {
-	return New(2628, 16, "String or binary data would be truncated in table '%s', column '%s'. Truncated value: '%s'.", table, column, value)
+	return New(2628, 16, "String or binary data would be truncated in table '%s', column '%s'. "+
+		"Truncated value: '%s'.", table, column, value)
 }
 
 // GUIDConversion is error 8169.
@@ -246,7 +259,8 @@ func CoalesceNulls() *Error {
 
 // NullIfNull is error 4151.
 func NullIfNull() *Error {
-	return New(4151, 16, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.")
+	return New(4151, 16, "The type of the first argument to NULLIF cannot be the NULL constant "+
+		"because the type of the first argument has to be known.")
 }
 
 // InvalidFloatOperation is error 3623: a domain error of a mathematical function.
@@ -256,12 +270,14 @@ func InvalidFloatOperation() *Error {
 
 // AggregateStrings is error 9829: the result of STRING_AGG or STRING_ESCAPE exceeds 8000 bytes.
 func AggregateStrings(function string) *Error {
-	return New(9829, 16, "%s aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.", function)
+	return New(9829, 16, "%s aggregation result exceeded the limit of 8000 bytes. Use LOB types to "+
+		"avoid result truncation.", function)
 }
 
 // TranslateLengths is error 9828.
 func TranslateLengths() *Error {
-	return New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.")
+	return New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must "+
+		"contain an equal number of characters.")
 }
 
 // XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1.
@@ -293,7 +309,8 @@ const (
 
 // JSONPath is error 13607; position counts UTF-16 units from 0.
 func JSONPath(character string, position int) *Error {
-	return New(13607, 16, "JSON path is not properly formatted. Unexpected character '%s' is found at position %d.", character, position).WithState(4)
+	return New(13607, 16, "JSON path is not properly formatted. Unexpected character '%s' is found "+
+		"at position %d.", character, position).WithState(4)
 }
 
 // JSONProperty is error 13608: a strict path names a property that the text does not have.
@@ -303,7 +320,8 @@ func JSONProperty() *Error {
 
 // JSONText is error 13609; position counts UTF-16 units from 0.
 func JSONText(character string, position int) *Error {
-	return New(13609, 16, "JSON text is not properly formatted. Unexpected character '%s' is found at position %d.", character, position).WithState(4)
+	return New(13609, 16, "JSON text is not properly formatted. Unexpected character '%s' is found "+
+		"at position %d.", character, position).WithState(4)
 }
 
 // JSONScalar is error 13623: a strict path of JSON_VALUE ends at an object, array or too long value.
@@ -323,17 +341,21 @@ func JSONTruncated() *Error {
 
 // JSONUnnamed is error 13605.
 func JSONUnnamed() *Error {
-	return New(13605, 16, "Column expressions and data sources without names or aliases cannot be formatted as JSON text using FOR JSON clause. Add alias to the unnamed column or table.")
+	return New(13605, 16, "Column expressions and data sources without names or aliases cannot be "+
+		"formatted as JSON text using FOR JSON clause. Add alias to the unnamed column or table.")
 }
 
 // JSONConflict is error 13601.
 func JSONConflict(property string) *Error {
-	return New(13601, 16, "Property '%s' cannot be generated in JSON output due to a conflict with another column name or alias. Use different names and aliases for each column in SELECT list.", property)
+	return New(13601, 16, "Property '%s' cannot be generated in JSON output due to a conflict with "+
+		"another column name or alias. Use different names and aliases for each column in SELECT "+
+		"list.", property)
 }
 
 // JSONNeedsTable is error 13600: FOR JSON AUTO without a FROM clause.
 func JSONNeedsTable() *Error {
-	return New(13600, 16, "FOR JSON AUTO requires at least one table for generating JSON objects. Use FOR JSON PATH or add a FROM clause with a table name.")
+	return New(13600, 16, "FOR JSON AUTO requires at least one table for generating JSON objects. "+
+		"Use FOR JSON PATH or add a FROM clause with a table name.")
 }
 
 // JSONAsJSON is error 13618.
@@ -348,5 +370,7 @@ func XMLCompare() *Error {
 
 // BeforeHijri is error 9814.
 func BeforeHijri() *Error {
-	return New(9814, 16, "The date provided is before the start of the Hijri calendar which in Microsoft's 'Kuwaiti Algorithm' is July 15th, 622 C.E. (Julian calendar) or July 18th, 622 C.E (proleptic Gregorian calendar).")
+	return New(9814, 16, "The date provided is before the start of the Hijri calendar which in "+
+		"Microsoft's 'Kuwaiti Algorithm' is July 15th, 622 C.E. (Julian calendar) or July 18th, 622 "+
+		"C.E (proleptic Gregorian calendar).")
 }

@@ -12,7 +12,9 @@ func SyntaxKeyword(keyword string) *Error {
 
 // SyntaxWith is error 319: WITH follows a statement that is not terminated.
 func SyntaxWith() *Error {
-	return New(319, 15, "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an xmlnamespaces clause or a change tracking context clause, the previous statement must be terminated with a semicolon.")
+	return New(319, 15, "Incorrect syntax near the keyword 'with'. If this statement is a common "+
+		"table expression, an xmlnamespaces clause or a change tracking context clause, the previous "+
+		"statement must be terminated with a semicolon.")
 }
 
 // TooManyTables is error 106; most is the maximum number of tables of a query.
@@ -36,12 +38,14 @@ func IdentifierTooLong(start string, maximum int) *Error {
 // OrderByNotInSetList is error 104: ORDER BY of a set operation names a column that is not in its
 // select list.
 func OrderByNotInSetList() *Error {
-	return New(104, 15, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.")
+	return New(104, 15, "ORDER BY items must appear in the select list if the statement contains a "+
+		"UNION, INTERSECT or EXCEPT operator.")
 }
 
 // TooManyElements is error 1056; most is the maximum number of columns of a select list.
 func TooManyElements(most int) *Error {
-	return New(1056, 15, "The number of elements in the select list exceeds the maximum allowed number of %d elements.", most)
+	return New(1056, 15, "The number of elements in the select list exceeds the maximum allowed "+
+		"number of %d elements.", most)
 }
 
 // OrderByPosition is error 108: an ordinal in ORDER BY outside the select list.
@@ -51,12 +55,16 @@ func OrderByPosition(n int64) *Error {
 
 // MoreInsertColumns is error 109: INSERT names more columns than VALUES has values.
 func MoreInsertColumns() *Error {
-	return New(109, 15, "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.")
+	return New(109, 15, "There are more columns in the INSERT statement than values specified in the "+
+		"VALUES clause. The number of values in the VALUES clause must match the number of columns "+
+		"specified in the INSERT statement.")
 }
 
 // FewerInsertColumns is error 110: INSERT names fewer columns than VALUES has values.
 func FewerInsertColumns() *Error {
-	return New(110, 15, "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.")
+	return New(110, 15, "There are fewer columns in the INSERT statement than values specified in "+
+		"the VALUES clause. The number of values in the VALUES clause must match the number of "+
+		"columns specified in the INSERT statement.")
 }
 
 // NotFirstInBatch is error 111; statement is its name in capitals, such as "CREATE PROCEDURE".
@@ -66,32 +74,40 @@ func NotFirstInBatch(statement string) *Error {
 
 // SubqueryColumns is error 116: a scalar subquery with several columns.
 func SubqueryColumns() *Error {
-	return New(116, 16, "Only one expression can be specified in the select list when the subquery is not introduced with EXISTS.")
+	return New(116, 16, "Only one expression can be specified in the select list when the subquery "+
+		"is not introduced with EXISTS.")
 }
 
 // TooManyNameParts is error 117; kind is "object", "column" and the like.
 func TooManyNameParts(kind, name string, maximum int) *Error {
-	return New(117, 15, "The %s name '%s' contains more than the maximum number of prefixes. The maximum is %d.", kind, name, maximum)
+	return New(117, 15, "The %s name '%s' contains more than the maximum number of prefixes. The "+
+		"maximum is %d.", kind, name, maximum)
 }
 
 // NamedThenPositional is error 119: an unnamed argument after a named one; n counts arguments from 1.
 func NamedThenPositional(n int) *Error {
-	return New(119, 15, "Must pass parameter number %d and subsequent parameters as '@name = value'. After the form '@name = value' has been used, all subsequent parameters must be passed in the form '@name = value'.", n)
+	return New(119, 15, "Must pass parameter number %d and subsequent parameters as '@name = value'. "+
+		"After the form '@name = value' has been used, all subsequent parameters must be passed in "+
+		"the form '@name = value'.", n)
 }
 
 // SelectFewerThanInsert is error 120.
 func SelectFewerThanInsert() *Error {
-	return New(120, 15, "The select list for the INSERT statement contains fewer items than the insert list. The number of SELECT values must match the number of INSERT columns.")
+	return New(120, 15, "The select list for the INSERT statement contains fewer items than the "+
+		"insert list. The number of SELECT values must match the number of INSERT columns.")
 }
 
 // SelectMoreThanInsert is error 121.
 func SelectMoreThanInsert() *Error {
-	return New(121, 15, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.")
+	return New(121, 15, "The select list for the INSERT statement contains more items than the "+
+		"insert list. The number of SELECT values must match the number of INSERT columns.")
 }
 
 // NotAllowedHere is error 128: a column where only constants and variables are allowed.
 func NotAllowedHere(name string) *Error {
-	return New(128, 15, "The name \"%s\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.", name)
+	return New(128, 15, "The name \"%s\" is not permitted in this context. Valid expressions are "+
+		"constants, constant expressions, and (in some contexts) variables. Column names are not "+
+		"permitted.", name)
 }
 
 // AggregateInAggregate is error 130.
@@ -101,12 +117,14 @@ func AggregateInAggregate() *Error {
 
 // SizeExceedsMaximum is error 131; kind is "type", "column", "parameter" and the like.
 func SizeExceedsMaximum(size int, kind, name string, maximum int) *Error {
-	return New(131, 15, "The size (%d) given to the %s '%s' exceeds the maximum allowed for any data type (%d).", size, kind, name, maximum)
+	return New(131, 15, "The size (%d) given to the %s '%s' exceeds the maximum allowed for any data "+
+		"type (%d).", size, kind, name, maximum)
 }
 
 // DuplicateLabel is error 132.
 func DuplicateLabel(label string) *Error {
-	return New(132, 15, "The label '%s' has already been declared. Label names must be unique within a query batch or stored procedure.", label)
+	return New(132, 15, "The label '%s' has already been declared. Label names must be unique within "+
+		"a query batch or stored procedure.", label)
 }
 
 // UnknownLabel is error 133.
@@ -116,7 +134,8 @@ func UnknownLabel(label string) *Error {
 
 // DuplicateVariable is error 134; name includes the @.
 func DuplicateVariable(name string) *Error {
-	return New(134, 15, "The variable name '%s' has already been declared. Variable names must be unique within a query batch or stored procedure.", name)
+	return New(134, 15, "The variable name '%s' has already been declared. Variable names must be "+
+		"unique within a query batch or stored procedure.", name)
 }
 
 // BreakOutsideWhile is error 135.
@@ -141,12 +160,14 @@ func UndeclaredTableVariable(name string) *Error {
 
 // AssignAndRetrieve is error 141.
 func AssignAndRetrieve() *Error {
-	return New(141, 15, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.")
+	return New(141, 15, "A SELECT statement that assigns a value to a variable must not be combined "+
+		"with data-retrieval operations.")
 }
 
 // AggregateInGroupBy is error 144.
 func AggregateInGroupBy() *Error {
-	return New(144, 15, "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause.")
+	return New(144, 15, "Cannot use an aggregate or a subquery in an expression used for the group "+
+		"by list of a GROUP BY clause.")
 }
 
 // OrderByDistinct is error 145.
@@ -156,7 +177,9 @@ func OrderByDistinct() *Error {
 
 // AggregateInWhere is error 147.
 func AggregateInWhere() *Error {
-	return New(147, 15, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.")
+	return New(147, 15, "An aggregate may not appear in the WHERE clause unless it is in a subquery "+
+		"contained in a HAVING clause or a select list, and the column being aggregated is an outer "+
+		"reference.")
 }
 
 // AggregateInApply is error 4101.
@@ -196,7 +219,8 @@ func DatabaseNotAllowed(statement string) *Error {
 
 // DuplicateOrderBy is error 169.
 func DuplicateOrderBy() *Error {
-	return New(169, 15, "A column has been specified more than once in the order by list. Columns in the order by list must be unique.")
+	return New(169, 15, "A column has been specified more than once in the order by list. Columns in "+
+		"the order by list must be unique.")
 }
 
 // ArgumentCount is error 174: function requires exactly n arguments.
@@ -226,7 +250,8 @@ func ArgumentRange(function string, minimum, maximum int) *Error {
 
 // NestedTooDeeply is error 191: the limit of the parser's recursion.
 func NestedTooDeeply() *Error {
-	return New(191, 15, "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.")
+	return New(191, 15, "Some part of your SQL statement is nested too deeply. Rewrite the query or "+
+		"break it up into smaller queries.")
 }
 
 // NotRecognized is error 195; kind is "built-in function name", "function name" and the like.
@@ -241,7 +266,8 @@ func InsertAssigns() *Error {
 
 // SetOperationCount is error 205.
 func SetOperationCount() *Error {
-	return New(205, 16, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.")
+	return New(205, 16, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have "+
+		"an equal number of expressions in their target lists.")
 }
 
 // InvalidLength is error 1001: a length or precision of a type below 1.
@@ -264,7 +290,8 @@ func DuplicateCorrelation(name string) *Error {
 
 // SameExposedNames is error 1013.
 func SameExposedNames(a, b string) *Error {
-	return New(1013, 16, "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.", a, b)
+	return New(1013, 16, "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed "+
+		"names. Use correlation names to distinguish them.", a, b)
 }
 
 // InvalidTopValue is error 1014.
@@ -274,7 +301,9 @@ func InvalidTopValue() *Error {
 
 // AggregateInOn is error 1015.
 func AggregateInOn() *Error {
-	return New(1015, 15, "An aggregate cannot appear in an ON clause unless it is in a subquery contained in a HAVING clause or select list, and the column being aggregated is an outer reference.")
+	return New(1015, 15, "An aggregate cannot appear in an ON clause unless it is in a subquery "+
+		"contained in a HAVING clause or select list, and the column being aggregated is an outer "+
+		"reference.")
 }
 
 // InvalidParameter is error 1023: a keyword argument (a datepart) that the function does not know;
@@ -285,12 +314,15 @@ func InvalidParameter(n int, function string) *Error {
 
 // OrderByWithoutTop is error 1033.
 func OrderByWithoutTop() *Error {
-	return New(1033, 15, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.")
+	return New(1033, 15, "The ORDER BY clause is invalid in views, inline functions, derived tables, "+
+		"subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.")
 }
 
 // MissingName is error 1038.
 func MissingName() *Error {
-	return New(1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.")
+	return New(1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, "+
+		"verify each column has a name. For other statements, look for empty alias names. Aliases "+
+		"defined as \"\" or [] are not allowed. Change the alias to a valid name.")
 }
 
 // SubqueryNotAllowed is error 1046.
@@ -305,12 +337,15 @@ func TopNotInteger() *Error {
 
 // NonBoolean is error 4145; token is what follows the expression.
 func NonBoolean(token string) *Error {
-	return New(4145, 15, "An expression of non-boolean type specified in a context where a condition is expected, near '%s'.", token)
+	return New(4145, 15, "An expression of non-boolean type specified in a context where a condition "+
+		"is expected, near '%s'.", token)
 }
 
 // ThrowOutsideCatch is error 10704.
 func ThrowOutsideCatch() *Error {
-	return New(10704, 15, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.")
+	return New(10704, 15, "To rethrow an error, a THROW statement must be used inside a CATCH block. "+
+		"Insert the THROW statement inside a CATCH block, or add error parameters to the THROW "+
+		"statement.")
 }
 
 // RowConstructorCount is error 10709.
@@ -325,7 +360,8 @@ func MergeSemicolon() *Error {
 
 // TooManyRowValues is error 10738.
 func TooManyRowValues(maximum int) *Error {
-	return New(10738, 15, "The number of row value expressions in the INSERT statement exceeds the maximum allowed number of %d row values.", maximum)
+	return New(10738, 15, "The number of row value expressions in the INSERT statement exceeds the "+
+		"maximum allowed number of %d row values.", maximum)
 }
 
 // NegativeOffset is error 10742.
@@ -350,7 +386,8 @@ func OverOrderRequired(function string) *Error {
 
 // NotWindowFunction is error 4113: OVER after a function that does not accept it.
 func NotWindowFunction(function string) *Error {
-	return New(4113, 15, "The function '%s' is not a valid windowing function, and cannot be used with the OVER clause.", function)
+	return New(4113, 15, "The function '%s' is not a valid windowing function, and cannot be used "+
+		"with the OVER clause.", function)
 }
 
 // WindowPlace is error 4108.
@@ -380,7 +417,8 @@ func SelectIntoAssigns() *Error {
 
 // SelectIntoPlace is error 196.
 func SelectIntoPlace() *Error {
-	return New(196, 15, "SELECT INTO must be the first query in a statement containing a UNION, INTERSECT or EXCEPT operator.")
+	return New(196, 15, "SELECT INTO must be the first query in a statement containing a UNION, "+
+		"INTERSECT or EXCEPT operator.")
 }
 
 // DuplicateCTE is error 239.
@@ -405,27 +443,32 @@ func RecursiveTwice(query string) *Error {
 
 // RecursiveDistinct is error 460.
 func RecursiveDistinct(query string) *Error {
-	return New(460, 16, "DISTINCT operator is not allowed in the recursive part of a recursive common table expression '%s'.", query)
+	return New(460, 16, "DISTINCT operator is not allowed in the recursive part of a recursive "+
+		"common table expression '%s'.", query)
 }
 
 // RecursiveTop is error 461.
 func RecursiveTop(query string) *Error {
-	return New(461, 16, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '%s'.", query)
+	return New(461, 16, "The TOP or OFFSET operator is not allowed in the recursive part of a "+
+		"recursive common table expression '%s'.", query)
 }
 
 // RecursiveOuterJoin is error 462.
 func RecursiveOuterJoin(query string) *Error {
-	return New(462, 16, "Outer join is not allowed in the recursive part of a recursive common table expression '%s'.", query)
+	return New(462, 16, "Outer join is not allowed in the recursive part of a recursive common table "+
+		"expression '%s'.", query)
 }
 
 // RecursiveGroupBy is error 467.
 func RecursiveGroupBy(query string) *Error {
-	return New(467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '%s'.", query)
+	return New(467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive "+
+		"part of a recursive common table expression '%s'.", query)
 }
 
 // NotAFunction is error 215: arguments after the name of a table.
 func NotAFunction(name string) *Error {
-	return New(215, 16, "Parameters supplied for object '%s' which is not a function. If the parameters are intended as a table hint, a WITH keyword is required.", name)
+	return New(215, 16, "Parameters supplied for object '%s' which is not a function. If the "+
+		"parameters are intended as a table hint, a WITH keyword is required.", name)
 }
 
 // NoFunctionArguments is error 216: a table-valued function without parentheses.

@@ -34,12 +34,17 @@ func NoTable() *Error {
 
 // DuplicateSetColumn is error 264.
 func DuplicateSetColumn(name string) *Error {
-	return New(264, 16, "The column name '%s' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code.", name)
+	return New(264, 16, "The column name '%s' is specified more than once in the SET clause or "+
+		"column list of an INSERT. A column cannot be assigned more than one value in the same "+
+		"clause. Modify the clause to make sure that a column is updated only once. If this "+
+		"statement updates or inserts columns into a view, column aliasing can conceal the "+
+		"duplication in your code.", name)
 }
 
 // NotModifiable is error 271.
 func NotModifiable(column string) *Error {
-	return New(271, 16, "The column \"%s\" cannot be modified because it is either a computed column or is the result of a UNION operator.", column)
+	return New(271, 16, "The column \"%s\" cannot be modified because it is either a computed column "+
+		"or is the result of a UNION operator.", column)
 }
 
 // UpdateRowVersion is error 272.
@@ -49,12 +54,15 @@ func UpdateRowVersion() *Error {
 
 // InsertRowVersion is error 273.
 func InsertRowVersion() *Error {
-	return New(273, 16, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.")
+	return New(273, 16, "Cannot insert an explicit value into a timestamp column. Use INSERT with a "+
+		"column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.")
 }
 
 // NewSequentialID is error 302.
 func NewSequentialID() *Error {
-	return New(302, 16, "The newsequentialid() built-in function can only be used in a DEFAULT expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER TABLE statement. It cannot be combined with other operators to form a complex scalar expression.")
+	return New(302, 16, "The newsequentialid() built-in function can only be used in a DEFAULT "+
+		"expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER TABLE "+
+		"statement. It cannot be combined with other operators to form a complex scalar expression.")
 }
 
 // UnknownIndexHint is error 308.
@@ -64,12 +72,14 @@ func UnknownIndexHint(index, table string) *Error {
 
 // OutputIntoReferenced is error 332.
 func OutputIntoReferenced(table, constraint string) *Error {
-	return New(332, 16, "The target table '%s' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '%s'.", table, constraint)
+	return New(332, 16, "The target table '%s' of the OUTPUT INTO clause cannot be on either side of "+
+		"a (primary key, foreign key) relationship. Found reference constraint '%s'.", table, constraint)
 }
 
 // OutputIntoChecked is error 333.
 func OutputIntoChecked(table, constraint string) *Error {
-	return New(333, 16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled check constraints or any enabled rules. Found check constraint or rule '%s'.", table, constraint)
+	return New(333, 16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled "+
+		"check constraints or any enabled rules. Found check constraint or rule '%s'.", table, constraint)
 }
 
 // ReadOnlyRequired is error 352.
@@ -79,22 +89,28 @@ func ReadOnlyRequired(parameter string) *Error {
 
 // NullInsert is error 515; table is its three-part name, statement is INSERT or UPDATE.
 func NullInsert(column, table, statement string) *Error {
-	return New(515, 16, "Cannot insert the value NULL into column '%s', table '%s'; column does not allow nulls. %s fails.", column, table, statement).WithState(2)
+	return New(515, 16, "Cannot insert the value NULL into column '%s', table '%s'; column does not "+
+		"allow nulls. %s fails.", column, table, statement).WithState(2)
 }
 
 // IdentityInsertOff is error 544.
 func IdentityInsertOff(table string) *Error {
-	return New(544, 16, "Cannot insert explicit value for identity column in table '%s' when IDENTITY_INSERT is set to OFF.", table)
+	return New(544, 16, "Cannot insert explicit value for identity column in table '%s' when "+
+		"IDENTITY_INSERT is set to OFF.", table)
 }
 
 // IdentityValueRequired is error 545.
 func IdentityValueRequired(table string) *Error {
-	return New(545, 16, "Explicit value must be specified for identity column in table '%s' either when IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column.", table)
+	return New(545, 16, "Explicit value must be specified for identity column in table '%s' either "+
+		"when IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR "+
+		"REPLICATION identity column.", table)
 }
 
 // CheckOption is error 550.
 func CheckOption() *Error {
-	return New(550, 16, "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify under the CHECK OPTION constraint.")
+	return New(550, 16, "The attempted insert or update failed because the target view either "+
+		"specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or "+
+		"more rows resulting from the operation did not qualify under the CHECK OPTION constraint.")
 }
 
 // NoSuchTable is error 2706.
@@ -107,17 +123,20 @@ const MostColumns = 1024
 
 // TooManyColumns is error 1702, also of ALTER TABLE and SELECT INTO; column is the first one that is too many.
 func TooManyColumns(column, table string) *Error {
-	return New(1702, 16, "CREATE TABLE failed because column '%s' in table '%s' exceeds the maximum of %d columns.", column, table, MostColumns)
+	return New(1702, 16, "CREATE TABLE failed because column '%s' in table '%s' exceeds the maximum "+
+		"of %d columns.", column, table, MostColumns)
 }
 
 // TooManyViewColumns is error 4505; column is the first one that is too many.
 func TooManyViewColumns(column, view string) *Error {
-	return New(4505, 16, "CREATE VIEW failed because column '%s' in view '%s' exceeds the maximum of %d columns.", column, view, MostColumns)
+	return New(4505, 16, "CREATE VIEW failed because column '%s' in view '%s' exceeds the maximum of "+
+		"%d columns.", column, view, MostColumns)
 }
 
 // DuplicateColumn is error 2705.
 func DuplicateColumn(column, table string) *Error {
-	return New(2705, 16, "Column names in each table must be unique. Column name '%s' in table '%s' is specified more than once.", column, table)
+	return New(2705, 16, "Column names in each table must be unique. Column name '%s' in table '%s' "+
+		"is specified more than once.", column, table)
 }
 
 // ObjectExists is error 2714.
@@ -142,7 +161,8 @@ func NoSuchIndex(name string) *Error {
 
 // OneRowVersion is error 2738.
 func OneRowVersion(table, column string) *Error {
-	return New(2738, 16, "A table can only have one timestamp column. Because table '%s' already has one, the column '%s' cannot be added.", table, column)
+	return New(2738, 16, "A table can only have one timestamp column. Because table '%s' already has "+
+		"one, the column '%s' cannot be added.", table, column)
 }
 
 // LOBVariable is error 2739.
@@ -152,22 +172,26 @@ func LOBVariable() *Error {
 
 // MultipleIdentity is error 2744.
 func MultipleIdentity(table string) *Error {
-	return New(2744, 16, "Multiple identity columns specified for table '%s'. Only one identity column per table is allowed.", table)
+	return New(2744, 16, "Multiple identity columns specified for table '%s'. Only one identity "+
+		"column per table is allowed.", table)
 }
 
 // InvalidIdentityType is error 2749.
 func InvalidIdentityType(column string) *Error {
-	return New(2749, 16, "Identity column '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column)
+	return New(2749, 16, "Identity column '%s' must be of data type int, bigint, smallint, tinyint, "+
+		"or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column)
 }
 
 // PrecisionTooLarge is error 2750; n counts from 1.
 func PrecisionTooLarge(n, precision, maximum int) *Error {
-	return New(2750, 16, "Column or parameter #%d: Specified column precision %d is greater than the maximum precision of %d.", n, precision, maximum)
+	return New(2750, 16, "Column or parameter #%d: Specified column precision %d is greater than the "+
+		"maximum precision of %d.", n, precision, maximum)
 }
 
 // ScaleExceedsPrecision is error 2751; n counts from 1.
 func ScaleExceedsPrecision(n, scale, precision int) *Error {
-	return New(2751, 16, "Column or parameter #%d: Specified column scale %d is greater than the specified precision of %d.", n, scale, precision)
+	return New(2751, 16, "Column or parameter #%d: Specified column scale %d is greater than the "+
+		"specified precision of %d.", n, scale, precision)
 }
 
 // CreateSchemaFailed is error 2759.
@@ -177,12 +201,14 @@ func CreateSchemaFailed() *Error {
 
 // NoSuchSchema is error 2760.
 func NoSuchSchema(name string) *Error {
-	return New(2760, 16, "The specified schema name \"%s\" either does not exist or you do not have permission to use it.", name)
+	return New(2760, 16, "The specified schema name \"%s\" either does not exist or you do not have "+
+		"permission to use it.", name)
 }
 
 // CannotDrop is error 3701; verb is drop, alter and the like, kind table, procedure...
 func CannotDrop(verb, kind, name string) *Error {
-	return New(3701, 11, "Cannot %s the %s '%s', because it does not exist or you do not have permission.", verb, kind, name).WithState(5)
+	return New(3701, 11, "Cannot %s the %s '%s', because it does not exist or you do not have "+
+		"permission.", verb, kind, name).WithState(5)
 }
 
 // DatabaseInUse is error 3702.
@@ -202,12 +228,14 @@ func SystemDrop(verb, kind, name string) *Error {
 
 // ConstraintIndex is error 3723; constraint is PRIMARY KEY or UNIQUE KEY.
 func ConstraintIndex(index, constraint string) *Error {
-	return New(3723, 16, "An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement.", index, constraint)
+	return New(3723, 16, "An explicit DROP INDEX is not allowed on index '%s'. It is being used for "+
+		"%s constraint enforcement.", index, constraint)
 }
 
 // ConstraintReferenced is error 3725.
 func ConstraintReferenced(constraint, table, foreignKey string) *Error {
-	return New(3725, 16, "The constraint '%s' is being referenced by table '%s', foreign key constraint '%s'.", constraint, table, foreignKey)
+	return New(3725, 16, "The constraint '%s' is being referenced by table '%s', foreign key "+
+		"constraint '%s'.", constraint, table, foreignKey)
 }
 
 // ReferencedByForeignKey is error 3726.
@@ -232,7 +260,8 @@ func ReferencedByObject(verb, name, by string) *Error {
 
 // TypeReferenced is error 3732.
 func TypeReferenced(name, by string) *Error {
-	return New(3732, 16, "Cannot drop type '%s' because it is being referenced by object '%s'. There may be other objects that reference this type.", name, by)
+	return New(3732, 16, "Cannot drop type '%s' because it is being referenced by object '%s'. There "+
+		"may be other objects that reference this type.", name, by)
 }
 
 // ConstraintElsewhere is error 3733.
@@ -247,22 +276,26 @@ func Unbound(name string) *Error {
 
 // UnknownFunctionOrColumn is error 4121; function is the whole dotted name, column its first part.
 func UnknownFunctionOrColumn(column, function string) *Error {
-	return New(4121, 16, "Cannot find either column \"%s\" or the user-defined function or aggregate \"%s\", or the name is ambiguous.", column, function)
+	return New(4121, 16, "Cannot find either column \"%s\" or the user-defined function or aggregate "+
+		"\"%s\", or the name is ambiguous.", column, function)
 }
 
 // ViewAggregates is error 4403.
 func ViewAggregates(view string) *Error {
-	return New(4403, 16, "Cannot update the view or function '%s' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.", view)
+	return New(4403, 16, "Cannot update the view or function '%s' because it contains aggregates, or "+
+		"a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.", view)
 }
 
 // ViewManyTables is error 4405.
 func ViewManyTables(view string) *Error {
-	return New(4405, 16, "View or function '%s' is not updatable because the modification affects multiple base tables.", view)
+	return New(4405, 16, "View or function '%s' is not updatable because the modification affects "+
+		"multiple base tables.", view)
 }
 
 // ViewDerivedField is error 4406.
 func ViewDerivedField(view string) *Error {
-	return New(4406, 16, "Update or insert of view or function '%s' failed because it contains a derived or constant field.", view)
+	return New(4406, 16, "Update or insert of view or function '%s' failed because it contains a "+
+		"derived or constant field.", view)
 }
 
 // ViewMoreColumns is error 4502.
@@ -287,7 +320,11 @@ func TruncateReferenced(name string) *Error {
 
 // AddNotNull is error 4901.
 func AddNotNull(column, table string) *Error {
-	return New(4901, 16, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '%s' cannot be added to non-empty table '%s' because it does not satisfy these conditions.", column, table)
+	return New(4901, 16, "ALTER TABLE only allows columns to be added that can contain nulls, or "+
+		"have a DEFAULT definition specified, or the column being added is an identity or timestamp "+
+		"column, or alternatively if none of the previous conditions are satisfied the table must be "+
+		"empty to allow addition of this column. Column '%s' cannot be added to non-empty table '%s' "+
+		"because it does not satisfy these conditions.", column, table)
 }
 
 // NoSuchAlter is error 4902.
@@ -302,7 +339,8 @@ func ColumnInUse(statement, column string) *Error {
 
 // OnlyColumn is error 4923.
 func OnlyColumn(column, table string) *Error {
-	return New(4923, 16, "ALTER TABLE DROP COLUMN failed because '%s' is the only data column in table '%s'. A table must have at least one data column.", column, table)
+	return New(4923, 16, "ALTER TABLE DROP COLUMN failed because '%s' is the only data column in "+
+		"table '%s'. A table must have at least one data column.", column, table)
 }
 
 // NoSuchAlterColumn is error 4924.
@@ -322,7 +360,8 @@ func DependentObject(kind, name, onKind, on string) *Error {
 
 // IdentityColumnList is error 8101.
 func IdentityColumnList(table string) *Error {
-	return New(8101, 16, "An explicit value for the identity column in table '%s' can only be specified when a column list is used and IDENTITY_INSERT is ON.", table)
+	return New(8101, 16, "An explicit value for the identity column in table '%s' can only be "+
+		"specified when a column list is used and IDENTITY_INSERT is ON.", table)
 }
 
 // UpdateIdentity is error 8102.
@@ -337,7 +376,8 @@ func NoIdentity(table string) *Error {
 
 // IdentityInsertElsewhere is error 8107; on is a three-part name.
 func IdentityInsertElsewhere(on, table string) *Error {
-	return New(8107, 16, "IDENTITY_INSERT is already ON for table '%s'. Cannot perform SET operation for table '%s'.", on, table)
+	return New(8107, 16, "IDENTITY_INSERT is already ON for table '%s'. Cannot perform SET operation "+
+		"for table '%s'.", on, table)
 }
 
 // MultiplePrimaryKeys is error 8110.
@@ -357,17 +397,20 @@ func MultipleClusteredConstraints(table string) *Error {
 
 // NotGrouped is error 8120; column is qualified by its table or alias.
 func NotGrouped(column string) *Error {
-	return New(8120, 16, "Column '%s' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.", column)
+	return New(8120, 16, "Column '%s' is invalid in the select list because it is not contained in "+
+		"either an aggregate function or the GROUP BY clause.", column)
 }
 
 // NotGroupedHaving is error 8121.
 func NotGroupedHaving(column string) *Error {
-	return New(8121, 16, "Column '%s' is invalid in the HAVING clause because it is not contained in either an aggregate function or the GROUP BY clause.", column)
+	return New(8121, 16, "Column '%s' is invalid in the HAVING clause because it is not contained in "+
+		"either an aggregate function or the GROUP BY clause.", column)
 }
 
 // NotGroupedOrder is error 8127.
 func NotGroupedOrder(column string) *Error {
-	return New(8127, 16, "Column \"%s\" is invalid in the ORDER BY clause because it is not contained in either an aggregate function or the GROUP BY clause.", column)
+	return New(8127, 16, "Column \"%s\" is invalid in the ORDER BY clause because it is not "+
+		"contained in either an aggregate function or the GROUP BY clause.", column)
 }
 
 // ColumnConstraintReach is error 8141.
@@ -402,12 +445,17 @@ func FewerColumnsThanListed(object string) *Error {
 
 // MergeTwice is error 8672.
 func MergeTwice() *Error {
-	return New(8672, 16, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.")
+	return New(8672, 16, "The MERGE statement attempted to UPDATE or DELETE the same row more than "+
+		"once. This happens when a target row matches more than one source row. A MERGE statement "+
+		"cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause "+
+		"to ensure a target row matches at most one source row, or use the GROUP BY clause to group "+
+		"the source rows.")
 }
 
 // DuplicateIndexKey is error 1505; key is in parentheses.
 func DuplicateIndexKey(object, index, key string) *Error {
-	return New(1505, 16, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '%s' and the index name '%s'. The duplicate key value is %s.", object, index, key)
+	return New(1505, 16, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was "+
+		"found for the object name '%s' and the index name '%s'. The duplicate key value is %s.", object, index, key)
 }
 
 // ConstraintNotCreated is error 1750.
@@ -432,17 +480,20 @@ func ForeignKeyColumn(constraint, column, table string) *Error {
 
 // ForeignKeyCount is error 1774.
 func ForeignKeyCount(constraint, table string) *Error {
-	return New(1774, 16, "The number of columns in the referencing column list for foreign key '%s' does not match those of the primary key in the referenced table '%s'.", constraint, table)
+	return New(1774, 16, "The number of columns in the referencing column list for foreign key '%s' "+
+		"does not match those of the primary key in the referenced table '%s'.", constraint, table)
 }
 
 // ForeignKeyNoKey is error 1776.
 func ForeignKeyNoKey(table, constraint string) *Error {
-	return New(1776, 16, "There are no primary or candidate keys in the referenced table '%s' that match the referencing column list in the foreign key '%s'.", table, constraint)
+	return New(1776, 16, "There are no primary or candidate keys in the referenced table '%s' that "+
+		"match the referencing column list in the foreign key '%s'.", table, constraint)
 }
 
 // ForeignKeyType is error 1778; columns are qualified by their tables.
 func ForeignKeyType(column, referencing, constraint string) *Error {
-	return New(1778, 16, "Column '%s' is not the same data type as referencing column '%s' in foreign key '%s'.", column, referencing, constraint)
+	return New(1778, 16, "Column '%s' is not the same data type as referencing column '%s' in "+
+		"foreign key '%s'.", column, referencing, constraint)
 }
 
 // PrimaryKeyExists is error 1779.
@@ -462,7 +513,8 @@ func DatabaseExists(name string) *Error {
 
 // ClusteredExists is error 1902; kind is table or view.
 func ClusteredExists(kind, name, index string) *Error {
-	return New(1902, 16, "Cannot create more than one clustered index on %s '%s'. Drop the existing clustered index '%s' before creating another.", kind, name, index)
+	return New(1902, 16, "Cannot create more than one clustered index on %s '%s'. Drop the existing "+
+		"clustered index '%s' before creating another.", kind, name, index)
 }
 
 // DuplicateIndexColumn is error 1909; kind is index, for example.
@@ -477,12 +529,14 @@ func NoSuchIndexColumn(column string) *Error {
 
 // IndexExists is error 1913; kind is table or view.
 func IndexExists(index, kind, object string) *Error {
-	return New(1913, 16, "The operation failed because an index or statistics with name '%s' already exists on %s '%s'.", index, kind, object)
+	return New(1913, 16, "The operation failed because an index or statistics with name '%s' already "+
+		"exists on %s '%s'.", index, kind, object)
 }
 
 // InvalidKeyColumn is error 1919.
 func InvalidKeyColumn(column, table string) *Error {
-	return New(1919, 16, "Column '%s' in table '%s' is of a type that is invalid for use as a key column in an index.", column, table)
+	return New(1919, 16, "Column '%s' in table '%s' is of a type that is invalid for use as a key "+
+		"column in an index.", column, table)
 }
 
 // IncompatibleAlter is error 2010.
@@ -492,12 +546,14 @@ func IncompatibleAlter(name string) *Error {
 
 // DuplicateKeyRow is error 2601; key is in parentheses.
 func DuplicateKeyRow(object, index, key string) *Error {
-	return New(2601, 14, "Cannot insert duplicate key row in object '%s' with unique index '%s'. The duplicate key value is %s.", object, index, key)
+	return New(2601, 14, "Cannot insert duplicate key row in object '%s' with unique index '%s'. The "+
+		"duplicate key value is %s.", object, index, key)
 }
 
 // DuplicateKey is error 2627; kind is PRIMARY KEY or UNIQUE KEY, key in parentheses.
 func DuplicateKey(kind, constraint, object, key string) *Error {
-	return New(2627, 14, "Violation of %s constraint '%s'. Cannot insert duplicate key in object '%s'. The duplicate key value is %s.", kind, constraint, object, key)
+	return New(2627, 14, "Violation of %s constraint '%s'. Cannot insert duplicate key in object "+
+		"'%s'. The duplicate key value is %s.", kind, constraint, object, key)
 }
 
 // NotProcedure is error 2809; kind is table, view and the like.
@@ -507,27 +563,34 @@ func NotProcedure(name, kind string) *Error {
 
 // SequenceExhausted is error 11728.
 func SequenceExhausted(name string) *Error {
-	return New(11728, 16, "The sequence object '%s' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.", name)
+	return New(11728, 16, "The sequence object '%s' has reached its minimum or maximum value. "+
+		"Restart the sequence object to allow new values to be generated.", name)
 }
 
 // SequencePlace is error 11719.
 func SequencePlace() *Error {
-	return New(11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.")
+	return New(11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default "+
+		"objects, computed columns, views, user-defined functions, user-defined aggregates, "+
+		"user-defined table types, sub-queries, common table expressions, derived tables or return "+
+		"statements.")
 }
 
 // SequenceSet is error 11721.
 func SequenceSet() *Error {
-	return New(11721, 15, "NEXT VALUE FOR function cannot be used directly in a statement that uses a DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.")
+	return New(11721, 15, "NEXT VALUE FOR function cannot be used directly in a statement that uses "+
+		"a DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.")
 }
 
 // SequenceOrderBy is error 11723.
 func SequenceOrderBy() *Error {
-	return New(11723, 15, "NEXT VALUE FOR function cannot be used directly in a statement that contains an ORDER BY clause unless the OVER clause is specified.")
+	return New(11723, 15, "NEXT VALUE FOR function cannot be used directly in a statement that "+
+		"contains an ORDER BY clause unless the OVER clause is specified.")
 }
 
 // SequenceTop is error 11739.
 func SequenceTop() *Error {
-	return New(11739, 15, "NEXT VALUE FOR function cannot be used if ROWCOUNT option has been set, or the query contains TOP or OFFSET.")
+	return New(11739, 15, "NEXT VALUE FOR function cannot be used if ROWCOUNT option has been set, "+
+		"or the query contains TOP or OFFSET.")
 }
 
 // SequenceConditional is error 11741.
@@ -537,7 +600,8 @@ func SequenceConditional() *Error {
 
 // NextValuePlace is error 11720.
 func NextValuePlace() *Error {
-	return New(11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.")
+	return New(11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, "+
+		"WHERE, GROUP BY, HAVING, or ORDER BY clauses.")
 }
 
 // NotSequence is error 11726.
@@ -568,7 +632,8 @@ func PropertyTooLong() *Error {
 
 // NoPropertyOwner is error 15135.
 func NoPropertyOwner(label string) *Error {
-	return New(15135, 16, "Object is invalid. Extended properties are not permitted on '%s', or the object does not exist.", label)
+	return New(15135, 16, "Object is invalid. Extended properties are not permitted on '%s', or the "+
+		"object does not exist.", label)
 }
 
 // NoProperty is error 15217.

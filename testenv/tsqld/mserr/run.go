@@ -19,12 +19,14 @@ func NestingLevel(limit int) *Error {
 
 // TransactionCount is error 266.
 func TransactionCount(before, after int) *Error {
-	return New(266, 16, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = %d, current count = %d.", before, after).WithState(2)
+	return New(266, 16, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and "+
+		"COMMIT statements. Previous count = %d, current count = %d.", before, after).WithState(2)
 }
 
 // TooFewArguments is error 313.
 func TooFewArguments(function string) *Error {
-	return New(313, 16, "An insufficient number of arguments were supplied for the procedure or function %s.", function).WithState(3)
+	return New(313, 16, "An insufficient number of arguments were supplied for the procedure or "+
+		"function %s.", function).WithState(3)
 }
 
 // SideEffect is error 443.
@@ -34,12 +36,14 @@ func SideEffect(what string) *Error {
 
 // SubqueryRows is error 512.
 func SubqueryRows() *Error {
-	return New(512, 16, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.")
+	return New(512, 16, "Subquery returned more than 1 value. This is not permitted when the "+
+		"subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.")
 }
 
 // RecursionExhausted is error 530.
 func RecursionExhausted(maximum int) *Error {
-	return New(530, 16, "The statement terminated. The maximum recursion %d has been exhausted before statement completion.", maximum)
+	return New(530, 16, "The statement terminated. The maximum recursion %d has been exhausted "+
+		"before statement completion.", maximum)
 }
 
 // FunctionsOnly is error 557.
@@ -69,7 +73,8 @@ func SaveWithoutTransaction() *Error {
 
 // Deadlock is error 1205; resource is lock, usually.
 func Deadlock(spid int, resource string) *Error {
-	return New(1205, 13, "Transaction (Process ID %d) was deadlocked on %s resources with another process and has been chosen as the deadlock victim. Rerun the transaction.", spid, resource).WithState(51)
+	return New(1205, 13, "Transaction (Process ID %d) was deadlocked on %s resources with another "+
+		"process and has been chosen as the deadlock victim. Rerun the transaction.", spid, resource).WithState(51)
 }
 
 // LockTimeout is error 1222.
@@ -79,7 +84,8 @@ func LockTimeout() *Error {
 
 // InvalidErrorNumber is error 2732.
 func InvalidErrorNumber(number, from, to int64) *Error {
-	return New(2732, 16, "Error number %d is invalid. The number must be from %d through %d and it cannot be 50000.", number, from, to)
+	return New(2732, 16, "Error number %d is invalid. The number must be from %d through %d and it "+
+		"cannot be 50000.", number, from, to)
 }
 
 // InvalidSubstitution is error 2748; n counts from 1.
@@ -89,12 +95,14 @@ func InvalidSubstitution(name string, n int) *Error {
 
 // SeverityPermission is error 2754.
 func SeverityPermission(maximum int) *Error {
-	return New(2754, 16, "Error severity levels greater than %d can only be specified by members of the sysadmin role, using the WITH LOG option.", maximum)
+	return New(2754, 16, "Error severity levels greater than %d can only be specified by members of "+
+		"the sysadmin role, using the WITH LOG option.", maximum)
 }
 
 // SubstitutionType is error 2786; n counts from 1.
 func SubstitutionType(n int) *Error {
-	return New(2786, 16, "The data type of substitution parameter %d does not match the expected type of the format specification.", n)
+	return New(2786, 16, "The data type of substitution parameter %d does not match the expected "+
+		"type of the format specification.", n)
 }
 
 // InvalidFormat is error 2787.
@@ -140,17 +148,20 @@ func RollbackInInsertExec() *Error {
 
 // CommitInInsertExec is error 3916.
 func CommitInInsertExec() *Error {
-	return New(3916, 16, "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first.")
+	return New(3916, 16, "Cannot use the COMMIT statement within an INSERT-EXEC statement unless "+
+		"BEGIN TRANSACTION is used first.")
 }
 
 // Uncommittable is error 3930.
 func Uncommittable() *Error {
-	return New(3930, 16, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.")
+	return New(3930, 16, "The current transaction cannot be committed and cannot support operations "+
+		"that write to the log file. Roll back the transaction.")
 }
 
 // UncommittableSavepoint is error 3931.
 func UncommittableSavepoint() *Error {
-	return New(3931, 16, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.")
+	return New(3931, 16, "The current transaction cannot be committed and cannot be rolled back to a "+
+		"savepoint. Roll back the entire transaction.")
 }
 
 // UncommittableAtEnd is error 3998.
@@ -185,17 +196,26 @@ func DuplicateArgument(parameter string) *Error {
 
 // SnapshotNotAllowed is error 3952.
 func SnapshotNotAllowed(database string) *Error {
-	return New(3952, 16, "Snapshot isolation transaction failed accessing database '%s' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.", database)
+	return New(3952, 16, "Snapshot isolation transaction failed accessing database '%s' because "+
+		"snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot "+
+		"isolation.", database)
 }
 
 // UpdateConflict is error 3960.
 func UpdateConflict(table, database string) *Error {
-	return New(3960, 16, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '%s' directly or indirectly in database '%s' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.", table, database).WithState(2)
+	return New(3960, 16, "Snapshot isolation transaction aborted due to update conflict. You cannot "+
+		"use snapshot isolation to access table '%s' directly or indirectly in database '%s' to "+
+		"update, delete, or insert the row that has been modified or deleted by another transaction. "+
+		"Retry the transaction or change the isolation level for the update/delete statement.", table, database).WithState(2)
 }
 
 // SnapshotOfOldDefinition is error 3961.
 func SnapshotOfOldDefinition(database string) *Error {
-	return New(3961, 16, "Snapshot isolation transaction failed in database '%s' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction.  It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.", database)
+	return New(3961, 16, "Snapshot isolation transaction failed in database '%s' because the object "+
+		"accessed by the statement has been modified by a DDL statement in another concurrent "+
+		"transaction since the start of this transaction.  It is disallowed because the metadata is "+
+		"not versioned. A concurrent update to metadata can lead to inconsistency if mixed with "+
+		"snapshot isolation.", database)
 }
 
 // TooManyProcArguments is error 8144.
@@ -215,12 +235,14 @@ func NoParameters(procedure string) *Error {
 
 // NotOutput is error 8162.
 func NotOutput(parameter string) *Error {
-	return New(8162, 16, "The formal parameter \"%s\" was not declared as an OUTPUT parameter, but the actual parameter passed in requested output.", parameter).WithState(2)
+	return New(8162, 16, "The formal parameter \"%s\" was not declared as an OUTPUT parameter, but "+
+		"the actual parameter passed in requested output.", parameter).WithState(2)
 }
 
 // MissingQueryParameter is error 8178.
 func MissingQueryParameter(query, parameter string) *Error {
-	return New(8178, 16, "The parameterized query '%s' expects the parameter '%s', which was not supplied.", query, parameter)
+	return New(8178, 16, "The parameterized query '%s' expects the parameter '%s', which was not "+
+		"supplied.", query, parameter)
 }
 
 // NoPreparedHandle is error 8179.
@@ -236,17 +258,23 @@ func OutOfMemory() *Error {
 
 // InternalResources is error 8623.
 func InternalResources() *Error {
-	return New(8623, 16, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.")
+	return New(8623, 16, "The query processor ran out of internal resources and could not produce a "+
+		"query plan. This is a rare event and only expected for extremely complex queries or queries "+
+		"that reference a very large number of tables or partitions. Please simplify the query. If "+
+		"you believe you have received this message in error, contact Customer Support Services for "+
+		"more information.")
 }
 
 // Internal is error 8630. The text hides the cause, which is reported to Config.OnError only.
 func Internal() *Error {
-	return New(8630, 17, "tsqld: Internal Query Processor Error: The query processor encountered an unexpected error during execution. The log of the embedded server says more.")
+	return New(8630, 17, "tsqld: Internal Query Processor Error: The query processor encountered an "+
+		"unexpected error during execution. The log of the embedded server says more.")
 }
 
 // TooDeep is error 8631.
 func TooDeep() *Error {
-	return New(8631, 17, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.")
+	return New(8631, 17, "Internal error: Server stack limit has been reached. Please look for "+
+		"potentially deep nesting in your query, and try to simplify it.")
 }
 
 // CursorOpen is error 16905.
@@ -281,7 +309,8 @@ func CursorNotOpen() *Error {
 
 // FetchVariables is error 16924.
 func FetchVariables() *Error {
-	return New(16924, 16, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.")
+	return New(16924, 16, "Cursorfetch: The number of variables declared in the INTO list must match "+
+		"that of selected columns.")
 }
 
 // NoCursorAllocated is error 16950.
@@ -291,7 +320,9 @@ func NoCursorAllocated(variable string) *Error {
 
 // UnknownMessage is error 18054.
 func UnknownMessage(number, severity, state int64) *Error {
-	return New(18054, 16, "Error %d, severity %d, state %d was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage.", number, severity, state)
+	return New(18054, 16, "Error %d, severity %d, state %d was raised, but no message with that "+
+		"error number was found in sys.messages. If error is larger than 50000, make sure the "+
+		"user-defined message is added using sp_addmessage.", number, severity, state)
 }
 
 // InvalidProcArgument is error 15600.
@@ -301,22 +332,26 @@ func InvalidProcArgument(procedure string) *Error {
 
 // SessionContextFull is error 15665.
 func SessionContextFull(key string) *Error {
-	return New(15665, 16, "The value was not set for key '%s' because the total size of keys and values in the session context would exceed the 1 MB limit.", key)
+	return New(15665, 16, "The value was not set for key '%s' because the total size of keys and "+
+		"values in the session context would exceed the 1 MB limit.", key)
 }
 
 // SessionContextReadOnly is error 15664.
 func SessionContextReadOnly(key string) *Error {
-	return New(15664, 16, "Cannot set key '%s' in the session context. The key has been set as read_only for this session.", key)
+	return New(15664, 16, "Cannot set key '%s' in the session context. The key has been set as "+
+		"read_only for this session.", key)
 }
 
 // NoSuchProcObject is error 15009.
 func NoSuchProcObject(object, database string) *Error {
-	return New(15009, 16, "The object '%s' does not exist in database '%s' or is invalid for this operation.", object, database)
+	return New(15009, 16, "The object '%s' does not exist in database '%s' or is invalid for this "+
+		"operation.", object, database)
 }
 
 // NoItem is error 15225.
 func NoItem(name, database, kind string) *Error {
-	return New(15225, 11, "No item by the name of '%s' could be found in the current database '%s', given that @itemtype was input as '%s'.", name, database, kind)
+	return New(15225, 11, "No item by the name of '%s' could be found in the current database '%s', "+
+		"given that @itemtype was input as '%s'.", name, database, kind)
 }
 
 // AmbiguousItem is error 15248.
@@ -326,7 +361,8 @@ func AmbiguousItem(kind string) *Error {
 
 // RenameTaken is error 15335.
 func RenameTaken(name, kind string) *Error {
-	return New(15335, 11, "Error: The new name '%s' is already in use as a %s name and would cause a duplicate that is not permitted.", name, kind)
+	return New(15335, 11, "Error: The new name '%s' is already in use as a %s name and would cause a "+
+		"duplicate that is not permitted.", name, kind)
 }
 
 // RenameCaution is error 15477, an informational message of sp_rename.
@@ -337,7 +373,8 @@ func RenameCaution() *Error {
 // ApplockNotHeld is error 1223; resource is the name of the application lock, principal the one it
 // was asked under.
 func ApplockNotHeld(principal, resource string) *Error {
-	return New(1223, 16, "Cannot release the application lock (Database Principal: '%s', Resource: '%s') because it is not currently held.", principal, resource)
+	return New(1223, 16, "Cannot release the application lock (Database Principal: '%s', Resource: "+
+		"'%s') because it is not currently held.", principal, resource)
 }
 
 // NeedsTransaction is error 3918.

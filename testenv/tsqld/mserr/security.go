@@ -19,7 +19,8 @@ func NoDatabase(name string) *Error {
 
 // DatabaseAccess is error 916.
 func DatabaseAccess(principal, database string) *Error {
-	return New(916, 14, "The server principal \"%s\" is not able to access the database \"%s\" under the current security context.", principal, database)
+	return New(916, 14, "The server principal \"%s\" is not able to access the database \"%s\" under "+
+		"the current security context.", principal, database)
 }
 
 // DatabaseOffline is error 942.
@@ -54,7 +55,8 @@ func DatabaseContext(name string) *Error {
 
 // NoLanguage is error 2740.
 func NoLanguage(name string) *Error {
-	return New(2740, 16, "SET LANGUAGE failed because '%s' is not an official language name or a language alias on this SQL Server.", name)
+	return New(2740, 16, "SET LANGUAGE failed because '%s' is not an official language name or a "+
+		"language alias on this SQL Server.", name)
 }
 
 // LanguageSetting is error 5703, an informational message.
@@ -64,7 +66,9 @@ func LanguageSetting(name string) *Error {
 
 // NoServer is error 7202.
 func NoServer(name string) *Error {
-	return New(7202, 11, "Could not find server '%s' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.", name).WithState(2)
+	return New(7202, 11, "Could not find server '%s' in sys.servers. Verify that the correct server "+
+		"name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add "+
+		"the server to sys.servers.", name).WithState(2)
 }
 
 // InvalidLogin is error 15007.
@@ -99,7 +103,8 @@ func RoleHasMembers() *Error {
 
 // CannotFind is error 15151; verb is find, alter, drop, kind user, role, login, schema...
 func CannotFind(verb, kind, name string) *Error {
-	return New(15151, 16, "Cannot %s the %s '%s', because it does not exist or you do not have permission.", verb, kind, name)
+	return New(15151, 16, "Cannot %s the %s '%s', because it does not exist or you do not have "+
+		"permission.", verb, kind, name)
 }
 
 // ActionPermission is error 15247.
@@ -109,7 +114,8 @@ func ActionPermission() *Error {
 
 // ImpersonateLogin is error 15406.
 func ImpersonateLogin(name string) *Error {
-	return New(15406, 16, "Cannot execute as the server principal because the principal \"%s\" does not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
+	return New(15406, 16, "Cannot execute as the server principal because the principal \"%s\" does "+
+		"not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
 }
 
 // LoginInUse is error 15434.
@@ -119,5 +125,7 @@ func LoginInUse(name string) *Error {
 
 // ImpersonateUser is error 15517.
 func ImpersonateUser(name string) *Error {
-	return New(15517, 16, "Cannot execute as the database principal because the principal \"%s\" does not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
+	return New(15517, 16, "Cannot execute as the database principal because the principal \"%s\" "+
+		"does not exist, this type of principal cannot be impersonated, or you do not have "+
+		"permission.", name)
 }

@@ -56,8 +56,10 @@ func samples() []sample {
 		{types.Type{ID: types.DateTimeOffset, Scale: 2}, offsetValue(day2020*ticksPerDay+noon, 840)},
 		{str(types.Char, 5), "ab€  "}, {str(types.VarChar, 10), ""}, {str(types.VarChar, 10), "Größe\u0081"},
 		{str(types.VarChar, types.Max), strings.Repeat("é", 20000)}, {str(types.VarChar, types.Max), ""},
-		{str(types.NChar, 4), "日本  "}, {str(types.NVarChar, 10), "a😀b"}, {str(types.NVarChar, types.Max), strings.Repeat("日", 9000)},
-		{str(types.Binary, 3), []byte{1, 0, 2}}, {str(types.VarBinary, 8000), []byte{}}, {str(types.VarBinary, types.Max), make([]byte, 70000)},
+		{str(types.NChar, 4), "日本  "}, {str(types.NVarChar, 10), "a😀b"},
+		{str(types.NVarChar, types.Max), strings.Repeat("日", 9000)},
+		{str(types.Binary, 3), []byte{1, 0, 2}}, {str(types.VarBinary, 8000), []byte{}},
+		{str(types.VarBinary, types.Max), make([]byte, 70000)},
 		{types.Type{ID: types.UniqueIdentifier}, guid}, {types.Type{ID: types.XML}, "<a>日</a>"},
 	}
 }

@@ -191,7 +191,8 @@ func TestConvert(t *testing.T) {
 		{"sql_variant", "", "xml", -1, "NULL"},
 		{"varchar(20)", "<a><b/></a>", "xml", -1, "<a><b/></a>"},
 		{"varchar(20)", "<a>", "xml", -1, "#9400"},
-		{"varchar(20)", "<a></b>", "xml", -1, "#9436"}, {"varchar(20)", "abc", "smallmoney", -1, "#293"}, {"varchar(20)", "1e", "money", -1, "#235"},
+		{"varchar(20)", "<a></b>", "xml", -1, "#9436"}, {"varchar(20)", "abc", "smallmoney", -1, "#293"},
+		{"varchar(20)", "1e", "money", -1, "#235"},
 		{"varchar(20)", "1000000", "smallmoney", -1, "#294"}, {"smallmoney", "1.5", "varchar(2)", -1, "#292"},
 	} {
 		name := c.from + " " + c.in + " to " + c.to
@@ -222,11 +223,15 @@ func itoa(n int32) string { return scaledText(int64(n), 0) }
 // None panics.
 func TestConvertEnumerated(t *testing.T) {
 	samples := map[string]string{
-		"bit": "1", "tinyint": "7", "smallint": "7", "int": "7", "bigint": "7", "decimal(9,2)": "7.25", "decimal(38,4)": "7.25",
-		"money": "7.25", "smallmoney": "7.25", "real": "7.25", "float": "7.25", "date": "2020-02-29", "time(7)": "10:11:12.1234567",
-		"datetime": "2020-02-29 10:11:12.123", "smalldatetime": "2020-02-29 10:11", "datetime2(7)": "2020-02-29 10:11:12.1234567",
+		"bit": "1", "tinyint": "7", "smallint": "7", "int": "7", "bigint": "7", "decimal(9,2)": "7.25",
+		"decimal(38,4)": "7.25",
+		"money":         "7.25", "smallmoney": "7.25", "real": "7.25", "float": "7.25", "date": "2020-02-29",
+		"time(7)":  "10:11:12.1234567",
+		"datetime": "2020-02-29 10:11:12.123", "smalldatetime": "2020-02-29 10:11",
+		"datetime2(7)":      "2020-02-29 10:11:12.1234567",
 		"datetimeoffset(7)": "2020-02-29 10:11:12.1234567 +02:00", "char(8)": "7", "varchar(50)": "7", "nchar(8)": "7",
-		"nvarchar(50)": "7", "text": "7", "ntext": "7", "uniqueidentifier": "6F9619FF-8B86-D011-B42D-00C04FC964FF", "xml": "<a/>",
+		"nvarchar(50)": "7", "text": "7", "ntext": "7", "uniqueidentifier": "6F9619FF-8B86-D011-B42D-00C04FC964FF",
+		"xml": "<a/>",
 	}
 	value := func(s string) (Type, Value) {
 		typ := mustType(t, s)

@@ -97,7 +97,8 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 		return p.declaration(string(t.Inst))
 	case xml.Directive:
 		if strings.ContainsRune(raw, '[') && p.style < 2 {
-			return mserr.New(6359, 16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.")
+			return mserr.New(6359, 16, "Parsing XML with internal subset DTDs not allowed. Use "+
+				"CONVERT with style option 2 to enable limited internal subset DTD support.")
 		}
 	case xml.Comment:
 		p.out.WriteString(raw)
@@ -109,7 +110,8 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 			}
 		}
 		if p.keep = append(p.keep, keep); len(p.keep) > maxXMLDepth {
-			return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is %d levels.", maxXMLDepth)
+			return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. "+
+				"Maximum allowed depth is %d levels.", maxXMLDepth)
 		}
 		p.startTag(raw)
 		p.open = true
