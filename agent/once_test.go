@@ -33,7 +33,7 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 		},
 		"Failed": {
 			options: controldb.StepOptions{OnUnknownOutcome: &fail}, lifecycle: jobs.Failed, attempts: 1, effects: 1,
-			message: "is unknown, and the step is not retried then (on_unknown_outcome is Fail)",
+			message: "is unknown, and the step is not retried after that (on_unknown_outcome is Fail)",
 		},
 		"AtMostOnce": {
 			options: controldb.StepOptions{AtMostOnce: &yes}, lifecycle: jobs.Succeeded, attempts: 2, effects: 1,

@@ -56,7 +56,7 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, "Outdated", agents[0].EndReason)
 		_, err = f.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
-		require.ErrorContains(t, err, "understands agents of the protocols 3 to 4, and this agent speaks 2")
+		require.ErrorContains(t, err, "supports the agent protocols 3 to 4, and this agent uses protocol 2")
 		stop()
 		late, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)

@@ -159,7 +159,7 @@ func TestRun(t *testing.T) {
 			{Task: res.Tasks[1].ID, Attempt: 2, Outcome: targets.Succeeded}, {Task: 999, Attempt: 1, Outcome: targets.Succeeded},
 		})
 		require.NoError(t, err)
-		require.Equal(t, []controldb.Refusal{{Task: res.Tasks[1].ID, Reason: "the task is another attempt"}, {Task: 999, Reason: "there is no such task"}}, refusals)
+		require.Equal(t, []controldb.Refusal{{Task: res.Tasks[1].ID, Reason: "the task is another attempt"}, {Task: 999, Reason: "the task does not exist"}}, refusals)
 		messages, err := c.ExecutionMessages(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, messages, 2)

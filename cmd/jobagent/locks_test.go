@@ -107,7 +107,7 @@ func TestLocksOfProcesses(t *testing.T) {
 	_, warning := command(p.dsn(embedded.ControlDatabase), "agent", "status")
 	require.Regexp(t, `^warning: no pass of an agent has advanced executions since \S+ The application lock jobagent.advance is held by: session \d+ of login mate, program "[^"]+" on host "[^"]*"\.\n$`, warning)
 	explained, _ := command(p.dsn(embedded.ControlDatabase), "execution", "explain", id.String())
-	require.Contains(t, explained, "No pass of an agent has moved executions on since")
+	require.Contains(t, explained, "No pass of an agent has advanced executions since")
 	require.Contains(t, explained, "of login mate")
 	_, warning = command(asLogin(t, p.dsn(embedded.ControlDatabase), "mate", password), "agent", "status")
 	require.Contains(t, warning, "not visible to this login without the permission VIEW SERVER STATE")

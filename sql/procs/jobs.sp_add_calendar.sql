@@ -21,9 +21,9 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
-        THROW 50053, N'A calendar needs a name: @calendar_name is NULL or empty.', 1;
+        THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
     IF @spec IS NULL OR ISJSON(@spec) = 0 OR LEFT(LTRIM(@spec), 1) <> N'{'
-        THROW 50054, N'A calendar needs a JSON object as its @spec, such as {"dates": ["2026-12-24"]}.', 1;
+        THROW 50054, N'Invalid @spec: want a JSON object, such as {"dates": ["2026-12-24"]}.', 1;
 
     BEGIN TRANSACTION;
 

@@ -116,7 +116,7 @@ BEGIN
         @output_table_name = @output_table_name,
         @max_parallelism = @max_parallelism;
     IF @command IS NULL OR LTRIM(@command) = N''
-        THROW 50009, N'A command is needed: @command is NULL or empty.', 1;
+        THROW 50009, N'Missing command: @command is NULL or empty.', 1;
 
     BEGIN TRANSACTION;
 
@@ -134,7 +134,7 @@ BEGIN
     IF @step_id < 1 OR @step_id > @steps + 1
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@step_id is ', @step_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps + 1, N' is needed.'
+            N'Invalid @step_id ', @step_id, N': want 1 to ', @steps + 1, N', because the job ''', @job_name, N''' has ', @steps, N' steps.'
         ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
@@ -144,7 +144,7 @@ BEGIN
     IF @step_name IS NULL OR LTRIM(@step_name) = N''
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'A step name is needed: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.'
+            N'Missing step name: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.'
         ), N'%', N'%%');
         THROW 50010, @message, 1;
     END;

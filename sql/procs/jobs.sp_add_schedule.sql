@@ -46,7 +46,7 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
 
     IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
-        THROW 50047, N'A schedule needs a name: @schedule_name is NULL or empty.', 1;
+        THROW 50047, N'Missing schedule name: @schedule_name is NULL or empty.', 1;
     EXECUTE jobs_internal.check_schedule_text @kind = @kind OUTPUT, @spec = @spec;
     EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT, @kind = @kind;
 

@@ -20,7 +20,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
-        THROW 50012, N'A target group name is needed: @target_group_name is NULL or empty.', 1;
+        THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;
 
     BEGIN TRANSACTION;
 

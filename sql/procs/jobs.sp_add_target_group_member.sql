@@ -53,15 +53,15 @@ BEGIN
     IF @membership IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The membership type ''', @membership_type, N''' is not known: Include or Exclude is needed.'
+            N'Invalid @membership_type ''', @membership_type, N''': want Include or Exclude.'
         ), N'%', N'%%');
         THROW 50022, @message, 1;
     END;
     IF @type IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The target type ', COALESCE(N'''' + @target_type + N'''', N'NULL'),
-            N' is not known: SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap is needed.'
+            N'Invalid @target_type ', COALESCE(N'''' + @target_type + N'''', N'NULL'),
+            N': want SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.'
         ), N'%', N'%%');
         THROW 50023, @message, 1;
     END;
@@ -80,7 +80,7 @@ BEGIN
     END;
     IF @missing IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A member of type ', @type, N' needs ', @missing, N'.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Missing ', @missing, N': a member of type ', @type, N' needs it.'), N'%', N'%%');
         THROW 50024, @message, 1;
     END;
     SET @surplus = CASE
@@ -91,7 +91,7 @@ BEGIN
     IF @surplus IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'A member of type ', @type, N' has no ', @surplus, N'. Leave it out, or choose another @target_type.'
+            N'Unexpected ', @surplus, N': a member of type ', @type, N' does not use it. Omit it, or choose another @target_type.'
         ), N'%', N'%%');
         THROW 50025, @message, 1;
     END;

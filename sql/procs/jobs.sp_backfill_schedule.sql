@@ -44,7 +44,7 @@ BEGIN
     IF @from IS NULL OR @to IS NULL OR @to < @from
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'A backfill needs a range: @from (', CONVERT(NVARCHAR(33), @from, 126), N') and, not before it, @to (',
+            N'Invalid range: want @from (', CONVERT(NVARCHAR(33), @from, 126), N') not later than @to (',
             CONVERT(NVARCHAR(33), @to, 126), N').'
         ), N'%', N'%%');
         THROW 50051, @message, 1;
@@ -52,8 +52,8 @@ BEGIN
     IF @to > @now
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The backfill ends in the future (', CONVERT(NVARCHAR(33), @to, 126),
-            N'): instants to come are the schedule''s own. Choose @to of at most now, in UTC.'
+            N'Invalid @to ', CONVERT(NVARCHAR(33), @to, 126),
+            N': want a time in UTC that is not in the future. The schedule itself runs future instants.'
         ), N'%', N'%%');
         THROW 50052, @message, 1;
     END;
@@ -75,7 +75,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The schedule ''', @schedule_name, N''' of the job ''', @job_name,
-            N''' is Faulted: correct its text with jobs.sp_update_schedule first.'
+            N''' is Faulted. Correct its text with jobs.sp_update_schedule first.'
         ), N'%', N'%%');
         THROW 50128, @message, 1;
     END;

@@ -46,7 +46,7 @@ BEGIN
         OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.backfill_id = @backfill_id)
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.'
+            N'The backfill ', @backfill_id, N' does not exist. The view jobs.schedule_backfills lists all backfills.'
         ), N'%', N'%%');
         THROW 50132, @message, 1;
     END;
@@ -94,7 +94,7 @@ BEGIN
         INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
         SELECT
             @schedule_id, @job_id, k.due_at, 1, N'Other',
-            CONCAT(N'It waited for an earlier run to end when its backfill was canceled by ', ORIGINAL_LOGIN(), N'.'),
+            CONCAT(N'The instant waited for an earlier run to end when its backfill was canceled by ', ORIGINAL_LOGIN(), N'.'),
             @now
         FROM @skipped AS k
         WHERE NOT EXISTS (

@@ -19,7 +19,7 @@ BEGIN
     DECLARE @user NVARCHAR(300);
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
-        THROW 50053, N'A calendar needs a name: @calendar_name is NULL or empty.', 1;
+        THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
 
     BEGIN TRANSACTION;
 
@@ -48,7 +48,7 @@ BEGIN
     IF @user IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Take it out of the schedule''s blackouts first.'
+            N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Remove it from the schedule''s blackouts first.'
         ), N'%', N'%%');
         THROW 50131, @message, 1;
     END;

@@ -32,7 +32,7 @@ BEGIN
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
     IF @schedule_name = N''
-        THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted: disable it with jobs.sp_update_job @enabled = 0.', 1;
+        THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.', 1;
 
     EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = N'Deleted', @now = @now;
     DELETE s

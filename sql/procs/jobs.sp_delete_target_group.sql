@@ -43,7 +43,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' ''', @step_name, N''' of the job ''',
-            @job_name, N'''. Give that step another group, or delete it, first.'
+            @job_name, N'''. Assign another group to that step, or delete the step, first.'
         ), N'%', N'%%');
         THROW 50108, @message, 1;
     END;
@@ -63,7 +63,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' of the execution ', @job_execution_id,
-            N' of the job ''', @job_name, N''', which is active. Wait for its end, or stop it, first.'
+            N' of the job ''', @job_name, N''', which is active. Wait until it ends, or stop it, first.'
         ), N'%', N'%%');
         THROW 50109, @message, 1;
     END;

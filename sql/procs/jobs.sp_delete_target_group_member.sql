@@ -22,7 +22,7 @@ BEGIN
     DECLARE @target_group_id UNIQUEIDENTIFIER;
 
     IF @target_id IS NULL
-        THROW 50026, N'A target id is needed: @target_id is NULL.', 1;
+        THROW 50026, N'Missing target id: @target_id is NULL.', 1;
 
     BEGIN TRANSACTION;
 

@@ -125,7 +125,7 @@ BEGIN
     );
 
     IF @job_execution_id IS NULL
-        THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
+        THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
 
     SELECT
         @execution_id = e.execution_id,
@@ -437,10 +437,11 @@ BEGIN
     -- What is NULL is left out of a text: see DESIGN.md, "Conventions".
     UPDATE w
     SET w.explanation = CASE w.waits_for
-        WHEN N'Agent' THEN N'no agent is alive'
+        WHEN N'Agent' THEN N'no live agent'
         WHEN N'Advance' THEN CONCAT(
-            N'the next pass of an agent moves it on',
-            N', and none has since ' + CONVERT(NVARCHAR(19), @skipped_since, 126) + N'Z: jobagent agent status says who keeps them from it'
+            N'the next pass of an agent advances it',
+            N', and none has since ' + CONVERT(NVARCHAR(19), @skipped_since, 126)
+                + N'Z: jobagent agent status shows the session that blocks passes'
         )
         WHEN N'Resolution' THEN CONCAT(N'agent ', w.host_name, N' resolves the target group ''', w.target_group_name, N'''')
         WHEN N'Targets' THEN CONCAT(@not_final, N' targets are not final')
@@ -451,7 +452,7 @@ BEGIN
         WHEN N'Outcome' THEN CONCAT(
             N'attempt ', w.attempts, N' is held by agent ', w.host_name, N', term ', w.term_id, N', since ',
             CONVERT(NVARCHAR(19), w.since, 126), N'Z',
-            CASE WHEN w.term_is_over = 1 THEN N'; the term is over: the next pass of an agent hands it over' END
+            CASE WHEN w.term_is_over = 1 THEN N'; the term is over, and the next pass of an agent hands the task over' END
         )
         WHEN N'Stop' THEN CONCAT(
             N'stop requested', N' by ' + @stop_requested_by,
@@ -511,11 +512,11 @@ BEGIN
         @busy AS busy_workers,
         CAST(CASE
             WHEN e.is_active = 0 THEN e.last_message
-            WHEN @agents = 0 THEN N'No agent is alive: nothing moves until one starts (jobagent run).'
+            WHEN @agents = 0 THEN N'No live agent: nothing advances until an agent starts (jobagent run).'
             WHEN @skipped_since IS NOT NULL THEN CONCAT(
-                N'No pass of an agent has moved executions on since ', CONVERT(NVARCHAR(19), @skipped_since, 126),
+                N'No pass of an agent has advanced executions since ', CONVERT(NVARCHAR(19), @skipped_since, 126),
                 N'Z: another session holds the application lock jobagent.advance, or a pass takes long. ',
-                N'"jobagent agent status" says who it is.'
+                N'"jobagent agent status" shows the session.'
             )
             WHEN e.stop_requested_at IS NOT NULL
                 THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ', @not_final, N' targets are not final yet.')

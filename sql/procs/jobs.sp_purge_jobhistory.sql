@@ -28,7 +28,7 @@ BEGIN
     DECLARE @remaining BIT = 1;
 
     IF (@job_name IS NULL AND @job_id IS NULL) OR (@job_name IS NOT NULL AND @job_id IS NOT NULL)
-        THROW 50027, N'Exactly one of @job_name and @job_id is needed.', 1;
+        THROW 50027, N'Invalid arguments: want exactly one of @job_name and @job_id.', 1;
 
     SELECT @found = j.job_id
     FROM jobs_internal.jobs AS j

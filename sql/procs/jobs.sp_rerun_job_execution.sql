@@ -60,7 +60,7 @@ BEGIN
     DECLARE @locked_groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, created_at DATETIME2(7) NOT NULL);
 
     IF @job_execution_id IS NULL
-        THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
+        THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
 
     INSERT INTO @known (state)
     VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown');
@@ -73,8 +73,8 @@ BEGIN
     IF @wrong IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown ',
-            N'are needed, divided by commas.'
+            N'Invalid state ''', @wrong, N''' in @only ''', @only,
+            N''': want one or more of Failed, TimedOut, Canceled, Skipped and Unknown, separated by commas.'
         ), N'%', N'%%');
         THROW 50031, @message, 1;
     END;
@@ -129,7 +129,7 @@ BEGIN
         IF @other_job = @job_id
         BEGIN
             SET @message = REPLACE(CONCAT(
-                N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is no rerun of ', @job_execution_id,
+                N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is not a rerun of ', @job_execution_id,
                 N'. Choose another id, or leave @new_job_execution_id NULL.'
             ), N'%', N'%%');
             THROW 50116, @message, 1;
@@ -148,7 +148,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The job execution ', @job_execution_id, N' is still active (', @lifecycle,
-            N'). Wait for its end, or stop it with jobs.sp_stop_job, first.'
+            N'). Wait until it ends, or stop it with jobs.sp_stop_job, first.'
         ), N'%', N'%%');
         THROW 50114, @message, 1;
     END;
@@ -215,9 +215,9 @@ BEGIN
         AND (@between_steps = 0 OR @partial = 1)
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Nothing in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', ended as ',
+            N'Nothing to run again: in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', nothing ended as ',
             REPLACE(@only, N',', N' or '),
-            N': there is nothing to run again. Start the job with jobs.sp_start_job to run it on all its targets.'
+            N'. Start the job with jobs.sp_start_job to run it on all its targets.'
         ), N'%', N'%%');
         THROW 50115, @message, 1;
     END;
@@ -269,7 +269,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Step ', @step_id, N' of version ', @version, N' needs the target group ''', @group_name,
-            N''', which has been deleted. Start the job''s current version with jobs.sp_start_job instead.'
+            N''', which was deleted. Start the job''s current version with jobs.sp_start_job instead.'
         ), N'%', N'%%');
         THROW 50117, @message, 1;
     END;

@@ -40,10 +40,10 @@ BEGIN
     DECLARE @found INT;
 
     IF @on_unknown_outcome IS NULL AND @at_most_once IS NULL
-        THROW 50033, N'No option is given: @on_unknown_outcome or @at_most_once is needed.', 1;
+        THROW 50033, N'Missing option: want @on_unknown_outcome or @at_most_once.', 1;
     IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail')
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@on_unknown_outcome is ''', @on_unknown_outcome, N''': Retry or Fail is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @on_unknown_outcome ''', @on_unknown_outcome, N''': want Retry or Fail.'), N'%', N'%%');
         THROW 50032, @message, 1;
     END;
     SET @on_unknown_outcome = CASE @on_unknown_outcome COLLATE Latin1_General_100_CI_AS

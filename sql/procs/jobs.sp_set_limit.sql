@@ -43,23 +43,23 @@ BEGIN
         WHEN N'credential' THEN N'Credential'
     END;
     IF @scope IS NULL
-        THROW 50037, N'A scope is needed: @scope is none of Job, Server, ElasticPool, Credential.', 1;
+        THROW 50037, N'Invalid @scope: want Job, Server, ElasticPool or Credential.', 1;
     IF @scope <> N'Job' AND (@name IS NULL OR LTRIM(@name) = N'')
         THROW 50038,
-            N'A name is needed: @name is NULL or empty. N''*'' stands for all, N''(default)'' for the agents'' default credential.',
+            N'Missing name: @name is NULL or empty. N''*'' means all, N''(default)'' the agents'' default credential.',
             1;
     SET @server_name = COALESCE(LTRIM(RTRIM(@server_name)), N'');
     IF @server_name <> N'' AND @scope <> N'ElasticPool'
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@server_name belongs to the scope ElasticPool only. Leave it out for the scope ', @scope, N'.'
+            N'Unexpected @server_name: the scope ', @scope, N' does not use it. Omit it, or choose the scope ElasticPool.'
         ), N'%', N'%%');
         THROW 50039, @message, 1;
     END;
     IF @max_concurrent_targets < 1
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The limit must be at least 1, or NULL to take it away: @max_concurrent_targets is ', @max_concurrent_targets, N'.'
+            N'Invalid @max_concurrent_targets ', @max_concurrent_targets, N': want at least 1, or NULL to remove the limit.'
         ), N'%', N'%%');
         THROW 50040, @message, 1;
     END;
@@ -93,8 +93,8 @@ BEGIN
     IF @max_concurrent_targets IS NULL AND @found = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'There is no limit for ', @scope, N' ''', @name, N'''', N' on server ''' + NULLIF(@server_name, N'') + N'''',
-            N'. The view jobs.limits lists all limits.'
+            N'The limit of ', @scope, N' ''', @name, N'''', N' on server ''' + NULLIF(@server_name, N'') + N'''',
+            N' does not exist. The view jobs.limits lists all limits.'
         ), N'%', N'%%');
         THROW 50120, @message, 1;
     END;

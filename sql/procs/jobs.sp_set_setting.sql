@@ -31,7 +31,7 @@ BEGIN
     IF @known IS NULL
         AND (@value IS NOT NULL OR NOT EXISTS (SELECT 1 FROM jobs_internal.settings AS s WHERE s.name = @name))
     BEGIN
-        SET @message = REPLACE(CONCAT(N'There is no setting ''', @name, N'''. Settings are ', (
+        SET @message = REPLACE(CONCAT(N'The setting ''', @name, N''' does not exist. Settings are ', (
             SELECT STRING_AGG(v.name, N', ') WITHIN GROUP (ORDER BY v.name)
             FROM jobs_internal.effective_settings AS v
         ), N'.'), N'%', N'%%');
@@ -39,7 +39,7 @@ BEGIN
     END;
     IF @value NOT BETWEEN @lowest AND @highest
     BEGIN
-        SET @message = REPLACE(CONCAT(@known, N' must be ', @lowest, N' to ', @highest, N', and not ', @value, N'.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid ', @known, N' ', @value, N': want ', @lowest, N' to ', @highest, N'.'), N'%', N'%%');
         THROW 50056, @message, 1;
     END;
     SET @name = COALESCE(@known, @name);

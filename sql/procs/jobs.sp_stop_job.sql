@@ -19,7 +19,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     IF @job_execution_id IS NULL
-        THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
+        THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
 
     IF NOT EXISTS (
         SELECT 1

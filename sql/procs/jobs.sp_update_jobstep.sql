@@ -93,9 +93,9 @@ BEGIN
     DECLARE @command_id BIGINT;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
-        THROW 50009, N'A command is needed: @command is empty.', 1;
+        THROW 50009, N'Missing command: @command is empty.', 1;
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
-        THROW 50010, N'A step name is needed: @new_name is empty.', 1;
+        THROW 50010, N'Missing step name: @new_name is empty.', 1;
 
     BEGIN TRANSACTION;
 
@@ -122,7 +122,7 @@ BEGIN
     IF @new_id < 1 OR @new_id > @steps
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@new_id is ', @new_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps, N' is needed.'
+            N'Invalid @new_id ', @new_id, N': want 1 to ', @steps, N', because the job ''', @job_name, N''' has ', @steps, N' steps.'
         ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;

@@ -54,7 +54,7 @@ BEGIN
     DECLARE @old_kind NVARCHAR(20), @old_spec NVARCHAR(MAX), @old_zone NVARCHAR(128), @old_catch_up NVARCHAR(50), @old_enabled BIT;
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
-        THROW 50047, N'A schedule needs a name: @new_name is empty.', 1;
+        THROW 50047, N'Missing schedule name: @new_name is empty.', 1;
 
     BEGIN TRANSACTION;
 
@@ -64,7 +64,7 @@ BEGIN
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
     IF @schedule_name = N''
-        THROW 50127, N'The schedule of jobs.sp_add_job has no text: change it with jobs.sp_update_job.', 1;
+        THROW 50127, N'The schedule of jobs.sp_add_job has no text. Change it with jobs.sp_update_job.', 1;
 
     SELECT
         @old_kind = s.kind,

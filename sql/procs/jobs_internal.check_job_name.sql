@@ -21,18 +21,18 @@ BEGIN
 
     IF @job_name IS NULL OR LTRIM(@job_name) = N''
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A job name is needed: ', @parameter, N' is NULL or empty.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Missing job name: ', @parameter, N' is NULL or empty.'), N'%', N'%%');
         THROW 50001, @message, 1;
     END;
     IF CHARINDEX(N'%', @job_name) > 0
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job name ''', @job_name, N''' contains %, which is not allowed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid job name ''', @job_name, N''': % is not allowed.'), N'%', N'%%');
         THROW 50002, @message, 1;
     END;
     IF LEFT(@job_name, 9) = N'jobagent$'
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The job name ''', @job_name, N''' begins with jobagent$, which is reserved for system jobs.'
+            N'Invalid job name ''', @job_name, N''': the prefix jobagent$ is reserved for system jobs.'
         ), N'%', N'%%');
         THROW 50003, @message, 1;
     END;

@@ -48,8 +48,8 @@ BEGIN
     IF @canonical IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The overlap policy ''', @overlap,
-            N''' is not known: Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll or Elastic is needed.'
+            N'Invalid @overlap ''', @overlap,
+            N''': want Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll or Elastic.'
         ), N'%', N'%%');
         THROW 50050, @message, 1;
     END;

@@ -34,20 +34,20 @@ BEGIN
     IF @canonical IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The schedule interval type ''', @interval_type, N''' is not known: Once, Minutes, Hours, Days, Weeks or Months is needed.'
+            N'Invalid @schedule_interval_type ''', @interval_type, N''': want Once, Minutes, Hours, Days, Weeks or Months.'
         ), N'%', N'%%');
         THROW 50004, @message, 1;
     END;
     IF @interval_count IS NULL OR @interval_count < 1
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The schedule interval count is ', @interval_count, N': at least 1 is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @schedule_interval_count ', @interval_count, N': want at least 1.'), N'%', N'%%');
         THROW 50005, @message, 1;
     END;
     IF @end_time < @start_time
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The schedule ends (', CONVERT(NVARCHAR(33), @end_time, 126), N') before it starts (', CONVERT(NVARCHAR(33), @start_time, 126),
-            N').'
+            N'Invalid schedule: it ends (', CONVERT(NVARCHAR(33), @end_time, 126), N') before it starts (',
+            CONVERT(NVARCHAR(33), @start_time, 126), N').'
         ), N'%', N'%%');
         THROW 50006, @message, 1;
     END;

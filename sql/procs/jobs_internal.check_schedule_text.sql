@@ -26,13 +26,13 @@ BEGIN
     IF @canonical IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The schedule kind ''', @kind, N''' is not known: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule is needed.'
+            N'Invalid @kind ''', @kind, N''': want elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule.'
         ), N'%', N'%%');
         THROW 50048, @message, 1;
     END;
     IF @spec IS NULL OR LTRIM(@spec) = N''
         THROW 50049,
-            N'A schedule needs its text: @spec is NULL or empty. Try it with: jobagent schedule preview --kind KIND --spec FILE.',
+            N'Missing schedule text: @spec is NULL or empty. To try a text, run jobagent schedule preview --kind KIND --spec FILE.',
             1;
     SET @kind = @canonical;
     RETURN 0;

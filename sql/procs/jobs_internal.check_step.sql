@@ -48,56 +48,56 @@ BEGIN
 
     IF @command_type COLLATE Latin1_General_100_CI_AS <> N'tsql'
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The command type ''', @command_type, N''' is not known: TSql is the only one.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @command_type ''', @command_type, N''': want TSql.'), N'%', N'%%');
         THROW 50007, @message, 1;
     END;
     IF @command_source COLLATE Latin1_General_100_CI_AS <> N'inline'
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The command source ''', @command_source, N''' is not known: Inline is the only one.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @command_source ''', @command_source, N''': want Inline.'), N'%', N'%%');
         THROW 50008, @message, 1;
     END;
     IF @initial_retry_interval_seconds < 1 OR @initial_retry_interval_seconds > 2147483
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@initial_retry_interval_seconds is ', @initial_retry_interval_seconds, N': 1 to 2147483 is needed.'
+            N'Invalid @initial_retry_interval_seconds ', @initial_retry_interval_seconds, N': want 1 to 2147483.'
         ), N'%', N'%%');
         THROW 50013, @message, 1;
     END;
     IF @maximum_retry_interval_seconds < 1 OR @maximum_retry_interval_seconds > 2147483
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@maximum_retry_interval_seconds is ', @maximum_retry_interval_seconds, N': 1 to 2147483 is needed.'
+            N'Invalid @maximum_retry_interval_seconds ', @maximum_retry_interval_seconds, N': want 1 to 2147483.'
         ), N'%', N'%%');
         THROW 50014, @message, 1;
     END;
     IF @retry_interval_backoff_multiplier < 1
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@retry_interval_backoff_multiplier is ', @retry_interval_backoff_multiplier, N': at least 1 is needed.'
+            N'Invalid @retry_interval_backoff_multiplier ', @retry_interval_backoff_multiplier, N': want at least 1.'
         ), N'%', N'%%');
         THROW 50015, @message, 1;
     END;
     IF @retry_attempts < 0
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@retry_attempts is ', @retry_attempts, N': at least 0 is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @retry_attempts ', @retry_attempts, N': want at least 0.'), N'%', N'%%');
         THROW 50016, @message, 1;
     END;
     IF @step_timeout_seconds < 1 OR @step_timeout_seconds > 2147483
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@step_timeout_seconds is ', @step_timeout_seconds, N': 1 to 2147483 is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @step_timeout_seconds ', @step_timeout_seconds, N': want 1 to 2147483.'), N'%', N'%%');
         THROW 50017, @message, 1;
     END;
     IF @output_type IS NOT NULL AND @output_type COLLATE Latin1_General_100_CI_AS <> N'sqldatabase'
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The output type ''', @output_type, N''' is not known: SqlDatabase is the only one.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @output_type ''', @output_type, N''': want SqlDatabase.'), N'%', N'%%');
         THROW 50018, @message, 1;
     END;
     IF @output_type IS NOT NULL AND (@output_server_name IS NULL OR @output_database_name IS NULL OR @output_table_name IS NULL)
-        THROW 50019, N'An output of type SqlDatabase needs @output_server_name, @output_database_name and @output_table_name.', 1;
+        THROW 50019, N'Missing output: the type SqlDatabase needs @output_server_name, @output_database_name and @output_table_name.', 1;
     IF @max_parallelism < 1
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'@max_parallelism is ', @max_parallelism, N': at least 1 is needed; leave it out for no limit.'
+            N'Invalid @max_parallelism ', @max_parallelism, N': want at least 1; omit it for no limit.'
         ), N'%', N'%%');
         THROW 50020, @message, 1;
     END;

@@ -53,7 +53,7 @@ BEGIN
     DECLARE @count INT;
 
     IF (@targets IS NULL AND @error IS NULL) OR (@targets IS NOT NULL AND @error IS NOT NULL) OR ISJSON(@targets) = 0
-        THROW 50029, N'complete_resolution needs either @targets as a JSON array, or @error.', 1;
+        THROW 50029, N'Invalid arguments of complete_resolution: want either @targets, a JSON array, or @error.', 1;
 
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 

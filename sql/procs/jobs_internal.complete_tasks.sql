@@ -22,7 +22,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
 
     IF @outcomes IS NULL OR ISJSON(@outcomes) = 0
-        THROW 50029, N'complete_tasks needs @outcomes as a JSON array.', 1;
+        THROW 50029, N'Invalid @outcomes of complete_tasks: want a JSON array.', 1;
 
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
     BEGIN TRANSACTION;

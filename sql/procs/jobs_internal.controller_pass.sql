@@ -56,7 +56,7 @@ BEGIN
     DECLARE @cleanup_due BIT;
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
-        THROW 50029, N'controller_pass needs @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
+        THROW 50029, N'Invalid arguments of controller_pass: want @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @protocol = @protocol OUTPUT, @now = @now;
     SET @upkeep = CASE WHEN @protocol >= 2 THEN 1 ELSE 0 END;
 

@@ -44,7 +44,7 @@ BEGIN
     );
 
     IF @max IS NULL OR @max < 1
-        THROW 50029, N'due_schedules needs @max of at least 1.', 1;
+        THROW 50029, N'Invalid @max of due_schedules: want at least 1.', 1;
 
     SET @other_kinds = CONCAT(N',', @other_kinds, N',');
 

@@ -32,7 +32,7 @@ BEGIN
     DECLARE @command_id BIGINT;
 
     IF LTRIM(@server_name) = N''
-        THROW 50029, N'ensure_system_jobs needs no @server_name, or one that is not empty.', 1;
+        THROW 50029, N'Invalid @server_name of ensure_system_jobs: want NULL or a name that is not empty.', 1;
 
     BEGIN TRANSACTION;
 

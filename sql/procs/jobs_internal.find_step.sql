@@ -51,7 +51,7 @@ BEGIN
             RETURN 0;
         END;
         SET @message = REPLACE(CONCAT(
-            N'@step_id or @step_name is needed to say which step of the job ''', @job_name, N''' is meant. ', @list
+            N'Missing step of the job ''', @job_name, N''': want @step_id or @step_name. ', @list
         ), N'%', N'%%');
         THROW 50021, @message, 1;
     END;
@@ -77,7 +77,7 @@ BEGIN
         IF @step_id IS NOT NULL AND @step_id <> @by_name
         BEGIN
             SET @message = REPLACE(CONCAT(
-                N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' are different steps of the job ''', @job_name, N'''. ',
+                N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' refer to different steps of the job ''', @job_name, N'''. ',
                 @list
             ), N'%', N'%%');
             THROW 50030, @message, 1;

@@ -104,7 +104,7 @@ BEGIN
     );
 
     IF @firings IS NULL OR ISJSON(@firings) = 0
-        THROW 50029, N'fire_schedules needs @firings as a JSON array.', 1;
+        THROW 50029, N'Invalid @firings of fire_schedules: want a JSON array.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
     INSERT INTO @given (
@@ -352,9 +352,9 @@ BEGIN
             WHEN r.cause = N'Duplicate' THEN N'The instant has an execution already.'
             WHEN r.cause = N'NoSteps' THEN N'The job has no steps.'
             WHEN m.overlap IN (N'CancelOther', N'TerminateOther')
-                THEN CONCAT(N'Overlap policy ', m.overlap, N': a later instant was due, too, and took its place.')
+                THEN CONCAT(N'Overlap policy ', m.overlap, N': a later instant was due, too, and replaced this one.')
             WHEN m.overlap = N'BufferOne'
-                THEN N'Overlap policy BufferOne: another instant waited already for the earlier run to end.'
+                THEN N'Overlap policy BufferOne: another instant already waited for the earlier run to end.'
             ELSE N'Overlap policy Skip: an earlier run of the schedule was active.'
         END
         FROM @runs AS r
@@ -435,7 +435,7 @@ BEGIN
         UNION ALL
         SELECT
             p.schedule_id, p.due_at, 1, N'Overlap',
-            N'A later instant was due before the earlier run had ended, and took its place.'
+            N'A later instant was due before the earlier run had ended, and replaced this one.'
         FROM @replaced AS p
         UNION ALL
         SELECT m.schedule_id, w.due_at, COALESCE(w.instants, 1), COALESCE(w.cause, N'Other'), COALESCE(w.reason, N'')

@@ -21,7 +21,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     IF @job_name IS NULL OR LTRIM(@job_name) = N''
-        THROW 50001, N'A job name is needed: @job_name is NULL or empty.', 1;
+        THROW 50001, N'Missing job name: @job_name is NULL or empty.', 1;
 
     -- current_version is in no index, so that the lock is on the clustered key, where firings and passes look for it.
     SET @job_id = NULL;

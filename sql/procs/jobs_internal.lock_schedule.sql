@@ -27,7 +27,7 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
     IF @schedule_name IS NULL
-        THROW 50046, N'A schedule name is needed: @schedule_name is NULL. N'''' names the schedule of jobs.sp_add_job.', 1;
+        THROW 50046, N'Missing schedule name: @schedule_name is NULL. N'''' is the name of the schedule of jobs.sp_add_job.', 1;
 
     SET @schedule_id = NULL;
     -- revision is in no index, so that the lock is on the clustered key, where firings and passes look for it.

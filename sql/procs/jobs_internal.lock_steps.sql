@@ -26,7 +26,7 @@ BEGIN
     IF EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = @job_id AND j.is_system = 1)
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The job ''', @job_name, N''' is a system job: its steps are the agents'' own, and cannot be changed.'
+            N'The job ''', @job_name, N''' is a system job. Its steps cannot be changed.'
         ), N'%', N'%%');
         THROW 50118, @message, 1;
     END;

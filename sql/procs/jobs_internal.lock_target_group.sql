@@ -21,7 +21,7 @@ BEGIN
     DECLARE @created_at DATETIME2(7);
 
     IF @name IS NULL OR LTRIM(@name) = N''
-        THROW 50012, N'A target group name is needed: @target_group_name is NULL or empty.', 1;
+        THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;
 
     SET @target_group_id = NULL;
     -- created_at is in no index, so that the lock is on the clustered key, where reruns look for it.

@@ -35,7 +35,7 @@ BEGIN
     DECLARE @first_claimed_at DATETIME2(7); -- of the tasks that are left
 
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
-        THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
+        THROW 50029, N'Invalid arguments of purge_history: want @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
     IF @term_id IS NOT NULL
         EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
     SET @retention_days = COALESCE(

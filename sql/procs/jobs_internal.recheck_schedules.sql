@@ -28,7 +28,7 @@ BEGIN
     DECLARE @locked TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
 
     IF @engine IS NULL OR LTRIM(@engine) = N''
-        THROW 50029, N'recheck_schedules needs @engine.', 1;
+        THROW 50029, N'Missing @engine of recheck_schedules.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
     -- One more than may be changed, so that it is known whether more are left. Most terms find none.

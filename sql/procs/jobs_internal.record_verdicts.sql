@@ -49,7 +49,7 @@ BEGIN
     );
 
     IF @verdicts IS NULL OR ISJSON(@verdicts) = 0
-        THROW 50029, N'record_verdicts needs @verdicts as a JSON array.', 1;
+        THROW 50029, N'Invalid @verdicts of record_verdicts: want a JSON array.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
     INSERT INTO @given (

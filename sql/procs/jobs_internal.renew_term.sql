@@ -23,7 +23,7 @@ BEGIN
     DECLARE @expires_at DATETIME2(7) = DATEADD(SECOND, @ttl_seconds, @now);
 
     IF @ttl_seconds IS NULL OR @ttl_seconds < 1
-        THROW 50029, N'renew_term needs @ttl_seconds of at least 1.', 1;
+        THROW 50029, N'Invalid @ttl_seconds of renew_term: want at least 1.', 1;
 
     UPDATE t
     SET t.expires_at = @expires_at

@@ -90,7 +90,7 @@ BEGIN
         FROM @given AS g
         WHERE g.outcome NOT IN (N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned')
     )
-        THROW 50029, N'An outcome is none of Succeeded, Failed, TimedOut, Canceled, Unknown, Returned.', 1;
+        THROW 50029, N'Invalid outcome: want Succeeded, Failed, TimedOut, Canceled, Unknown or Returned.', 1;
 
     UPDATE k
     SET k.ended_at = @now,
@@ -229,7 +229,7 @@ BEGIN
                 N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown',
                 CASE
                     WHEN r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed'
-                        THEN N', and the step is not retried then (on_unknown_outcome is Fail)'
+                        THEN N', and the step is not retried after that (on_unknown_outcome is Fail)'
                     WHEN r.kind = N'Run' AND r.lifecycle = N'Canceled' THEN N', and a stop was requested'
                 END,
                 N': ', r.message
@@ -287,10 +287,10 @@ BEGIN
         SELECT
             g.task_id,
             CAST(CASE
-                WHEN k.task_id IS NULL THEN N'there is no such task'
+                WHEN k.task_id IS NULL THEN N'the task does not exist'
                 WHEN k.term_id <> @term_id THEN N'another term held the task'
                 WHEN k.attempt <> g.attempt THEN N'the task is another attempt'
-                WHEN k.kind = N'Resolve' AND k.outcome IS NULL THEN N'a resolution succeeds with its targets only'
+                WHEN k.kind = N'Resolve' AND k.outcome IS NULL THEN N'a resolution can succeed only with its targets'
                 ELSE N'the task has its outcome already'
             END AS NVARCHAR(100)) AS reason
         FROM @given AS g

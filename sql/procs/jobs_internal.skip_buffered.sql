@@ -41,7 +41,7 @@ BEGIN
     SELECT
         k.schedule_id, k.job_id, k.due_at, 1, k.cause,
         CONCAT(
-            N'It waited for an earlier run to end when the schedule was ',
+            N'The instant waited for an earlier run to end when the schedule was ',
             CASE k.cause
                 WHEN N'Disabled' THEN N'disabled'
                 WHEN N'Paused' THEN N'paused'

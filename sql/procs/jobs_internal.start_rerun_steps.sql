@@ -218,7 +218,7 @@ BEGIN
             )
             WHEN N'Skipped' THEN CONCAT(
                 N'Step ', d.step_id, N' was skipped: the execution ', d.origin_id,
-                N' did not run it, because of targets or steps that are left out of this rerun.'
+                N' did not run it, because of targets or steps that this rerun excludes.'
             )
             WHEN N'Succeeded' THEN CONCAT(
                 N'Step ', d.step_id, N' succeeded: it needs no rerun on the ', d.origin_targets,

@@ -31,11 +31,11 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
-        THROW 50029, N'start_term needs @agent_id, @host_name, @version, and @ttl_seconds of at least 1.', 1;
+        THROW 50029, N'Invalid arguments of start_term: want @agent_id, @host_name, @version, and @ttl_seconds of at least 1.', 1;
     -- plan: the view has one row
     SELECT @message = REPLACE(CONCAT(
-        N'This control database understands agents of the protocols ', p.oldest, N' to ', p.newest,
-        N', and this agent speaks ', @protocol, N': ',
+        N'This control database supports the agent protocols ', p.oldest, N' to ', p.newest,
+        N', and this agent uses protocol ', @protocol, N': ',
         CASE
             WHEN @protocol > p.newest THEN N'run "jobagent db migrate" with the agent''s release.'
             ELSE N'install the release of jobagent with which the database was migrated.'
