@@ -135,7 +135,7 @@ func TestCalledByIsWhoMayCall(t *testing.T) {
 	people := matrixRoles[:4]
 	descriptions, err := DescribeAll()
 	require.NoError(t, err)
-	role := regexp.MustCompile(`^anybody with the role (\w+)\.$`)
+	role := regexp.MustCompile(`^members of the role (\w+)\.$`)
 	for _, d := range descriptions {
 		if d.Kind != KindProcedure {
 			continue

@@ -1,14 +1,14 @@
--- Adds a calendar: windows of time in which schedules that name it in "blackouts" are not due.
+-- Adds a calendar. A schedule that names it in "blackouts" is not due during the calendar's windows.
 --
 -- Parameters:
 --   @calendar_name  Name; unique.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the range of the name in calendars (U), the schedules that name it (X).
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
---   50054 the calendar text is no JSON object.
+--   50054 the calendar text is not a JSON object.
 --   50130 a calendar of this name exists already.
 CREATE OR ALTER PROCEDURE jobs.sp_add_calendar
     @calendar_name NVARCHAR(128),

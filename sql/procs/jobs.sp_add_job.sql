@@ -3,20 +3,20 @@
 -- Parameters:
 --   @job_name                 Name; unique among jobs; must not contain %.
 --   @description              Free text; NULL is stored as empty text.
---   @enabled                  1: the schedule starts runs. 0: only sp_start_job does.
+--   @enabled                  1: the schedule starts runs. 0: only sp_start_job starts runs.
 --   @schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months, in any case.
 --   @schedule_interval_count  Units between two runs; at least 1.
---   @schedule_start_time      Earliest moment at which a run may begin (UTC). The default, in the year 1: at once.
---   @schedule_end_time        Moment after which no run may begin (UTC).
+--   @schedule_start_time      Earliest time at which a run may begin (UTC). The default, in the year 1, means at once.
+--   @schedule_end_time        Time after which no run may begin (UTC).
 --   @job_id                   Receives the new id.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the range of the name in jobs (U); then inserts into jobs, job_versions, schedules.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50002 the job name contains %.
 --   50003 the job name is reserved for system jobs.
---   50004 the schedule interval type is none of the six.
+--   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
 --   50101 a job of this name exists already.
@@ -52,7 +52,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- index: UQ_jobs_name, where others add the same name
+    -- index: UQ_jobs_name, in which other sessions may add the same name
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)

@@ -1,7 +1,7 @@
--- Adds a step to a job, which makes a new version of the job. Runs that are active keep their version.
+-- Adds a step to a job, which creates a new version of the job. Active runs keep their version.
 --
 -- Parameters:
---   @job_name                           Which job.
+--   @job_name                           Name of the job.
 --   @step_id                            Position, from 1 to the number of steps + 1; later steps move up. NULL: last.
 --                                       Receives the position.
 --   @step_name                          Name; unique within the job. NULL: JobStep, for the first step only.
@@ -9,24 +9,24 @@
 --   @command_source                     Inline.
 --   @command                            The script; GO lines and script variables $(name) are allowed.
 --   @credential_name                    Credential that runs the step; NULL: the agent's default.
---   @target_group_name                  Where the step runs.
+--   @target_group_name                  Target group on which the step runs.
 --   @initial_retry_interval_seconds     Wait before the first retry.
---   @maximum_retry_interval_seconds     Most that a wait may be.
---   @retry_interval_backoff_multiplier  Factor between two waits.
+--   @maximum_retry_interval_seconds     Maximum wait between two attempts.
+--   @retry_interval_backoff_multiplier  Factor between two successive waits.
 --   @retry_attempts                     Retries after the first attempt.
---   @step_timeout_seconds               Time that the step may take on one database, waits included.
---   @output_type                        SqlDatabase: the first result set is written to a table. NULL: it is not.
+--   @step_timeout_seconds               Time limit of the step on one database, waits included.
+--   @output_type                        SqlDatabase: the first result set is written to a table. NULL: no output.
 --   @output_credential_name             Credential that writes the output; NULL: the agent's default.
---   @output_subscription_id             Stored, and shown in the views; of no effect outside Azure.
---   @output_resource_group_name         Stored, and shown in the views; of no effect outside Azure.
+--   @output_subscription_id             Stored and shown in the views; without effect outside Azure.
+--   @output_resource_group_name         Stored and shown in the views; without effect outside Azure.
 --   @output_server_name                 Server of the output table.
 --   @output_database_name               Database of the output table.
 --   @output_schema_name                 Schema of the output table; NULL: dbo.
 --   @output_table_name                  Name of the output table; it is created if it does not exist.
 --   @job_version                        Receives the job's new version.
---   @max_parallelism                    Databases of one elastic pool (of one server, outside pools) on which the step
---                                       runs at once; NULL: no limit.
--- Called by: anybody with the role jobs_author.
+--   @max_parallelism                    Maximum number of databases of one elastic pool (of one server, outside pools)
+--                                       on which the step runs at once; NULL: no limit.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps.
 -- Returns:   0.
 -- Throws:
@@ -48,7 +48,7 @@
 --   50100 the job does not exist.
 --   50105 a step of this name exists already.
 --   50106 the target group does not exist.
---   50118 the job is a system job, whose steps only agents define.
+--   50118 the job is a system job, whose steps cannot be changed.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL OUTPUT,
@@ -184,7 +184,7 @@ BEGIN
         @output_table_name, @max_parallelism
     );
 
-    -- A schedule that came due while the job had no steps is due again now that it has one.
+    -- A schedule that became due while the job had no steps becomes due again with the first step.
     IF @steps = 0
     BEGIN
         SELECT @schedule_id = s.schedule_id

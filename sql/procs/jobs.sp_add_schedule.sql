@@ -1,29 +1,31 @@
--- Adds a schedule to a job, beside the one of jobs.sp_add_job. An agent reads its text within a second and stores when it
--- is due, or makes it Faulted with all that is wrong with it: see the view jobs.schedules.
+-- Adds a schedule to a job, beside the schedule of jobs.sp_add_job. Within a second, an agent validates its text and
+-- stores the next due instant, or sets the state Faulted and stores all errors: see the view jobs.schedules.
 --
 -- Parameters:
---   @job_name          Which job.
+--   @job_name          Name of the job.
 --   @schedule_name     Name; unique within the job, and not empty.
 --   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
---   @spec              Its text: JSON in the form of its system, or the bare line for cron5, cron6, quartz and rrule.
---   @time_zone         IANA name of the zone in which @spec is read; NULL or empty: the one that @spec names, else UTC
+--   @spec              Text of the schedule: JSON in the form of its system, or the bare line for cron5, cron6, quartz
+--                      and rrule.
+--   @time_zone         IANA name of the zone in which @spec is read; NULL or empty: the zone that @spec names, else UTC
 --                      (azure-scheduler: the offset of its start).
---   @catch_up          What happens to missed runs: last, none, all, window:<duration>, sap-20min; NULL or empty: what @spec
---                      says, else last.
---   @overlap           What happens while an earlier run is active: Skip, BufferOne, BufferAll, CancelOther, TerminateOther,
---                      AllowAll or Elastic, in any case; NULL or empty: Elastic for elastic, AllowAll for sap, else Skip.
+--   @catch_up          Policy for missed runs: last, none, all, window:<duration>, sap-20min; NULL or empty: the policy
+--                      in @spec, else last.
+--   @overlap           Policy while an earlier run is active: Skip, BufferOne, BufferAll, CancelOther, TerminateOther,
+--                      AllowAll or Elastic, in any case; NULL or empty: Elastic for elastic, AllowAll for sap, else
+--                      Skip.
 --   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
---   @enabled           1: its due instants become runs.
+--   @enabled           1: due instants become runs.
 --   @schedule_id       Receives the new id.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the range of the name in schedules (U); then an insert into schedules.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50047 the schedule name is missing or empty.
---   50048 the schedule kind is not known.
+--   50048 the schedule kind is invalid.
 --   50049 the schedule text is missing or empty.
---   50050 the overlap policy is none of the seven.
+--   50050 the overlap policy is invalid.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
 CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
@@ -54,7 +56,7 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
 
-    -- index: UQ_schedules_name, where others add the same name
+    -- index: UQ_schedules_name, in which other sessions may add the same name
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)

@@ -3,7 +3,7 @@
 -- Parameters:
 --   @target_group_name  Name; unique.
 --   @target_group_id    Receives the new id.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the range of the name in target_groups (U).
 -- Returns:   0.
 -- Throws:
@@ -24,7 +24,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- index: UQ_target_groups_name, where others add the same name
+    -- index: UQ_target_groups_name, in which other sessions may add the same name
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)

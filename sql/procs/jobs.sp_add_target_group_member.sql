@@ -1,25 +1,25 @@
--- Adds a member to a target group. A server or a pool stands for all its databases at the time of a run. What a member
--- excludes is excluded whatever the order of members.
+-- Adds a member to a target group. A server or a pool stands for all its databases at the time of a run. An excluded
+-- database is excluded whatever the order of members.
 --
 -- Parameters:
---   @target_group_name        Which target group.
+--   @target_group_name        Name of the target group.
 --   @membership_type          Include or Exclude, in any case.
 --   @target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap, in any case.
 --   @refresh_credential_name  Credential that lists databases; NULL: the agent's default.
---   @server_name              Server; needed by every target type.
+--   @server_name              Server; every target type needs it.
 --   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap).
 --   @elastic_pool_name        Elastic pool (SqlElasticPool).
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the target group's row (U).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
 --   50022 the membership type is neither Include nor Exclude.
---   50023 the target type is none of the four.
+--   50023 the target type is invalid.
 --   50024 a name that the target type needs is missing.
---   50025 a name is given that does not belong to the target type.
+--   50025 a name is given that the target type does not use.
 --   50106 the target group does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @target_group_name       NVARCHAR(128),

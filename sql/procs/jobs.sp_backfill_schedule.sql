@@ -1,24 +1,24 @@
--- Asks for runs of a schedule's due instants in a past range; an agent starts them within a second, in order. Instants of the
--- range that have a run already are not run again; those that were recorded as skipped are. The
--- schedule may be disabled or paused, and its due instants do not move. A run of a backfill is one
--- of the schedule's executions, but does not use up the count of its text (D-P3).
+-- Requests runs for a schedule's due instants in a past range. An agent starts them within a second, in order. Instants
+-- that have a run already are not run again; instants recorded as skipped are run. The schedule may be disabled or
+-- paused, and its next due instant does not change. A run of a backfill is one of the schedule's executions but does
+-- not count toward the count in its text (D-P3).
 --
 -- Parameters:
---   @job_name       Which job.
---   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
---   @from           First instant of the range (UTC); itself included.
---   @to             Last instant of the range (UTC); itself included, and not in the future.
---   @overlap        Overlap policy of these runs, whatever that of the schedule is (D-P6): Skip, BufferOne, BufferAll,
---                   CancelOther, TerminateOther, AllowAll or Elastic, in any case; NULL or empty: BufferAll, so that all of
---                   them run, one after the other.
+--   @job_name       Name of the job.
+--   @schedule_name  Name of the schedule; N'' is the schedule of jobs.sp_add_job.
+--   @from           First instant of the range (UTC), inclusive.
+--   @to             Last instant of the range (UTC), inclusive; not in the future.
+--   @overlap        Overlap policy of these runs, independent of the schedule's (D-P6): Skip, BufferOne, BufferAll,
+--                   CancelOther, TerminateOther, AllowAll or Elastic, in any case; NULL or empty: BufferAll, so that
+--                   all of them run, one after the other.
 --   @backfill_id    Receives the id of the request: see the view jobs.schedule_backfills.
--- Called by: anybody with the role jobs_operator.
+-- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the schedule's row (U); then an insert into schedule_backfills.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50046 the schedule name is missing.
---   50050 the overlap policy is none of the seven.
+--   50046 the schedule name is NULL.
+--   50050 the overlap policy is invalid.
 --   50051 the range of the backfill is missing, or ends before it starts.
 --   50052 the range of the backfill ends in the future.
 --   50100 the job does not exist.

@@ -1,10 +1,10 @@
--- Ends a backfill: no more of its instants become runs, and those that wait for an earlier run to end are recorded as
--- skipped, also of a backfill that has no more to hand out (Completed). Runs that it has started go on: jobs.sp_stop_job ends
--- them. Repeating it does nothing, nor does it to a backfill of which nothing is left.
+-- Ends a backfill: its remaining instants do not become runs, and its instants that wait for an earlier run are
+-- recorded as skipped. This includes a Completed backfill with waiting instants. Runs that it has started continue;
+-- jobs.sp_stop_job ends them. Repeating the call, or calling it for a backfill with nothing left, has no effect.
 --
 -- Parameters:
---   @backfill_id  Which backfill: see the view jobs.schedule_backfills.
--- Called by: anybody with the role jobs_operator.
+--   @backfill_id  Id of the backfill: see the view jobs.schedule_backfills.
+-- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the schedule's row (U, X), the backfill (X), its rows in schedule_buffer (X); inserts into schedule_skips.
 -- Returns:   0.
 -- Throws:

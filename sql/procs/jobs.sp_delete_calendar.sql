@@ -1,8 +1,8 @@
--- Deletes a calendar that no schedule names.
+-- Deletes a calendar that no schedule uses.
 --
 -- Parameters:
---   @calendar_name  Which calendar.
--- Called by: anybody with the role jobs_author.
+--   @calendar_name  Name of the calendar.
+-- Called by: members of the role jobs_author.
 -- Locks:     the calendar's row (U, X).
 -- Returns:   0.
 -- Throws:

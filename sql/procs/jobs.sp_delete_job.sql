@@ -1,12 +1,11 @@
--- Deletes a job with its steps, schedules and history. Its name is free again at once. With @force = 1 executions that
--- are active are canceled; the agents that run them see it on their next pass. What is left of the rows vanishes
--- in small batches.
+-- Deletes a job with its steps, schedules and history. Its name can be used again at once. With @force = 1, active
+-- executions are canceled; their agents notice on the next pass. The remaining rows are deleted in small batches.
 --
 -- Parameters:
---   @job_name  Which job.
---   @force     1: cancel active executions. 0: fail while there are any.
--- Called by: anybody with the role jobs_author.
--- Locks:     the job's row (U, X), its schedules (U, X), what waits for them (X), its active executions (X).
+--   @job_name  Name of the job.
+--   @force     1: cancel active executions. 0: fail if there are any.
+-- Called by: members of the role jobs_author.
+-- Locks:     the job's row (U, X), its schedules (U, X), their rows in schedule_buffer (X), its active executions (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -93,7 +92,7 @@ BEGIN
 
     COMMIT TRANSACTION;
 
-    -- A job with little history is gone at once; the rest is left to the agents, and everything within a transaction of the caller's.
+    -- A short history is deleted at once. Agents delete the rest, and everything if the caller has a transaction.
     EXECUTE jobs_internal.delete_leftovers @max_rows = 2000;
     RETURN 0;
 END;

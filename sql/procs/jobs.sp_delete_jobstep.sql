@@ -1,20 +1,20 @@
--- Deletes a step, which makes a new version of the job; later steps move down. Runs that are active keep their version.
+-- Deletes a step, which creates a new version of the job. Later steps move down. Active runs keep their version.
 --
 -- Parameters:
---   @job_name     Which job.
---   @step_id      Position of the step. It or @step_name is needed.
+--   @job_name     Name of the job.
+--   @step_id      Position of the step. Either it or @step_name is required.
 --   @step_name    Name of the step.
 --   @job_version  Receives the job's new version.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50021 neither step id nor step name is given.
---   50030 step id and step name name different steps.
+--   50030 step id and step name refer to different steps.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
---   50118 the job is a system job, whose steps only agents define.
+--   50118 the job is a system job, whose steps cannot be changed.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
     @job_name    NVARCHAR(128),
     @step_id     INT = NULL,

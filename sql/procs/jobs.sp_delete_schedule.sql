@@ -1,15 +1,15 @@
--- Deletes a schedule. Runs that it has started go on; instants that wait for one of them are recorded as skipped, and its
--- backfills go with it.
+-- Deletes a schedule with its backfills. Runs that it has started continue; instants that wait for one of them are
+-- recorded as skipped.
 --
 -- Parameters:
---   @job_name       Which job.
---   @schedule_name  Which schedule. The one of jobs.sp_add_job goes with its job only.
--- Called by: anybody with the role jobs_author.
+--   @job_name       Name of the job.
+--   @schedule_name  Name of the schedule. The schedule of jobs.sp_add_job is deleted only with its job.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the schedule's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50046 the schedule name is missing.
+--   50046 the schedule name is NULL.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50127 the schedule is the one of jobs.sp_add_job.

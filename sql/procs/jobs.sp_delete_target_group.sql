@@ -1,9 +1,8 @@
--- Deletes a target group with its members. It must not be used by the current version of a job (decision 25), nor by a
--- run that is active.
+-- Deletes a target group with its members. The current version of a job (decision 25) or an active run must not use it.
 --
 -- Parameters:
---   @target_group_name  Which target group.
--- Called by: anybody with the role jobs_author.
+--   @target_group_name  Name of the target group.
+-- Called by: members of the role jobs_author.
 -- Locks:     the target group's row (U, then X).
 -- Returns:   0.
 -- Throws:

@@ -1,9 +1,9 @@
--- Takes a member out of a target group.
+-- Removes a member from a target group.
 --
 -- Parameters:
---   @target_group_name  Which target group.
---   @target_id          Which member: the column target_id of jobs.target_group_members.
--- Called by: anybody with the role jobs_author.
+--   @target_group_name  Name of the target group.
+--   @target_id          Id of the member: the column target_id of jobs.target_group_members.
+-- Called by: members of the role jobs_author.
 -- Locks:     the target group's row (U), the member's row (X).
 -- Returns:   0.
 -- Throws:

@@ -1,16 +1,16 @@
--- Enables or disables a schedule. What was due before is dropped. Repeating what holds does nothing, but enabling a schedule
--- that is Completed or Faulted lets an agent read it once more. A paused schedule stays paused.
+-- Enables or disables a schedule. Instants that were due before are dropped. A call that changes nothing has no effect,
+-- except that enabling a Completed or Faulted schedule requests a new validation. A paused schedule stays paused.
 --
 -- Parameters:
---   @job_name       Which job.
---   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
---   @enabled        1: its due instants become runs.
--- Called by: anybody with the role jobs_operator.
+--   @job_name       Name of the job.
+--   @schedule_name  Name of the schedule; N'' is the schedule of jobs.sp_add_job.
+--   @enabled        1: due instants become runs.
+-- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the schedule's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50046 the schedule name is missing.
+--   50046 the schedule name is NULL.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_enable_schedule

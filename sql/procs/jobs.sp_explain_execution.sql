@@ -1,33 +1,34 @@
--- Says for each row of a run that is not final what it waits for, and how the targets that are final ended: which of them
--- decided, with which errors. Reads only, and shows at most 25 targets that wait for the same; the third result set counts all.
+-- Explains what each unfinished row of a run waits for, and how the finished targets ended: which of them determined
+-- the result, and with which errors. It only reads. It returns at most 25 targets that wait for the same; the third
+-- result set counts all of them.
 --
 -- What a row can wait for:
---   Agent       no agent is alive.
---   Advance     the next pass of an agent moves it on.
---   Resolution  an agent resolves the target group.
---   Targets     a step, for its targets.
---   Step        a step, for the step before it.
---   Outcome     an agent runs it.
---   Stop        somebody asked for a stop: the agent that runs it must confirm, or the next pass cancels it.
+--   Agent       a live agent: there is none.
+--   Advance     the next pass of an agent.
+--   Resolution  the agent that resolves the target group.
+--   Targets     a step: its targets.
+--   Step        a step: the step before it.
+--   Outcome     the agent that runs it.
+--   Stop        the confirmation of a stop request by the agent that runs it, or the next pass, which cancels it.
 --   Retry       the time of its next attempt.
---   Limit       a limit without room.
---   Worker      a free worker: all agents that are alive are busy.
+--   Limit       a limit that is used up.
+--   Worker      a free worker: the workers of all live agents are busy.
 --   Turn        the next pass of an agent with free workers, which claims in the order of positions.
 --
 -- Parameters:
---   @job_execution_id  Which run.
--- Called by: anybody with the role jobs_reader.
+--   @job_execution_id  Id of the run.
+-- Called by: members of the role jobs_reader.
 -- Locks:     none.
 -- Returns:   1: one row: job_execution_id, job_name, job_version, lifecycle, is_active, create_time, start_time, end_time,
 --               stop_requested_at, stop_requested_by, live_agents, workers (of all of them), busy_workers, explanation, now,
---               advance_skipped_since (since when nothing moves on although an agent is alive; NULL: it does).
---            2: what waits: step_id (NULL: the run), server_name, database_name (NULL: not a target), lifecycle, waits_for,
+--               advance_skipped_since (since when executions have not advanced although an agent is live; NULL: they do).
+--            2: the rows that wait: step_id (NULL: the run), server_name, database_name (NULL: not a target), lifecycle, waits_for,
 --               explanation, attempts, position (among those that wait for the same), since, until_time,
 --               limit_scope, limit_running, max_concurrent_targets, agent_id, host_name, term_id, session_id.
---            3: how many targets wait for what: step_id, waits_for, total.
---            4: how targets, and steps without targets, ended: step_id, lifecycle, error_number, total, decides (1: the run
---               ended as it did because of these), server_name, database_name, last_message (of the first of them),
---               outcome_unknown (1: nobody can say whether the script ran).
+--            3: the number of targets that wait for the same: step_id, waits_for, total.
+--            4: the ends of targets, and of steps without targets: step_id, lifecycle, error_number, total, decides (1: the run
+--               has its lifecycle because of these), server_name, database_name, last_message (of the first of them),
+--               outcome_unknown (1: it is unknown whether the script ran).
 -- Throws:
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.
@@ -50,19 +51,19 @@ BEGIN
     DECLARE @workers INT;
     DECLARE @busy INT;
     DECLARE @last_step INT;
-    DECLARE @skipped_since DATETIME2(7); -- since when no pass has moved anything on, if that is long
+    DECLARE @skipped_since DATETIME2(7); -- since when no pass has advanced, if that is long ago
     DECLARE @step_execution_id BIGINT; -- the active step
     DECLARE @step_id INT;
-    DECLARE @held_reason NVARCHAR(20); -- what targets wait for that an agent runs
-    DECLARE @retry_reason NVARCHAR(20); -- those whose next attempt begins later
-    DECLARE @free_reason NVARCHAR(20); -- those that could start
+    DECLARE @held_reason NVARCHAR(20); -- the keyword of targets that an agent runs
+    DECLARE @retry_reason NVARCHAR(20); -- targets whose next attempt begins later
+    DECLARE @free_reason NVARCHAR(20); -- targets that could start
     DECLARE @not_final INT; -- targets of the active step
-    DECLARE @held INT; -- those of them that wait for their outcome
+    DECLARE @held INT; -- running targets of the active step
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         running   INT NOT NULL
     );
-    -- Queues of the run that a limit without room keeps back; of several limits, one.
+    -- Queues of the run with a limit that is used up; one of several such limits.
     DECLARE @full TABLE (
         queue_id               BIGINT NOT NULL PRIMARY KEY,
         scope                  NVARCHAR(20) NOT NULL,
@@ -71,13 +72,13 @@ BEGIN
         max_concurrent_targets INT NOT NULL,
         description            NVARCHAR(1000) NOT NULL
     );
-    -- Who has most of what a full limit counts.
+    -- The job that uses most of a limit that is used up.
     DECLARE @holders TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         job_name  NVARCHAR(128) NOT NULL,
         running   INT NOT NULL
     );
-    -- How many targets of the active step wait for what, and which are shown.
+    -- The number of targets of the active step by what they wait for, and the targets that are shown.
     DECLARE @totals TABLE (
         waits_for NVARCHAR(20) NOT NULL PRIMARY KEY,
         total     INT NOT NULL
@@ -87,8 +88,8 @@ BEGIN
         waits_for           NVARCHAR(20) NOT NULL,
         position            BIGINT NULL
     );
-    -- The rows of the second result set: the run, its active step, targets of that, and steps that follow. A row has the columns
-    -- that mean something for it.
+    -- The rows of the second result set: the run, its active step, the targets of that step, and the following steps. Columns that do
+    -- not apply to a row are NULL.
     DECLARE @waits TABLE (
         step_id                INT NULL,
         target_execution_id    BIGINT NULL,
@@ -113,7 +114,7 @@ BEGIN
         last_message           NVARCHAR(MAX) NULL,
         explanation            NVARCHAR(MAX) NULL
     );
-    -- How targets, and steps without targets, ended.
+    -- The ends of targets, and of steps without targets.
     DECLARE @ended TABLE (
         step_id             INT NOT NULL,
         lifecycle           NVARCHAR(50) NOT NULL,
@@ -242,7 +243,7 @@ BEGIN
     SET @held_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Outcome' END;
     SET @retry_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Retry' END;
 
-    -- Limits count only for who could start otherwise.
+    -- Limits are checked only for targets that could start otherwise.
     IF @free_reason NOT IN (N'Worker', N'Turn')
         DELETE f
         FROM @full AS f;
@@ -285,7 +286,7 @@ BEGIN
         @held = COALESCE(SUM(CASE WHEN n.waits_for = N'Outcome' THEN n.total END), 0)
     FROM @totals AS n;
 
-    -- The first 25 that wait for the same. Those that could start have positions.
+    -- The first 25 targets that wait for the same. Targets that could start have positions.
     WITH held AS (
         SELECT TOP (25) k.target_execution_id
         FROM jobs_internal.task_executions AS k
@@ -434,7 +435,7 @@ BEGIN
     INNER JOIN @full AS f ON f.queue_id = w.queue_id
     WHERE w.waits_for = N'Limit';
 
-    -- What is NULL is left out of a text: see DESIGN.md, "Conventions".
+    -- CONCAT omits NULL parts of a text: see DESIGN.md, "Conventions".
     UPDATE w
     SET w.explanation = CASE w.waits_for
         WHEN N'Agent' THEN N'no live agent'

@@ -1,17 +1,17 @@
--- Pauses a schedule, or resumes it. Who did it last, when, and the note are kept. Instants that are due while it is paused
--- are dropped; a run that is active goes on. A backfill runs in spite of a pause.
+-- Pauses or resumes a schedule. The login, the time and the note of the latest call are stored. Instants that become
+-- due while the schedule is paused are dropped; an active run continues. A backfill runs despite a pause.
 --
 -- Parameters:
---   @job_name       Which job.
---   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
+--   @job_name       Name of the job.
+--   @schedule_name  Name of the schedule; N'' is the schedule of jobs.sp_add_job.
 --   @paused         1: pause. 0: resume.
---   @note           Why; for people.
--- Called by: anybody with the role jobs_operator.
+--   @note           The reason, shown in jobs.schedules.
+-- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the schedule's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50046 the schedule name is missing.
+--   50046 the schedule name is NULL.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_pause_schedule
@@ -41,7 +41,7 @@ BEGIN
     FROM jobs_internal.schedules AS s
     WHERE s.schedule_id = @schedule_id;
 
-    -- Pausing once more only renews the note; resuming what is not paused is nothing at all.
+    -- Pausing a paused schedule only replaces the note; resuming a schedule that is not paused has no effect.
     IF @paused = 1 OR @old_paused = 1
         UPDATE s
         SET s.paused = @paused,

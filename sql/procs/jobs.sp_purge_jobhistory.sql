@@ -1,15 +1,14 @@
--- Deletes the history of a job: its runs that are finished, with everything that belongs to them. Runs that are active
--- stay (decision 27).
+-- Deletes the history of a job: its finished runs with all their rows. Active runs stay (decision 27).
 --
 -- Parameters:
---   @job_name     Which job; exactly one of @job_name and @job_id is needed.
---   @job_id       Which job.
---   @oldest_date  Only runs that were created before this moment (UTC) go. NULL: all.
--- Called by: anybody with the role jobs_admin.
--- Locks:     the job's row (U), the runs that go (X), in one statement; then their rows in small batches.
+--   @job_name     Name of the job. Exactly one of @job_name and @job_id is required.
+--   @job_id       Id of the job.
+--   @oldest_date  Only runs created before this time (UTC) are deleted. NULL: all.
+-- Called by: members of the role jobs_admin.
+-- Locks:     the job's row (U), the purged runs (X), in one statement; then their rows in small batches.
 -- Returns:   0.
 -- Throws:
---   50027 both or neither of job name and job id are given.
+--   50027 both job name and job id are given, or neither.
 --   50100 the job does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_purge_jobhistory
     @job_name    NVARCHAR(128) = NULL,
@@ -45,15 +44,15 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- Who counts the ends of this job's runs comes before or after. current_version is in no index, so that the lock is on the clustered
+    -- This lock serialises with end_scheduled_runs. current_version is in no index, so the lock is on the clustered
     -- key.
     -- order: one row
     SELECT @version = j.current_version
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @found;
 
-    -- The history is gone with this one statement; what follows only frees the space. What it leaves, because somebody else deletes or
-    -- because this is a transaction of the caller's, is left to the agents.
+    -- This statement makes the history invisible; the rest only frees space. Agents delete the remaining rows, if another session is
+    -- deleting or the caller has a transaction.
     -- order: under the lock of the job
     UPDATE e
     SET e.purged_at = @now

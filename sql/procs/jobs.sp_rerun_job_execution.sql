@@ -1,26 +1,27 @@
--- Runs again what went wrong in a run that has ended: a new run of the same version, on the frozen targets of that run
--- whose final state is wanted. Target groups are not asked again where that run has a list; steps that it did not reach
--- follow, on their whole target groups, unless targets that kept it from reaching them are left out. Returns at once.
+-- Runs again the part of a finished run that did not succeed: a new run of the same version, on the frozen targets of
+-- that run with the given final states. Where that run has a list of targets, target groups are not resolved again.
+-- Steps that it did not reach follow, on their whole target groups, unless @only excludes targets that prevented it
+-- from reaching them. Returns at once.
 --
 -- Parameters:
---   @job_execution_id      Which run.
---   @only                  Final states of targets that are run again, divided by commas, in any case: Failed (by an error),
---                          TimedOut, Canceled, Skipped, Unknown (whatever its lifecycle, nobody can say whether the script ran:
---                          outcome_unknown in jobs.job_execution_outcomes). NULL: all five.
+--   @job_execution_id      Id of the run.
+--   @only                  Final states of targets to run again, separated by commas, in any case: Failed (by an
+--                          error), TimedOut, Canceled, Skipped, Unknown (whatever its lifecycle, it is unknown whether
+--                          the script ran: outcome_unknown in jobs.job_execution_outcomes). NULL: all five.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21).
--- Called by: anybody with the role jobs_operator.
--- Locks:     the job's row (U), target groups that are to be resolved (U), the run (U); then an insert into job_executions.
+-- Called by: members of the role jobs_operator.
+-- Locks:     the job's row (U), target groups to resolve (U), the run (U); then an insert into job_executions.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
---   50031 a state in @only is not known, or there is none.
+--   50031 a state in @only is invalid, or there is none.
 --   50111 the job execution does not exist.
 --   50112 the new job execution id belongs to an execution of another job.
 --   50114 the job execution is active.
---   50115 nothing in the job execution ended in one of the wanted states.
+--   50115 nothing in the job execution ended in one of the given states.
 --   50116 the new job execution id belongs to another execution of the job.
---   50117 a target group that a step needs does not exist any more.
+--   50117 a target group that a step needs no longer exists.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(200) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
@@ -82,7 +83,7 @@ BEGIN
     SELECT n.state
     FROM @known AS n
     WHERE EXISTS (SELECT 1 FROM @given AS g WHERE g.text COLLATE Latin1_General_100_CI_AS = n.state);
-    SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w); -- in one way of writing
+    SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w); -- normalised
 
     BEGIN TRANSACTION;
 
@@ -115,7 +116,7 @@ BEGIN
 
     IF @new_job_execution_id IS NOT NULL
     BEGIN
-        -- index: UQ_job_executions_job_execution_id, where others add the same id
+        -- index: UQ_job_executions_job_execution_id, in which other sessions may add the same id
         SELECT
             @other_job = e.job_id,
             @other_origin = e.rerun_of
@@ -191,7 +192,7 @@ BEGIN
         ) THEN 1
         ELSE 0
     END;
-    -- What went wrong and is left out keeps steps that were not reached from being run.
+    -- Excluded failures prevent the steps that were not reached from running.
     SET @partial = CASE
         WHEN @origin_partial = 1 THEN 1
         WHEN @between_steps = 1 AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.state = N'Canceled') THEN 1
@@ -204,7 +205,7 @@ BEGIN
         ELSE 0
     END;
 
-    -- A step that a rerun has skipped as a whole is run by reruns of the first run only.
+    -- A step that a rerun skipped as a whole is run only by reruns of the first run.
     IF NOT EXISTS (
         SELECT 1
         FROM @ended AS x
@@ -243,8 +244,9 @@ BEGIN
                     AND x.state <> N'Skipped'
             )
         );
-    -- Only groups that current versions or active runs name cannot be deleted; the locks keep them until this run is one. They are taken in
-    -- the order of the keys; created_at is in no index, so that they are on the clustered keys.
+    -- Only groups used by current versions or active runs are protected from deletion; the locks protect them until
+    -- this run exists. They are taken in the order of the keys; created_at is in no index, so they are on the
+    -- clustered keys.
     INSERT INTO @groups (target_group_id)
     SELECT DISTINCT d.target_group_id
     FROM @to_resolve AS r

@@ -1,28 +1,28 @@
--- Sets options of a step that Azure does not have, which makes a new version of the job. What is omitted or NULL stays as
--- it is. Runs that are active keep their version. A new step has Retry and 0; sp_update_jobstep keeps what is set here.
+-- Sets step options that Azure does not have, which creates a new version of the job. Omitted or NULL options stay
+-- unchanged. Active runs keep their version. A new step has Retry and 0; sp_update_jobstep keeps the options.
 --
 -- Parameters:
---   @job_name            Which job.
---   @step_id             Position of the step. It or @step_name is needed, unless the job has one step.
+--   @job_name            Name of the job.
+--   @step_id             Position of the step. Either it or @step_name is required, unless the job has one step.
 --   @step_name           Name of the step.
---   @on_unknown_outcome  What follows an attempt of which nobody can say what became of it (the agent died, the connection
---                        was lost after the script was sent): Retry, by the step's retry policy, or Fail.
---   @at_most_once        1: the script runs in one transaction with a row in the target's table jobagent.executed_scripts,
---                        so that no attempt runs it again once it has committed. targets/mssql/DESIGN.md says what that asks of
---                        scripts and permissions.
+--   @on_unknown_outcome  Reaction to an attempt whose outcome is unknown (the agent died, or the connection was lost
+--                        after the script was sent): Retry, by the step's retry policy, or Fail.
+--   @at_most_once        1: the script runs in one transaction with a row in the target's table
+--                        jobagent.executed_scripts, so that no attempt runs it again once it has committed.
+--                        targets/mssql/DESIGN.md describes the requirements for scripts and permissions.
 --   @job_version         Receives the job's new version.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps; the new version's step (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50021 neither step id nor step name is given.
---   50030 step id and step name name different steps.
+--   50030 step id and step name refer to different steps.
 --   50032 @on_unknown_outcome is neither Retry nor Fail.
 --   50033 no option is given.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
---   50118 the job is a system job, whose steps only agents define.
+--   50118 the job is a system job, whose steps cannot be changed.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @job_name           NVARCHAR(128),
     @step_id            INT = NULL,

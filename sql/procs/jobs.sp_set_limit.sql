@@ -1,26 +1,27 @@
--- Sets how many targets may run at once in one job, on one server, in one elastic pool or with one credential: over all
--- steps, runs and agents. All limits that a target is under must have room before it starts. A new limit holds for
--- what starts from then on; what is running goes on.
+-- Sets the maximum number of targets that run at once in one job, on one server, in one elastic pool or with one
+-- credential, over all steps, runs and agents. A target starts only when none of its limits is used up. A new limit
+-- applies to later starts; running targets continue.
 --
 -- Parameters:
 --   @scope                   Job, Server, ElasticPool or Credential.
---   @name                    Name of the job, server, elastic pool or credential. N'*': every one that has no limit of its
---                            own, each by itself. N'(default)' with Credential: steps that name none, which run with the
---                            agent's default. The limit of a job stays with the job when it is renamed, and goes with it.
---   @server_name             ElasticPool: the pool's server. NULL: pools of this name on every server that has no limit for
---                            it of its own, each by itself. NULL for other scopes.
---   @max_concurrent_targets  At least 1. NULL: takes the limit away.
--- Called by: anybody with the role jobs_author.
+--   @name                    Name of the job, server, elastic pool or credential. N'*': each one that has no limit of
+--                            its own, counted separately. N'(default)' with Credential: steps without a credential,
+--                            which run with the agent's default. The limit of a job follows the job when it is renamed,
+--                            and is deleted with it.
+--   @server_name             ElasticPool: the pool's server. NULL: pools of this name on each server that has no limit
+--                            of its own for it, counted separately. NULL for other scopes.
+--   @max_concurrent_targets  At least 1. NULL: removes the limit.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U) for a job; the limit's row (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50037 the scope is none of Job, Server, ElasticPool, Credential.
+--   50037 the scope is invalid.
 --   50038 the name of the server, elastic pool or credential is missing or empty.
---   50039 a server name is given that does not belong to the scope.
+--   50039 a server name is given that the scope does not use.
 --   50040 the limit is below 1.
 --   50100 the job does not exist.
---   50120 there is no such limit to take away.
+--   50120 the limit to remove does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_set_limit
     @scope                  NVARCHAR(20) = NULL,
     @name                   NVARCHAR(256) = NULL,
@@ -77,7 +78,7 @@ BEGIN
         EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
     END;
 
-    -- index: PK_limits, of which the few rows may all be locked
+    -- index: PK_limits, whose few rows may all be locked
     -- plan: there are few limits
     SET @found = CASE
         WHEN EXISTS (

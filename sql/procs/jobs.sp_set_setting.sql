@@ -1,15 +1,16 @@
--- Sets a setting of the whole system, or gives it its default back. The table jobs_internal.settings says what each is for. A setting
--- holds for what is decided from then on.
+-- Sets a setting of the whole system, or resets it to its default. The table jobs_internal.settings describes the
+-- settings. A setting applies to later decisions.
 --
 -- Parameters:
 --   @name   history_retention_days, schedule_retention_days, schedule_min_interval_seconds or unreachable_days, in any case.
---   @value  A whole number within the setting's range. NULL: the default; this also takes away a row that nobody reads.
--- Called by: anybody with the role jobs_admin.
+--   @value  A whole number within the setting's range. NULL: the default; this also removes a stored setting of an
+--           unknown name.
+-- Called by: members of the role jobs_admin.
 -- Locks:     the setting's row (X).
 -- Returns:   0.
 -- Throws:
---   50055 the setting is not known.
---   50056 the value is out of the setting's range.
+--   50055 the setting does not exist.
+--   50056 the value is outside the setting's range.
 CREATE OR ALTER PROCEDURE jobs.sp_set_setting
     @name  NVARCHAR(128),
     @value INT = NULL

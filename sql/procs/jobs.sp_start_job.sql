@@ -1,10 +1,11 @@
--- Starts a run of a job's current version and returns at once. The job need not be enabled. The schedule is not moved.
+-- Starts a run of a job's current version and returns at once. The job need not be enabled. The due instants of its
+-- schedules do not change.
 --
 -- Parameters:
---   @job_name          Which job.
+--   @job_name          Name of the job.
 --   @job_execution_id  Receives the id of the run. With a value: that id is used; if a run of this job has it already,
 --                      nothing starts (decision 21).
--- Called by: anybody with the role jobs_operator.
+-- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U); then an insert into job_executions.
 -- Returns:   0.
 -- Throws:
@@ -31,7 +32,7 @@ BEGIN
 
     IF @job_execution_id IS NOT NULL
     BEGIN
-        -- index: UQ_job_executions_job_execution_id, where others add the same id
+        -- index: UQ_job_executions_job_execution_id, in which other sessions may add the same id
         SELECT @other = e.job_id
         FROM jobs_internal.job_executions AS e WITH (UPDLOCK, HOLDLOCK)
         WHERE e.job_execution_id = @job_execution_id;

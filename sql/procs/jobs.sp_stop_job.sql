@@ -1,9 +1,9 @@
--- Asks for the end of a run and returns at once. Statements that are running are canceled on their servers; targets and
--- steps that have not started are not started any more. Stopping a finished run has no effect (decision 17).
+-- Requests the end of a run and returns at once. Running statements are canceled on their servers; targets and steps
+-- that have not started do not start. Stopping a finished run has no effect (decision 17).
 --
 -- Parameters:
---   @job_execution_id  Which run.
--- Called by: anybody with the role jobs_operator.
+--   @job_execution_id  Id of the run.
+-- Called by: members of the role jobs_operator.
 -- Locks:     the run's row (X).
 -- Returns:   0.
 -- Throws:

@@ -1,14 +1,14 @@
--- Changes a calendar. An agent computes anew when the schedules that name it are due.
+-- Changes a calendar. An agent then validates the schedules that use it again.
 --
 -- Parameters:
---   @calendar_name  Which calendar.
+--   @calendar_name  Name of the calendar.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
--- Called by: anybody with the role jobs_author.
+-- Called by: members of the role jobs_author.
 -- Locks:     the calendar's row (X), the schedules that name it (X).
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
---   50054 the calendar text is no JSON object.
+--   50054 the calendar text is not a JSON object.
 --   50129 the calendar does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_update_calendar
     @calendar_name NVARCHAR(128),

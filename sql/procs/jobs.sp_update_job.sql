@@ -1,22 +1,22 @@
--- Changes a job. What is omitted or NULL stays as it is. The job's version does not change.
+-- Changes a job. Omitted or NULL values stay unchanged. The job's version does not change.
 --
 -- Parameters:
---   @job_name                 Which job.
+--   @job_name                 Name of the job.
 --   @new_name                 New name; unique; must not contain %.
 --   @description              Free text.
---   @enabled                  1: the schedule starts runs. 0: only sp_start_job does.
+--   @enabled                  1: the schedule starts runs. 0: only sp_start_job starts runs.
 --   @schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months, in any case.
 --   @schedule_interval_count  Units between two runs; at least 1.
---   @schedule_start_time      Earliest moment at which a run may begin (UTC).
---   @schedule_end_time        Moment after which no run may begin (UTC).
--- Called by: anybody with the role jobs_author.
+--   @schedule_start_time      Earliest time at which a run may begin (UTC).
+--   @schedule_end_time        Time after which no run may begin (UTC).
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the range of the new name (U), the job's schedule (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name, or the new name, is missing or empty.
 --   50002 the new name contains %.
 --   50003 the new name is reserved for system jobs.
---   50004 the schedule interval type is none of the six.
+--   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
 --   50100 the job does not exist.
@@ -50,7 +50,7 @@ BEGIN
 
     IF @new_name IS NOT NULL
     BEGIN
-        -- index: UQ_jobs_name, where others add the same name
+        -- index: UQ_jobs_name, in which other sessions may add the same name
         IF EXISTS (
             SELECT 1
             FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
@@ -98,7 +98,7 @@ BEGIN
         @start_time = @schedule_start_time,
         @end_time = @schedule_end_time;
 
-    -- Only a change of the schedule is an activation: repeating what holds already starts nothing.
+    -- Only a change of the schedule is an activation: setting the same values again starts nothing.
     IF @enabled <> @old_enabled
         OR @schedule_interval_type <> @old_type
         OR @schedule_interval_count <> @old_count

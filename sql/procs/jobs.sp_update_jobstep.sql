@@ -1,33 +1,35 @@
--- Changes a step, which makes a new version of the job. What is omitted or NULL stays as it is. Runs that are active
--- keep their version.
+-- Changes a step, which creates a new version of the job. Omitted or NULL values stay unchanged. Active runs keep their
+-- version.
 --
 -- Parameters:
---   @job_name                           Which job.
---   @step_id                            Position of the step. It or @step_name is needed, unless the job has one step.
+--   @job_name                           Name of the job.
+--   @step_id                            Position of the step. Either it or @step_name is required, unless the job has
+--                                       one step.
 --   @step_name                          Name of the step.
---   @new_id                             New position; other steps move, so that positions stay without gaps.
+--   @new_id                             New position. Other steps move so that positions have no gaps.
 --   @new_name                           New name; unique within the job.
 --   @command_type                       TSql.
 --   @command_source                     Inline.
 --   @command                            The script.
 --   @credential_name                    Credential that runs the step; empty text: the agent's default.
---   @target_group_name                  Where the step runs.
+--   @target_group_name                  Target group on which the step runs.
 --   @initial_retry_interval_seconds     Wait before the first retry.
---   @maximum_retry_interval_seconds     Most that a wait may be.
---   @retry_interval_backoff_multiplier  Factor between two waits.
+--   @maximum_retry_interval_seconds     Maximum wait between two attempts.
+--   @retry_interval_backoff_multiplier  Factor between two successive waits.
 --   @retry_attempts                     Retries after the first attempt.
---   @step_timeout_seconds               Time that the step may take on one database, waits included.
---   @output_type                        SqlDatabase; empty text: no output any more.
+--   @step_timeout_seconds               Time limit of the step on one database, waits included.
+--   @output_type                        SqlDatabase; empty text: no output.
 --   @output_credential_name             Credential that writes the output; empty text: the agent's default.
 --   @output_server_name                 Server of the output table; empty text: NULL.
 --   @output_database_name               Database of the output table; empty text: NULL.
 --   @output_schema_name                 Schema of the output table; empty text: NULL, which means dbo.
 --   @output_table_name                  Name of the output table; empty text: NULL.
 --   @job_version                        Receives the job's new version.
---   @max_parallelism                    Databases of one elastic pool (of one server, outside pools) at once; -1: no limit.
---   @output_subscription_id             Stored, and shown in the views; of no effect outside Azure.
---   @output_resource_group_name         Stored, and shown in the views; empty text: NULL.
--- Called by: anybody with the role jobs_author.
+--   @max_parallelism                    Maximum number of databases of one elastic pool (of one server, outside pools)
+--                                       at once; -1: no limit.
+--   @output_subscription_id             Stored and shown in the views; without effect outside Azure.
+--   @output_resource_group_name         Stored and shown in the views; empty text: NULL.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps; the new
 --            version's step (X).
 -- Returns:   0.
@@ -48,12 +50,12 @@
 --   50019 the output lacks its server, database or table name.
 --   50020 the maximum parallelism is below 1.
 --   50021 neither step id nor step name is given.
---   50030 step id and step name name different steps.
+--   50030 step id and step name refer to different steps.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50105 a step of the new name exists already.
 --   50106 the target group does not exist.
---   50118 the job is a system job, whose steps only agents define.
+--   50118 the job is a system job, whose steps cannot be changed.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL,
@@ -139,7 +141,7 @@ BEGIN
         THROW 50105, @message, 1;
     END;
 
-    -- What is not given keeps its value; empty texts and -1 take it away.
+    -- An omitted parameter keeps the value; an empty text or -1 removes it.
     SELECT
         @new_name = COALESCE(@new_name, s.step_name),
         @command_id = CASE

@@ -1,29 +1,29 @@
--- Changes a schedule. What is omitted or NULL stays as it is. A change of kind, text, zone, catch-up or enabled lets it begin
--- anew: what was due before is dropped, an agent validates it again, and instants that waited for an earlier run are given up.
--- A change of kind, text or zone also ends its open backfills, and one of kind or text lets the count in the text, and what
--- is said relative to now, begin anew.
+-- Changes a schedule. Omitted or NULL values stay unchanged. A change of kind, text, zone, catch-up or enabled restarts
+-- the schedule: instants that were due before are dropped, an agent validates it again, and instants that waited for an
+-- earlier run are recorded as skipped. A change of kind, text or zone also ends its open backfills. A change of kind or
+-- text also restarts the count in the text, and times that are relative to now.
 --
 -- Parameters:
---   @job_name          Which job.
---   @schedule_name     Which schedule. The one of jobs.sp_add_job is changed with jobs.sp_update_job.
+--   @job_name          Name of the job.
+--   @schedule_name     Name of the schedule. The schedule of jobs.sp_add_job is changed with jobs.sp_update_job.
 --   @new_name          New name; unique within the job.
 --   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
---   @spec              Its text.
+--   @spec              Text of the schedule.
 --   @time_zone         IANA name of a zone; empty: the default of jobs.sp_add_schedule.
---   @catch_up          What happens to missed runs; empty: the default of jobs.sp_add_schedule.
---   @overlap           What happens while an earlier run is active; empty: the default of jobs.sp_add_schedule.
+--   @catch_up          Policy for missed runs; empty: the default of jobs.sp_add_schedule.
+--   @overlap           Policy while an earlier run is active; empty: the default of jobs.sp_add_schedule.
 --   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
---   @enabled           1: its due instants become runs.
--- Called by: anybody with the role jobs_author.
+--   @enabled           1: due instants become runs.
+-- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the schedule's row (U, X), the range of the new name (U).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50046 the schedule name is missing.
+--   50046 the schedule name is NULL.
 --   50047 the new name is empty.
---   50048 the schedule kind is not known.
+--   50048 the schedule kind is invalid.
 --   50049 the schedule text is empty.
---   50050 the overlap policy is none of the seven.
+--   50050 the overlap policy is invalid.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50126 a schedule of the new name exists already.
@@ -50,7 +50,7 @@ BEGIN
     DECLARE @cause NVARCHAR(20);
     DECLARE @defined BIT; -- 1: kind or text changes
     DECLARE @moved BIT;   -- 1: the zone changes
-    DECLARE @changed BIT; -- 1: the schedule begins anew
+    DECLARE @changed BIT; -- 1: the schedule is restarted
     DECLARE @old_kind NVARCHAR(20), @old_spec NVARCHAR(MAX), @old_zone NVARCHAR(128), @old_catch_up NVARCHAR(50), @old_enabled BIT;
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
@@ -86,7 +86,7 @@ BEGIN
 
     IF @new_name IS NOT NULL
     BEGIN
-        -- index: UQ_schedules_name, where others add the same name
+        -- index: UQ_schedules_name, in which other sessions may add the same name
         IF EXISTS (
             SELECT 1
             FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
@@ -103,7 +103,7 @@ BEGIN
         END;
     END;
 
-    -- Every character counts: an agent reads Europe/Berlin, and not europe/berlin, which the collation may take for the same.
+    -- Compared exactly: an agent accepts Europe/Berlin but not europe/berlin, which the collation may treat as equal.
     SET @defined = CASE WHEN @kind <> @old_kind OR CAST(@spec AS VARBINARY(MAX)) <> CAST(@old_spec AS VARBINARY(MAX)) THEN 1 ELSE 0 END;
     SET @moved = CASE
         WHEN CAST(COALESCE(@time_zone, N'') AS VARBINARY(256)) <> CAST(COALESCE(@old_zone, N'') AS VARBINARY(256)) THEN 1

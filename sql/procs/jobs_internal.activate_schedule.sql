@@ -1,18 +1,20 @@
--- Lets a schedule begin anew after a change of its definition, of enabled, or of its pause: what was due before is dropped
--- (D-P7), and what waited for an earlier run is recorded as skipped.
--- The schedule of jobs.sp_add_job gets its first due instant here: the start if that is still to come, else now
--- (decision 10). The grid of later instants begins at the start, or now when the start is in the year 1. It consists of
--- whole seconds: a start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first
--- instant would be another one, right after now. A pause leaves the grid as it is: when the pause ends, an agent says
--- what is next. If the end of the schedule has passed, it is Completed and has no due instant.
--- All other schedules wait for an agent's verdict. activated_at says, too, that somebody has looked at the job: the days
--- without a reachable target are counted anew from there (end_scheduled_runs), and the job's row, which agents hold before
--- this one, stays as it is.
+-- Restarts a schedule after a change of its definition, of enabled, or of its pause. Instants that were due before are
+-- dropped (D-P7), and instants that waited for an earlier run are recorded as skipped.
+--
+-- The schedule of jobs.sp_add_job gets its first due instant here: its start if that is in the future, else now
+-- (decision 10). The grid of later instants begins at the start, or now if the start is in the year 1. The grid
+-- consists of whole seconds. A start is rounded up, because nothing is due before it. Now is rounded down; otherwise
+-- the grid's first instant would be a second one, right after now. A pause does not change the grid: when the pause
+-- ends, an agent determines the next instant. If the end of the schedule has passed, the schedule is Completed and has
+-- no due instant.
+--
+-- All other schedules wait for validation by an agent. activated_at also restarts the days without a reachable target
+-- (end_scheduled_runs). It is stored here and not in the job's row, because agents lock that row before this one.
 --
 -- Parameters:
---   @schedule_id  Which schedule. Its columns enabled, paused to pause_note and the definition hold what is wanted.
---   @cause        What happens to instants that wait for an earlier run: Disabled, Paused or Changed.
---   @now          Tests only.
+--   @schedule_id  The schedule. Its columns enabled, paused to pause_note and the definition have their new values.
+--   @cause        Cause recorded for instants that wait for an earlier run: Disabled, Paused or Changed.
+--   @now          For tests only.
 -- Called by: jobs.sp_add_job, jobs.sp_update_job, jobs.sp_add_jobstep, jobs.sp_add_schedule, jobs.sp_update_schedule,
 --            jobs.sp_enable_schedule, jobs.sp_pause_schedule, jobs_internal.ensure_system_jobs.
 -- Locks:     one row of schedules (X), the rows of it in schedule_buffer (X).

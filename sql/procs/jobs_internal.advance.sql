@@ -1,19 +1,20 @@
--- Moves every execution on that can move: takes account of scheduled runs that ended, starts those that waited for them,
--- starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests, ends what is past
--- its time limit, ends steps whose targets are all final, and starts next steps or ends runs.
--- A parent's lifecycle is that of its children, by the first of these that one of them has: Canceled, Failed, TimedOut,
--- Skipped or SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before
--- all its steps were done is Canceled.
+-- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited for
+-- them, starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests, ends
+-- targets past their time limit, ends steps whose targets are all final, and starts next steps or ends runs.
 --
--- Cost: (active runs and steps), by filtered indexes that hold only those, and the targets of steps and runs that end in this
--- pass, once. Neither history nor targets that wait are in it.
+-- The lifecycle of a parent is the first of these that one of its children has: Canceled, Failed, TimedOut, Skipped or
+-- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before all its
+-- steps had ended is Canceled.
+--
+-- Cost: (active runs and steps), by filtered indexes that contain only those, plus the targets of steps and runs that
+-- end in this pass, once. It does not depend on history or on waiting targets.
 --
 -- Parameters:
---   @now  Tests only.
+--   @now  For tests only.
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
--- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or are awaited, jobs that have reruns (U), terms (X), tasks (X),
+-- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or have waiting instants, jobs that have reruns (U), terms (X), tasks (X),
 --            targets (X), steps (X), runs (U, X), in this order,
---            skipping jobs, schedules and runs that others have locked: no pass waits for a person's open transaction (I14).
+--            skipping locked jobs, schedules and runs, because no pass waits for a user's open transaction (I14).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
@@ -26,7 +27,7 @@ BEGIN
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
-    DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs none of whose steps is active
+    DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs without an active step
     DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @movable TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -42,7 +43,7 @@ BEGIN
         rerun        BIT NOT NULL
     );
 
-    -- Runs that ended in a former pass: jobs and schedules come before everything else in the order of locks.
+    -- Runs that ended in an earlier pass: jobs and schedules come first in the order of locks.
     EXECUTE jobs_internal.end_scheduled_runs @now = @now;
     EXECUTE jobs_internal.start_buffered_runs @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @now = @now;
@@ -58,8 +59,9 @@ BEGIN
         EXECUTE jobs_internal.hand_over @now = @now;
     END;
 
-    -- Stop requests: what no agent holds is canceled here; agents get signals for the rest. Plan: IX_job_executions_active, per run
-    -- one key of IX_step_executions_active, per step a range of IX_target_executions_due, which is empty after the first pass.
+    -- Stop requests: targets that no agent holds are canceled here; agents get signals for the others. Plan:
+    -- IX_job_executions_active, per run one key of IX_step_executions_active, per step a range of
+    -- IX_target_executions_due, which is empty after the first pass.
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL)
     BEGIN
         UPDATE t
@@ -132,7 +134,7 @@ BEGIN
                 AND t.is_active = 1
         );
     IF EXISTS (SELECT 1 FROM @done AS d)
-        -- Plan: per step the range of UQ_target_executions_target_id with a lookup each, once in the life of a step.
+        -- Plan: per step the range of UQ_target_executions_target_id with a lookup each, once per step.
         WITH counted AS (
             SELECT
                 t.step_execution_id,
@@ -179,7 +181,7 @@ BEGIN
         FROM decided AS r
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
 
-    -- Runs none of whose steps is active. One that another transaction holds (somebody stops it, and has not committed) waits for a later
+    -- Runs without an active step. A run that another transaction holds (such as an uncommitted stop request) waits for a later
     -- pass (I14); allow_overlap is in no index, so that the lock is on the clustered key.
     INSERT INTO @idle (execution_id)
     SELECT e.execution_id

@@ -1,8 +1,8 @@
--- Checks the name of a job that is to be added or renamed.
+-- Checks the name of a job to be added or renamed.
 --
 -- Parameters:
 --   @job_name   The name.
---   @parameter  The caller's parameter that holds it, for the message.
+--   @parameter  The caller's parameter with the name, for the message.
 -- Called by: jobs.sp_add_job, jobs.sp_update_job.
 -- Locks:     nothing.
 -- Returns:   0.

@@ -1,21 +1,21 @@
--- Checks the name of an overlap policy and gives it the canonical spelling (D-P2). While an earlier run of the same
--- schedule is active:
+-- Checks the name of an overlap policy and normalises its spelling (D-P2). While an earlier run of the same schedule is
+-- active:
 --   Skip            the instant is recorded as skipped
 --   BufferOne       one instant waits until that run ends; further ones are recorded as skipped
---   BufferAll       all wait, and run one after the other
+--   BufferAll       all instants wait, and run one after the other
 --   CancelOther     the run is stopped, and the instant waits until it has ended; an instant that waited is skipped
 --   TerminateOther  the run is stopped, and the instant's run begins at once
---   AllowAll        the instant's run begins beside it
---   Elastic         likewise, but targets on which an older run of the job is still at the same step are Skipped
+--   AllowAll        the instant's run begins beside the active run
+--   Elastic         as AllowAll, but targets on which an older run of the job is still at the same step are Skipped
 --
 -- Parameters:
---   @overlap  The name in any case; receives the canonical spelling, or the default when it is NULL or empty.
---   @kind     Kind of the schedule, which gives the default; NULL: there is none, and NULL stays NULL.
+--   @overlap  The name in any case; receives the canonical spelling, or the default if it is NULL or empty.
+--   @kind     Kind of the schedule, which determines the default; NULL: no default, so that NULL stays NULL.
 -- Called by: jobs.sp_add_schedule, jobs.sp_update_schedule, jobs.sp_backfill_schedule.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50050 the overlap policy is none of the seven.
+--   50050 the overlap policy is invalid.
 CREATE OR ALTER PROCEDURE jobs_internal.check_overlap
     @overlap NVARCHAR(20) OUTPUT,
     @kind    NVARCHAR(20) = NULL

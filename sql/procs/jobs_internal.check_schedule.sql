@@ -1,4 +1,4 @@
--- Checks an interval schedule and gives its type the canonical spelling (decision 29).
+-- Checks an interval schedule and normalises the spelling of its type (decision 29).
 --
 -- Parameters:
 --   @interval_type   Type in any case; receives the canonical spelling.
@@ -9,7 +9,7 @@
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50004 the schedule interval type is none of the six.
+--   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
 CREATE OR ALTER PROCEDURE jobs_internal.check_schedule

@@ -1,5 +1,5 @@
--- Checks what T-SQL can check of a schedule's definition, and gives its kind the canonical spelling. Everything else is
--- the verdict of an agent: T-SQL cannot compute a recurrence.
+-- Checks the part of a schedule's definition that T-SQL can check, and normalises the spelling of its kind. An agent
+-- validates the rest, because T-SQL cannot compute a recurrence.
 --
 -- Parameters:
 --   @kind      Kind in any case; receives the canonical spelling.
@@ -8,7 +8,7 @@
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50048 the schedule kind is not known.
+--   50048 the schedule kind is invalid.
 --   50049 the schedule text is missing or empty.
 CREATE OR ALTER PROCEDURE jobs_internal.check_schedule_text
     @kind NVARCHAR(20) OUTPUT,

@@ -1,17 +1,17 @@
--- Checks the settings of a step, after defaults and former values have been filled in.
+-- Checks the settings of a step, after the defaults and former values have been filled in.
 --
 -- Parameters:
 --   @command_type                       TSql in any case.
 --   @command_source                     Inline in any case.
---   @initial_retry_interval_seconds     1 to 2147483 (what fits into milliseconds).
+--   @initial_retry_interval_seconds     1 to 2147483 (the range of INT in milliseconds).
 --   @maximum_retry_interval_seconds     1 to 2147483.
 --   @retry_interval_backoff_multiplier  At least 1.
 --   @retry_attempts                     At least 0.
 --   @step_timeout_seconds               1 to 2147483.
 --   @output_type                        SqlDatabase in any case, or NULL.
---   @output_server_name                 Needed when there is an output.
---   @output_database_name               Needed when there is an output.
---   @output_table_name                  Needed when there is an output.
+--   @output_server_name                 Required with an output.
+--   @output_database_name               Required with an output.
+--   @output_table_name                  Required with an output.
 --   @max_parallelism                    At least 1, or NULL.
 -- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep.
 -- Locks:     nothing.

@@ -1,9 +1,9 @@
--- Checks that a term lasts.
+-- Checks that a term has neither ended nor expired.
 --
 -- Parameters:
---   @term_id   Which term.
---   @protocol  Receives what its agent speaks; see the view jobs_internal.agent_protocols.
---   @now       The instant of the check.
+--   @term_id   The term.
+--   @protocol  Receives the protocol of its agent; see the view jobs_internal.agent_protocols.
+--   @now       The time of the check.
 -- Called by: the procedures that agents call.
 -- Locks:     nothing.
 -- Returns:   0.

@@ -1,25 +1,28 @@
--- Claims attempts on targets when any step that has targets waiting is under a limit: for all steps, limited or not, in one order of
--- turns (see jobs_internal.claim_unlimited_targets). Were they claimed apart, those that are claimed first would go first.
+-- Claims attempts on targets when any step with waiting targets is under a limit: for all steps, limited or not, in one
+-- order of turns (see jobs_internal.claim_unlimited_targets). If the two kinds were claimed separately, the kind
+-- claimed first would always go first.
 --
--- A target starts only when every limit that it is under has room (see the view jobs_internal.queue_limits): the step's
--- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, and those of
--- jobs.sp_set_limit. A limit without room takes its targets out of the order, so that they keep nobody else waiting.
+-- A target starts only when none of its limits is used up (see the view jobs_internal.queue_limits): the step's
+-- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, and the
+-- limits of jobs.sp_set_limit. Targets whose limit is used up are left out of the order, so they do not delay other
+-- targets.
 --
--- Targets are chosen without locks; then exactly those are locked. The caller holds the application lock jobagent.advance, so that
--- nobody else counts at the same time; others may claim targets of steps under no limit meanwhile, which are left out then.
+-- Targets are chosen without locks; then exactly the chosen ones are locked. The caller holds the application lock
+-- jobagent.advance, so no other session counts at the same time. Other sessions may meanwhile claim targets of steps
+-- without limits; these are left out here.
 --
--- Cost: (queues of steps with targets waiting) + (tasks that are held) + (targets for which a queue has room, at most free workers
--- each). The number of waiting targets is in none: a queue is the targets of a step on one server in one pool, and is read no
--- further than it has room.
+-- Cost: (queues of steps with waiting targets) + (held tasks) + (targets that a queue may still start, at most the
+-- number of free workers for each queue). It does not depend on the number of waiting targets: a queue holds the
+-- targets of a step on one server in one pool, and is read only as far as its limits allow.
 --
 -- Parameters:
---   @term_id  For whom.
---   @room     Most that are claimed; 0 or less: none.
---   @upkeep   1: the agent knows steps of type Upkeep.
---   @now      Tests only.
+--   @term_id  The claiming term.
+--   @room     Maximum number of tasks to claim; 0 or less: none.
+--   @upkeep   1: the agent supports steps of type Upkeep.
+--   @now      For tests only.
 -- Called by: jobs_internal.controller_pass, within the transaction that owns the application lock jobagent.advance.
--- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
--- Returns:   the number of tasks that were claimed; 0 if no step is under a limit.
+-- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
+-- Returns:   the number of claimed tasks; 0 if no step is under a limit.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_limited_targets
     @term_id BIGINT,
@@ -35,29 +38,29 @@ BEGIN
     DECLARE @left INT; -- candidates
     DECLARE @round INT = 1;
     DECLARE @has_limits BIT;
-    -- Steps that have targets waiting, and how many tasks each has under way.
+    -- Steps with waiting targets, and the number of tasks that each has running.
     DECLARE @ready TABLE (
         step_execution_id    BIGINT NOT NULL PRIMARY KEY,
         running              INT NOT NULL,
         limited              BIT NOT NULL,
         step_timeout_seconds INT NOT NULL
     );
-    -- Queues under a limit that have targets waiting, the limits of each, and how much room each limit has.
+    -- Queues under a limit with waiting targets, the limits of each, and how many more targets each limit allows.
     DECLARE @queues TABLE (
         queue_id BIGINT NOT NULL PRIMARY KEY,
-        room     INT NOT NULL -- the least of its limits', and 0 at least
+        room     INT NOT NULL -- the minimum over its limits, at least 0
     );
     DECLARE @queue_limits TABLE (
         queue_id  BIGINT NOT NULL,
         limit_key NVARCHAR(450) NOT NULL,
-        room      INT NOT NULL, -- the limit, less what is running
+        room      INT NOT NULL, -- the limit minus the running targets
         UNIQUE (queue_id, limit_key)
     );
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         running   INT NOT NULL
     );
-    -- Targets that may be claimed, as far as each queue has room by itself.
+    -- Candidates: the targets that each queue allows by itself.
     DECLARE @candidates TABLE (
         target_execution_id BIGINT NOT NULL PRIMARY KEY,
         queue_id            BIGINT NOT NULL,
@@ -109,7 +112,7 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM @ready AS r WHERE r.limited = 1)
         RETURN 0;
 
-    -- What runs counts until its outcome is committed, so nothing is skipped here. Plan: IX_task_executions_held once.
+    -- A target counts until its outcome is committed, so nothing is skipped here. Plan: IX_task_executions_held once.
     INSERT INTO @running (limit_key, running)
     SELECT v.limit_key, COUNT(*)
     FROM jobs_internal.task_executions AS k
@@ -139,7 +142,7 @@ BEGIN
     LEFT JOIN @running AS b ON b.limit_key = v.limit_key
     OPTION (RECOMPILE); -- the number of queues is unknown to a cached plan
 
-    -- A limit may be lower than what runs under it, since it holds for claims that begin after it is set.
+    -- More targets may be running than a limit allows, because it applies only to claims that begin after it was set.
     WITH least AS (
         SELECT v.queue_id, MIN(v.room) AS room
         FROM @queue_limits AS v
@@ -190,9 +193,9 @@ BEGIN
     OPTION (RECOMPILE); -- as above
     SET @left = @@ROWCOUNT;
 
-    -- In each round those go whose place is within the room of each of their limits. That is never too many, but may be
-    -- too few: a target may stand behind one that another limit keeps back. Once the latter is out, the next round
-    -- finds the former. Each round picks the first candidate at least; two are enough unless limits cross.
+    -- Each round picks the candidates whose position is within each of their limits. These are never too many, but may be
+    -- too few: a target may be behind one that another limit excludes. Once the latter is removed, the next round
+    -- finds the former. Each round picks at least the first candidate; two rounds are enough unless limits overlap.
     WHILE @left > 0 AND @room > 0
     BEGIN
         WITH places AS (
@@ -240,7 +243,7 @@ BEGIN
         END;
     END;
 
-    -- attempts is in no index, so that the rows themselves are locked. Nobody waits: READPAST.
+    -- attempts is in no index, so the rows themselves are locked. READPAST never waits.
     INSERT INTO @locked (target_execution_id, execution_id, step_execution_id, attempts)
     SELECT t.target_execution_id, t.execution_id, t.step_execution_id, t.attempts
     FROM @picked AS p

@@ -1,14 +1,14 @@
--- Claims resolutions of target groups, oldest first. That of a step of type Upkeep is like the others, and its only target is the control
--- database (jobs_internal.controller_pass names it).
+-- Claims resolutions of target groups, oldest first. The resolution of a step of type Upkeep is claimed like the
+-- others; its only target is the control database (jobs_internal.controller_pass returns it).
 --
 -- Parameters:
---   @term_id  For whom.
---   @room     Most that are claimed; 0 or less: none.
---   @upkeep   1: the agent knows steps of type Upkeep.
---   @now      Tests only.
+--   @term_id  The claiming term.
+--   @room     Maximum number of tasks to claim; 0 or less: none.
+--   @upkeep   1: the agent supports steps of type Upkeep.
+--   @now      For tests only.
 -- Called by: jobs_internal.controller_pass, within its transaction.
--- Locks:     the steps' rows (U, then X), skipping those that others have locked; inserts into task_executions.
--- Returns:   the number of tasks that were claimed.
+-- Locks:     the steps' rows (U, then X), skipping locked rows; inserts into task_executions.
+-- Returns:   the number of claimed tasks.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_steps
     @term_id BIGINT,
@@ -23,7 +23,7 @@ BEGIN
     DECLARE @claimed INT;
     DECLARE @picked TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
 
-    -- Most passes find none, and need no lock to see it.
+    -- Most passes find none, which needs no lock.
     IF @room <= 0
         OR NOT EXISTS (
             SELECT 1
@@ -33,7 +33,7 @@ BEGIN
         )
         RETURN 0;
 
-    -- index: IX_step_executions_due, in whose order the rows are wanted; another claim passes over its keys
+    -- index: IX_step_executions_due, which has the required order; another claim skips locked keys
     INSERT INTO @picked (step_execution_id)
     SELECT TOP (@room) s.step_execution_id
     FROM jobs_internal.step_executions AS s WITH (UPDLOCK, READPAST, ROWLOCK)

@@ -1,20 +1,23 @@
--- Claims attempts on targets of steps that are under no limit. Order: every step that has targets waiting takes turns. A target's turn
--- is the number of tasks that the step has under way, plus the target's place among those of the step that wait; the lowest turn
--- goes first, then the one that waits longest. So a step with one target is never behind the ten thousandth of another.
+-- Claims attempts on targets of steps without limits. Steps with waiting targets take turns. The turn of a target is
+-- the number of tasks that its step has running, plus the target's position among the waiting targets of the step. The
+-- lowest turn goes first, then the longest wait. So a step with one target never waits behind the ten thousandth target
+-- of another step.
 --
--- The order says how many targets of each step are claimed; then as many are locked, the first that nobody else is claiming.
--- So a claim locks no more rows than it takes, and agents that claim at the same time take different targets.
+-- The order determines how many targets of each step are claimed. Then as many rows are locked, skipping rows that
+-- other sessions are claiming. So a claim locks no more rows than it takes, and agents that claim at the same time take
+-- different targets.
 --
--- Cost: (steps with targets waiting) × (free workers), not the number of targets that wait. One such step: (free workers).
+-- Cost: (steps with waiting targets) × (free workers), independent of the number of waiting targets. For one such step:
+-- (free workers).
 --
 -- Parameters:
---   @term_id  For whom.
---   @room     Most that are claimed; 0 or less: none.
---   @upkeep   1: the agent knows steps of type Upkeep.
---   @now      Tests only.
+--   @term_id  The claiming term.
+--   @room     Maximum number of tasks to claim; 0 or less: none.
+--   @upkeep   1: the agent supports steps of type Upkeep.
+--   @now      For tests only.
 -- Called by: jobs_internal.controller_pass, within its transactions.
--- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
--- Returns:   the number of tasks that were claimed.
+-- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
+-- Returns:   the number of claimed tasks.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
     @term_id BIGINT,
@@ -28,13 +31,13 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @steps INT;
     DECLARE @claimed INT;
-    -- Steps that have targets waiting, and how many tasks each has under way.
+    -- Steps with waiting targets, and the number of tasks that each has running.
     DECLARE @ready TABLE (
         step_execution_id    BIGINT NOT NULL PRIMARY KEY,
         running              INT NOT NULL,
         step_timeout_seconds INT NOT NULL
     );
-    -- How many targets of each step are claimed.
+    -- The number of targets to claim for each step.
     DECLARE @shares TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
         targets           INT NOT NULL
@@ -101,8 +104,8 @@ BEGIN
         GROUP BY f.step_execution_id
         OPTION (RECOMPILE); -- the number of steps is unknown to a cached plan
 
-    -- attempts is in no index, so that the rows themselves are locked, behind their keys in IX_target_executions_due. All who change
-    -- next_attempt_at take their locks in that order, too. Nobody waits: READPAST.
+    -- attempts is in no index, so the rows themselves are locked, after their keys in IX_target_executions_due. All procedures that change
+    -- next_attempt_at take their locks in that order. READPAST never waits.
     INSERT INTO @locked (target_execution_id, execution_id, step_execution_id, attempts)
     SELECT w.target_execution_id, w.execution_id, s.step_execution_id, w.attempts
     FROM @shares AS s

@@ -1,28 +1,28 @@
--- Takes the targets that a step's target group stands for, and freezes them as the step's list (I3); or takes the
--- reason why they could not be found, which the step's retry policy answers (decision 6). A target on which another run
--- of the job is still at the same step is Skipped, unless the run's overlap policy allows both. A list without targets
--- succeeds (decision 5). While another transaction holds the job, the task is handed back and comes again after a second
--- (I14).
+-- Stores the result of a resolution. Either it freezes the databases of the target group as the step's list of targets
+-- (I3), or it records why they could not be found, to which the step's retry policy applies (decision 6). A target on
+-- which another run of the job is still at the same step is Skipped, unless the run's overlap policy allows both. An
+-- empty list is a success (decision 5). While another transaction holds the job, the task is returned and becomes due
+-- again after a second (I14).
 --
--- Cost: (targets of the list), and (active targets of the job's other runs).
+-- Cost: (targets of the list) + (active targets of the job's other runs).
 --
 -- Parameters:
---   @term_id       Who holds the task.
---   @task_id       Which task.
---   @attempt       Which attempt; must be the task's.
---   @targets       JSON array, each database once: ordinal (its place in the list, from 1), target_id (NULL: made from the names),
---                  server_name, database_name, elastic_pool_name.
---   @error         Why there are no targets; NULL when there are.
---   @error_number  The server's error number, if an error was the reason.
---   @elapsed_ms    How long it took, by the agent's clock.
---   @unreached     1: the error was that a server could not be reached, or refused the login.
---   @now           Tests only.
+--   @term_id       The term that holds the task.
+--   @task_id       The task.
+--   @attempt       The attempt; must be the task's current one.
+--   @targets       JSON array, each database once: ordinal (position in the list, from 1), target_id (NULL: derived
+--                  from the names), server_name, database_name, elastic_pool_name.
+--   @error         The reason why there are no targets; NULL if there are.
+--   @error_number  The server's error number, if the reason was an error.
+--   @elapsed_ms    Duration, by the agent's clock.
+--   @unreached     1: a server could not be reached, or refused the login.
+--   @now           For tests only.
 -- Called by: agent/outbox.go, once per resolution.
--- Locks:     the job's row (U), so that two runs of it see each other's targets, unless another transaction holds it; the
+-- Locks:     the job's row (U), so that two of its runs see each other's targets, unless another transaction holds it; the
 --            targets of other runs (S), the task, the step (X).
 -- Returns:   0.
 -- Throws:
---   50029 neither or both of targets and error are given.
+--   50029 both targets and error are given, or neither.
 --   50201 the term has ended or expired.
 --   50202 the task is not held by this term, or has its outcome already.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
@@ -92,7 +92,7 @@ BEGIN
         THROW 50202, @message, 1;
     END;
 
-    -- Outcomes of other jobs must not wait for a person's open transaction (I14): the task goes back uncounted, for a second.
+    -- Outcomes of other jobs must not wait for a user's open transaction (I14): the task is returned uncounted, for a second.
     IF @version IS NULL AND @error IS NULL AND @stopping = 0
     BEGIN
         SET @outcomes = (
@@ -138,7 +138,7 @@ BEGIN
         elastic_pool_name NVARCHAR(128)
     ) AS o;
 
-    -- The order gives the targets their keys, and with them their turns. Plan: the list is parsed once and sorted; the step's queues,
+    -- The order determines the keys of the targets, and so their turns. Plan: the list is parsed once and sorted; the step's queues,
     -- a few rows, are a range of the unique key of target_queues that begins with the step.
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
@@ -168,7 +168,7 @@ BEGIN
     SET @count = @@ROWCOUNT;
 
     -- Plan: IX_step_executions_active_job_id, per other run at this step a range of IX_target_executions_active, and for each of those
-    -- targets a seek of UQ_target_executions_target_id in the new list. Mostly no other run is there.
+    -- targets a seek of UQ_target_executions_target_id in the new list. Usually there is no other run.
     IF @allow_overlap = 0
         UPDATE t
         SET t.lifecycle = N'Skipped',

@@ -1,15 +1,15 @@
--- Takes the outcomes of tasks from the agent that holds them. Outcomes of tasks that the term does not hold are
--- refused, one by one; the others are accepted.
+-- Records the outcomes of tasks. Outcomes of tasks that the term does not hold are refused one by one; the others are
+-- accepted.
 --
 -- Parameters:
---   @term_id   Whose tasks.
+--   @term_id   The term that holds the tasks.
 --   @outcomes  JSON array; see jobs_internal.settle_outcomes.
---   @now       Tests only.
+--   @now       For tests only.
 -- Called by: agent/outbox.go, once per batch of outcomes.
 -- Locks:     the tasks (X), then their targets (X), then steps (X).
--- Returns:   one row per outcome that was refused: task_id, reason.
+-- Returns:   one row per refused outcome: task_id, reason.
 -- Throws:
---   50029 the outcomes are missing, or one of them is not known.
+--   50029 the outcomes are missing, or one of them is invalid.
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_tasks
     @term_id  BIGINT,

@@ -1,32 +1,33 @@
--- The hot call of every agent: advances every execution that can move, claims tasks for free workers, and tells which
--- held tasks must end. An idle pass writes nothing.
+-- The main call of every agent. It advances every execution that can advance, claims tasks for free workers, and
+-- returns the held tasks that must end. An idle pass writes nothing.
 --
--- Advancing, and claiming while steps under a limit have targets waiting, happen under the application lock jobagent.advance,
--- which is owned by their transaction and for which nobody waits: whoever does not get it leaves them to the one who has it.
--- Claiming for steps under no limit needs no such lock. Resolutions go before runs: they are few, and open new steps.
+-- Two parts need the application lock jobagent.advance: advancing, and claiming while steps under a limit have waiting
+-- targets. The transaction owns the lock, and no pass waits for it: a pass that does not get the lock skips these
+-- parts. Claiming for steps without limits needs no such lock. Resolutions are claimed before runs: they are few, and
+-- make new targets available.
 --
 -- Parameters:
---   @term_id                 Who calls.
---   @max_tasks               Most tasks that are claimed; 0: none.
+--   @term_id                 The caller's term.
+--   @max_tasks               Maximum number of tasks to claim; 0: none.
 --   @max_concurrent_targets  The agent's limit; a term never holds more than twice as many tasks.
---   @last_task_id            The highest task id that the caller has got from a pass of this term; 0: none yet. Claims above it,
---                            whose answer was lost on its way, are returned again and count against @max_tasks. NULL: the
---                            caller does not ask for them.
---   @now                     Tests only.
+--   @last_task_id            The highest task id that the caller has received from a pass of this term; 0: none yet.
+--                            Claimed tasks above it, whose answer was lost, are returned again and count against
+--                            @max_tasks. NULL: they are not returned.
+--   @now                     For tests only.
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets,
 --            jobs_internal.claim_unlimited_targets.
--- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
+-- Returns:   1: one row: now, next_wake_at (earliest time of a retry or time limit; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
---               something to do, be it that an active rerun keeps it still), advance_skipped (1: somebody else held the application lock,
---               so that this pass moved nothing on), advanced_ago_ms (milliseconds since any pass did, give or take a second; only
+--               something to do, even if an active rerun still needs the rows), advance_skipped (1: another session held the application
+--               lock, so this pass advanced nothing), advanced_ago_ms (milliseconds since any pass did, to within a second; only
 --               with advance_skipped = 1, and NULL while another pass is writing it).
 --            2: the steps of the tasks in 3, each once.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
---               database, by the name that its server gives itself.
---            5: held tasks whose run somebody wants stopped: task_id, reason.
+--               database, by the name that its server reports.
+--            5: held tasks of runs with a stop request: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
 --   50201 the term has ended or expired.
@@ -42,7 +43,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @protocol INT;
-    DECLARE @upkeep BIT; -- 1: the agent knows steps of type Upkeep
+    DECLARE @upkeep BIT; -- 1: the agent supports steps of type Upkeep
     DECLARE @lock INT = 0;
     DECLARE @advanced_at DATETIME2(7);
     DECLARE @room INT;
@@ -86,11 +87,11 @@ BEGIN
             @LockMode = N'Exclusive',
             @LockOwner = N'Transaction',
             @LockTimeout = 0,
-            @DbPrincipal = N'jobs_agent'; -- only agents may take it: anybody else who held it would stop all runs
+            @DbPrincipal = N'jobs_agent'; -- only agents may take it, because a session that holds it stops all runs
         IF @lock >= 0
         BEGIN
             EXECUTE jobs_internal.advance @now = @now;
-            -- Once a second at most. READPAST: only for people, so that it waits for nobody.
+            -- At most once a second. READPAST: it only serves diagnosis, so it never waits.
             UPDATE a
             SET a.last_advanced_at = @now
             FROM jobs_internal.advance_state AS a WITH (READPAST, ROWLOCK)
@@ -140,7 +141,7 @@ BEGIN
                 AND s.next_attempt_at > @now
             UNION ALL
             SELECT @now AS at
-            -- Not for one that had to be left because another transaction holds its job: it is seen when the agent polls.
+            -- Not for a run whose job another transaction holds: a later poll of the agent finds it.
             WHERE EXISTS (
                 SELECT 1
                 FROM jobs_internal.job_executions AS e
@@ -159,7 +160,8 @@ BEGIN
         FROM wakes AS w;
     END;
 
-    -- Deleted jobs whose last run has ended, and what a purge has left behind. Those who purge or delete have a minute to do it themselves.
+    -- Deleted jobs whose last run has ended, and rows that a purge has left. The caller of a purge or deletion has a
+    -- minute to delete them itself.
     SET @cleanup_due = CASE
         WHEN EXISTS (
             SELECT 1
@@ -297,7 +299,7 @@ BEGIN
     FROM members AS m
     ORDER BY m.task_id, m.member_id;
 
-    -- A term may hold thousands of tasks, while hardly ever a run is being stopped.
+    -- A term may hold thousands of tasks, but stop requests are rare.
     SET @stopping = CASE
         WHEN EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL) THEN 1
         ELSE 0

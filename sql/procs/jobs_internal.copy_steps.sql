@@ -1,13 +1,14 @@
--- Makes the next version of a job, with a copy of each step of the version before. The caller adds or changes a step of the new
--- version in the same transaction, so that a version never changes once others can see it (I3).
+-- Creates the next version of a job with a copy of each step of the previous version. In the same transaction, the
+-- caller adds or changes a step of the new version, so that a version never changes once it is visible (I3).
 --
--- This is the one place that copies steps: a new column of job_steps belongs here.
+-- This is the only procedure that copies steps: a new column of job_steps must be added here.
 --
 -- Parameters:
---   @job_id       Which job; the caller has locked it.
+--   @job_id       The job; the caller has locked it.
 --   @version      Its current version.
---   @from         Position of a step that moves, or is left out; NULL: none. Later steps move down.
---   @to           Position where it goes, or that is left free when @from is NULL; NULL: none. From there, steps move up.
+--   @from         Position of a step that moves or is deleted; NULL: none. Later steps move down.
+--   @to           New position of that step, or a position to leave free if @from is NULL; NULL: none. Steps from there
+--                 on move up.
 --   @job_version  Receives the new version.
 -- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
 --            transactions.

@@ -1,18 +1,20 @@
--- Deletes rows that nobody sees any more: executions that were given up for deletion, then deleted jobs without executions. What an
--- active rerun takes its targets from stays until that has ended.
+-- Deletes rows that are no longer visible: purged executions, then deleted jobs without executions. Rows from which an
+-- active rerun takes its targets stay until the rerun has ended.
 --
--- Each batch is a transaction of its own, so that it holds few locks for a short time, and what it deletes can be cleaned up before
--- the next one. Each takes the application lock jobagent.cleanup, for which nobody waits: whoever does not get it leaves the rest to the
--- one who has it. Only agents and owners of the database may take it, so that nobody else can keep them from deleting: for all others
--- nothing is deleted here, and agents do it. Within a transaction of the caller's nothing is deleted, since all batches would be one then.
+-- Each batch is a transaction of its own, so it holds few locks for a short time, and SQL Server can clean up deleted
+-- rows before the next batch. Each batch takes the application lock jobagent.cleanup without waiting: a session that
+-- does not get the lock leaves the rest to the session that holds it. Only agents and owners of the database may take
+-- the lock, so that no other session can block deletions. For other callers nothing is deleted here; agents do it.
+-- Inside a caller's transaction nothing is deleted either, because all batches would then be one.
 --
 -- Parameters:
---   @max_rows    About how many rows to delete in this call.
---   @batch_size  Most rows that one statement deletes: fewer than the 5,000 locks at which SQL Server turns to locking the table
+--   @max_rows    Approximate number of rows to delete in this call.
+--   @batch_size  Maximum number of rows that one statement deletes: fewer than the 5,000 locks at which SQL Server
+--                escalates to a table lock
 --                (https://learn.microsoft.com/sql/relational-databases/sql-server-transaction-locking-and-row-versioning-guide).
---   @deleted     Receives how many rows were deleted.
---   @remaining   Receives 1 if rows may be left, 0 if there are none that can be deleted now.
--- Called by: agent/cleaner.go when jobs_internal.controller_pass says so; jobs.sp_delete_job, jobs.sp_purge_jobhistory,
+--   @deleted     Receives the number of deleted rows.
+--   @remaining   Receives 1 if rows may be left, 0 if no more can be deleted now.
+-- Called by: agent/cleaner.go when jobs_internal.controller_pass returns cleanup_due; jobs.sp_delete_job, jobs.sp_purge_jobhistory,
 --            jobs_internal.purge_history.
 -- Locks:     rows of one run after the other (X), children first.
 -- Returns:   0.
@@ -126,7 +128,7 @@ BEGIN
         END
         ELSE
         BEGIN
-            -- Versions, schedules and limits go with the job.
+            -- Versions, schedules and limits are deleted with the job.
             SET @job_id = (
                 SELECT TOP (1) j.job_id
                 FROM jobs_internal.jobs AS j

@@ -1,23 +1,23 @@
--- Lists what agents have to do about schedules: those that are due, those that wait for a verdict, and open backfills. It
--- changes nothing. When there is nothing to do it looks at the ends of three filtered indexes only; otherwise it reads what it lists, and
--- (next_fire_at, next_due_at) of every schedule that is due.
+-- Lists the work of agents on schedules: due schedules, schedules that wait for validation, and open backfills. It
+-- changes nothing. Without any such work it reads only the first keys of three filtered indexes; otherwise it reads the
+-- rows that it lists, and (next_fire_at, next_due_at) of every due schedule.
 --
 -- Parameters:
---   @max          Most rows of each of the three lists; at least 1.
---   @other_kinds  Kinds, with commas between them, that the caller is too old to read: they are left out, or many of them would
---                 keep from it what it can read. NULL: all are listed.
---   @now          Tests only.
+--   @max          Maximum number of rows of each of the three lists; at least 1.
+--   @other_kinds  Kinds that the caller does not support, separated by commas. They are left out, because many of them
+--                 could crowd out the kinds that the caller supports. NULL: all kinds are listed.
+--   @now          For tests only.
 -- Called by: agent/scheduler.go.
--- Locks:     nothing; what another transaction has changed and not committed is left out.
+-- Locks:     nothing; rows with uncommitted changes of another transaction are left out.
 -- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);
---               last_worked_at and working_since, if the earliest instant that is due lies before every term that lasts, else NULL:
---               the time without agents from the end of the last term before the present stretch (NULL: there was none)
---               to the beginning of that stretch; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any
---               interval will do).
---            2: the due schedules, the one that has been due for longest first. Column executions is what a count in the text counts.
---            3: the schedules that wait for a verdict, with the same columns.
---            4: open backfills, oldest first, but for those whose instants wait to run one after the other (they come again
---               when none waits, or a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at,
+--               last_worked_at and working_since, if the earliest due instant lies before the start of every current term, else NULL:
+--               the period without agents, from the end of the last earlier term (NULL: there was none)
+--               to the start of the first current term; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any
+--               interval is valid).
+--            2: the due schedules, longest overdue first. A count in the text is compared with the column executions.
+--            3: the schedules that wait for validation, with the same columns.
+--            4: open backfills, oldest first, except those whose instants wait to run one after the other (they are listed again
+--               when none waits; otherwise a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at,
 --               backfill_overlap, and the same columns.
 --            5: all calendars (name, spec), if a text of those above has "blackouts"; else none.
 -- Throws:
@@ -54,7 +54,7 @@ BEGIN
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at <= @now;
 
-    -- A term that lasts has lasted without a gap since it began. Plan: terms as a whole, which are as many as agents were started within
+    -- A current term has had no gap since it began. Plan: all terms, as many as agents were started within
     -- the retention time, and only after an outage.
     IF @first_due_at IS NOT NULL
         AND NOT EXISTS (
@@ -91,9 +91,9 @@ BEGIN
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at > @now;
 
-    -- The locks are not kept: they tell schedules and jobs that another transaction has changed, which are left for a later call (I14).
-    -- Plan: IX_schedules_next_fire_at, IX_schedules_awaits_verdict and the open backfills, each in the order that is asked for, so that
-    -- no more than @max rows are looked up (more only by what is left out).
+    -- The locks are not kept: they detect schedules and jobs that another transaction has changed, which are left to a later call (I14).
+    -- Plan: IX_schedules_next_fire_at, IX_schedules_awaits_verdict and the open backfills, each in the required order, so that
+    -- at most @max rows are looked up, plus those that are left out.
     INSERT INTO @listed (list, place, schedule_id)
     SELECT TOP (@max) N'Due', ROW_NUMBER() OVER (ORDER BY s.next_fire_at, s.schedule_id), s.schedule_id
     FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)

@@ -1,13 +1,14 @@
--- Takes account of runs of schedules that have ended: counts failures, pauses schedules that are to be paused on failure,
--- and disables all schedules of a job of which no target could be reached for the days of the setting unreachable_days.
--- A target was reached when an attempt on it ended in any way but for want of a connection or a login. The days count from the
--- latest activation of one of the job's schedules at the earliest: somebody has looked at it then. A run whose job or schedule
--- another transaction holds waits for a later pass (I14): all agents would wait here, for the pass holds jobagent.advance.
+-- Accounts for scheduled runs that have ended: counts failures, pauses schedules with pause_on_failure, and disables
+-- all schedules of a job none of whose targets could be reached for the number of days in the setting unreachable_days.
+-- A target was reached unless the attempt on it ended for lack of a connection or a login. The days count at the
+-- earliest from the latest activation of one of the job's schedules. A run whose job or schedule is locked by another
+-- transaction waits for a later pass (I14), because this procedure runs under jobagent.advance and would block all
+-- agents.
 --
 -- Parameters:
---   @now  Tests only.
+--   @now  For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping those that others have locked, rows of
+-- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping locked rows, rows of
 --            schedule_buffer (X).
 -- Returns:   0.
 -- Throws:    nothing.
@@ -52,7 +53,7 @@ BEGIN
     FROM @wanted_jobs AS w
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
 
-    -- Plan: IX_job_executions_unaccounted, which holds only runs that nobody has counted yet; per run the keys of
+    -- Plan: IX_job_executions_unaccounted, which contains only runs that have not been counted; per run the keys of
     -- IX_task_executions_execution_id. Below, the tasks of at most 20,000 (or of one run) are looked up.
     INSERT INTO @wanted (execution_id, tasks)
     SELECT TOP (100)
@@ -63,18 +64,19 @@ BEGIN
         AND e.is_active = 0
         AND e.job_id IN (SELECT l.job_id FROM @locked_jobs AS l)
         AND (
-            -- This lock is not kept: it only tells schedules that others have changed, so that their runs take no place here.
+            -- This lock is not kept: it only detects schedules that other transactions have changed, so that their
+            -- runs are not selected here.
             EXISTS (
                 SELECT 1
                 FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
                 WHERE s.schedule_id = e.schedule_id
                     AND s.revision > 0
             )
-            OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.schedule_id = e.schedule_id) -- it was deleted
+            OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.schedule_id = e.schedule_id) -- the schedule was deleted
         )
     ORDER BY e.execution_id;
 
-    -- The number of tasks bounds the cost of a pass, not that of runs; the first run goes whatever it has. A run that another
+    -- The cost of a pass is bounded by the number of tasks, not of runs; the first run is always included. A run that another
     -- transaction holds waits for a later pass, too.
     WITH summed AS (
         SELECT
@@ -111,7 +113,7 @@ BEGIN
     ) AS c
     INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
 
-    -- Before the schedules are locked, as everywhere. A run that is left below says the same of its job once more.
+    -- Before the schedules are locked, as everywhere. A run that is left out below updates its job again in a later pass.
     UPDATE j
     SET j.unreachable_since = CASE WHEN c.reached = 0 THEN c.first_end_time END
     FROM (
@@ -132,7 +134,7 @@ BEGIN
             WHERE a.job_id = j.job_id
         ));
 
-    -- The schedules of these runs, and of a job without reachable targets all, since all may be disabled.
+    -- The schedules of these runs, and all schedules of a job without reachable targets, because all of them may be disabled.
     INSERT INTO @wanted_schedules (schedule_id, job_id)
     SELECT s.schedule_id, s.job_id
     FROM jobs_internal.schedules AS s
@@ -227,7 +229,7 @@ BEGIN
         AND s.enabled = 1
         AND s.state IN (N'Enabled', N'Disabled');
 
-    -- Hardly ever one, so that a loop will do. Rows of schedule_buffer belong to the schedules, which are locked.
+    -- Usually none, so a loop is sufficient. Rows of schedule_buffer belong to the schedules, which are locked.
     SET @schedule_id = (SELECT MIN(s.schedule_id) FROM @stopped AS s);
     WHILE @schedule_id IS NOT NULL
     BEGIN

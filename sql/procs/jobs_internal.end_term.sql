@@ -1,8 +1,8 @@
--- Ends a term. Tasks that it still holds are handed over as unknown.
+-- Ends a term. Tasks that it still holds are handed over with an unknown outcome.
 --
 -- Parameters:
---   @term_id  Which term.
---   @now      Tests only.
+--   @term_id  The term.
+--   @now      For tests only.
 -- Called by: agent/lease.go, when the agent stops.
 -- Locks:     the term's row (X) and its tasks (X).
 -- Returns:   0.

@@ -1,11 +1,11 @@
--- Creates the system jobs, and restores them when somebody has edited them. They are jobs with reserved names, schedules and history
--- like all others. But their steps are of type Upkeep: no text is run anywhere; the agent that claims the task makes the call that
--- the step names, by its own connection to this database.
+-- Creates the system jobs, and restores them if they were edited. They are jobs with reserved names, and have schedules
+-- and history like other jobs. Their steps are of type Upkeep: no script runs; the agent that claims the task calls the
+-- procedure that the step names, over its own connection to this database.
 --   jobagent$history_retention  daily at 03:00 UTC: deletes history that is older than the setting history_retention_days.
 --
 -- Parameters:
---   @server_name  Without effect; agents of protocol 1 give it. An empty text is refused.
---   @now          Tests only.
+--   @server_name  Without effect; agents of protocol 1 send it. An empty text is refused.
+--   @now          For tests only.
 -- Called by: agent/maintainer.go.
 -- Locks:     the range of the reserved name in jobs (U).
 -- Returns:   0.

@@ -1,19 +1,19 @@
--- Finds the step that an id, a name, or both mean.
+-- Finds a step by id, by name, or by both.
 --
 -- Parameters:
---   @job_name           Which job; for messages.
---   @job_id             Which job.
---   @version            Which version.
+--   @job_name           Name of the job, for messages.
+--   @job_id             The job.
+--   @version            Version of the job.
 --   @step_id            Position of the step, or NULL.
 --   @step_name          Name of the step, or NULL.
---   @allow_only_step    1: with neither, the only step of the job is meant, if it has exactly one.
+--   @allow_only_step    1: without id and name, the only step of the job is found, if it has exactly one.
 --   @found              Receives the position.
 -- Called by: jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options.
 -- Locks:     nothing beyond what the caller holds.
 -- Returns:   0.
 -- Throws:
 --   50021 neither step id nor step name is given.
---   50030 step id and step name name different steps.
+--   50030 step id and step name refer to different steps.
 --   50104 the job step does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.find_step
     @job_name        NVARCHAR(128),

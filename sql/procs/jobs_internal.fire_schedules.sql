@@ -1,33 +1,36 @@
--- Creates the executions of due instants, records what is not run (I10), and moves the schedules and backfills on, in one
--- transaction. A firing whose due instant is not the stored one any more does nothing: somebody was faster (I2). Of several
--- firings of one schedule only one is carried out, its own before those of backfills; the others come again.
--- Each instant to run meets the overlap policy: it is run, waits for an earlier run of the schedule to end, or is
--- recorded as skipped. Under CancelOther and TerminateOther only the last of several instants is not skipped.
--- An instant of a job without steps is recorded as skipped (decision 18). A schedule of type Once is disabled when it has
--- fired (decision 12); if the job had no steps then, it stays enabled and fires when the first step is added.
--- An instant that has a run already, through a backfill, is neither run nor recorded once more.
--- A firing is left, and comes again, while another transaction holds its job or schedule, or a run that its overlap policy is to
--- end (I14).
+-- Creates the executions of due instants, records the instants that are not run (I10), and stores the next due instants
+-- of schedules and backfills, in one transaction. A firing whose due instant is no longer the stored one has no effect,
+-- because another agent was faster (I2). Of several firings of one schedule only one is carried out, the schedule's own
+-- before those of backfills; the others remain due.
 --
--- Cost: (firings, at most the agent's schedulesPerCall) × (their instants), by keys; the number of schedules and of runs that have
--- ended is in none.
+-- The overlap policy decides on each instant to run: it is run, waits for an earlier run of the schedule to end, or is
+-- recorded as skipped. Under CancelOther and TerminateOther only the last of several instants is not skipped. An
+-- instant of a job without steps is recorded as skipped (decision 18). A schedule of type Once is disabled after it has
+-- fired (decision 12); if the job had no steps then, it stays enabled and fires when the first step is added. An
+-- instant that already has a run, through a backfill, is neither run nor recorded again.
+--
+-- A firing is left out, and remains due, while another transaction holds its job, its schedule, or a run that its
+-- overlap policy would end (I14).
+--
+-- Cost: (firings, at most the agent's schedulesPerCall) × (their instants), by keys; it does not depend on the number
+-- of schedules or of ended runs.
 --
 -- Parameters:
---   @term_id  Who calls.
+--   @term_id  The caller's term.
 --   @firings  JSON array of objects: schedule_id, due_at (the stored instant, of a backfill its next_at; NULL: not set yet),
---             revision (of the schedule that was read; NULL: is not checked), backfill_id (NULL: the schedule itself), runs (array of
---             instants to run; NULL: due_at), skips (array of due_at, count, cause, reason), last_due_at (last instant that
---             this firing deals with; NULL: the latest of due_at and runs), next_due_at (NULL: no more), next_fire_at (NULL: next_due_at),
+--             revision (of the schedule that was read; NULL: not checked), backfill_id (NULL: the schedule itself), runs (array of
+--             instants to run; NULL: due_at), skips (array of due_at, count, cause, reason), last_due_at (last instant of
+--             this firing; NULL: the latest of due_at and runs), next_due_at (NULL: no more), next_fire_at (NULL: next_due_at),
 --             upcoming (array of at most ten instants, or NULL), limit (runs that the schedule may start since its kind or text
---             changed; NULL: any number. The instant that uses it up is the last one, D-P3), error (of a backfill: why it
---             cannot go on).
---   @now      Tests only.
+--             changed; NULL: no limit. The instant that reaches it is the last one, D-P3), error (of a backfill: why it
+--             cannot continue).
+--   @now      For tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
--- Locks:     the jobs (S) and the schedules (U, X), skipping those that others have locked, the schedules' rows in
---            schedule_buffer (X), backfills (X), runs that are to end (X); inserts into schedule_buffer, job_executions and
+-- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
+--            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions and
 --            schedule_skips.
--- Returns:   one row per instant to run, or per firing without any that is stale, left or skips something: schedule_id, job_name,
---            job_execution_id, due_at, result (Started, Buffered, Skipped, Stale, Locked), reason.
+-- Returns:   one row per instant to run, and one per firing without such instants that is stale, locked or only skips:
+--            schedule_id, job_name, job_execution_id, due_at, result (Started, Buffered, Skipped, Stale, Locked), reason.
 -- Throws:
 --   50029 the firings are missing.
 --   50201 the term has ended or expired.
@@ -44,7 +47,7 @@ BEGIN
     DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
-    DECLARE @wanted_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, schedule_id BIGINT NOT NULL); -- that may have to end
+    DECLARE @wanted_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, schedule_id BIGINT NOT NULL); -- that the overlap policy may end
     DECLARE @locked_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @left TABLE (schedule_id BIGINT NOT NULL, due_at DATETIME2(7) NULL);
     DECLARE @given TABLE (
@@ -62,7 +65,7 @@ BEGIN
         max_runs     BIGINT NULL,
         error        NVARCHAR(4000) NULL
     );
-    -- The firings that are carried out: at most one of a schedule.
+    -- The firings to carry out: at most one per schedule.
     DECLARE @moved TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         firing_no   INT NOT NULL,
@@ -72,8 +75,8 @@ BEGIN
         overlap     NVARCHAR(20) NULL,
         has_steps   BIT NOT NULL DEFAULT 0,
         active      BIT NOT NULL DEFAULT 0, -- a run of the schedule is active
-        waiting     BIT NOT NULL DEFAULT 0, -- an instant waits for it
-        room        BIGINT NULL             -- runs that may still be started; NULL: any number
+        waiting     BIT NOT NULL DEFAULT 0, -- an instant waits for that run
+        room        BIGINT NULL             -- number of runs that may still start; NULL: no limit
     );
     DECLARE @runs TABLE (
         schedule_id      BIGINT NOT NULL,
@@ -190,7 +193,7 @@ BEGIN
     INNER JOIN @wanted_schedules AS ws ON ws.schedule_id = g.schedule_id
     WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS ls WHERE ls.schedule_id = g.schedule_id);
 
-    -- Of several firings of a schedule the first is carried out.
+    -- Of several firings of a schedule, the first one is carried out.
     WITH first_firings AS (
         SELECT MIN(g.firing_no) AS firing_no
         FROM @given AS g
@@ -361,7 +364,7 @@ BEGIN
         INNER JOIN @moved AS m ON m.schedule_id = r.schedule_id
         WHERE r.cause IS NOT NULL;
 
-    -- What comes after the last run that a count allows is not due at all.
+    -- Instants after the last run that a count allows are not due.
     IF EXISTS (SELECT 1 FROM @moved AS m WHERE m.room IS NOT NULL)
     BEGIN
         WITH accepted AS (
@@ -372,7 +375,7 @@ BEGIN
         DELETE r
         FROM @moved AS m
         INNER JOIN @runs AS r ON r.schedule_id = m.schedule_id
-        LEFT JOIN accepted AS l ON l.schedule_id = m.schedule_id AND l.place = m.room -- the last that is allowed
+        LEFT JOIN accepted AS l ON l.schedule_id = m.schedule_id AND l.place = m.room -- the last allowed run
         WHERE m.room <= 0
             OR r.due_at > l.due_at;
         UPDATE s
@@ -426,7 +429,7 @@ BEGIN
     WHERE r.result = N'Started'
     ORDER BY r.due_at, r.schedule_id;
 
-    -- An instant has one record, and none when it has a run.
+    -- An instant has at most one record, and none if it has a run.
     WITH skipped AS (
         SELECT r.schedule_id, r.due_at, 1 AS instants, r.cause, r.reason
         FROM @runs AS r

@@ -1,7 +1,7 @@
--- Reads the text of a step's command. The text of an id never changes, so that agents may keep it.
+-- Reads the text of a step's command. The text of an id never changes, so agents may cache it.
 --
 -- Parameters:
---   @command_id  Which command.
+--   @command_id  The command.
 -- Called by: agent/task_host.go, once per command and agent.
 -- Locks:     nothing.
 -- Returns:   one row: command (see jobs_internal.step_commands).

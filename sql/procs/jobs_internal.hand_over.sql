@@ -1,8 +1,8 @@
--- Takes the tasks of terms that have ended away from them: their outcomes are unknown (I8), which counts as an attempt
--- and is retried by the step's policy (decision 31), or not at all when the step's on_unknown_outcome is Fail.
+-- Ends the tasks of terms that have ended. Their outcomes are unknown (I8). An unknown outcome counts as an attempt and
+-- is retried by the step's policy (decision 31), unless the step's on_unknown_outcome is Fail.
 --
 -- Parameters:
---   @now  Tests only.
+--   @now  For tests only.
 -- Called by: jobs_internal.start_term, jobs_internal.end_term, jobs_internal.advance, within their transactions.
 -- Locks:     the tasks (X) and their targets or steps (X).
 -- Returns:   0.

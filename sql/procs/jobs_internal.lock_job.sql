@@ -1,7 +1,7 @@
 -- Finds a job by name and locks its row until the caller's transaction ends.
 --
 -- Parameters:
---   @job_name  Which job.
+--   @job_name  Name of the job.
 --   @job_id    Receives its id.
 --   @version   Receives its current version.
 -- Called by: the public procedures that change or start a job, within their transactions.

@@ -1,8 +1,8 @@
--- Finds a schedule by the names of its job and its own, and locks both rows until the caller's transaction ends.
+-- Finds a schedule by job name and schedule name, and locks both rows until the caller's transaction ends.
 --
 -- Parameters:
---   @job_name       Which job.
---   @schedule_name  Which schedule; empty for the one of jobs.sp_add_job.
+--   @job_name       Name of the job.
+--   @schedule_name  Name of the schedule; N'' is the schedule of jobs.sp_add_job.
 --   @job_id         Receives the job's id.
 --   @schedule_id    Receives the schedule's id.
 -- Called by: the public procedures that change schedules, within their transactions.
@@ -10,7 +10,7 @@
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50046 the schedule name is missing.
+--   50046 the schedule name is NULL.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.lock_schedule

@@ -1,7 +1,7 @@
 -- Finds a job whose steps are to be changed, and locks its row until the caller's transaction ends.
 --
 -- Parameters:
---   @job_name  Which job.
+--   @job_name  Name of the job.
 --   @job_id    Receives its id.
 --   @version   Receives its current version.
 -- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
@@ -11,7 +11,7 @@
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
---   50118 the job is a system job, whose steps only agents define.
+--   50118 the job is a system job, whose steps cannot be changed.
 CREATE OR ALTER PROCEDURE jobs_internal.lock_steps
     @job_name NVARCHAR(128),
     @job_id   UNIQUEIDENTIFIER OUTPUT,

@@ -1,7 +1,7 @@
 -- Finds a target group by name and locks its row until the caller's transaction ends.
 --
 -- Parameters:
---   @target_group_name  Which target group; receives the spelling that it was added with.
+--   @target_group_name  Name of the target group; receives its stored spelling.
 --   @target_group_id    Receives its id.
 -- Called by: the public procedures that change or use a target group, within their transactions.
 -- Locks:     one row of target_groups (U).

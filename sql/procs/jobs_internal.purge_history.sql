@@ -1,17 +1,17 @@
--- Deletes one batch of what is older than the retention time: runs that are finished, records of skipped instants,
--- backfills that ended, and ended terms that no run names any more. Schedules that have been Completed or Faulted for longer
--- than the setting schedule_retention_days (default 60) go, too. Call it until @deleted is 0.
+-- Deletes one batch of rows older than the retention: finished runs, records of skipped instants, ended backfills, and
+-- ended terms to which no run refers. It also deletes schedules that have been Completed or Faulted for longer than the
+-- setting schedule_retention_days (default 60). Call it until @deleted is 0.
 --
 -- Parameters:
---   @batch_size      Most runs that go in this call; at least 1.
---   @retention_days  Age at which history goes; NULL: the setting history_retention_days, or 45.
---   @deleted         Receives how many runs were given up for deletion: nobody sees them any more. Their rows go at once as far
---                    as they are few; agents delete the rest.
---   @term_id         Who calls; NULL: nobody's term is asked for.
---   @now             Tests only.
+--   @batch_size      Maximum number of runs to purge in this call; at least 1.
+--   @retention_days  Age from which history is deleted; NULL: the setting history_retention_days, or 45.
+--   @deleted         Receives the number of purged runs, which are no longer visible. A few of their rows are deleted
+--                    at once; agents delete the rest.
+--   @term_id         The caller's term; NULL: no term is checked.
+--   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
--- Locks:     the runs that go (X), then their rows in small batches; schedules that were closed long ago (X). It skips what others
---            have locked.
+-- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), skipping locked
+--            rows.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -44,7 +44,7 @@ BEGIN
     );
     SET @oldest = DATEADD(DAY, -@retention_days, @now);
 
-    -- What another transaction holds is left for the next time.
+    -- Rows that another transaction holds are left to the next call.
     INSERT INTO @runs (execution_id)
     SELECT TOP (@batch_size) e.execution_id
     FROM jobs_internal.job_executions AS e
@@ -85,8 +85,8 @@ BEGIN
     IF EXISTS (SELECT 1 FROM @schedules)
     BEGIN
         BEGIN TRANSACTION;
-        -- Locked before it is looked at once more, or a backfill that is committed meanwhile would go with its schedule. revision is in no
-        -- index, so that the locks are on the clustered keys.
+        -- The schedule is locked before it is checked again; otherwise a backfill that was committed meanwhile would
+        -- be deleted with it. revision is in no index, so the locks are on the clustered keys.
         INSERT INTO @locked_schedules (schedule_id, revision)
         SELECT s.schedule_id, s.revision
         FROM @schedules AS c

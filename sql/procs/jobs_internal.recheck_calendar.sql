@@ -1,7 +1,7 @@
--- Lets an agent read the schedules again that name a calendar. They keep their due instants until it has.
+-- Requests a new validation of the schedules that use a calendar. They keep their due instants until then.
 --
 -- Parameters:
---   @calendar_name  Which calendar.
+--   @calendar_name  Name of the calendar.
 -- Called by: jobs.sp_add_calendar, jobs.sp_update_calendar.
 -- Locks:     the schedules that name it (U, X), in the order of their keys.
 -- Returns:   0.

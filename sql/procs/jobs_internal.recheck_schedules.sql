@@ -1,15 +1,15 @@
--- Lets schedules be validated again that another engine has computed: other rules of a time zone may move their instants
--- (D-Z1), another program may be able to read what was Faulted, or refuse what was not: also in UTC. Due instants stay until
--- the verdict is there. One call lets at most 2,000 schedules be validated again, and leaves those that another transaction holds: call it
--- until remaining is 0.
+-- Requests a new validation of schedules that another engine has validated. Other time zone rules may move their
+-- instants (D-Z1), and another program may accept a Faulted text or reject a valid one, also in UTC. The schedules keep
+-- their due instants until then. One call covers at most 2,000 schedules and skips those that another transaction
+-- holds; call it until remaining is 0.
 --
 -- Parameters:
---   @term_id  Who calls.
---   @engine   What computes from now on: program and time zone data.
---   @now      Tests only.
+--   @term_id  The caller's term.
+--   @engine   The present engine: program and time zone data.
+--   @now      For tests only.
 -- Called by: agent/scheduler.go, at the start of a term.
--- Locks:     the schedules that another engine has computed (U, X), in the order of their keys, skipping those that others have locked.
--- Returns:   one row: rechecked, the number of schedules; remaining, 1 if others are left.
+-- Locks:     the schedules validated by another engine (U, X), in the order of their keys, skipping locked rows.
+-- Returns:   one row: rechecked, the number of schedules; remaining, 1 if more are left.
 -- Throws:
 --   50029 the engine is missing.
 --   50201 the term has ended or expired.
@@ -31,7 +31,7 @@ BEGIN
         THROW 50029, N'Missing @engine of recheck_schedules.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
-    -- One more than may be changed, so that it is known whether more are left. Most terms find none.
+    -- One more than may be changed, to determine whether more are left. Most terms find none.
     INSERT INTO @wanted (schedule_id)
     SELECT TOP (2001) s.schedule_id
     FROM jobs_internal.schedules AS s

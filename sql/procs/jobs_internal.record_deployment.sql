@@ -1,10 +1,10 @@
--- Records what was deployed: the hashes of code objects, and the migrations that the tables hold. Terms of agents that the deployed
--- procedures do not understand any more end, and what they held is handed over.
+-- Records a deployment: the hashes of code objects, and the applied migrations. Terms of agents that the deployed
+-- procedures no longer support end, and their tasks are handed over.
 --
 -- Parameters:
---   @objects     JSON array of all code objects: name, kind, sha256. Rows of objects that are not in it go.
---   @migrations  JSON array of migrations that were applied: version, name, sha256.
---   @now         Tests only.
+--   @objects     JSON array of all code objects: name, kind, sha256. Rows of other objects are deleted.
+--   @migrations  JSON array of applied migrations: version, name, sha256.
+--   @now         For tests only.
 -- Called by: controldb/deploy.go, within its transaction.
 -- Locks:     terms (X), their tasks (X), code_objects, schema_versions (X).
 -- Returns:   0.

@@ -1,21 +1,25 @@
--- Stores what an agent has found out about schedules: when they are due, or everything that is wrong with their text. A
--- verdict on something else than the present definition, or that saw another due instant than the stored one, is ignored. So is one
--- on a schedule that another transaction holds: it is asked for again.
--- A schedule with errors becomes Faulted, and its backfills end; without a due instant, Completed; all others are
--- Enabled or Disabled, as is wanted of them.
+-- Stores the results of validations by an agent: the next due instant of a schedule, or all errors of its text. A
+-- result that was computed from another definition or from another due instant than the stored one is ignored. So is a
+-- result for a schedule that another transaction holds; that schedule still waits for validation.
+--
+-- A schedule with errors becomes Faulted, and its backfills end. Without a due instant it becomes Completed. All others
+-- become Enabled or Disabled, according to enabled and paused.
+--
+-- The name is older than the word validation; agents of the previous release call the procedure by this name.
 --
 -- Parameters:
---   @term_id   Who calls.
---   @verdicts  JSON array of objects: schedule_id, revision, seen_due_at (next_due_at as it was listed; NULL: none), errors
---              (object {"errors": [{path, value, message}]}, or NULL), warnings (array, or NULL), zone, engine, next_due_at (NULL: none is
---              left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten instants, or NULL).
---   @now       Tests only.
+--   @term_id   The caller's term.
+--   @verdicts  JSON array of objects: schedule_id, revision, seen_due_at (next_due_at as it was listed; NULL: none),
+--              errors (object {"errors": [{path, value, message}]}, or NULL), warnings (array, or NULL), zone, engine,
+--              next_due_at (NULL: none is left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten
+--              instants, or NULL).
+--   @now       For tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
--- Locks:     the jobs (S) and the schedules (U, X), skipping those that others have locked, the backfills of those that are Faulted (X).
--- Returns:   one row per verdict: schedule_id, job_name, schedule_name, result (Recorded, Stale, Locked), state, old_due_at,
+-- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the backfills of those that are Faulted (X).
+-- Returns:   one row per validation: schedule_id, job_name, schedule_name, result (Recorded, Stale, Locked), state, old_due_at,
 --            next_due_at.
 -- Throws:
---   50029 the verdicts are missing.
+--   50029 @verdicts is missing.
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.record_verdicts
     @term_id  BIGINT,
@@ -73,7 +77,7 @@ BEGIN
     BEGIN TRANSACTION;
 
     -- Jobs before schedules, and each in the order of its key; current_version and revision are in no index, so that the locks are
-    -- on the clustered keys. What another transaction holds waits for the next call (I14).
+    -- on the clustered keys. Rows that another transaction holds wait for the next call (I14).
     INSERT INTO @wanted_jobs (job_id)
     SELECT DISTINCT s.job_id
     FROM @given AS g

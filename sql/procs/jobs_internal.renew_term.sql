@@ -1,9 +1,9 @@
--- Makes a term last longer, counted from now.
+-- Extends a term from the present time.
 --
 -- Parameters:
---   @term_id      Which term.
---   @ttl_seconds  How long it lasts from now without renewal; at least 1.
---   @now          Tests only.
+--   @term_id      The term.
+--   @ttl_seconds  Time from now to the expiry; at least 1.
+--   @now          For tests only.
 -- Called by: agent/lease.go, three times per lease.
 -- Locks:     the term's row (X).
 -- Returns:   one row: expires_at.

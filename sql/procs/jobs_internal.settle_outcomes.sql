@@ -1,26 +1,27 @@
--- Writes outcomes of tasks, and moves their targets or steps on: to a final lifecycle, or to the next attempt after
--- the wait that the step's retry policy gives, from the database's now. An outcome is accepted only for a task that is
--- held, of this attempt, and by this term (I4). An unknown outcome of a script is retried like a failure, unless the step's
--- on_unknown_outcome is Fail (decision 31).
+-- Stores outcomes of tasks and updates their targets or steps: to a final lifecycle, or to the next attempt after the
+-- wait that the step's retry policy defines, counted from the database's current time. An outcome is accepted only for
+-- a task that this term holds, and only for the current attempt (I4). An unknown outcome of a script is retried like a
+-- failure, unless the step's on_unknown_outcome is Fail (decision 31).
 --
--- Cost: (outcomes), each by the keys of its task, target and step. Plan: the table variables drive all joins as the outer side, a seek
--- of a clustered key for each of their rows, so that it is no matter for how many rows SQL Server takes them.
+-- Cost: (outcomes), each by the keys of its task, target and step. Plan: the table variables are the outer side of all
+-- joins, with one seek of a clustered key for each of their rows, so the plan does not depend on SQL Server's estimate
+-- of their row counts.
 --
 -- Parameters:
---   @term_id   Whose tasks; NULL: whoever's (only for terms that have ended).
+--   @term_id   The term that holds the tasks; NULL: any term (only for terms that have ended).
 --   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
 --              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
 --              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused),
---              unsent (true: nothing of the script was sent, so that what was unknown before still is),
+--              unsent (true: no part of the script was sent, so an unknown outcome of the previous attempt stays unknown),
 --              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
---   @report    1: return the outcomes that were refused.
---   @now       Tests only.
+--   @report    1: return the refused outcomes.
+--   @now       For tests only.
 -- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over, within their
 --            transactions.
 -- Locks:     the tasks (X), then their targets (X), then steps (X).
--- Returns:   with @report = 1, one row per outcome that was refused: task_id, reason.
+-- Returns:   with @report = 1, one row per refused outcome: task_id, reason.
 -- Throws:
---   50029 an outcome is not known.
+--   50029 an outcome is invalid.
 CREATE OR ALTER PROCEDURE jobs_internal.settle_outcomes
     @term_id  BIGINT = NULL,
     @outcomes NVARCHAR(MAX),
@@ -54,7 +55,7 @@ BEGIN
         target_execution_id BIGINT NULL
     );
     DECLARE @unsent TABLE (task_id BIGINT NOT NULL PRIMARY KEY);
-    -- What targets and steps become that did not succeed; wait_ms is NULL unless another attempt is due.
+    -- New states of targets and steps that did not succeed; wait_ms is NULL unless another attempt is due.
     DECLARE @next TABLE (
         task_id   BIGINT NOT NULL PRIMARY KEY,
         lifecycle NVARCHAR(50) NOT NULL,
@@ -111,9 +112,9 @@ BEGIN
     WHERE k.ended_at IS NULL
         AND k.attempt = g.attempt
         AND (@term_id IS NULL OR k.term_id = @term_id) -- plan: the rows are found by task_id
-        AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution succeeds with its targets only
+        AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution can succeed only with its targets
 
-    -- Hardly any target cannot be reached, so that the member is not among those that every outcome is asked for. A binary
+    -- Unreachable targets are rare, so this member is not read for every outcome. A binary
     -- collation compares characters without a table of their weights.
     IF CHARINDEX(N'"unreached":', @outcomes COLLATE Latin1_General_BIN2) > 0
         UPDATE k
@@ -157,7 +158,7 @@ BEGIN
         ) AS m
         WHERE g.messages IS NOT NULL;
 
-    -- Success is the rule, and needs no policy.
+    -- Success is the common case and needs no policy.
     UPDATE t
     SET t.lifecycle = N'Succeeded',
         t.is_active = 0,

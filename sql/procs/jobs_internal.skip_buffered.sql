@@ -1,10 +1,10 @@
--- Records instants that wait for an earlier run as skipped, because of what has become of their schedule. Those that a
--- backfill asked for stay, unless the schedule is deleted.
+-- Records instants that wait for an earlier run as skipped, because their schedule was changed. Instants of a backfill
+-- stay, unless the schedule is deleted.
 --
 -- Parameters:
---   @schedule_id  Which schedule; the caller has locked its row.
---   @cause        Disabled, Paused, Changed or Deleted; NULL: what the schedule is.
---   @now          Tests only.
+--   @schedule_id  The schedule; the caller has locked its row.
+--   @cause        Disabled, Paused, Changed or Deleted; NULL: derived from the schedule's state.
+--   @now          For tests only.
 -- Called by: jobs_internal.activate_schedule, jobs_internal.end_scheduled_runs, jobs.sp_delete_schedule.
 -- Locks:     rows of schedule_buffer (X), their schedules (X); inserts into schedule_skips.
 -- Returns:   0.

@@ -1,10 +1,11 @@
--- Makes the runs of instants that waited for an earlier run of their schedule to end: for each schedule without an active
--- run, that of the earliest instant. A job or schedule that another transaction holds waits for the next pass (I14).
+-- Creates runs for instants that waited for an earlier run of their schedule to end: for each schedule without an
+-- active run, the run of the earliest instant. A job or schedule that another transaction holds waits for the next pass
+-- (I14).
 --
 -- Parameters:
---   @now  Tests only.
+--   @now  For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the jobs (U), skipping those that others have locked, the schedules (U, X), skipping those that others have locked,
+-- Locks:     the jobs (U) and the schedules (U, X), skipping locked rows,
 --            rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
@@ -35,7 +36,7 @@ BEGIN
         schedule_id  BIGINT NOT NULL PRIMARY KEY
     );
 
-    -- The schedules, not the instants that wait, are looked through: a backfill may leave very many.
+    -- This reads schedules, not waiting instants: a backfill may leave very many.
     INSERT INTO @idle (schedule_id, job_id)
     SELECT s.schedule_id, s.job_id
     FROM jobs_internal.schedules AS s
@@ -49,8 +50,8 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM @idle)
         RETURN 0;
 
-    -- end_scheduled_runs has locked schedules in this transaction already, so nothing is waited for here. Firings leave a schedule
-    -- that is locked here, so that none finds the schedule idle, too.
+    -- end_scheduled_runs has locked schedules in this transaction already, so this does not wait. Firings skip a schedule
+    -- that is locked here, so no firing also finds the schedule idle.
     INSERT INTO @wanted_jobs (job_id)
     SELECT DISTINCT i.job_id
     FROM @idle AS i;

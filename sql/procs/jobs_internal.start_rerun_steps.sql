@@ -1,14 +1,15 @@
--- Starts steps of reruns that were made and wait for their targets: freezes the list, which is part of the list that the
--- step had in the origin (I3); or sends the step to have its target group resolved, when the origin never did; or ends it.
--- A target on which another run of the job is still at the same step is Skipped. DESIGN.md, "Reruns", has the table.
+-- Starts steps of reruns that wait for their targets. It freezes the list, a subset of the list that the step had in
+-- the origin (I3); or it requests the resolution of the step's target group, if the origin never resolved it; or it
+-- ends the step. A target on which another run of the job is still at the same step is Skipped. DESIGN.md, "Reruns",
+-- has the table.
 --
--- One step of each job at a time, under the job's lock, so that two reruns see each other's targets. A job that somebody has
--- locked waits for the next pass: this runs under jobagent.advance, for which all agents would wait.
+-- It starts one step of each job at a time, under the job's lock, so that two reruns see each other's targets. A locked
+-- job waits for the next pass, because this procedure runs under jobagent.advance and would block all agents.
 --
 -- Parameters:
---   @now  Tests only.
+--   @now  For tests only.
 -- Called by: jobs_internal.advance, within its transaction, before it has locked anything else.
--- Locks:     the jobs' rows (U), skipping those that others have locked; then inserts, and steps (X).
+-- Locks:     the jobs' rows (U), skipping locked rows; then inserts, and steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_rerun_steps
@@ -20,7 +21,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
-    -- One step of each job, and what it was in the origin.
+    -- One step of each job, with its state in the origin.
     DECLARE @waiting TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
         execution_id      BIGINT NOT NULL,
@@ -104,9 +105,9 @@ BEGIN
     UPDATE w
     SET w.decision = CASE
         WHEN w.has_list = 1 THEN N'List'
-        WHEN w.origin_step IS NULL AND w.is_partial = 1 THEN N'Skip' -- what is left out kept the origin from reaching it
+        WHEN w.origin_step IS NULL AND w.is_partial = 1 THEN N'Skip' -- excluded failures prevented the origin from reaching it
         WHEN w.origin_step IS NULL THEN N'Resolve'
-        WHEN w.origin_state = N'Skipped' THEN N'Skip' -- by that rule, in a rerun that is the origin of this one
+        WHEN w.origin_state = N'Skipped' THEN N'Skip' -- by that rule, in an origin that is itself a rerun
         WHEN EXISTS (
             SELECT 1
             FROM @wanted_states AS x
@@ -132,7 +133,7 @@ BEGIN
             w.job_id,
             w.step_id,
             ROW_NUMBER() OVER (PARTITION BY w.step_execution_id ORDER BY t.ordinal) AS ordinal,
-            t.internal_id, -- the same, so that what the origin did is recognised: output rows, scripts that run at most once
+            t.internal_id, -- the origin's, to recognise its output rows and its scripts that run at most once
             t.target_id,
             t.server_name,
             t.database_name,

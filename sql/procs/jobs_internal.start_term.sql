@@ -1,20 +1,20 @@
--- Starts a term for an agent that speaks a protocol which this schema understands. A former term of the same agent ends, and
--- what it held is handed over.
+-- Starts a term for an agent whose protocol this schema supports. An earlier term of the same agent ends, and its tasks
+-- are handed over.
 --
 -- Parameters:
---   @agent_id                Who starts.
---   @host_name               Machine; for people.
---   @version                 Program version; for people.
---   @ttl_seconds             How long the term lasts without renewal; at least 1.
---   @max_concurrent_targets  The agent's limit; for people.
---   @protocol                What the agent speaks; see the view jobs_internal.agent_protocols.
---   @now                     Tests only.
+--   @agent_id                The agent.
+--   @host_name               Machine, for display.
+--   @version                 Program version, for display.
+--   @ttl_seconds             Time to the expiry without renewal; at least 1.
+--   @max_concurrent_targets  The agent's limit, for display.
+--   @protocol                The agent's protocol; see the view jobs_internal.agent_protocols.
+--   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
--- Locks:     the agent's row (U, X), its former term (X) and that one's tasks (X).
+-- Locks:     the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
---   50300 this schema does not understand the agent.
+--   50300 this schema does not support the agent's protocol.
 CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @agent_id               UNIQUEIDENTIFIER,
     @host_name              NVARCHAR(256),

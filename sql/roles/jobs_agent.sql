@@ -1,4 +1,4 @@
--- What the agent's login needs, and no more.
+-- The permissions that the agent's login needs, and no others.
 IF DATABASE_PRINCIPAL_ID(N'jobs_agent') IS NULL
     CREATE ROLE jobs_agent AUTHORIZATION dbo;
 GRANT EXECUTE ON OBJECT::jobs_internal.start_term TO jobs_agent;

@@ -1,4 +1,4 @@
--- Does what an operator does, and defines jobs, steps, schedules, calendars and target groups.
+-- Everything that an operator may do; also defines jobs, steps, schedules, calendars and target groups.
 IF DATABASE_PRINCIPAL_ID(N'jobs_author') IS NULL
     CREATE ROLE jobs_author AUTHORIZATION dbo;
 ALTER ROLE jobs_operator ADD MEMBER jobs_author;

@@ -1,4 +1,4 @@
--- Reads all public views, and starts, reruns and stops runs.
+-- Everything that a reader may do; also starts, reruns and stops runs, and pauses schedules.
 IF DATABASE_PRINCIPAL_ID(N'jobs_operator') IS NULL
     CREATE ROLE jobs_operator AUTHORIZATION dbo;
 ALTER ROLE jobs_reader ADD MEMBER jobs_operator;

@@ -1,4 +1,4 @@
--- Reads all public views, asks what a run waits for, and does nothing else.
+-- Reads all public views and explains what a run waits for; nothing else.
 IF DATABASE_PRINCIPAL_ID(N'jobs_reader') IS NULL
     CREATE ROLE jobs_reader AUTHORIZATION dbo;
 GRANT SELECT ON SCHEMA::jobs TO jobs_reader;

@@ -1,2 +1,2 @@
--- The public schema: procedures and views, as Azure Elastic Jobs has them.
+-- The public schema: the procedures and views of Azure Elastic Jobs, and more.
 CREATE SCHEMA jobs AUTHORIZATION dbo;

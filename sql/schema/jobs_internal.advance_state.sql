@@ -1,9 +1,9 @@
--- When a pass of any agent has last moved executions on: one row. It is for people, who see by it that nothing moves although agents
--- are alive (view jobs_internal.advance_status); nothing is decided by it.
+-- When a pass of any agent last advanced executions: one row. It only serves diagnosis: it shows that nothing advances
+-- although agents are live (view jobs_internal.advance_status). No decision depends on it.
 --
 -- Columns:
 --   id                1.
---   last_advanced_at  When jobs_internal.advance last ran, give or take a second.
+--   last_advanced_at  When jobs_internal.advance last ran, to within a second.
 CREATE TABLE jobs_internal.advance_state (
     id               TINYINT NOT NULL CONSTRAINT DF_advance_state_id DEFAULT 1,
     last_advanced_at DATETIME2(7) NOT NULL,

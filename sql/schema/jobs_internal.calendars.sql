@@ -1,10 +1,10 @@
--- Calendars: windows of time in which schedules that name them are not due (D-P5).
+-- Calendars. A schedule that names a calendar is not due during the calendar's windows (D-P5).
 --
 -- Columns:
 --   name        Unique; schedules name it in "blackouts".
---   spec        JSON object with dates, weekly windows or a rule, and a zone of its own.
---   created_at  When it was added.
---   updated_at  When it was changed.
+--   spec        JSON object with dates, weekly windows or a rule, and its own zone.
+--   created_at  When the calendar was added.
+--   updated_at  When the calendar was changed.
 CREATE TABLE jobs_internal.calendars (
     name       NVARCHAR(128) NOT NULL,
     spec       NVARCHAR(MAX) NOT NULL,

@@ -1,11 +1,11 @@
--- The procedures, views and roles that were deployed, with the hashes of their texts: what an upgrade compares
--- to find out what has changed.
+-- The deployed procedures, views and roles, with the hashes of their texts. An upgrade compares the hashes to find
+-- changed objects.
 --
 -- Columns:
 --   name         Schema and name of the object, or the name of the role file.
 --   kind         PROCEDURE, VIEW, FUNCTION or ROLE.
---   sha256       Hash of the text that was deployed, in hexadecimal.
---   deployed_at  When.
+--   sha256       Hash of the deployed text, in hexadecimal.
+--   deployed_at  When it was deployed.
 CREATE TABLE jobs_internal.code_objects (
     name        NVARCHAR(256) NOT NULL,
     kind        NVARCHAR(20) NOT NULL,

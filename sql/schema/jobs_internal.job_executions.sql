@@ -3,26 +3,27 @@
 -- Columns:
 --   execution_id       Internal key, in order of creation.
 --   job_execution_id   Public id.
---   job_id, job_version  What runs; the version is pinned when the run is created (I3).
+--   job_id, job_version  The job; the version is fixed when the run is created (I3).
 --   lifecycle          See DESIGN.md, "Lifecycles".
 --   is_active          1 for the four lifecycles that are not final.
---   create_time        When the row was made.
---   start_time         When its first step was made.
+--   create_time        When the row was created.
+--   start_time         When its first step was created.
 --   end_time           When it became final.
---   schedule_id, due_at  Which due instant it stands for; NULL when it was started by hand. Unique (I2).
---   backfill_id        Backfill that asked for it; NULL: none.
+--   schedule_id, due_at  The due instant of the run; NULL for a run that was started by hand. Unique (I2).
+--   backfill_id        Backfill that requested it; NULL: none.
 --   allow_overlap      1: its targets are not Skipped because an older run of the job is busy on them.
---   unaccounted        1: a run of a schedule, of which the schedule has not taken account yet; 0 when its end was counted.
+--   unaccounted        1: a run of a schedule for which the schedule has not accounted yet (end_scheduled_runs); 0
+--                      otherwise.
 --   started_by         Login that started it by hand; NULL for schedules.
---   stop_requested_at, stop_requested_by  The stop request, if there is one.
---   rerun_of           Run whose targets are run again; NULL for all others. No foreign key: it may be purged when the rerun
---                      has ended.
---   rerun_only         Final states of targets that are run again, divided by commas: Canceled, Failed, Skipped, TimedOut,
---                      Unknown; NULL for all others.
---   rerun_partial      1: what went wrong in rerun_of is run again in part only, so that steps that it did not reach are
---                      skipped; NULL for all others.
---   last_message       Message of the latest activity.
---   purged_at          When it was given up for deletion: invisible from then on. Its rows go in small batches.
+--   stop_requested_at, stop_requested_by  The stop request, if any.
+--   rerun_of           Run whose targets are run again; NULL for all others. No foreign key: that run may be purged
+--                      once the rerun has ended.
+--   rerun_only         Final states of targets that are run again, separated by commas: Canceled, Failed, Skipped,
+--                      TimedOut, Unknown; NULL for all others.
+--   rerun_partial      1: the rerun excludes failures of rerun_of, so steps that rerun_of did not reach are skipped;
+--                      NULL for all others.
+--   last_message       Message of the latest event.
+--   purged_at          When it was purged: it is invisible from then on, and its rows are deleted in small batches.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
     job_execution_id  UNIQUEIDENTIFIER NOT NULL,
@@ -95,5 +96,5 @@ CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (
 CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_of)
     WHERE rerun_of IS NOT NULL;
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.job_executions SET (LOCK_ESCALATION = DISABLE);

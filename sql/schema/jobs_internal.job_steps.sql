@@ -1,26 +1,27 @@
--- The steps of each version of each job. Rows never change once the transaction that made them has ended.
+-- The steps of each version of each job. Rows never change after the transaction that created them.
 --
 -- Columns:
---   job_id, version, step_id           Which step; step ids of a version are 1, 2, 3, … without gaps.
+--   job_id, version, step_id           The step; step ids of a version are 1, 2, 3, … without gaps.
 --   step_name                          Unique within the version.
---   command_id                         The text.
+--   command_id                         The text of the command.
 --   credential_name                    Credential that runs the step; NULL: the agent's default.
---   target_group_id                    Where it runs. No foreign key: a group may go when only old versions name it. Zero for upkeep,
---                                      which has no group.
---   target_group_name                  The group's name; (control database) for upkeep.
+--   target_group_id                    Target group on which the step runs. No foreign key: a group to which only old
+--                                      versions refer may be deleted. Zero for Upkeep, which has no group.
+--   target_group_name                  The group's name; (control database) for Upkeep.
 --   initial_retry_interval_seconds     Wait before the first retry.
---   maximum_retry_interval_seconds     Most that a wait may be.
---   retry_interval_backoff_multiplier  Factor between two waits.
+--   maximum_retry_interval_seconds     Maximum wait between two attempts.
+--   retry_interval_backoff_multiplier  Factor between two successive waits.
 --   retry_attempts                     Retries after the first attempt.
---   step_timeout_seconds               Time for one target, waits included (decision 8).
---   output_type                        SqlDatabase, or NULL for no output; the other output columns belong to it.
+--   step_timeout_seconds               Time limit for one target, waits included (decision 8).
+--   output_type                        SqlDatabase; NULL: no output. The other output columns belong to it.
 --   output_credential_name, output_subscription_id, output_resource_group_name, output_server_name,
 --   output_database_name, output_schema_name, output_table_name
 --                                      Where the first result set goes.
---   max_parallelism                    Databases of one elastic pool (of one server, outside pools) at once; NULL: any.
---   on_unknown_outcome                 What follows an attempt of which nobody can say what became of it: Retry, by the step's
---                                      retry policy, or Fail.
---   at_most_once                       1: the script runs in a transaction with a row of the target's table
+--   max_parallelism                    Maximum number of databases of one elastic pool (of one server, outside pools)
+--                                      at once; NULL: no limit.
+--   on_unknown_outcome                 Reaction to an attempt whose outcome is unknown: Retry, by the step's retry
+--                                      policy, or Fail.
+--   at_most_once                       1: the script runs in one transaction with a row of the target's table
 --                                      jobagent.executed_scripts, by which a later attempt sees that it has committed.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,

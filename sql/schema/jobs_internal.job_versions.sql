@@ -1,9 +1,9 @@
 -- The versions of jobs, which never change (I3). Version 0 has no steps.
 --
 -- Columns:
---   job_id      Which job.
+--   job_id      The job.
 --   version     0, 1, 2, …
---   created_at  When the version came about.
+--   created_at  When the version was created.
 CREATE TABLE jobs_internal.job_versions (
     job_id     UNIQUEIDENTIFIER NOT NULL,
     version    INT NOT NULL,

@@ -1,15 +1,17 @@
--- Jobs. A deleted job keeps its row, invisible and without a claim to its name, until its last execution is gone.
+-- Jobs. A deleted job keeps its row, which is invisible and does not reserve its name, until its last execution has
+-- been deleted.
 --
 -- Columns:
 --   job_id           Public id.
 --   name             Unique among jobs that are not deleted.
---   description      Free text; empty when none was given.
---   is_system        1 for jobs that the Maintainer keeps.
---   current_version  The version that a run gets when it starts; 0 has no steps.
---   created_at       When it was added.
---   deleted_at       When it was deleted; NULL while it exists.
---   unreachable_since  When the first of its latest scheduled runs ended that reached none of their targets, because servers
---                    did not answer or refused the login; NULL: the latest one reached one, or had nothing to reach.
+--   description      Free text; empty if none was given.
+--   is_system        1 for jobs that the Maintainer restores.
+--   current_version  The version of new runs; 0 has no steps.
+--   created_at       When the job was added.
+--   deleted_at       When the job was deleted; NULL while it exists.
+--   unreachable_since  End of the first of its latest successive scheduled runs that reached none of their targets,
+--                      because servers did not answer or refused the login; NULL: the latest run reached a target, or
+--                      had none to reach.
 CREATE TABLE jobs_internal.jobs (
     job_id          UNIQUEIDENTIFIER NOT NULL,
     name            NVARCHAR(128) NOT NULL,

@@ -1,16 +1,17 @@
--- Limits on how many targets run at once, over all agents and runs. A step's max_parallelism is one more limit, kept in
--- job_steps; an agent's own is in agents.
+-- Limits on the number of targets that run at once, over all agents and runs. A step's max_parallelism is another
+-- limit, stored in job_steps; an agent's own limit is in agents.
 --
 -- Columns:
 --   limit_id                Internal key.
---   scope                   Job, Server, ElasticPool or Credential: what it is a limit of.
---   name                    Name of the server, pool or credential; (default) for the agents' default credential; * for every
---                           one, each by itself, that has no limit of its own; empty for a job, which job_id tells.
---   server_name             ElasticPool: the pool's server; empty: pools of this name on any server, each by itself. Empty for
---                           other scopes.
+--   scope                   Kind of the limited object: Job, Server, ElasticPool or Credential.
+--   name                    Name of the server, pool or credential; (default) for the agents' default credential; * for
+--                           each one that has no limit of its own, counted separately; empty for a job, which job_id
+--                           identifies.
+--   server_name             ElasticPool: the pool's server; empty: pools of this name on any server, counted
+--                           separately. Empty for other scopes.
 --   job_id                  The job; NULL for other scopes, and for every job.
---   max_concurrent_targets  Targets that may run at once.
---   updated_at              When it was set.
+--   max_concurrent_targets  Maximum number of targets that run at once.
+--   updated_at              When the limit was set.
 CREATE TABLE jobs_internal.limits (
     limit_id               INT NOT NULL IDENTITY(1, 1),
     scope                  NVARCHAR(20) NOT NULL,

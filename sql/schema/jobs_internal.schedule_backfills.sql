@@ -1,18 +1,19 @@
 -- Requests to run the due instants of a past range now (D-P6).
 --
 -- Columns:
---   backfill_id   Grows with time.
---   schedule_id   Which schedule.
+--   backfill_id   Increases over time.
+--   schedule_id   The schedule.
 --   from_at       First instant of the range.
 --   to_at         Last instant of the range.
 --   overlap       Overlap policy of its runs.
---   state         Open, Completed, Canceled (the schedule was changed or deleted) or Faulted (its text cannot be read).
+--   state         Open, Completed, Canceled (also when the schedule was changed or deleted) or Faulted (its text is
+--                 invalid).
 --   reason        Why it is Canceled or Faulted; NULL otherwise.
---   next_at       Next instant to look at; NULL: nothing was looked at yet, or nothing is left.
---   started       Runs that it started.
---   skipped       Instants that it skipped.
---   requested_by  Login that asked for it.
---   requested_at  When.
+--   next_at       Next instant to handle; NULL: the backfill has not begun, or nothing is left.
+--   started       Number of runs that it started.
+--   skipped       Number of instants that it skipped.
+--   requested_by  Login that requested it.
+--   requested_at  When it was requested.
 --   ended_at      When its state became final; NULL while it is Open.
 CREATE TABLE jobs_internal.schedule_backfills (
     backfill_id  BIGINT NOT NULL IDENTITY(1, 1),

@@ -2,11 +2,11 @@
 -- They are neither run nor skipped yet.
 --
 -- Columns:
---   schedule_id  Which schedule.
---   due_at       Which instant.
---   job_id       Whose schedule.
---   backfill_id  Backfill that asked for it; NULL: the schedule itself.
---   buffered_at  When it was put here.
+--   schedule_id  The schedule.
+--   due_at       The instant.
+--   job_id       The schedule's job.
+--   backfill_id  Backfill that requested it; NULL: the schedule itself.
+--   buffered_at  When the row was created.
 CREATE TABLE jobs_internal.schedule_buffer (
     schedule_id BIGINT NOT NULL,
     due_at      DATETIME2(7) NOT NULL,
@@ -18,5 +18,5 @@ CREATE TABLE jobs_internal.schedule_buffer (
         REFERENCES jobs_internal.schedules (schedule_id) ON DELETE CASCADE
 );
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.schedule_buffer SET (LOCK_ESCALATION = DISABLE);

@@ -2,15 +2,15 @@
 --
 -- Columns:
 --   skip_id      Internal key.
---   schedule_id  Which schedule. No foreign key: the record outlives the schedule, not the job.
---   job_id       Which job.
---   due_at       The instant, or the first of several.
---   skipped      How many instants the row stands for.
---   cause        Overlap (an earlier run was active), CatchUp (missed, and not made up), NoSteps, Ended (the schedule's end
---                had passed), Duplicate (the instant has a run already), Disabled, Paused, Changed or Deleted (what became of
---                the schedule while the instant waited for an earlier run to end), or Other.
---   reason       Why.
---   recorded_at  When it was recorded.
+--   schedule_id  The schedule. No foreign key: the record outlives the schedule, but not the job.
+--   job_id       The job.
+--   due_at       The instant, or the first of several instants.
+--   skipped      Number of instants that the row stands for.
+--   cause        Overlap (an earlier run was active), CatchUp (missed, and not made up), NoSteps, Ended (after the
+--                schedule's end), Duplicate (the instant already has a run), Disabled, Paused, Changed or Deleted (the
+--                change of the schedule while the instant waited for an earlier run to end), or Other.
+--   reason       The reason as a sentence.
+--   recorded_at  When the row was recorded.
 CREATE TABLE jobs_internal.schedule_skips (
     skip_id     BIGINT NOT NULL IDENTITY(1, 1),
     schedule_id BIGINT NOT NULL,

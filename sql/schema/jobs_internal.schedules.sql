@@ -1,54 +1,61 @@
--- Schedules. Each job has one whose name is empty: the schedule of jobs.sp_add_job. The others are those of
--- jobs.sp_add_schedule; T-SQL cannot read their text, so an agent says when they are due: its verdict.
+-- Schedules. Each job has one with an empty name: the schedule of jobs.sp_add_job. The others are those of
+-- jobs.sp_add_schedule. T-SQL cannot read their text, so an agent validates it and computes the due instants.
 --
 -- Columns:
---   schedule_id     Identifies the schedule.
---   job_id          Whose it is.
---   name            Unique within the job; empty for the one of jobs.sp_add_job.
---   kind            How it is written down: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule.
---   spec            Its text; NULL for the one of jobs.sp_add_job, which has interval_type to end_time instead.
+--   schedule_id     Id of the schedule.
+--   job_id          The schedule's job.
+--   name            Unique within the job; empty for the schedule of jobs.sp_add_job.
+--   kind            Kind of the text: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule.
+--   spec            Text of the schedule; NULL for the schedule of jobs.sp_add_job, which has interval_type to end_time
+--                   instead.
 --   interval_type   Once, Minutes, Hours, Days, Weeks or Months.
 --   interval_count  Units between two due instants.
 --   start_time      Earliest instant at which a run may begin.
 --   end_time        Instant after which none may begin.
---   time_zone       IANA name of the zone in which spec is read; NULL: the one that spec names, else the kind's default.
---   catch_up        What happens to missed runs: last, none, all, window:<duration>, sap-20min; NULL: what spec says, else last.
---   overlap         What happens while an earlier run is active: see check_overlap.
+--   time_zone       IANA name of the zone in which spec is read; NULL: the zone that spec names, else the kind's
+--                   default.
+--   catch_up        Policy for missed runs: last, none, all, window:<duration>, sap-20min; NULL: the policy in spec,
+--                   else last.
+--   overlap         Policy while an earlier run is active: see check_overlap.
 --   pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
---   enabled         1: due instants become runs, unless it is paused.
---   paused          1: paused until somebody resumes it.
---   paused_by, paused_at, pause_note  Who paused or resumed it last, when, and the note that was left.
---   state           Enabled, Disabled (or paused), Completed (no due instant is left) or Faulted (the text cannot be read).
---   reason          Why it is in its state; NULL when nobody has to ask.
---   closed_at       When it became Completed or Faulted; NULL in all other states, and for the one of jobs.sp_add_job.
---   revision        Grows with every change of definition or activation: a verdict on a former one is ignored.
---   awaits_verdict  1: an agent has to say when it is due.
---   validated_at    When an agent said so last; NULL: not since it was changed.
---   zone            Zone that the verdict says it has.
---   engine          What computed the verdict: program and time zone data.
---   validation_errors  Everything that is wrong with the text, as JSON {"errors": [...]}; NULL: nothing.
---   warnings        What was read otherwise than people might think, as a JSON array; NULL: nothing.
---   upcoming        The next instants as of the latest verdict or firing, as a JSON array of at most ten.
---   anchor_at       Where the grid of due instants begins (decision 10); NULL: was never enabled, or the text says it.
---   activated_at    Latest change of definition or activation: what was due before is dropped (D-P7).
---   next_due_at     The next due instant that was not handled yet; NULL: none is known.
---   next_fire_at    When it is to be handled: next_due_at and the jitter; NULL with it.
+--   enabled         1: due instants become runs, unless the schedule is paused.
+--   paused          1: paused until it is resumed.
+--   paused_by, paused_at, pause_note  Login, time and note of the latest pause or resumption.
+--   state           Enabled, Disabled (or paused), Completed (no due instant is left) or Faulted (the text is invalid).
+--   reason          Explanation of the state; NULL if none is needed.
+--   closed_at       When it became Completed or Faulted; NULL in all other states, and for the schedule of
+--                   jobs.sp_add_job.
+--   revision        Increases with every change of definition or activation: a validation of an earlier revision is
+--                   ignored.
+--   awaits_verdict  1: the schedule waits for validation by an agent.
+--   validated_at    When an agent last validated it; NULL: not since it was changed.
+--   zone            Zone that the validation determined.
+--   engine          Program and time zone data of the validation.
+--   validation_errors  All errors of the text, as JSON {"errors": [...]}; NULL: none.
+--   warnings        Parts of the text whose meaning may be surprising, as a JSON array; NULL: none.
+--   upcoming        The next instants, as of the latest validation or firing: a JSON array of at most ten.
+--   anchor_at       Origin of the grid of due instants (decision 10); NULL: the schedule was never enabled, or the text
+--                   defines it.
+--   activated_at    Latest change of definition or activation: instants due before it are dropped (D-P7).
+--   next_due_at     The next due instant that has not been handled; NULL: none is known.
+--   next_fire_at    When next_due_at is handled: it plus the jitter; NULL if next_due_at is NULL.
 --   last_due_at     The last due instant that was handled.
---   last_started_at  When its latest run was made (not by a backfill).
---   executions      Runs that it has started.
---   counted_from    How many of executions the count of a text does not count (D-P3): those before kind or spec last changed, and
---                   those of backfills since then.
---   failures        Attempts of its runs that failed.
---   faults          Its runs that ended Failed or TimedOut.
---   skips           Due instants that were recorded as skipped.
---   skips_overlap, skips_catch_up  How many of them because of the overlap policy, and of the catch-up policy.
---   buffered        Instants that wait for an earlier run to end: its rows in schedule_buffer.
+--   last_started_at  When its latest run was created (not by a backfill).
+--   executions      Number of runs that it has started.
+--   counted_from    Number of executions that do not count toward a count in the text (D-P3): those before kind or spec
+--                   last changed, and those of backfills since then.
+--   failures        Number of failed attempts of its runs.
+--   faults          Number of its runs that ended Failed or TimedOut.
+--   skips           Number of due instants that were recorded as skipped.
+--   skips_overlap, skips_catch_up  Number of these due to the overlap policy, and to the catch-up policy.
+--   buffered        Number of instants that wait for an earlier run to end: its rows in schedule_buffer.
 --   last_execution_id  Its latest run, by the internal key; NULL: none yet.
---   last_job_execution_id  The same by its public id.
---   last_lifecycle  How that ended; NULL while it is active.
---   created_at      When it was added.
---   defined_at      When kind or spec last changed; NULL: when it was added. A text such as "tomorrow at 4pm" counts from there.
---   updated_at      When its definition changed.
+--   last_job_execution_id  Public id of its latest run.
+--   last_lifecycle  Lifecycle in which its latest run ended; NULL while that run is active.
+--   created_at      When the schedule was added.
+--   defined_at      When kind or spec last changed; NULL: when the schedule was added. A text such as "tomorrow at 4pm"
+--                   is relative to it.
+--   updated_at      When the definition was last changed.
 CREATE TABLE jobs_internal.schedules (
     schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
     job_id                UNIQUEIDENTIFIER NOT NULL,
@@ -124,5 +131,5 @@ CREATE INDEX IX_schedules_buffered ON jobs_internal.schedules (schedule_id)
 CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)
     WHERE closed_at IS NOT NULL;
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.schedules SET (LOCK_ESCALATION = DISABLE);

@@ -1,5 +1,5 @@
--- The migrations that the tables hold. A fresh install records all of them as applied. The highest version is
--- the schema's version; a row with version 0 stands for the first release.
+-- The migrations that have been applied to the tables. A fresh install records all of them as applied. The highest
+-- version is the schema's version; version 0 stands for the first release.
 --
 -- Columns:
 --   version     Number of the migration; 0 is the first release.

@@ -1,4 +1,5 @@
--- Settings of the whole system; jobs.sp_set_setting sets them. A setting without a row has its default (jobs_internal.effective_settings).
+-- Settings of the whole system; jobs.sp_set_setting changes them. A setting without a row has its default
+-- (jobs_internal.effective_settings).
 --
 -- Columns:
 --   name        history_retention_days (default 45): how long the history of finished runs is kept.
@@ -7,7 +8,7 @@
 --               text is validated (D-S6; SAP's service refuses less than 300).
 --               unreachable_days (default 10): how long no target of a job may be reachable until its schedules are disabled.
 --   value       Text of the value.
---   updated_at  When it was set.
+--   updated_at  When the setting was changed.
 CREATE TABLE jobs_internal.settings (
     name       NVARCHAR(128) NOT NULL,
     value      NVARCHAR(4000) NOT NULL,

@@ -1,2 +1,2 @@
--- The schema of tables and of what only the agent calls. Nobody is granted anything on it but the agent.
+-- The schema of the tables and of the procedures that only agents call. Only the agent's role has permissions on it.
 CREATE SCHEMA jobs_internal AUTHORIZATION dbo;

@@ -1,13 +1,13 @@
--- The texts of steps, each once: a version that does not change a step's text refers to the same row. Rows never
--- change; an agent may keep what it has read.
+-- The texts of steps, each stored once: a version that does not change a step's text refers to the same row. Rows never
+-- change, so agents may cache them.
 --
 -- Columns:
---   command_id      Identifies the text.
---   job_id          Whose text it is; it goes when the job goes.
---   command_type    TSql, or Upkeep: work of the agents' own on the control database, which only system jobs have.
+--   command_id      Id of the text.
+--   job_id          The job; the text is deleted with it.
+--   command_type    TSql, or Upkeep: work of agents on the control database, which only system jobs have.
 --   command_source  Inline.
---   command         TSql: the script, with GO lines and script variables. Upkeep: PurgeHistory, which is
---                   jobs_internal.purge_history until nothing is left; no text is run.
+--   command         TSql: the script, with GO lines and script variables. Upkeep: PurgeHistory, which means to call
+--                   jobs_internal.purge_history until nothing is left; no script runs.
 CREATE TABLE jobs_internal.step_commands (
     command_id     BIGINT NOT NULL IDENTITY(1, 1),
     job_id         UNIQUEIDENTIFIER NOT NULL,

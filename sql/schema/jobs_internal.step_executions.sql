@@ -1,4 +1,4 @@
--- Steps of runs: the rows of jobs.job_executions whose target_type is TargetGroup. A row is made when the step's
+-- Steps of runs: the rows of jobs.job_executions whose target_type is TargetGroup. A row is created when the step's
 -- turn comes; its settings are those of its version's row in job_steps.
 --
 -- Columns:
@@ -7,14 +7,14 @@
 --   job_id, job_version, step_id  The step; immutable.
 --   lifecycle           See DESIGN.md, "Lifecycles".
 --   is_active           1 for the four lifecycles that are not final.
---   create_time         When the row was made.
---   start_time          When its target group was first being resolved.
+--   create_time         When the row was created.
+--   start_time          When the first resolution of its target group began.
 --   end_time            When it became final.
---   attempts            Attempts to resolve the target group.
---   attempt_start_time  When the latest of them began.
---   next_attempt_at     When the next one may begin; NULL unless one is wanted.
+--   attempts            Number of attempts to resolve the target group.
+--   attempt_start_time  When the latest attempt began.
+--   next_attempt_at     When the next attempt may begin; NULL if none is due.
 --   resolved_at         When the list of targets was frozen; NULL before.
---   last_message        Message of the latest activity.
+--   last_message        Message of the latest event.
 CREATE TABLE jobs_internal.step_executions (
     step_execution_id  BIGINT NOT NULL IDENTITY(1, 1),
     execution_id       BIGINT NOT NULL,
@@ -52,5 +52,5 @@ CREATE INDEX IX_step_executions_active_job_id ON jobs_internal.step_executions (
 CREATE INDEX IX_step_executions_due ON jobs_internal.step_executions (next_attempt_at, step_execution_id)
     WHERE next_attempt_at IS NOT NULL;
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.step_executions SET (LOCK_ESCALATION = DISABLE);

@@ -1,31 +1,33 @@
--- Steps on one database each: the rows of jobs.job_executions whose target_type is SqlDatabase, and the frozen list
--- of targets of a step's execution (I3), made in one transaction.
+-- Steps on one database each: the rows of jobs.job_executions whose target_type is SqlDatabase. They are the frozen
+-- list of targets of a step's execution (I3), created in one transaction.
 --
 -- Columns:
 --   target_execution_id  Internal key.
 --   execution_id         The run.
 --   step_execution_id    The step's row.
 --   job_id, step_id      Of the step.
---   queue_id             Its row in target_queues: what limits hold for it. No foreign key: both are made, and deleted, together.
+--   queue_id             Its row in target_queues, which determines its limits. No foreign key: both are created and
+--                        deleted together.
 --   ordinal              Position in the list, from 1.
---   internal_id          What internal_execution_id is in output tables; the same for all attempts, and in reruns.
+--   internal_id          Written to output tables as internal_execution_id; the same for all attempts and for reruns.
 --   target_id            Public id of the database.
 --   server_name, database_name  The database.
---   elastic_pool_name    The pool that it was found in; NULL: in none.
+--   elastic_pool_name    The pool of the database; NULL: none.
 --   lifecycle            See DESIGN.md, "Lifecycles".
 --   is_active            1 for the four lifecycles that are not final.
 --   create_time          When the list was frozen.
 --   start_time           When the first attempt began.
 --   end_time             When it became final.
---   attempts             Attempts that have begun and count.
---   attempt_start_time   When the latest one began.
---   next_attempt_at      When the next attempt may begin; NULL unless one is wanted.
+--   attempts             Number of attempts that have begun and count.
+--   attempt_start_time   When the latest attempt began.
+--   next_attempt_at      When the next attempt may begin; NULL if none is due.
 --   deadline_at          When the step's time limit passes; NULL before the first attempt.
---   last_message         Message of the latest activity; NULL: what the lifecycle says by itself, which jobs.job_executions words.
---                        Most rows of a history are such.
---   outcome_unknown      1: nobody can say what became of the latest attempt of which anything was sent: the script may have run. It stays
---                        so until the outcome of a later attempt is known.
---   error_number, error_line  The error that decided the latest attempt; NULL: none, or not a server's.
+--   last_message         Message of the latest event; NULL: the text of the lifecycle, which jobs.job_executions
+--                        supplies. Most rows of a history have NULL.
+--   outcome_unknown      1: the outcome of the latest attempt that sent anything is unknown: the script may have run.
+--                        It stays 1 until the outcome of a later attempt is known.
+--   error_number, error_line  The error that determined the outcome of the latest attempt; NULL: none, or not an error
+--                             of the server.
 CREATE TABLE jobs_internal.target_executions (
     target_execution_id BIGINT NOT NULL IDENTITY(1, 1),
     execution_id        BIGINT NOT NULL,
@@ -76,11 +78,11 @@ CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_e
 CREATE INDEX IX_target_executions_queue_id ON jobs_internal.target_executions (queue_id, next_attempt_at, target_execution_id)
     INCLUDE (step_execution_id, deadline_at)
     WHERE next_attempt_at IS NOT NULL;
--- Only what waits for another attempt is in these: a first attempt has no deadline, and is never due later than at once.
+-- These contain only targets that wait for another attempt: a first attempt has no deadline and is due at once.
 CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
 CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions (deadline_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.target_executions SET (LOCK_ESCALATION = DISABLE);

@@ -1,8 +1,8 @@
--- The members of target groups. Which of the names belong to which target type is checked when a member is added.
+-- The members of target groups. sp_add_target_group_member checks which names a target type needs.
 --
 -- Columns:
 --   member_id                Order of addition.
---   target_group_id          Whose member it is.
+--   target_group_id          The target group.
 --   target_id                Public id of the member.
 --   membership_type          Include or Exclude.
 --   target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.

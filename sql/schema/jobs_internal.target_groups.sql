@@ -1,9 +1,9 @@
--- Named sets of targets. They are not versioned: a change holds for the next resolution.
+-- Named sets of targets. They are not versioned: a change applies to the next resolution.
 --
 -- Columns:
 --   target_group_id  Also the target_id of step rows in jobs.job_executions.
 --   name             Unique.
---   created_at       When it was added.
+--   created_at       When the group was added.
 CREATE TABLE jobs_internal.target_groups (
     target_group_id UNIQUEIDENTIFIER NOT NULL,
     name            NVARCHAR(128) NOT NULL,

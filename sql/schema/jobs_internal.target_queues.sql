@@ -1,14 +1,14 @@
--- Queues: the targets of a step's execution that are on one server and in one elastic pool (or in none). The same limits
--- hold for all of them, so that a claim asks once a queue, not once a target, whether more may run. Made with the
--- list of targets; rows never change.
+-- Queues: the targets of a step's execution that are on one server and in one elastic pool (or in none). All of them
+-- have the same limits, so a claim checks limits per queue, not per target. Created with the list of targets; rows
+-- never change.
 --
 -- Columns:
 --   queue_id           Internal key.
---   execution_id       The run; for deletion.
+--   execution_id       The run; used for deletion.
 --   step_execution_id  The step's row.
 --   job_id, step_id    Of the step; max_parallelism counts over all runs of the job.
 --   server_name        The server.
---   elastic_pool_name  The pool; empty: in none.
+--   elastic_pool_name  The pool; empty: none.
 CREATE TABLE jobs_internal.target_queues (
     queue_id          BIGINT NOT NULL IDENTITY(1, 1),
     execution_id      BIGINT NOT NULL,

@@ -1,23 +1,24 @@
--- Tasks: one row per attempt on a target, and per resolution of a target group. A task is held by the term that
--- claimed it until its outcome is accepted, or until the term ends.
+-- Tasks: one row per attempt on a target, and per resolution of a target group. The term that claimed a task holds it
+-- until the outcome is accepted or the term ends.
 --
 -- Columns:
---   task_id              Grows with time.
+--   task_id              Increases over time.
 --   kind                 Run or Resolve.
 --   execution_id         The run.
 --   step_execution_id    The step's row.
 --   target_execution_id  The target's row; NULL for Resolve.
---   attempt              Number of the attempt; an attempt that was handed back has its number used again.
---   term_id              Who holds or held it. No foreign key, which would need an index over all of history that every claim writes
---                        into; jobs_internal.purge_history keeps terms for as long as there are tasks of their time.
+--   attempt              Number of the attempt; the number of an attempt that was handed back is used again.
+--   term_id              The term that holds or held the task. No foreign key: it would need an index over the whole
+--                        history that every claim writes to; jobs_internal.purge_history keeps terms as long as there
+--                        are tasks of their time.
 --   claimed_at           When it was claimed.
---   ended_at             When its outcome was accepted; NULL while it is held.
+--   ended_at             When the outcome was accepted; NULL while the task is held.
 --   outcome              Succeeded, Failed, TimedOut, Canceled, Unknown or Returned (nothing was sent).
---   message              What the agent said of it.
---   error_number, error_severity, error_state, error_line, error_procedure  The error that decided.
+--   message              The agent's message.
+--   error_number, error_severity, error_state, error_line, error_procedure  The error that determined the outcome.
 --   rows_affected        Sum of all row counts.
---   elapsed_ms           How long it took, by the agent's clock.
---   session_id           Session on the target server; NULL: not known.
+--   elapsed_ms           Duration, by the agent's clock.
+--   session_id           Session on the target server; NULL: unknown.
 --   unreached            1: the target could not be reached: no connection, or the login was refused. Nothing was sent.
 CREATE TABLE jobs_internal.task_executions (
     task_id             BIGINT NOT NULL IDENTITY(1, 1),
@@ -53,13 +54,13 @@ CREATE TABLE jobs_internal.task_executions (
     )
 );
 
--- A claim writes into both, an outcome into the second only: what is held is found there, what has ended by its run and step.
--- The second includes all that passes read of held tasks. A lookup of the row would take its locks in the opposite order to an
+-- A claim writes to both, an outcome only to the second. Held tasks are found there, ended tasks by run and step.
+-- The second includes all columns of held tasks that passes read. A lookup of the row would take its locks in the opposite order to an
 -- outcome, which locks the row first, and the two would deadlock without READ_COMMITTED_SNAPSHOT. The included columns never change.
 CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id, step_execution_id);
 CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id)
     INCLUDE (kind, execution_id, step_execution_id, target_execution_id, attempt)
     WHERE ended_at IS NULL;
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = DISABLE);

@@ -1,13 +1,13 @@
--- What scripts, servers and the agent said during attempts, in order. The agent cuts what is too much.
+-- Messages of scripts, servers and the agent during attempts, in order. The agent truncates long output.
 --
 -- Columns:
 --   task_id         The attempt.
 --   ordinal         Position, from 1.
---   execution_id    The run; for deletion.
+--   execution_id    The run; used for deletion.
 --   kind            Info (PRINT, RAISERROR below severity 11), Error, Rows (a row count) or Agent.
---   number, severity, state, line, procedure_name  The server's; 0 and NULL where there is none.
+--   number, severity, state, line, procedure_name  Those of the server's message; 0 and NULL if there is none.
 --   message         Text; NULL for Rows.
---   row_count       The count of a Rows.
+--   row_count       The row count; only for Rows.
 CREATE TABLE jobs_internal.task_messages (
     task_id        BIGINT NOT NULL,
     ordinal        INT NOT NULL,
@@ -26,5 +26,5 @@ CREATE TABLE jobs_internal.task_messages (
 
 CREATE INDEX IX_task_messages_execution_id ON jobs_internal.task_messages (execution_id);
 
--- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+-- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.task_messages SET (LOCK_ESCALATION = DISABLE);

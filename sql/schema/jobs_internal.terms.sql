@@ -1,14 +1,15 @@
--- Terms: lives of agents. A term that has ended or expired holds nothing; every write of task state names a term.
+-- Terms: periods of work of agents. A term that has ended or expired holds nothing; every write of task state names a
+-- term.
 --
 -- Columns:
---   term_id     Grows with time.
---   agent_id    Whose life.
+--   term_id     Increases over time.
+--   agent_id    The agent.
 --   started_at  When it began.
 --   expires_at  When it ends unless it is renewed.
---   ended_at    When it ended; NULL while nobody has ended it (it may have expired).
---   end_reason  Ended (given back), Replaced (the same agent started another), Expired or Outdated (a deployment does not
---               understand the agent any more).
---   protocol    What the agent speaks; see the view jobs_internal.agent_protocols.
+--   ended_at    When it ended; NULL while it has not been ended (it may have expired).
+--   end_reason  Ended (by the agent), Replaced (the same agent started another), Expired or Outdated (a deployment no
+--               longer supports the agent).
+--   protocol    The agent's protocol; see the view jobs_internal.agent_protocols.
 CREATE TABLE jobs_internal.terms (
     term_id    BIGINT NOT NULL IDENTITY(1, 1),
     agent_id   UNIQUEIDENTIFIER NOT NULL,

@@ -1,10 +1,10 @@
--- Calendars: windows of time in which schedules that name them are not due.
+-- Calendars. A schedule that names a calendar is not due during the calendar's windows.
 --
 -- Columns:
 --   calendar_name  Name; unique.
 --   spec           JSON object.
---   created_time   When it was added (UTC).
---   updated_time   When it was changed (UTC).
+--   created_time   When the calendar was added (UTC).
+--   updated_time   When the calendar was changed (UTC).
 CREATE OR ALTER VIEW jobs.calendars
 AS
 SELECT

@@ -1,4 +1,4 @@
--- Everything that scripts, servers and the agent said during the attempts of a run (beyond Azure). The order is
+-- All messages of the attempts of a run, from scripts, servers and the agent (beyond Azure). The order is
 -- attempt_start_time, then ordinal. Messages are kept as long as the run's history.
 --
 -- Columns:
@@ -8,19 +8,19 @@
 --   job_version           Version that the run uses.
 --   step_id               Number of the step.
 --   target_id             Id of the database; NULL for messages of the resolution of a target group.
---   target_server_name    Server; NULL likewise.
---   target_database_name  Database; NULL likewise.
+--   target_server_name    Server; NULL for messages of a resolution.
+--   target_database_name  Database; NULL for messages of a resolution.
 --   attempt               Number of the attempt.
 --   attempt_start_time    When the attempt was claimed (UTC).
 --   ordinal               Position within the attempt, from 1.
 --   message_kind          Info (PRINT, RAISERROR below severity 11), Error, Rows (a row count) or Agent.
---   message_number        The server's number of the message; 0: none.
+--   message_number        The server's message number; 0: none.
 --   severity              The server's severity; 0: none.
 --   state                 The server's state; 0: none.
 --   line_number           Line of the script, or of procedure_name; 0: none.
---   procedure_name        Procedure that said it; NULL: the script itself.
+--   procedure_name        Procedure that sent the message; NULL: the script itself.
 --   message               Text; NULL for Rows.
---   row_count             The count of a Rows.
+--   row_count             The row count; only for Rows.
 CREATE OR ALTER VIEW jobs.job_execution_messages
 AS
 SELECT

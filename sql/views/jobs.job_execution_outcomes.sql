@@ -1,5 +1,5 @@
--- What jobs.job_executions cannot say of targets, since its columns are Azure's: whether anybody knows what became of the script. One
--- row a target of a step's execution.
+-- Targets of step executions, with the information for which jobs.job_executions has no column, because its columns are
+-- Azure's: whether the outcome of the script is unknown. One row per target of a step's execution.
 --
 -- Columns:
 --   job_execution_id      Id of the run.
@@ -7,12 +7,13 @@
 --   target_id             Id of the database.
 --   target_server_name    Server.
 --   target_database_name  Database.
---   is_active             1 while not finished.
+--   is_active             1: not final.
 --   lifecycle             As in jobs.job_executions.
---   outcome_unknown       1: nobody can say whether the script ran in the latest attempt of which anything was sent, so that it may have
---                         run, wholly or in part, whatever the lifecycle is (Failed, TimedOut, Canceled, or still active).
---   rerun_state           What @only of jobs.sp_rerun_job_execution calls it: Unknown if outcome_unknown is 1, else the lifecycle; NULL
---                         while it is active and if it succeeded.
+--   outcome_unknown       1: it is unknown whether the script ran in the latest attempt that sent anything, so it may
+--                         have run, wholly or in part, whatever the lifecycle is (Failed, TimedOut, Canceled, or still
+--                         active).
+--   rerun_state           The state for @only of jobs.sp_rerun_job_execution: Unknown if outcome_unknown is 1, else the
+--                         lifecycle; NULL while the target is active and if it succeeded.
 CREATE OR ALTER VIEW jobs.job_execution_outcomes
 AS
 SELECT

@@ -1,18 +1,18 @@
--- Runs that jobs.sp_rerun_job_execution has started, each with the run that it repeats.
+-- Runs started by jobs.sp_rerun_job_execution, each with the run that it repeats.
 --
 -- Columns:
 --   job_execution_id         The rerun.
---   rerun_of                 The run whose targets it takes; NULL once that has been purged.
+--   rerun_of                 The run whose targets it takes; NULL once that run has been purged.
 --   job_name                 Name of the job.
 --   job_id                   Id of the job.
 --   job_version              Version of both runs.
---   is_active                1 while the rerun has not ended.
+--   is_active                1: the rerun is not final.
 --   lifecycle                Lifecycle of the rerun.
---   create_time              When the rerun was started.
+--   create_time              When the rerun was started (UTC).
 --   started_by               Login that started it.
---   only_states              Final states of targets that it runs again, divided by commas.
---   leaves_failures          1: targets or steps that did not succeed are left out by only_states, so that steps that the
---                            first run did not reach are skipped.
+--   only_states              Final states of the targets that it runs again, separated by commas.
+--   leaves_failures          1: only_states excludes targets or steps that did not succeed, so steps that the first run
+--                            did not reach are skipped.
 CREATE OR ALTER VIEW jobs.job_execution_reruns
 AS
 SELECT

@@ -1,6 +1,6 @@
--- Runs of jobs, their steps, and each step on each database. All rows of a run carry the run's job_execution_id.
--- A row with step_id NULL stands for the whole run; one with target_type TargetGroup for a step; one with
--- target_type SqlDatabase for a step on a database.
+-- Runs of jobs, their steps, and each step on each database. All rows of a run have the run's job_execution_id. A row
+-- with step_id NULL stands for the whole run, one with target_type TargetGroup for a step, and one with target_type
+-- SqlDatabase for a step on a database.
 --
 -- Columns:
 --   job_execution_id            Id of the run.
@@ -8,16 +8,16 @@
 --   job_id                      Id of the job.
 --   job_version                 Version that the run uses.
 --   step_id                     Number of the step; NULL in the row of the run.
---   is_active                   1 while not finished.
+--   is_active                   1: not final.
 --   lifecycle                   Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry, Succeeded,
 --                               SucceededWithSkipped, Failed, TimedOut, Canceled or Skipped.
---   create_time                 When the row was made (UTC, as all times).
+--   create_time                 When the row was created (UTC, as all times).
 --   start_time                  When it started; NULL before.
 --   end_time                    When it finished; NULL before.
---   current_attempts            Attempts that have begun; 0 in the row of the run.
+--   current_attempts            Number of attempts that have begun; 0 in the row of the run.
 --   current_attempt_start_time  When the latest attempt began; NULL in the row of the run.
 --   next_attempt_start_time     When the next retry is due; NULL unless the lifecycle is WaitingForRetry.
---   last_message                Message or error of the latest activity.
+--   last_message                Message or error of the latest event.
 --   target_type                 TargetGroup or SqlDatabase; NULL in the row of the run.
 --   target_id                   Id of the target group or of the database; NULL in the row of the run.
 --   target_group_name           Name of the target group; NULL in the row of the run.

@@ -1,15 +1,15 @@
--- Jobs, with the schedule that jobs.sp_add_job and jobs.sp_update_job set.
+-- Jobs, with the schedule set by jobs.sp_add_job and jobs.sp_update_job.
 --
 -- Columns:
 --   job_name                 Name; unique.
 --   job_id                   Id.
---   job_version              Current version: the one that the next run uses. 0: the job has no steps yet.
---   description              Free text; empty when none was given.
---   enabled                  1: the schedule starts runs. A job may be started by hand in either case.
+--   job_version              Current version, which the next run uses. 0: the job has no steps yet.
+--   description              Free text; empty if none was given.
+--   enabled                  1: the schedule starts runs. sp_start_job starts a job in either case.
 --   schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months.
 --   schedule_interval_count  Units between two runs.
---   schedule_start_time      Earliest moment at which a run may begin (UTC).
---   schedule_end_time        Moment after which no run may begin (UTC).
+--   schedule_start_time      Earliest time at which a run may begin (UTC).
+--   schedule_end_time        Time after which no run may begin (UTC).
 CREATE OR ALTER VIEW jobs.jobs
 AS
 SELECT

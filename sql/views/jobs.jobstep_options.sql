@@ -1,16 +1,15 @@
--- Options of steps that Azure does not have, of every version of every job.
+-- Step options that Azure does not have, for every version of every job.
 --
 -- Columns:
 --   job_name            Name of the job.
 --   job_id              Id of the job.
 --   job_version         Version of the job.
---   is_current          1: it is the job's current version.
+--   is_current          1: the job's current version.
 --   step_id             Position of the step, from 1.
 --   step_name           Name of the step.
---   on_unknown_outcome  What follows an attempt of which nobody can say what became of it: Retry, by the step's retry
---                       policy, or Fail.
---   at_most_once        1: the script runs in one transaction with a row in jobagent.executed_scripts of the target, so that
---                       no attempt runs it again once it has committed.
+--   on_unknown_outcome  Reaction to an attempt whose outcome is unknown: Retry, by the step's retry policy, or Fail.
+--   at_most_once        1: the script runs in one transaction with a row in jobagent.executed_scripts of the target, so
+--                       that no attempt runs it again once it has committed.
 CREATE OR ALTER VIEW jobs.jobstep_options
 AS
 SELECT

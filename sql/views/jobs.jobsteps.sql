@@ -6,18 +6,18 @@
 --   job_version                        Version of the job.
 --   step_id                            Position of the step, from 1, without gaps.
 --   step_name                          Name of the step; unique within the version.
---   command_type                       TSql; Upkeep for steps of system jobs, which are work of the agents' own.
+--   command_type                       TSql; Upkeep for steps of system jobs, which agents carry out themselves.
 --   command_source                     Inline.
---   command                            The script; the name of the work for Upkeep.
+--   command                            The script; for Upkeep the name of the work.
 --   credential_name                    Credential that runs the step; NULL: the agent's default.
---   target_group_name                  Where the step runs; (control database) for Upkeep.
---   target_group_id                    Id of that target group; zero for Upkeep.
+--   target_group_name                  Target group on which the step runs; (control database) for Upkeep.
+--   target_group_id                    Id of the target group; zero for Upkeep.
 --   initial_retry_interval_seconds     Wait before the first retry.
---   maximum_retry_interval_seconds     Most that a wait may be.
---   retry_interval_backoff_multiplier  Factor between two waits.
+--   maximum_retry_interval_seconds     Maximum wait between two attempts.
+--   retry_interval_backoff_multiplier  Factor between two successive waits.
 --   retry_attempts                     Retries after the first attempt.
---   step_timeout_seconds               Time that the step may take on one database, waits included.
---   output_type                        SqlDatabase, or NULL when the first result set goes nowhere.
+--   step_timeout_seconds               Time limit of the step on one database, waits included.
+--   output_type                        SqlDatabase; NULL: no output.
 --   output_credential_name             Credential that writes the output.
 --   output_subscription_id             Azure only; NULL unless given.
 --   output_resource_group_name         Azure only; NULL unless given.
@@ -25,7 +25,7 @@
 --   output_database_name               Database of the output table.
 --   output_schema_name                 Schema of the output table.
 --   output_table_name                  Name of the output table.
---   max_parallelism                    Databases of one elastic pool at once; NULL: no limit.
+--   max_parallelism                    Maximum number of databases of one elastic pool at once; NULL: no limit.
 CREATE OR ALTER VIEW jobs.jobsteps
 AS
 SELECT

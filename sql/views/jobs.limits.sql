@@ -1,14 +1,14 @@
--- Limits on targets that run at once, as jobs.sp_set_limit sets them, with what they hold back now.
+-- Limits on targets that run at once, set by jobs.sp_set_limit, with their present use.
 --
 -- Columns:
 --   scope                   Job, Server, ElasticPool or Credential.
---   name                    Name of the job, server, pool or credential; (default): the agents' default credential; *: every
---                           one that has no limit of its own, each by itself.
---   server_name             Server of an elastic pool; NULL: any, each by itself.
+--   name                    Name of the job, server, pool or credential; (default): the agents' default credential; *:
+--                           each one that has no limit of its own, counted separately.
+--   server_name             Server of an elastic pool; NULL: pools of this name on any server, counted separately.
 --   max_concurrent_targets  The limit.
---   running                 Targets that it counts now; for *, over all that it holds for.
---   waiting                 Targets under it that could start now if there were room, or a free worker.
---   updated_at              When it was set (UTC).
+--   running                 Number of running targets that it counts; for *, the sum over all its objects.
+--   waiting                 Number of targets under it that could start now, apart from limits and free workers.
+--   updated_at              When the limit was set (UTC).
 CREATE OR ALTER VIEW jobs.limits
 AS
 SELECT

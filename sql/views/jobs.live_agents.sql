@@ -1,7 +1,8 @@
--- How many agents are alive: one row. Which they are, and what they do, is for the role jobs_operator (jobs_internal.agent_status).
+-- The number of live agents: one row. Their names and activity are visible to the role jobs_operator
+-- (jobs_internal.agent_status).
 --
 -- Columns:
---   live_agents  Agents whose term has neither ended nor expired; 0: what is due waits for one.
+--   live_agents  Number of agents whose term has neither ended nor expired. With 0, due work waits for an agent.
 CREATE OR ALTER VIEW jobs.live_agents
 AS
 SELECT COUNT(*) AS live_agents

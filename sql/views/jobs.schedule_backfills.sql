@@ -4,17 +4,17 @@
 --   job_name       Name of the job.
 --   schedule_name  Name of the schedule.
 --   backfill_id    Id.
---   state          Open; Completed: all of the range was looked at; Canceled or Faulted.
---   reason         Why it is Canceled or Faulted.
+--   state          Open; Completed: all of the range was handled; Canceled or Faulted.
+--   reason         Why the backfill is Canceled or Faulted.
 --   from_time      First instant of the range (UTC).
 --   to_time        Last instant of the range (UTC).
---   next_time      Next instant to look at (UTC); NULL: it has not begun, or has ended.
+--   next_time      Next instant to handle (UTC); NULL: the backfill has not begun, or has ended.
 --   overlap        Overlap policy of its runs.
---   started        Runs that it has started.
---   buffered       Instants of it that wait now for an earlier run to end, also when all of the range was looked at.
---   skipped        Instants that it has skipped.
---   requested_by   Who asked for it.
---   requested_time  When (UTC).
+--   started        Number of runs that it has started.
+--   buffered       Number of its instants that wait for an earlier run to end, even if all of the range was handled.
+--   skipped        Number of instants that it has skipped.
+--   requested_by   Login that requested it.
+--   requested_time  When it was requested (UTC).
 --   end_time       When its state became final (UTC).
 CREATE OR ALTER VIEW jobs.schedule_backfills
 AS

@@ -1,18 +1,17 @@
--- Runs that schedules have started, with the due instants that they stand for: a run that was made up keeps the instant at which it
--- was due.
+-- Runs started by schedules, with their due instants. A run that was made up keeps the instant at which it was due.
 --
 -- Columns:
 --   job_name          Name of the job.
---   schedule_name     Name of the schedule; NULL when it was deleted since.
+--   schedule_name     Name of the schedule; NULL if the schedule has been deleted.
 --   schedule_id       Id of the schedule.
 --   due_time          The due instant (UTC).
---   backfill_id       Backfill that asked for the run; NULL: the schedule itself.
+--   backfill_id       Backfill that requested the run; NULL: the schedule itself.
 --   job_execution_id  Id of the run, as in jobs.job_executions.
 --   lifecycle         Lifecycle of the run.
 --   is_active         1: the run is not final.
---   create_time       When the run was made (UTC).
---   start_time        When its first step began (UTC); NULL: none has.
---   end_time          When it became final (UTC).
+--   create_time       When the run was created (UTC).
+--   start_time        When its first step began (UTC); NULL: not yet.
+--   end_time          When the run became final (UTC).
 CREATE OR ALTER VIEW jobs.schedule_executions
 AS
 SELECT

@@ -2,13 +2,13 @@
 --
 -- Columns:
 --   job_name       Name of the job.
---   schedule_name  Name of the schedule; NULL when it was deleted since.
+--   schedule_name  Name of the schedule; NULL if the schedule has been deleted.
 --   schedule_id    Id of the schedule.
---   due_time       The instant, or the first of several (UTC).
---   skipped        How many instants the row stands for.
+--   due_time       The instant, or the first of several instants (UTC).
+--   skipped        Number of instants that the row stands for.
 --   cause          Overlap, CatchUp, NoSteps, Ended, Duplicate, Disabled, Paused, Changed, Deleted or Other.
---   reason         Why, in a sentence.
---   recorded_time  When it was recorded (UTC).
+--   reason         The reason as a sentence.
+--   recorded_time  When the row was recorded (UTC).
 CREATE OR ALTER VIEW jobs.schedule_skips
 AS
 SELECT

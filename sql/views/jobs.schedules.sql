@@ -1,41 +1,43 @@
--- Schedules of jobs, that of jobs.sp_add_job (its name is empty) and those of jobs.sp_add_schedule.
+-- Schedules of jobs: those of jobs.sp_add_job, whose names are empty, and those of jobs.sp_add_schedule.
 --
 -- Columns:
 --   job_name               Name of the job.
 --   schedule_name          Name; unique within the job.
 --   schedule_id            Id.
 --   kind                   elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule.
---   spec                   Its text; NULL for the one of jobs.sp_add_job, which jobs.jobs shows.
---   time_zone              Zone in which the text is read; as the agent has found it, if it has.
---   enabled                1: its due instants become runs, unless it is paused.
---   state                  Enabled, Disabled (or paused), Completed (no due instant is left) or Faulted (the text cannot be read).
---   reason                 Why it is in its state; NULL when nobody has to ask.
---   catch_up               What happens to missed runs; NULL: what the text says, else last.
---   overlap                What happens while an earlier run is active.
+--   spec                   Text of the schedule; NULL for the schedule of jobs.sp_add_job, which jobs.jobs shows.
+--   time_zone              Zone in which the text is read; after a validation the zone that the agent determined.
+--   enabled                1: due instants become runs, unless the schedule is paused.
+--   state                  Enabled, Disabled (or paused), Completed (no due instant is left) or Faulted (the text is
+--                          invalid).
+--   reason                 Explanation of the state; NULL if none is needed.
+--   catch_up               Policy for missed runs; NULL: the policy in the text, else last.
+--   overlap                Policy while an earlier run is active.
 --   pause_on_failure       1: a run that ends Failed or TimedOut pauses it.
---   paused                 1: paused until somebody resumes it.
---   paused_by              Who paused or resumed it last; jobagent: a failure did.
---   paused_at              When that was (UTC).
---   pause_note             The note that was left.
---   next_due_time          Next instant at which it is due (UTC); NULL: none.
+--   paused                 1: paused until it is resumed.
+--   paused_by              Login that last paused or resumed it; jobagent: it was paused because of a failure.
+--   paused_at              Time of that call (UTC).
+--   pause_note             Note of that call.
+--   next_due_time          Next due instant (UTC); NULL: none.
 --   last_due_time          Last instant that was handled: run, or recorded as skipped (UTC).
---   upcoming               The next instants as of the latest validation or run, as a JSON array of at most ten.
---   executions             Runs that it has started.
---   failures               Attempts in its runs that failed.
---   faults                 Its runs that ended Failed or TimedOut.
---   skipped_by_overlap     Instants that were not run because an earlier run was active.
---   skipped_by_catch_up    Instants that were missed and not made up.
---   skipped_otherwise      Instants that were not run for another reason: see jobs.schedule_skips.
---   buffered               Instants that wait for an earlier run to end.
+--   upcoming               The next instants, as of the latest validation or run: a JSON array of at most ten.
+--   executions             Number of runs that it has started.
+--   failures               Number of failed attempts in its runs.
+--   faults                 Number of its runs that ended Failed or TimedOut.
+--   skipped_by_overlap     Number of instants that were not run because an earlier run was active.
+--   skipped_by_catch_up    Number of instants that were missed and not made up.
+--   skipped_otherwise      Number of instants that were not run for another reason: see jobs.schedule_skips.
+--   buffered               Number of instants that wait for an earlier run to end.
 --   last_job_execution_id  Its latest run.
---   last_lifecycle         Lifecycle of that.
---   validated_time         When an agent has read the text (UTC); NULL: not since it was changed.
---   engine                 What has computed its instants: program and time zone data (D-Z1).
---   validation_errors      All that is wrong with the text, as JSON {"errors": [{path, value, message}]}.
---   warnings               What was read otherwise than people might think, as a JSON array of sentences.
---   created_time           When it was added (UTC).
---   updated_time           When it was changed (UTC).
---   defined_time           When kind or text last changed (UTC): a text such as "tomorrow at 4pm" counts from there.
+--   last_lifecycle         Lifecycle of its latest run.
+--   validated_time         When an agent validated the text (UTC); NULL: not since it was changed.
+--   engine                 Program and time zone data that computed its instants (D-Z1).
+--   validation_errors      All errors of the text, as JSON {"errors": [{path, value, message}]}.
+--   warnings               Parts of the text whose meaning may be surprising, as a JSON array of sentences.
+--   created_time           When the schedule was added (UTC).
+--   updated_time           When the schedule was changed (UTC).
+--   defined_time           When kind or text was last changed (UTC). A text such as "tomorrow at 4pm" is relative to
+--                          it.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT

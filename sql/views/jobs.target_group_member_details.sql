@@ -1,5 +1,5 @@
--- Members of target groups with all that is known of them: jobs.target_group_members has the eleven columns that
--- Azure documents, which leave the shard map out.
+-- Members of target groups with all their columns. jobs.target_group_members has only the eleven columns that Azure
+-- documents, which do not include the shard map.
 --
 -- Columns:
 --   target_group_name        Name of the target group.

@@ -1,10 +1,11 @@
--- Whether executions move on: one row. They do not while a session that is no agent's pass holds the application lock jobagent.advance,
--- or while a pass takes long.
+-- Whether passes advance executions: one row. They do not while a session that is not an agent's pass holds the
+-- application lock jobagent.advance, or while a pass takes long.
 --
 -- Columns:
---   last_advanced_at  When a pass of any agent has last moved executions on (UTC), give or take a second; in 2000: never.
---   skipped_since     Since when executions are active and an agent is alive, and yet none has moved them on, if that is ten seconds
---                     ago or longer; NULL: all is well.
+--   last_advanced_at  When a pass of any agent last advanced executions (UTC), to within a second; a time in 2000:
+--                     never.
+--   skipped_since     Set if executions are active and an agent is live, but no pass has advanced them for ten seconds
+--                     or longer: the time since when. NULL otherwise.
 --
 -- Plan: the first key of IX_job_executions_active with its row, and the terms that last.
 CREATE OR ALTER VIEW jobs_internal.advance_status

@@ -1,17 +1,17 @@
 -- Agents and their latest terms, for `jobagent agent status`.
 --
 -- Columns:
---   agent_id                Which agent.
+--   agent_id                The agent.
 --   host_name               Machine of the latest term.
 --   version                 Program version of the latest term.
 --   max_concurrent_targets  Limit of the latest term.
 --   term_id                 The latest term.
 --   started_at              When it began (UTC).
 --   expires_at              When it ends unless renewed.
---   ended_at                When it ended; NULL while nobody has ended it.
---   end_reason              Ended, Replaced, Expired or Outdated; NULL while nobody has ended it.
---   is_live                 1 while the term has neither ended nor expired.
---   held_tasks              Tasks that the term holds.
+--   ended_at                When the term ended; NULL while it has not been ended.
+--   end_reason              Ended, Replaced, Expired or Outdated; NULL while it has not been ended.
+--   is_live                 1: the term has neither ended nor expired.
+--   held_tasks              Number of tasks that the term holds.
 CREATE OR ALTER VIEW jobs_internal.agent_status
 AS
 SELECT

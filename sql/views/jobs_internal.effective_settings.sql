@@ -1,12 +1,13 @@
--- What each setting is: the value in jobs_internal.settings if it is a number within the setting's range, else the default.
--- A value out of range would purge too much or nothing at all, so it is not used; "jobagent doctor" names it.
+-- The effective value of each setting: the value in jobs_internal.settings if it is a number within the setting's
+-- range, else the default. A value outside the range is ignored, because it would purge too much or nothing at all;
+-- "jobagent doctor" reports it.
 --
 -- Columns:
---   name           Which setting; jobs_internal.settings says what each is for.
---   value          What holds.
---   default_value  What holds without a row.
---   lowest         Least value that is used.
---   highest        Greatest value that is used.
+--   name           Name of the setting; jobs_internal.settings describes it.
+--   value          The effective value.
+--   default_value  The value without a row.
+--   lowest         Lowest valid value.
+--   highest        Highest valid value.
 --   stored_value   Text in jobs_internal.settings; NULL: there is no row.
 CREATE OR ALTER VIEW jobs_internal.effective_settings
 AS

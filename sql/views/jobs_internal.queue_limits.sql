@@ -1,12 +1,12 @@
--- What limits hold for each queue of targets: one row a queue and limit. Rows with the same limit_key share one count.
+-- The limits of each queue of targets: one row per queue and limit. Rows with the same limit_key share one count.
 --
 -- Columns:
---   queue_id                Which queue.
---   step_execution_id       Whose queue it is.
+--   queue_id                The queue.
+--   step_execution_id       The step's row.
 --   scope                   Step (max_parallelism), Job, Server, ElasticPool or Credential.
 --   limit_id                Row of jobs_internal.limits; NULL for Step.
---   limit_key               What is counted: the targets that run in queues with the same key.
---   max_concurrent_targets  How many of them may run at once.
+--   limit_key               The counted set: the targets that run in queues with the same key.
+--   max_concurrent_targets  Maximum number of them that run at once.
 --   description             The limit in words.
 CREATE OR ALTER VIEW jobs_internal.queue_limits
 AS

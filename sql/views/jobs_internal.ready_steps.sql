@@ -1,12 +1,12 @@
--- Steps that have targets waiting: one row a step of a run that nobody wants stopped.
+-- Steps with waiting targets: one row per step of a run without a stop request.
 --
 -- Columns:
---   step_execution_id     Which step.
---   running               Tasks that the step has under way. Rows that another transaction holds are left out, so that nobody waits
---                         for them: the number decides about turns, never about a limit.
+--   step_execution_id     The step's row.
+--   running               Number of tasks that the step has running. Rows that another transaction holds are skipped,
+--                         so the view never waits: the number only affects turns, never a limit.
 --   max_parallelism       The step's limit; NULL: none.
 --   step_timeout_seconds  The step's time limit.
---   is_upkeep             1: work of the agents' own, for agents that know such (jobs_internal.agent_protocols).
+--   is_upkeep             1: a step of type Upkeep, for agents that support it (jobs_internal.agent_protocols).
 --   next_attempt_at       When the first of its targets is due.
 --
 -- Plan: IX_step_executions_active (steps that are active), per step a seek in IX_target_executions_due that reads one key;

@@ -1,20 +1,20 @@
--- What an agent needs of a schedule to say when it is due. One row per schedule.
+-- The definition and state from which an agent computes the due instants of a schedule: one row per schedule.
 --
 -- Columns:
 --   schedule_id, job_id, job_name, schedule_name  Which schedule.
 --   kind, spec         Its kind and text; spec is NULL for the schedule of jobs.sp_add_job.
 --   interval_type, interval_count, start_time, end_time, anchor_at  The schedule of jobs.sp_add_job.
 --   time_zone          The zone that it names; NULL: UTC, or the text says it.
---   next_due_at        The next instant that was not handled; NULL: none is known.
+--   next_due_at        The next instant that has not been handled; NULL: none is known.
 --   last_due_at        The last instant that was handled.
---   next_fire_at       When next_due_at is to be handled: later by the jitter.
+--   next_fire_at       When next_due_at is handled: it plus the jitter.
 --   catch_up, overlap  Its policies.
 --   defined_at         When kind or text last changed.
---   activated_at       When it last began anew.
---   last_started_at    When its last run was made.
---   executions         What a count in the text counts: runs since kind or text changed.
---   revision           Grows with every change that asks for a new verdict.
---   engine             What computed its instants.
+--   activated_at       When the schedule was last restarted.
+--   last_started_at    When its last run was created.
+--   executions         Number of runs since kind or text changed, with which a count in the text is compared.
+--   revision           Increases with every change that needs a new validation.
+--   engine             Program and time zone data that computed its instants.
 CREATE OR ALTER VIEW jobs_internal.schedule_definitions
 AS
 SELECT
