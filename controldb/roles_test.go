@@ -20,7 +20,7 @@ func TestRoles(t *testing.T) {
 			purge    = `EXEC jobs.sp_purge_jobhistory N'j'`
 			due      = `EXEC jobs_internal.due_schedules @max = 1`
 			pass     = `EXEC jobs_internal.controller_pass @term_id = 1, @max_tasks = 1, @max_concurrent_targets = 1`
-			settle   = `EXEC jobs_internal.settle_outcomes @outcomes = N'[]'`
+			settle   = `EXEC jobs_internal.record_outcomes @outcomes = N'[]'`
 			status   = `DECLARE @n INT = (SELECT COUNT(*) FROM jobs_internal.agent_status)`
 			versions = `DECLARE @n INT = (SELECT COUNT(*) FROM jobs_internal.schema_versions)`
 		)

@@ -91,7 +91,7 @@ func roleMatrix(t *testing.T) string {
 	objects, rights := promised(t)
 	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
 	var b strings.Builder
-	b.WriteString("# Who may do what: reader R, operator O, author A, admin D, agent G, no role n. Made from sql/roles by go test ./sql -run TestRoleMatrix -update;\n" +
+	b.WriteString("# Permissions of the roles: reader R, operator O, author A, admin D, agent G, no role n. Generated from sql/roles by go test ./sql -run TestRoleMatrix -update;\n" +
 		"# TestRoleMatrix of testenv/script tries it with logins.\n")
 	fmt.Fprintf(&b, "%-60s R O A D G n\n", "#")
 	for _, o := range objects {

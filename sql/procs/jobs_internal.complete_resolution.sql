@@ -99,7 +99,7 @@ BEGIN
             SELECT @task_id AS task_id, @attempt AS attempt, N'Returned' AS outcome
             FOR JSON PATH
         );
-        EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
+        EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
         UPDATE s
         SET s.next_attempt_at = DATEADD(SECOND, 1, @now),
             s.last_message = CONCAT(N'Step ', s.step_id, N' waits for its targets: another transaction holds the job.')
@@ -126,7 +126,7 @@ BEGIN
                 CASE WHEN @stopping = 0 AND @unreached = 1 THEN @unreached END AS unreached
             FOR JSON PATH
         );
-        EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
+        EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
         COMMIT TRANSACTION;
         RETURN 0;
     END;

@@ -3,7 +3,7 @@
 --
 -- Parameters:
 --   @term_id   The term that holds the tasks.
---   @outcomes  JSON array; see jobs_internal.settle_outcomes.
+--   @outcomes  JSON array; see jobs_internal.record_outcomes.
 --   @now       For tests only.
 -- Called by: agent/outbox.go, once per batch of outcomes.
 -- Locks:     the tasks (X), then their targets (X), then steps (X).
@@ -26,7 +26,7 @@ BEGIN
 
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
     BEGIN TRANSACTION;
-    EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @report = 1, @now = @now;
+    EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @report = 1, @now = @now;
     COMMIT TRANSACTION;
     RETURN 0;
 END;

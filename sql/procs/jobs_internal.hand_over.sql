@@ -33,7 +33,7 @@ BEGIN
             FOR JSON PATH
         );
         IF @outcomes IS NOT NULL
-            EXECUTE jobs_internal.settle_outcomes @outcomes = @outcomes, @now = @now;
+            EXECUTE jobs_internal.record_outcomes @outcomes = @outcomes, @now = @now;
     END;
     RETURN 0;
 END;

@@ -22,7 +22,7 @@
 -- Returns:   with @report = 1, one row per refused outcome: task_id, reason.
 -- Throws:
 --   50029 an outcome is invalid.
-CREATE OR ALTER PROCEDURE jobs_internal.settle_outcomes
+CREATE OR ALTER PROCEDURE jobs_internal.record_outcomes
     @term_id  BIGINT = NULL,
     @outcomes NVARCHAR(MAX),
     @report   BIT = 0,
