@@ -9,25 +9,25 @@ import (
 type Entry struct {
 	// Name is @name of a parameter, the name of a column, or the number of an error.
 	Name string
-	// Type is the declaration that follows the name in the object's text, such as "INT = NULL OUTPUT"; empty
-	// for columns of views and for errors.
+	// Type is the declaration after the name in the object's text, such as "INT = NULL OUTPUT". It
+	// is empty for columns of views and for errors.
 	Type string
-	// Text says what it is.
+	// Text is the description.
 	Text string
 }
 
-// Description is an object's documentation, from the comment block at the head of its file.
+// Description is an object's documentation, from the comment block at the beginning of its file.
 type Description struct {
 	Object
 	// Summary is the text before the first section.
 	Summary string
-	// Parameters are a procedure's, in order.
+	// Parameters are those of a procedure, in order.
 	Parameters []Entry
-	// Columns are a view's or table's, in order.
+	// Columns are those of a view or table, in order.
 	Columns []Entry
-	// CalledBy, Locks and Returns are a procedure's.
+	// CalledBy, Locks and Returns are sections of a procedure.
 	CalledBy, Locks, Returns string
-	// Throws are a procedure's errors, by number.
+	// Throws are the errors of a procedure, by number.
 	Throws []Entry
 }
 
@@ -75,7 +75,7 @@ func Describe(o Object) Description {
 	return d
 }
 
-// entry reads a line of a section with entries: a new entry, or more text of the last one.
+// entry reads a line of a section with entries: a new entry, or a continuation of the last one.
 func (d *Description) entry(section, line string) {
 	list := map[string]*[]Entry{"Parameters": &d.Parameters, "Columns": &d.Columns, "Throws": &d.Throws}[section]
 	if list == nil || strings.TrimSpace(line) == "" {

@@ -16,7 +16,7 @@ import (
 //go:embed install.txt schema views procs roles migrations
 var files embed.FS
 
-// Kind is what an object is.
+// Kind is the kind of an object.
 type Kind string
 
 // The kinds. Schemas and tables are state; the others are code, which can be replaced.
@@ -28,13 +28,14 @@ const (
 	KindRole      Kind = "ROLE"
 )
 
-// IsCode says whether objects of this kind are replaced as a whole when their text changes.
+// IsCode reports whether objects of this kind are replaced as a whole when their text changes.
 func (k Kind) IsCode() bool { return k == KindView || k == KindProcedure || k == KindRole }
 
 // Object is one file of a fresh install.
 type Object struct {
 	Kind Kind
-	// Name is schema and name, as in "jobs.sp_add_job"; only the name for schemas and roles.
+	// Name is the schema and the name, as in "jobs.sp_add_job"; for schemas and roles only the
+	// name.
 	Name string
 	// File is the path within this package.
 	File string
@@ -44,8 +45,8 @@ type Object struct {
 	SHA256 string
 }
 
-// objects reads install.txt and its files once. That they can be read is tested; an error means a broken
-// build.
+// objects reads install.txt and its files once. A test checks that they can be read, so an error
+// means a broken build.
 var objects = sync.OnceValues(func() ([]Object, error) {
 	list, err := files.ReadFile("install.txt")
 	if err != nil {
@@ -75,7 +76,7 @@ var objects = sync.OnceValues(func() ([]Object, error) {
 		case "roles":
 			o.Kind = KindRole
 		default:
-			return nil, fmt.Errorf("install.txt: %s is in no known folder", file)
+			return nil, fmt.Errorf("install.txt: %s: unknown folder", file)
 		}
 		all = append(all, o)
 	}
@@ -98,11 +99,11 @@ type Migration struct {
 	Text, SHA256 string
 }
 
-// migrationName is NNNN_what_it_does.sql.
+// migrationName matches file names of the form NNNN_what_it_does.sql.
 var migrationName = regexp.MustCompile(`^([0-9]{4})_[a-z0-9_]+\.sql$`)
 
-// Migrations returns all migrations in order; the last one's version is the schema's version, 0 if there
-// is none.
+// Migrations returns all migrations in order. The version of the last one is the schema's version;
+// it is 0 if there is none.
 func Migrations() ([]Migration, error) {
 	entries, err := files.ReadDir("migrations")
 	if err != nil {
@@ -113,7 +114,7 @@ func Migrations() ([]Migration, error) {
 		m := migrationName.FindStringSubmatch(e.Name())
 		if m == nil {
 			if strings.HasSuffix(e.Name(), ".sql") {
-				return nil, fmt.Errorf("migrations/%s is not named NNNN_name.sql", e.Name())
+				return nil, fmt.Errorf("migrations/%s: invalid name: want NNNN_name.sql", e.Name())
 			}
 			continue
 		}
@@ -122,7 +123,7 @@ func Migrations() ([]Migration, error) {
 			return nil, err
 		}
 		if version != len(all)+1 {
-			return nil, fmt.Errorf("migrations/%s: number %d is due", e.Name(), len(all)+1)
+			return nil, fmt.Errorf("migrations/%s: invalid number: want %04d", e.Name(), len(all)+1)
 		}
 		text, err := files.ReadFile("migrations/" + e.Name())
 		if err != nil {

@@ -1,7 +1,8 @@
 package sqlfs
 
-// knownJoins are objects with joins of table variables that rule "plan" finds and that are not answered yet. Objects go from here only.
+// knownJoins lists objects with unanswered findings of rule "plan" about joins of table variables.
+// The list only shrinks.
 var knownJoins = map[string]bool{}
 
-// knownOrders are objects with locks that rule "order" finds and that are not answered yet. Objects go from here only.
+// knownOrders lists objects with unanswered findings of rule "order". The list only shrinks.
 var knownOrders = map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// all describes every object, by name.
+// all returns the description of every object, by name.
 func all(t *testing.T) ([]Description, map[string]Description) {
 	t.Helper()
 	list, err := DescribeAll()
@@ -23,7 +23,7 @@ func all(t *testing.T) ([]Description, map[string]Description) {
 	return list, byName
 }
 
-// code is an object's text without its comments.
+// code returns an object's text without its comments.
 func code(o Object) string {
 	return regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(o.Text, "")
 }
@@ -54,7 +54,8 @@ func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestInstallOrder: what a table, view or role needs at once comes before it. Procedures find what they call when they run.
+// TestInstallOrder: an object that a table, view or role needs at its creation comes before it.
+// Procedures find the objects that they call at run time.
 func TestInstallOrder(t *testing.T) {
 	list, byName := all(t)
 	reference := regexp.MustCompile(`\b(jobs(?:_internal)?\.[a-z_]+)\b`)
@@ -102,7 +103,7 @@ func TestBannedConstructs(t *testing.T) {
 
 var thrown = regexp.MustCompile(`\bTHROW ([0-9]{5})\b`)
 
-// throws are the numbers that a procedure throws, by itself or by a procedure that it calls.
+// throws returns the numbers that a procedure throws, itself or in a procedure that it calls.
 func throws(byName map[string]Description, name string, seen map[string]bool) []string {
 	if seen[name] {
 		return nil
@@ -120,8 +121,9 @@ func throws(byName map[string]Description, name string, seen map[string]bool) []
 	return slices.Compact(numbers)
 }
 
-// TestCaseIsIgnoredByAnExplicitCollation: LOWER follows the database's collation, and LOWER(N'Inline') is not N'inline' in Turkish.
-// What people may write in any case is compared with COLLATE Latin1_General_100_CI_AS instead.
+// TestCaseIsIgnoredByAnExplicitCollation: LOWER follows the database's collation, and
+// LOWER(N'Inline') is not N'inline' in Turkish. Arguments in any case are therefore compared with
+// COLLATE Latin1_General_100_CI_AS.
 func TestCaseIsIgnoredByAnExplicitCollation(t *testing.T) {
 	list, _ := all(t)
 	for _, d := range list {
@@ -167,7 +169,8 @@ func TestProcedureHeaders(t *testing.T) {
 				require.NotEmpty(t, e.Text)
 			}
 			numbers := throws(byName, d.Name, map[string]bool{})
-			// 50029 is about arguments that only the caller's own mistakes make wrong: an inner procedure's is not listed again.
+			// 50029 is about arguments that only a mistake of the caller makes invalid, so an inner
+			// procedure's is not listed again.
 			inner := slices.DeleteFunc(append([]string{}, numbers...), func(n string) bool { return n == "50029" && !slices.Contains(listed, n) })
 			require.Equal(t, inner, listed, "Throws, in order")
 		})

@@ -26,10 +26,10 @@ func (r *tree) roots() []string {
 	return list
 }
 
-// deadlock is a pair of waits for each other.
+// deadlock is a pair of transactions that wait for each other.
 type deadlock struct {
 	first, second  wait
-	holds1, holds2 *access // what the first holds and the second wants, and the other way round
+	holds1, holds2 *access // what the first one holds and the second one requests, and vice versa
 }
 
 // String names the tables, and an example of statements.
@@ -39,14 +39,15 @@ func (d deadlock) String() string {
 		d.second.wanted.where(), d.holds2, d.holds2.where(), d.second.wanted, d.second.wanted.kind)
 }
 
-// key names the statements' procedures and what they want, in the order of their names.
+// key returns the statements' procedures and the tables that they request, in the order of their
+// names.
 func (d deadlock) key() string {
 	a := shortName(d.first.wanted.procedure) + " wants " + d.first.wanted.table
 	b := shortName(d.second.wanted.procedure) + " wants " + d.second.wanted.table
 	return min(a, b) + ", " + max(a, b)
 }
 
-// meets says whether a wait is for a lock that another transaction may hold, and returns that.
+// meets returns the lock that another transaction may hold and for which w waits, if any.
 func (w wait) meets(other wait) *access {
 	for i, h := range other.held {
 		if h.table == w.wanted.table && conflicts(w.wanted.mode, h.mode) && apart(w.wanted, h, w.held, other.held[:i]) == "" {
@@ -56,7 +57,7 @@ func (w wait) meets(other wait) *access {
 	return nil
 }
 
-// deadlocks finds the pairs of waits of two transactions that may wait for each other.
+// deadlocks returns the pairs of waits of two transactions that may wait for each other.
 func deadlocks(p, q []wait) []deadlock {
 	var found []deadlock
 	for _, a := range p {
@@ -74,41 +75,44 @@ func deadlocks(p, q []wait) []deadlock {
 	return found
 }
 
-// running are the tables of what runs, whose rows agents have to themselves: by their terms, and by what state a row is in.
+// running are the tables of active executions. Only one agent uses a row of them at a time, by its
+// term and by the state of the row.
 var running = []string{"agents", "terms", "task_executions", "target_executions", "target_queues", "step_executions", "job_executions"}
 
-// reason says why two procedures never wait for each other over tables in which both lock rows. An empty name stands for every procedure.
+// reason explains why two procedures never wait for each other in tables in which both lock rows.
+// An empty name stands for every procedure.
 type reason struct {
 	a, b   string
 	tables []string
 	why    string
 }
 
-// differentRows are procedures whose statements never meet in the same rows, though in the same tables.
+// differentRows lists pairs of procedures that lock rows of the same tables, but never the same
+// rows.
 var differentRows = []reason{
 	{"delete_leftovers", "", append([]string{"jobs", "step_commands", "job_steps"}, running...),
-		"It deletes the rows of runs that were purged and of jobs that were deleted and have no runs. Nobody takes a new lock on these: who locks jobs asks for deleted_at IS NULL, and tasks, targets and steps that somebody works on are of active runs."},
+		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
 	{"record_outcomes", "record_outcomes", running,
-		"A task is held by one term, and a target or a step that is in progress by one task. Of two that settle for the same term, both take the tasks in the order of their ids before anything else."},
+		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids."},
 	{"record_outcomes", "advance", running,
-		"advance itself changes targets and steps that no task holds; outcomes change those that one does."},
-	{"record_outcomes", "start_rerun_steps", running, "The steps of reruns that are started here have no tasks yet."},
-	{"record_outcomes", "claim_limited_targets", running, "What is claimed is held by nobody, and a step with targets to claim is not resolved a second time."},
+		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds."},
+	{"record_outcomes", "start_rerun_steps", running, "The steps of reruns that it starts have no tasks yet."},
+	{"record_outcomes", "claim_limited_targets", running, "Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time."},
 	{"record_outcomes", "claim_unlimited_targets", running, "The same."},
-	{"record_outcomes", "complete_resolution", running, "A resolution's step and targets are held by its own task, which has no outcome yet."},
-	{"advance", "claim_unlimited_targets", running, "A step whose targets may be claimed has targets that are not final, so that advance leaves its row alone."},
-	{"advance", "complete_resolution", running, "advance waits for the targets that are being made, and has none of the steps that are in progress."},
-	{"purge_history", "activate_schedule", []string{"schedules", "schedule_buffer"}, "A schedule is deleted only when nothing waits for it, so that nothing of schedule_buffer goes with it."},
+	{"record_outcomes", "complete_resolution", running, "The step and targets of a resolution are held by its own task, which has no outcome yet."},
+	{"advance", "claim_unlimited_targets", running, "A step with targets to claim has targets that are not final, so advance does not change its row."},
+	{"advance", "complete_resolution", running, "advance waits for targets that are being created, and holds no step that is in progress."},
+	{"purge_history", "activate_schedule", []string{"schedules", "schedule_buffer"}, "A schedule is deleted only when it has no buffered instants, so no row of schedule_buffer is deleted with it."},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same."},
 }
 
-// differentReads are those that a read can tell, which waits without READ_COMMITTED_SNAPSHOT.
+// differentReads lists such pairs for reads, which wait without READ_COMMITTED_SNAPSHOT.
 var differentReads = []reason{
-	{"fire_schedules", "copy_steps", []string{"jobs", "job_steps"}, "It reads the steps of the current version, by key; those that are being added are of the next one."},
-	{"purge_history", "start_buffered_runs", []string{"schedules", "job_executions"}, "What waits is found by the index of schedules for which something waits, where those that are deleted are not."},
+	{"fire_schedules", "copy_steps", []string{"jobs", "job_steps"}, "It reads the steps of the current version, by key; steps that are being added belong to the next version."},
+	{"purge_history", "start_buffered_runs", []string{"schedules", "job_executions"}, "It finds buffered instants by an index of schedules with such instants, which has no deleted schedules."},
 }
 
-// index finds the reason why a deadlock cannot be; -1: there is none.
+// index returns the index of the reason that excludes a deadlock; -1 means that there is none.
 func (d deadlock) index(reasons []reason) int {
 	a, b := shortName(d.first.wanted.procedure), shortName(d.second.wanted.procedure)
 	return slices.IndexFunc(reasons, func(x reason) bool {
@@ -117,7 +121,7 @@ func (d deadlock) index(reasons []reason) int {
 	})
 }
 
-// locksOf follows all procedures that clients call.
+// locksOf returns the lock walks of all procedures that clients call.
 func (r *tree) locksOf(snapshot bool) map[string]*lockWalk {
 	walks := map[string]*lockWalk{}
 	for _, name := range r.roots() {
@@ -126,7 +130,8 @@ func (r *tree) locksOf(snapshot bool) map[string]*lockWalk {
 	return walks
 }
 
-// graph lists who waits for which table while holding which: "jobs U -> schedules U", with the procedures. Sources and targets carry the indexes.
+// graph lists the waits as "jobs U -> schedules U" (held, requested), with the procedures. Sources
+// and targets have their indexes.
 func graph(walks map[string]*lockWalk) map[string][]string {
 	edges := map[string][]string{}
 	for name, w := range walks {
@@ -146,7 +151,7 @@ func graph(walks map[string]*lockWalk) map[string][]string {
 	return edges
 }
 
-// distinct are the waits of one procedure without those that differ in the index only, which are the same to other tables.
+// distinct returns the waits of one procedure without those that differ only in the index.
 func distinct(list []wait) []wait {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(list), func(w wait) bool {
@@ -158,7 +163,7 @@ func distinct(list []wait) []wait {
 	})
 }
 
-// allDeadlocks finds those of every two procedures, and of each with itself.
+// allDeadlocks returns the deadlocks of every two procedures, and of each procedure with itself.
 func allDeadlocks(walks map[string]*lockWalk) []deadlock {
 	var found []deadlock
 	names := slices.Sorted(maps.Keys(walks))
@@ -173,8 +178,8 @@ func allDeadlocks(walks map[string]*lockWalk) []deadlock {
 	return found
 }
 
-// complain reports what is found, each kind once with some examples.
-func complain(t *testing.T, found []deadlock) {
+// report logs findings as errors, each kind once with some examples.
+func report(t *testing.T, found []deadlock) {
 	t.Helper()
 	kinds := map[string][]string{}
 	for _, d := range found {
@@ -187,8 +192,9 @@ func complain(t *testing.T, found []deadlock) {
 	}
 }
 
-// TestLocks: with READ_COMMITTED_SNAPSHOT no two procedures wait for each other's rows of two tables: for rows of one table, see rule "order". -v prints the
-// graph. The embedded server locks whole databases, and never shows it.
+// TestLocks: with READ_COMMITTED_SNAPSHOT, no two procedures wait for each other's rows of two
+// tables. Rule "order" covers rows of one table. -v prints the graph. The embedded server locks
+// whole databases, so it never shows such deadlocks.
 func TestLocks(t *testing.T) {
 	walks := readTree(t).locksOf(true)
 	if testing.Verbose() {
@@ -197,10 +203,10 @@ func TestLocks(t *testing.T) {
 			t.Logf("%s: %s", e, strings.Join(edges[e], ", "))
 		}
 	}
-	complain(t, unexplained(t, allDeadlocks(walks), differentRows))
+	report(t, unexplained(t, allDeadlocks(walks), differentRows))
 }
 
-// unexplained are the deadlocks for which there is no reason. Each reason has to be needed.
+// unexplained returns the deadlocks without a reason. It fails for a reason that is not needed.
 func unexplained(t *testing.T, list []deadlock, reasons []reason) []deadlock {
 	t.Helper()
 	used := map[int]bool{}
@@ -214,14 +220,14 @@ func unexplained(t *testing.T, list []deadlock, reasons []reason) []deadlock {
 	}
 	for i, x := range reasons {
 		if !used[i] {
-			t.Errorf("nothing needs the reason for %s and %s any more", x.a, x.b)
+			t.Errorf("the reason for %s and %s is no longer needed", x.a, x.b)
 		}
 	}
 	return found
 }
 
-// TestLocksWithoutSnapshot: without READ_COMMITTED_SNAPSHOT reads wait, too, and passes may be given up for each other now and then (1205), which agents try again. What
-// people change is free of it.
+// TestLocksWithoutSnapshot: without READ_COMMITTED_SNAPSHOT reads wait, too. Passes may then be
+// deadlock victims (1205), which agents repeat. Procedures that change definitions never are.
 func TestLocksWithoutSnapshot(t *testing.T) {
 	var found []deadlock
 	for _, d := range allDeadlocks(readTree(t).locksOf(false)) {
@@ -229,16 +235,17 @@ func TestLocksWithoutSnapshot(t *testing.T) {
 			found = append(found, d)
 		}
 	}
-	complain(t, unexplained(t, found, differentReads))
+	report(t, unexplained(t, found, differentReads))
 }
 
-// passes are the procedures that agents call in the course of their work, for all jobs.
+// passes are the procedures that agents call during their work, for all jobs.
 var passes = []string{
 	"jobs_internal.controller_pass", "jobs_internal.fire_schedules", "jobs_internal.record_verdicts", "jobs_internal.due_schedules", "jobs_internal.recheck_schedules",
 	"jobs_internal.complete_tasks", "jobs_internal.complete_resolution", "jobs_internal.start_term", "jobs_internal.renew_term", "jobs_internal.end_term", "jobs_internal.get_command",
 }
 
-// delayed are the waits of passes for what an open transaction may hold that has called a procedure.
+// delayed returns the waits of passes for locks that an open transaction may hold after it has
+// called a procedure.
 func (r *tree) delayed(procedure string, passes ...*lockWalk) []string {
 	found := map[string]bool{}
 	kept := r.walkLocks(procedure, true, true).kept
@@ -254,8 +261,9 @@ func (r *tree) delayed(procedure string, passes ...*lockWalk) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// TestOpenTransactions: BEGIN TRANSACTION, any public procedure, and then nothing for an hour delays that job or schedule only (I14), given
-// READ_COMMITTED_SNAPSHOT: no pass waits for a lock that the transaction holds.
+// TestOpenTransactions: a transaction that calls any public procedure and then stays open delays
+// only that job or schedule (I14). With READ_COMMITTED_SNAPSHOT, no pass waits for a lock of the
+// transaction.
 func TestOpenTransactions(t *testing.T) {
 	r := readTree(t)
 	var walks []*lockWalk
@@ -269,8 +277,8 @@ func TestOpenTransactions(t *testing.T) {
 	}
 }
 
-// TestLockModelBites: the model finds what it is for, and accepts what answers it.
-func TestLockModelBites(t *testing.T) {
+// TestLockModel: the model finds its deadlocks, and accepts the reasons.
+func TestLockModel(t *testing.T) {
 	const tables = `CREATE TABLE jobs_internal.jobs (job_id BIGINT NOT NULL, note NVARCHAR(MAX) NULL, CONSTRAINT PK_jobs PRIMARY KEY (job_id));
 CREATE TABLE jobs_internal.things (id BIGINT NOT NULL, job_id BIGINT NOT NULL, note NVARCHAR(MAX) NULL, CONSTRAINT PK_things PRIMARY KEY (id),
     CONSTRAINT FK_things_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id));`

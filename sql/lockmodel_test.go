@@ -9,62 +9,66 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// The lock model: which locks a procedure takes on which index, in which order, and for which it waits, as far as texts tell. It knows SQL Server's
-// READ COMMITTED with READ_COMMITTED_SNAPSHOT, in which plain reads neither wait nor lock, or without
-// (https://learn.microsoft.com/sql/relational-databases/sql-server-transaction-locking-and-row-versioning-guide). Both branches of IF are taken, bodies of
-// WHILE twice, procedures that are called and views are part of the caller. It does not know rows: two accesses of one table may be of the same
-// row unless they are known to be of different ones (see apart).
+// The lock model derives from the texts which locks a procedure takes, on which index, in which
+// order, and where it waits. It models SQL Server's READ COMMITTED with READ_COMMITTED_SNAPSHOT, in
+// which plain reads neither wait nor lock, and without
+// (https://learn.microsoft.com/sql/relational-databases/sql-server-transaction-locking-and-row-versioning-guide).
+//
+// It follows both branches of IF, and bodies of WHILE twice. Called procedures and views are part
+// of the caller. It does not model rows: two accesses to one table may be to the same row unless
+// they are known to be to different ones (see apart).
 
-// lockMode is how a row is locked.
+// lockMode is the mode of a row lock.
 type lockMode byte
 
-// Modes of locks; only shared ones get along with each other, and update locks with shared ones.
+// The modes of locks. Shared locks are compatible with shared and update locks; all other pairs
+// conflict.
 const (
 	modeS lockMode = 'S'
 	modeU lockMode = 'U'
 	modeX lockMode = 'X'
 )
 
-// conflicts says whether a lock that is wanted has to wait for one that is held.
+// conflicts reports whether a requested lock has to wait for a held one.
 func conflicts(wanted, held lockMode) bool {
 	return wanted == modeX || held == modeX || wanted == modeU && held == modeU
 }
 
-// access is what a statement does to the rows of one table, by one index.
+// access is one statement's access to the rows of one table, by one index.
 type access struct {
-	procedure string // in whose text it stands
+	procedure string // the procedure whose text contains it
 	line      int32
 	table     string
 	index     string
 	mode      lockMode
 	kind      string   // read, hint, update, delete, insert, foreign key
-	kept      bool     // until the transaction ends
-	waits     bool     // for others' locks; those of READPAST do not, nor do those of new rows
+	kept      bool     // held until the transaction ends
+	waits     bool     // waits for other transactions' locks; not with READPAST, and not for new rows
 	one       bool     // one row, by a key
-	own       lockMode // how the transaction has locked the same rows before; 0: it has not, as far as is known
-	under     []string // application locks that are held
+	own       lockMode // the transaction's earlier lock on the same rows; 0: none that is known
+	under     []string // held application locks
 }
 
-// String is the access as the graph shows it.
+// String formats the access for the graph.
 func (a *access) String() string {
 	return fmt.Sprintf("%s(%s) %c", a.table, a.index, a.mode)
 }
 
-// where is the statement that accesses.
+// where returns the position of the statement.
 func (a *access) where() string { return fmt.Sprintf("%s:%d", a.procedure, a.line) }
 
-// wait is an access that has to wait while the transaction holds locks.
+// wait is an access that waits while the transaction holds locks.
 type wait struct {
 	held   []*access
 	wanted *access
 }
 
-// lockState is what a transaction holds at some point.
+// lockState is the set of locks of a transaction at some point.
 type lockState struct {
 	held   []*access
 	under  []string
 	depth  int                            // of BEGIN TRANSACTION
-	listed map[string]map[string]lockMode // by variable: tables whose rows it names that are locked already, and how
+	listed map[string]map[string]lockMode // by variable: the tables whose locked rows it lists, with the lock mode
 }
 
 // clone copies the state for a branch.
@@ -76,17 +80,17 @@ func (s *lockState) clone() *lockState {
 	return c
 }
 
-// lockWalk follows one procedure from its beginning.
+// lockWalk walks one procedure from its beginning.
 type lockWalk struct {
 	*tree
 	snapshot bool // READ_COMMITTED_SNAPSHOT is on
 	state    *lockState
 	waits    []wait
-	kept     []*access // everything that was ever kept
+	kept     []*access // all locks that were ever held
 	calls    []string
 }
 
-// walkLocks follows a procedure. open says that the caller has a transaction, which stays open.
+// walkLocks walks a procedure. With open, the caller has a transaction, which stays open.
 func (r *tree) walkLocks(name string, snapshot, open bool) *lockWalk {
 	w := &lockWalk{tree: r, snapshot: snapshot, state: &lockState{listed: map[string]map[string]lockMode{}}}
 	if open {
@@ -96,7 +100,7 @@ func (r *tree) walkLocks(name string, snapshot, open bool) *lockWalk {
 	return w
 }
 
-// procedure follows a call. The variables of a procedure are its own; listed are its arguments.
+// procedure walks a called procedure. Its variables are its own; listed are its arguments.
 func (w *lockWalk) procedure(name string, listed map[string]map[string]lockMode) {
 	if slices.Contains(w.calls, name) {
 		return
@@ -109,7 +113,7 @@ func (w *lockWalk) procedure(name string, listed map[string]map[string]lockMode)
 	w.calls = w.calls[:len(w.calls)-1]
 }
 
-// statements follows a list of statements, and says whether it ends with RETURN or THROW.
+// statements walks a list of statements, and reports whether it ends with RETURN or THROW.
 func (w *lockWalk) statements(list []syntax.Stmt) bool {
 	for _, s := range list {
 		if w.statement(s) {
@@ -119,7 +123,7 @@ func (w *lockWalk) statements(list []syntax.Stmt) bool {
 	return false
 }
 
-// statement follows one statement, and says whether nothing behind it runs.
+// statement walks one statement, and reports whether the statements after it are unreachable.
 func (w *lockWalk) statement(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.BlockStmt:
@@ -176,7 +180,7 @@ func (w *lockWalk) statement(s syntax.Stmt) bool {
 	return false
 }
 
-// inTransaction says whether a condition is @@TRANCOUNT > 0.
+// inTransaction reports whether a condition is @@TRANCOUNT > 0.
 func inTransaction(c syntax.Cond) bool {
 	x, ok := c.(*syntax.CompareCond)
 	if !ok || x.Op != syntax.OpGT {
@@ -186,7 +190,7 @@ func inTransaction(c syntax.Cond) bool {
 	return ok && g.Name == "@@TRANCOUNT"
 }
 
-// merge joins what the branches of an IF hold.
+// merge combines the locks of the branches of an IF.
 func (w *lockWalk) merge(other *lockState) {
 	for _, a := range other.held {
 		if !slices.Contains(w.state.held, a) {
@@ -208,12 +212,12 @@ func (w *lockWalk) merge(other *lockState) {
 	}
 }
 
-// release is the end of a transaction.
+// release ends a transaction.
 func (w *lockWalk) release() {
 	w.state.held, w.state.under = nil, nil
 }
 
-// execute follows EXECUTE: a procedure of ours, or an application lock.
+// execute walks EXECUTE: a procedure of ours, or an application lock.
 func (w *lockWalk) execute(s *syntax.ExecStmt) {
 	if s.Module == nil {
 		return
@@ -237,7 +241,7 @@ func (w *lockWalk) execute(s *syntax.ExecStmt) {
 	}
 }
 
-// reads takes account of the subqueries of an expression or condition.
+// reads records the accesses of the subqueries of an expression or condition.
 func (w *lockWalk) reads(n syntax.Node) {
 	var list []*access
 	for _, sc := range scopes(n) {
@@ -246,7 +250,7 @@ func (w *lockWalk) reads(n syntax.Node) {
 	w.take(list)
 }
 
-// change takes account of a statement that holds no others.
+// change records the accesses of a statement that contains no other statements.
 func (w *lockWalk) change(s syntax.Stmt) {
 	safe := w.safe(s)
 	var list []*access
@@ -264,7 +268,8 @@ func (w *lockWalk) change(s syntax.Stmt) {
 	w.remember(s, safe)
 }
 
-// take adds the accesses of one statement to what the transaction has done. Locks that the statement itself keeps are held while it goes on.
+// take adds the accesses of one statement to those of the transaction. Locks that the statement
+// keeps are held for its rest.
 func (w *lockWalk) take(list []*access) {
 	for _, a := range list {
 		a.procedure = w.calls[len(w.calls)-1]
@@ -302,7 +307,7 @@ func (w *lockWalk) scope(sc scope, safe map[string]lockMode) []*access {
 	var list []*access
 	said := ""
 	if s, ok := sc.node.(syntax.Stmt); ok && len(w.calls) > 0 {
-		said = statement{comments: commentsOf(w.source[w.calls[len(w.calls)-1]], s.Start(), s.End())}.says("order")
+		said = statement{comments: commentsOf(w.source[w.calls[len(w.calls)-1]], s.Start(), s.End())}.answer("order")
 	}
 	for _, src := range sources(sc.from) {
 		name, ok := src.(*syntax.TableName)
@@ -363,13 +368,14 @@ func (w *lockWalk) scope(sc scope, safe map[string]lockMode) []*access {
 	return list
 }
 
-// isDelete says whether a scope is a DELETE.
+// isDelete reports whether a scope is a DELETE.
 func isDelete(n syntax.Node) bool {
 	_, ok := n.(*syntax.DeleteStmt)
 	return ok
 }
 
-// changedIndexes are the indexes that an UPDATE writes into: the clustered one, and those that hold a column that it sets, or whose filter names one.
+// changedIndexes returns the indexes that an UPDATE writes to: the clustered one, and those with a
+// column that it sets, or with such a column in the filter.
 func changedIndexes(t *schemaTable, n syntax.Node) []*schemaIndex {
 	u, ok := n.(*syntax.UpdateStmt)
 	if !ok {
@@ -386,8 +392,8 @@ func changedIndexes(t *schemaTable, n syntax.Node) []*schemaIndex {
 	return changed
 }
 
-// insert lists the accesses of an INSERT: new rows, for which nobody else has locks, and the rows that foreign keys refer to, which are locked even with row
-// versions.
+// insert returns the accesses of an INSERT: new rows, which no other transaction has locked, and
+// the rows to which foreign keys refer, which are locked even with row versions.
 func (w *lockWalk) insert(t *schemaTable, s syntax.Stmt, safe map[string]lockMode) []*access {
 	var list []*access
 	for _, i := range t.indexes {
@@ -400,7 +406,7 @@ func (w *lockWalk) insert(t *schemaTable, s syntax.Stmt, safe map[string]lockMod
 	return list
 }
 
-// referring lists the accesses of a DELETE to the tables that refer to its table.
+// referring returns the accesses of a DELETE to the tables that refer to its table.
 func (w *lockWalk) referring(t *schemaTable, line int32) []*access {
 	var list []*access
 	for _, name := range slices.Sorted(maps.Keys(w.tables)) {
@@ -425,7 +431,7 @@ func (w *lockWalk) referring(t *schemaTable, line int32) []*access {
 	return list
 }
 
-// indexOn is the index that begins with these columns; the clustered one if there is none.
+// indexOn returns the index that begins with these columns, or the clustered one.
 func (w *lockWalk) indexOn(t *schemaTable, columns []string) *schemaIndex {
 	for _, i := range t.indexes {
 		if len(i.keys) >= len(columns) && slices.Equal(i.keys[:len(columns)], columns) {
@@ -435,8 +441,9 @@ func (w *lockWalk) indexOn(t *schemaTable, columns []string) *schemaIndex {
 	return t.indexes[0]
 }
 
-// seek is the index that SQL Server is expected to read rows by: the one of which most leading columns are compared with =, one whose filter the
-// predicates name before others; the clustered index if there is none.
+// seek returns the index by which SQL Server is expected to read rows: the one with the most
+// leading columns compared with =, preferably one whose filter the predicates contain; otherwise
+// the clustered index.
 func (w *lockWalk) seek(t *schemaTable, sc scope, alias string) *schemaIndex {
 	equal := sc.equals(alias)
 	var used []string
@@ -474,7 +481,8 @@ func (w *lockWalk) seek(t *schemaTable, sc scope, alias string) *schemaIndex {
 	return best
 }
 
-// safe are the tables whose rows a statement takes from lists of rows that are locked already, and how.
+// safe returns the tables whose rows a statement takes from lists of locked rows, with the lock
+// mode.
 func (w *lockWalk) safe(s syntax.Stmt) map[string]lockMode {
 	found := map[string]lockMode{}
 	for _, v := range mentioned(s, false) {
@@ -483,7 +491,8 @@ func (w *lockWalk) safe(s syntax.Stmt) map[string]lockMode {
 	return found
 }
 
-// mentioned are the variables by which a statement's rows are restricted: those that stand in it, but for those under NOT; with negated, only the latter.
+// mentioned returns the variables that restrict a statement's rows: the variables in it that are
+// not under NOT; with negated, only those under NOT.
 func mentioned(n syntax.Node, negated bool) []string {
 	var names []string
 	var visit func(n syntax.Node, not bool)
@@ -519,8 +528,9 @@ func mentioned(n syntax.Node, negated bool) []string {
 	return names
 }
 
-// remember keeps which rows the table variables name that a statement fills: those that it has locked by hints, those of lists that it
-// reads, and, when it deletes from a table variable what is not in a list, those of that list.
+// remember stores which rows are listed in the table variables that a statement fills: rows that it
+// has locked by hints, rows of lists that it reads, and, when it deletes from a table variable the
+// rows that are not in a list, the rows of that list.
 func (w *lockWalk) remember(s syntax.Stmt, safe map[string]lockMode) {
 	add := func(v string, tables map[string]lockMode) {
 		if w.state.listed[v] == nil {
@@ -559,14 +569,14 @@ func (w *lockWalk) remember(s syntax.Stmt, safe map[string]lockMode) {
 	}
 }
 
-// output remembers OUTPUT ... INTO.
+// output does the same for OUTPUT ... INTO.
 func (w *lockWalk) output(o *syntax.Output, safe map[string]lockMode, add func(string, map[string]lockMode)) {
 	if v, ok := o.Into.(*syntax.TableVar); ok {
 		add(v.Name, safe)
 	}
 }
 
-// locked are the tables whose rows a statement locks by hints, and keeps locked.
+// locked returns the tables whose rows a statement locks by hints and keeps locked.
 func locked(s syntax.Stmt) map[string]lockMode {
 	found := map[string]lockMode{}
 	syntax.Inspect(s, func(n syntax.Node) bool {
@@ -581,7 +591,8 @@ func locked(s syntax.Stmt) map[string]lockMode {
 	return found
 }
 
-// gates are the tables whose row stands for the rows of others: who has locked a job in a way that keeps another one out has its schedules to himself.
+// gates are the tables whose row stands for rows of other tables: a transaction that has locked a
+// job exclusively has exclusive access to its schedules.
 var gates = map[string][]string{
 	"schedules":            {"jobs"},
 	"schedule_buffer":      {"jobs", "schedules"},
@@ -593,8 +604,9 @@ var gates = map[string][]string{
 	"target_group_members": {"target_groups"},
 }
 
-// apart says why two accesses to one index are never of the same row, or never at the same time; "": they may be. held is what the other one has, and
-// before is what it held when it took it; waiting is what this one holds while it waits.
+// apart returns why two accesses to one index are never to the same row, or never at the same time;
+// an empty string means that they may be. held are the locks of the other access, before those that
+// were held when it took its lock, and waiting those of this access while it waits.
 func apart(wanted, held *access, waiting, before []*access) string {
 	for _, name := range wanted.under {
 		if slices.Contains(held.under, name) {
@@ -619,13 +631,13 @@ func apart(wanted, held *access, waiting, before []*access) string {
 	return ""
 }
 
-// shortName is a procedure's name without its schema.
+// shortName returns a procedure's name without its schema.
 func shortName(name string) string {
 	_, short, _ := strings.Cut(name, ".")
 	return short
 }
 
-// calls says whether a procedure calls another one.
+// calls reports whether a procedure calls another one.
 func calls(p *syntax.CreateProcedureStmt, name string) bool {
 	found := false
 	syntax.Inspect(p, func(n syntax.Node) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// orderOfLocks is the order that DESIGN.md gives.
+// orderOfLocks returns the order of locks in DESIGN.md.
 func orderOfLocks(t *testing.T) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile("DESIGN.md")
@@ -29,7 +29,8 @@ func orderOfLocks(t *testing.T) map[string]int {
 	return order
 }
 
-// outOfOrder are the waits of a procedure for a table that comes before one of which it has locked rows, unless it waits for what it has locked itself.
+// outOfOrder returns the waits of a procedure for a table that comes before a table of which it has
+// locked rows, except for rows that it has locked itself.
 func outOfOrder(order map[string]int, w *lockWalk) []string {
 	var wrong []string
 	for _, x := range w.waits {
@@ -43,8 +44,9 @@ func outOfOrder(order map[string]int, w *lockWalk) []string {
 	return slices.Compact(wrong)
 }
 
-// TestOrderOfLocks: nobody takes jobs, target groups, calendars and schedules in another order than DESIGN.md says. What comes after them is locked under
-// jobagent.advance, with READPAST, or by whoever holds the task: TestLocks has the reasons.
+// TestOrderOfLocks: every procedure locks jobs, target groups, calendars and schedules in the order
+// of DESIGN.md. Later tables are locked under jobagent.advance, with READPAST, or by the term that
+// holds the task: TestLocks has the reasons.
 func TestOrderOfLocks(t *testing.T) {
 	order := orderOfLocks(t)
 	for table, place := range order {

@@ -11,16 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// matrixFile says who may do what: see [roleMatrix]. testenv/script tries it with logins.
+// matrixFile lists the permissions of the roles: see [roleMatrix]. testenv/script tries it with
+// logins.
 const matrixFile = "testdata/role_matrix.txt"
 
-// matrixRoles are the columns of the matrix; the last one is a user without any role.
+// matrixRoles are the columns of the matrix. The last one is a user without a role.
 var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", ""}
 
 // tableVerbs are the permissions on a table or view that are in the matrix.
 var tableVerbs = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
 
-// The statements of sql/roles. Each is on one line; rights that another form gives would be missed, so that there is none.
+// The statements of sql/roles, each on one line. Other forms are rejected, because the matrix would
+// miss them.
 var (
 	grantObject = regexp.MustCompile(`^GRANT ([A-Z]+) ON OBJECT::(\S+) TO (\w+);$`)
 	grantSchema = regexp.MustCompile(`^GRANT ([A-Z]+) ON SCHEMA::(\w+) TO (\w+);$`)
@@ -28,7 +30,8 @@ var (
 	roleMade    = regexp.MustCompile(`^(IF DATABASE_PRINCIPAL_ID\(N'\w+'\) IS NULL|    CREATE ROLE \w+ AUTHORIZATION dbo;)$`)
 )
 
-// promised reads from sql/roles which roles have a right: "EXECUTE jobs.sp_start_job", "SELECT jobs.jobs" and so on.
+// promised reads from sql/roles which roles have a permission: "EXECUTE jobs.sp_start_job", "SELECT
+// jobs.jobs" and so on.
 func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool) {
 	t.Helper()
 	all, err := Objects()
@@ -72,7 +75,7 @@ func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool
 			}
 		}
 	}
-	// Members have the rights of their roles. The chains are short, and have no circles.
+	// Members have the permissions of their roles. The chains are short and have no cycles.
 	for range matrixRoles {
 		for role, list := range members {
 			for _, by := range rights {
@@ -85,7 +88,8 @@ func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool
 	return objects, rights
 }
 
-// roleMatrix is a line for each right on each object: an x for each role that has it.
+// roleMatrix returns a line for each permission on each object, with an x for each role that has
+// it.
 func roleMatrix(t *testing.T) string {
 	t.Helper()
 	objects, rights := promised(t)
@@ -115,7 +119,7 @@ func roleMatrix(t *testing.T) string {
 	return b.String()
 }
 
-// TestRoleMatrix: a change of rights is a change of the file, which somebody looks at.
+// TestRoleMatrix: a change of permissions is a change of the file, which is reviewed.
 func TestRoleMatrix(t *testing.T) {
 	matrix := roleMatrix(t)
 	if *update {
@@ -127,11 +131,12 @@ func TestRoleMatrix(t *testing.T) {
 	require.Equal(t, string(kept), matrix, "run: go test ./sql -run TestRoleMatrix -update")
 }
 
-// TestCalledByIsWhoMayCall: the comment of a procedure names the role with the fewest rights that may call it, or the agent's file that
-// does; what only other procedures call, nobody may. Nobody writes into a table or view.
-func TestCalledByIsWhoMayCall(t *testing.T) {
+// TestCalledByMatchesPermissions: the header of a procedure names the role with the fewest
+// permissions that may call it, or the agent's file that does. No role may call a procedure that
+// only other procedures call, and no role may write to a table or view.
+func TestCalledByMatchesPermissions(t *testing.T) {
 	_, rights := promised(t)
-	// Each has the rights of those before it.
+	// Each has the permissions of those before it.
 	people := matrixRoles[:4]
 	descriptions, err := DescribeAll()
 	require.NoError(t, err)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Reference is the documentation of all procedures and views as Markdown: the public ones first, then those
-// that only agents call.
+// Reference returns the documentation of all procedures and views as Markdown: first the public
+// ones, then those that only agents call.
 func Reference() (string, error) {
 	all, err := DescribeAll()
 	if err != nil {
@@ -35,7 +35,7 @@ func Reference() (string, error) {
 	return b.String(), nil
 }
 
-// write prints one object.
+// write writes one object.
 func (d Description) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", d.Name, d.Summary)
 	entries := func(header string, list []Entry, typed bool) {

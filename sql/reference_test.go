@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite REFERENCE.md from the SQL files' comments")
 
-// REFERENCE.md is what `jobagent db describe` prints.
+// REFERENCE.md is the output of `jobagent db describe`.
 func TestReferenceIsUpToDate(t *testing.T) {
 	reference, err := Reference()
 	require.NoError(t, err)

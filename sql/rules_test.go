@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// A rule finds what SQL Server would do and the embedded server never shows: DESIGN.md, "Rules of sql/", lists the rules and the
-// comments that answer them.
+// A rule finds problems that occur on SQL Server but never on the embedded server: DESIGN.md,
+// "Rules of sql/", lists the rules and the comments that answer them.
 type rule func(r *tree, name string, s statement) []string
 
 // finds runs a rule over all procedures and views.
@@ -29,7 +29,7 @@ func (r *tree) finds(check rule) map[string][]string {
 	return found
 }
 
-// badTables are what bad examples are about.
+// badTables are the tables of bad examples.
 const badTables = `CREATE TABLE jobs_internal.things (
     id     BIGINT NOT NULL,
     parent BIGINT NOT NULL,
@@ -40,8 +40,8 @@ const badTables = `CREATE TABLE jobs_internal.things (
 );
 CREATE INDEX IX_things_name ON jobs_internal.things (name);`
 
-// bites checks that a rule finds exactly these things in the body of a procedure.
-func bites(t *testing.T, check rule, body string, want ...string) {
+// requireFindings checks that a rule has exactly these findings in the body of a procedure.
+func requireFindings(t *testing.T, check rule, body string, want ...string) {
 	t.Helper()
 	r := newTree(t, badTables, "CREATE OR ALTER PROCEDURE jobs_internal.bad\n    @p BIGINT\nAS\nBEGIN\n"+body+"\nEND;")
 	var found []string
@@ -51,11 +51,11 @@ func bites(t *testing.T, check rule, body string, want ...string) {
 	require.Equal(t, want, found, body)
 }
 
-// requireKnown checks that a rule finds something in exactly these objects.
+// requireKnown checks that a rule has findings in exactly these objects.
 func requireKnown(t *testing.T, known map[string]bool, found map[string][]string) {
 	t.Helper()
 	for name := range known {
-		require.Contains(t, found, name, "nothing is wrong with it any more: take it from the list of what is known")
+		require.Contains(t, found, name, "the object has no finding any more: remove it from the list")
 		delete(found, name)
 	}
 	require.Empty(t, found)
@@ -64,8 +64,9 @@ func requireKnown(t *testing.T, known map[string]bool, found map[string][]string
 // lockHints are the hints with which a read keeps its locks until the transaction ends.
 var lockHints = []string{"UPDLOCK", "HOLDLOCK", "SERIALIZABLE", "REPEATABLEREAD", "XLOCK"}
 
-// lockedIndex is rule "index": SQL Server locks the keys of the index that it reads. A read that keeps its locks uses a column that no index but the
-// clustered one has, alone or with another index, so that it locks rows; or a comment "-- index: NAME" says which index is meant
+// lockedIndex is rule "index": SQL Server locks the keys of the index that it reads. A read that
+// keeps its locks must use a column that only the clustered index has, so that it locks rows; or a
+// comment "-- index: NAME" names the intended index
 // (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table#remarks).
 func lockedIndex(r *tree, _ string, s statement) []string {
 	var found []string
@@ -78,17 +79,17 @@ func lockedIndex(r *tree, _ string, s statement) []string {
 				}
 				table := r.table(name.Name)
 				if table == nil {
-					found = append(found, fmt.Sprintf("%s is locked and is no table", name.Name))
+					found = append(found, fmt.Sprintf("%s is locked but is not a table", name.Name))
 					continue
 				}
-				if said := s.says("index"); said != "" {
+				if said := s.answer("index"); said != "" {
 					if !slices.ContainsFunc(table.indexes, func(i *schemaIndex) bool { return i.name == said }) {
 						found = append(found, fmt.Sprintf("%s has no index %s", table.name, said))
 					}
 					continue
 				}
 				if i := coveredBy(table, columnsOf(sc.node, aliasOf(src))); i != "" {
-					found = append(found, fmt.Sprintf("the lock may be on %s of %s, which nobody else may look at", i, table.name))
+					found = append(found, fmt.Sprintf("the lock may be on %s of %s, which other procedures may not use", i, table.name))
 				}
 			}
 		}
@@ -96,7 +97,8 @@ func lockedIndex(r *tree, _ string, s statement) []string {
 	return found
 }
 
-// coveredBy names an index, or two, that hold all of these columns; "": the clustered index is needed.
+// coveredBy returns one index, or two, that have all of these columns; "" means that the clustered
+// index is needed.
 func coveredBy(t *schemaTable, columns []string) string {
 	for i, a := range t.indexes {
 		if a.clustered {
@@ -113,20 +115,21 @@ func coveredBy(t *schemaTable, columns []string) string {
 
 func TestLocksAreOnRows(t *testing.T) {
 	require.Empty(t, readTree(t).finds(lockedIndex))
-	bites(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK, HOLDLOCK) WHERE x.name = N'a' AND x.parent = 1;",
-		"the lock may be on UQ_things_name of things, which nobody else may look at")
-	bites(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (REPEATABLEREAD) WHERE x.name = N'a';",
-		"the lock may be on UQ_things_name of things, which nobody else may look at")
-	bites(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a' AND x.note IS NULL;")
-	bites(t, lockedIndex, "-- index: UQ_things_name\nSELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a';")
-	bites(t, lockedIndex, "-- index: IX_other\nSELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a';",
+	requireFindings(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK, HOLDLOCK) WHERE x.name = N'a' AND x.parent = 1;",
+		"the lock may be on UQ_things_name of things, which other procedures may not use")
+	requireFindings(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (REPEATABLEREAD) WHERE x.name = N'a';",
+		"the lock may be on UQ_things_name of things, which other procedures may not use")
+	requireFindings(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a' AND x.note IS NULL;")
+	requireFindings(t, lockedIndex, "-- index: UQ_things_name\nSELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a';")
+	requireFindings(t, lockedIndex, "-- index: IX_other\nSELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a';",
 		"things has no index IX_other")
 }
 
-// unescaped is rule "message": what reaches THROW has its percent signs doubled, since THROW takes them for format characters, so that a name with
-// %d would empty the whole message (https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments).
+// unescaped is rule "message": percent signs in a message for THROW must be doubled. THROW treats
+// them as format characters, so a name with %d would empty the whole message
+// (https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments).
 func unescaped(p *syntax.CreateProcedureStmt) []string {
-	values := map[string][]syntax.Expr{} // what variables are assigned; nil: something that is not an expression
+	values := map[string][]syntax.Expr{} // the expressions assigned to variables; nil: not an expression
 	syntax.Inspect(p, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.VarDecl:
@@ -185,7 +188,7 @@ func unescaped(p *syntax.CreateProcedureStmt) []string {
 	return wrong
 }
 
-// escapes says whether an expression doubles percent signs as the last thing that it does, or is NULL.
+// escapes reports whether an expression doubles percent signs as its last operation, or is NULL.
 func escapes(x syntax.Expr) bool {
 	switch x := x.(type) {
 	case *syntax.Literal:
@@ -222,10 +225,11 @@ func TestThrownMessagesAreEscaped(t *testing.T) {
 	}
 }
 
-// catchAll is rule "plan", first part: WHERE @p IS NULL OR column = @p has one plan for both, which cannot seek. OPTION (RECOMPILE), two branches, or a comment
-// "-- plan: why it does not matter" answer it.
+// catchAll is rule "plan", first part: WHERE @p IS NULL OR column = @p has one plan for both cases,
+// which cannot seek. OPTION (RECOMPILE), two branches, or a comment "-- plan: reason" answers the
+// finding.
 func catchAll(_ *tree, _ string, s statement) []string {
-	if recompiles(s.Stmt) || s.says("plan") != "" {
+	if recompiles(s.Stmt) || s.answer("plan") != "" {
 		return nil
 	}
 	var found []string
@@ -254,7 +258,8 @@ func catchAll(_ *tree, _ string, s statement) []string {
 	return slices.Compact(found)
 }
 
-// nullVariable is the variable that a condition asks to be NULL, by itself or with AND; "" if none.
+// nullVariable returns the variable that a condition requires to be NULL, alone or with AND; "" if
+// none.
 func nullVariable(c syntax.Cond) string {
 	switch c := c.(type) {
 	case *syntax.ParenCond:
@@ -272,7 +277,7 @@ func nullVariable(c syntax.Cond) string {
 	return ""
 }
 
-// mentionsColumn says whether a condition is about a column.
+// mentionsColumn reports whether a condition contains a column.
 func mentionsColumn(c syntax.Cond) bool {
 	found := false
 	syntax.Inspect(c, func(n syntax.Node) bool {
@@ -283,7 +288,7 @@ func mentionsColumn(c syntax.Cond) bool {
 	return found
 }
 
-// recompiles says whether a statement carries OPTION (RECOMPILE).
+// recompiles reports whether a statement has OPTION (RECOMPILE).
 func recompiles(s syntax.Stmt) bool {
 	found := false
 	syntax.Inspect(s, func(n syntax.Node) bool {
@@ -296,27 +301,28 @@ func recompiles(s syntax.Stmt) bool {
 
 func TestNoCatchAllPredicates(t *testing.T) {
 	require.Empty(t, readTree(t).finds(catchAll))
-	bites(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p;", "a catch-all predicate on @p")
-	bites(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE x.note = N'' AND (x.id = @p OR (@p IS NULL AND x.parent = 1));", "a catch-all predicate on @p")
-	bites(t, catchAll, "SELECT @p = (SELECT MAX(x.id) FROM jobs_internal.things AS x WHERE x.id = @p OR @p IS NULL);", "a catch-all predicate on @p")
-	bites(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p OPTION (RECOMPILE);")
-	bites(t, catchAll, "-- plan: ten rows\nDELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p;")
-	bites(t, catchAll, "IF @p IS NULL OR EXISTS (SELECT 1 FROM jobs_internal.things AS x WHERE x.id = @p) RETURN 0;")
+	requireFindings(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p;", "a catch-all predicate on @p")
+	requireFindings(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE x.note = N'' AND (x.id = @p OR (@p IS NULL AND x.parent = 1));", "a catch-all predicate on @p")
+	requireFindings(t, catchAll, "SELECT @p = (SELECT MAX(x.id) FROM jobs_internal.things AS x WHERE x.id = @p OR @p IS NULL);", "a catch-all predicate on @p")
+	requireFindings(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p OPTION (RECOMPILE);")
+	requireFindings(t, catchAll, "-- plan: ten rows\nDELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p;")
+	requireFindings(t, catchAll, "IF @p IS NULL OR EXISTS (SELECT 1 FROM jobs_internal.things AS x WHERE x.id = @p) RETURN 0;")
 }
 
-// guessedJoin is rule "plan", second part: SQL Server 2017 takes each table variable for one row, so that a join of two of them is a nested loop, whose inner side is read
-// once a row: cheap where it is a seek of a key, and quadratic otherwise. OPTION (RECOMPILE) counts the rows; a comment
-// "-- plan: why there are few" says that they need no counting
+// guessedJoin is rule "plan", second part: SQL Server 2017 assumes one row in each table variable.
+// A join of two of them is therefore a nested loop, whose inner side is read once per row: cheap as
+// a seek of a key, and quadratic otherwise. OPTION (RECOMPILE) makes SQL Server count the rows; a
+// comment "-- plan: reason" explains why there are few
 // (https://learn.microsoft.com/sql/t-sql/data-types/table-transact-sql#limitations-and-restrictions).
 func guessedJoin(r *tree, name string, s statement) []string {
-	if recompiles(s.Stmt) || s.says("plan") != "" {
+	if recompiles(s.Stmt) || s.answer("plan") != "" {
 		return nil
 	}
 	keys := tableVariables(r.procedures[name])
 	var found []string
 	for _, n := range s.own() {
 		for _, sc := range scopes(n) {
-			guessed := map[string]string{} // by alias; those of whole subqueries are "a subquery"
+			guessed := map[string]string{} // by alias; those of subqueries are "a subquery"
 			for _, src := range sources(sc.from) {
 				switch src := src.(type) {
 				case *syntax.TableVar:
@@ -340,7 +346,7 @@ func guessedJoin(r *tree, name string, s statement) []string {
 	return found
 }
 
-// seeks says whether a scope compares all columns of one of the keys with something.
+// seeks reports whether a scope compares all columns of one of the keys with a value.
 func seeks(sc scope, alias string, keys [][]string) bool {
 	equal := sc.equals(alias)
 	return slices.ContainsFunc(keys, func(key []string) bool {
@@ -348,7 +354,7 @@ func seeks(sc scope, alias string, keys [][]string) bool {
 	})
 }
 
-// tableVariables are the keys of a procedure's table variables.
+// tableVariables returns the keys of a procedure's table variables.
 func tableVariables(p *syntax.CreateProcedureStmt) map[string][][]string {
 	keys := map[string][][]string{}
 	syntax.Inspect(p, func(n syntax.Node) bool {
@@ -374,7 +380,7 @@ func tableVariables(p *syntax.CreateProcedureStmt) map[string][][]string {
 	return keys
 }
 
-// readsVariables are the table variables below n.
+// readsVariables returns the table variables below n.
 func readsVariables(n syntax.Node) []string {
 	var names []string
 	syntax.Inspect(n, func(x syntax.Node) bool {
@@ -390,23 +396,25 @@ func TestJoinsOfTableVariablesAreBounded(t *testing.T) {
 	found := readTree(t).finds(guessedJoin)
 	requireKnown(t, knownJoins, found)
 	const declared = "DECLARE @a TABLE (id BIGINT NOT NULL PRIMARY KEY, x INT NOT NULL);\nDECLARE @b TABLE (id BIGINT NOT NULL, x INT NOT NULL, PRIMARY KEY (id, x));\n"
-	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x;", "@a and @b are joined, and neither by its key")
-	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a LEFT JOIN (SELECT b.x FROM @b AS b GROUP BY b.x) AS c ON c.x = a.x;", "@a and a subquery are joined, and neither by its key")
-	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.id;")
-	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x AND b.x = a.x;")
-	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x OPTION (RECOMPILE);")
-	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) -- plan: at most ten\nFROM @a AS a INNER JOIN @b AS b ON b.id = a.x;")
+	requireFindings(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x;", "@a and @b are joined, and neither by its key")
+	requireFindings(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a LEFT JOIN (SELECT b.x FROM @b AS b GROUP BY b.x) AS c ON c.x = a.x;", "@a and a subquery are joined, and neither by its key")
+	requireFindings(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.id;")
+	requireFindings(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x AND b.x = a.x;")
+	requireFindings(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x OPTION (RECOMPILE);")
+	requireFindings(t, guessedJoin, declared+"SELECT @p = COUNT(*) -- plan: at most ten\nFROM @a AS a INNER JOIN @b AS b ON b.id = a.x;")
 }
 
-// shared are the tables whose rows several callers lock at once, each for a transaction.
+// shared are the tables in which several callers lock rows at once, each for a transaction.
 var shared = []string{"jobs", "target_groups", "calendars", "schedules", "job_executions"}
 
-// unorderedLocks is rule "order": who locks several rows of a table that others lock too, and waits for them, goes through a table variable in the order of its key:
-// @ids INNER LOOP JOIN table, since the hint fixes the order of the tables and the key that of the rows. One row of a key, READPAST, a change of
-// rows that a list names (which were locked before), and a comment "-- order: why" answer it
+// unorderedLocks is rule "order": a statement that waits for locks on several rows of a table that
+// other procedures lock as well must take them in the order of a table variable's key: @ids INNER
+// LOOP JOIN table, because the hint fixes the order of the tables, and the key that of the rows.
+// One row of a key, READPAST, a change of rows in a list (which were locked before), and a comment
+// "-- order: reason" answer the finding
 // (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-join).
 func unorderedLocks(r *tree, name string, s statement) []string {
-	if s.says("order") != "" {
+	if s.answer("order") != "" {
 		return nil
 	}
 	keys := tableVariables(r.procedures[name])
@@ -432,7 +440,8 @@ func unorderedLocks(r *tree, name string, s statement) []string {
 	return found
 }
 
-// oneRow says whether a scope names a key of a table by values that do not come from another table.
+// oneRow reports whether a scope compares a key of a table with values that do not come from
+// another table.
 func oneRow(t *schemaTable, sc scope, alias string) bool {
 	equal := sc.equals(alias)
 	return slices.ContainsFunc(t.indexes, func(i *schemaIndex) bool {
@@ -445,7 +454,8 @@ func oneRow(t *schemaTable, sc scope, alias string) bool {
 	})
 }
 
-// inOrder says whether a table is the right side of a loop join whose left side is a table variable with a key, by whose first column it is found.
+// inOrder reports whether a table is the right side of a loop join whose left side is a table
+// variable with a key, and is joined by the first column of that key.
 func inOrder(sc scope, table *syntax.TableName, keys map[string][][]string) bool {
 	found := false
 	for _, src := range sc.from {
@@ -468,7 +478,7 @@ func inOrder(sc scope, table *syntax.TableName, keys map[string][][]string) bool
 	return found
 }
 
-// listed says whether a change takes its rows from a table variable.
+// listed reports whether a change takes its rows from a table variable.
 func listed(sc scope) bool {
 	return slices.ContainsFunc(sc.from, func(s syntax.TableSource) bool { return len(readsVariables(s)) > 0 })
 }
@@ -478,7 +488,7 @@ func TestRowsAreLockedInOrder(t *testing.T) {
 	requireKnown(t, knownOrders, found)
 	bad := func(body string, want ...string) {
 		t.Helper()
-		bites(t, unorderedLocks, "DECLARE @ids TABLE (id BIGINT NOT NULL PRIMARY KEY);\n"+body, want...)
+		requireFindings(t, unorderedLocks, "DECLARE @ids TABLE (id BIGINT NOT NULL PRIMARY KEY);\n"+body, want...)
 	}
 	shared = append(shared, "things")
 	defer func() { shared = shared[:len(shared)-1] }()
@@ -492,8 +502,9 @@ func TestRowsAreLockedInOrder(t *testing.T) {
 	bad("-- order: only one caller at a time\nUPDATE x SET x.note = N'' FROM jobs_internal.things AS x WHERE x.parent = @p;")
 }
 
-// since are the functions that sql/ may call, with the release of SQL Server that brought each (its documentation page says so); all are in Azure SQL
-// Database. 0 stands for releases before 2012. Nothing newer than 2017 may come in.
+// since lists the functions that sql/ may call, with the release of SQL Server that introduced each
+// (from its documentation page); all exist in Azure SQL Database. 0 stands for releases before
+// 2012. Nothing newer than 2017 is allowed.
 var since = map[string]int{
 	"CHAR": 0, "CHARINDEX": 0, "COALESCE": 0, "COUNT": 0, "DATABASE_PRINCIPAL_ID": 0, "DATALENGTH": 0, "DATEADD": 0, "DATEDIFF": 0, "DATEPART": 0, "DB_NAME": 0,
 	"HASHBYTES": 0, "ISNULL": 0, "LEFT": 0, "LEN": 0, "LOG": 0, "LOWER": 0, "LTRIM": 0, "MAX": 0, "MIN": 0, "NCHAR": 0, "NEWID": 0, "NULLIF": 0, "OBJECT_ID": 0,
@@ -504,10 +515,12 @@ var since = map[string]int{
 	"CONCAT_WS": 2017, "STRING_AGG": 2017, "TRANSLATE": 2017, "TRIM": 2017,
 }
 
-// arguments are the most that functions took in SQL Server 2017 which take more since.
+// arguments is the maximum number of arguments in SQL Server 2017 of functions that take more since
+// then.
 var arguments = map[string]int{"ISJSON": 1, "STRING_SPLIT": 2, "LTRIM": 1, "RTRIM": 1, "TRIM": 1}
 
-// tooNew is rule "release", for what name binding does not see: functions, and the syntax that brought new ones. There are no catalog views and DMVs in sql/ at all.
+// tooNew is rule "release", for what name binding does not check: functions, and syntax of newer
+// releases. sql/ uses no catalog views and no DMVs.
 func tooNew(n syntax.Node) []string {
 	var found []string
 	syntax.Inspect(n, func(n syntax.Node) bool {
@@ -567,10 +580,10 @@ func TestNothingIsNewerThan2017(t *testing.T) {
 	}
 }
 
-// lineWidth is the most columns of a line.
+// lineWidth is the maximum number of columns of a line.
 const lineWidth = 140
 
-// TestLineLength: what does not fit a screen is not read.
+// TestLineLength: lines must fit a screen.
 func TestLineLength(t *testing.T) {
 	objects, err := Objects()
 	require.NoError(t, err)

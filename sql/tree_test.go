@@ -17,7 +17,7 @@ type schemaIndex struct {
 	clustered bool
 	keys      []string
 	include   []string
-	filter    []string // columns that its WHERE names
+	filter    []string // columns in its WHERE
 }
 
 // schemaForeignKey is a foreign key of a table.
@@ -37,7 +37,8 @@ type schemaTable struct {
 // clustered is the key of the clustered index, which is also in each nonclustered one.
 func (t *schemaTable) clustered() []string { return t.indexes[0].keys }
 
-// covers says whether the indexes together hold all of these columns, so that SQL Server may leave the clustered index alone.
+// covers reports whether the indexes together have all of these columns, so that SQL Server need
+// not read the clustered index.
 func (t *schemaTable) covers(columns []string, indexes ...*schemaIndex) bool {
 	return !slices.ContainsFunc(columns, func(c string) bool {
 		return !slices.Contains(t.clustered(), c) && !slices.ContainsFunc(indexes, func(i *schemaIndex) bool {
@@ -46,7 +47,7 @@ func (t *schemaTable) covers(columns []string, indexes ...*schemaIndex) bool {
 	})
 }
 
-// tree is sql/ as the parser reads it.
+// tree holds the parsed files of sql/.
 type tree struct {
 	tables     map[string]*schemaTable                // by name without schema
 	views      map[string]*syntax.CreateViewStmt      // by name with schema
@@ -55,7 +56,7 @@ type tree struct {
 	batches    map[string]*syntax.Batch               // all objects, by name with schema
 }
 
-// parse reads one batch.
+// parse parses one batch.
 func parse(t *testing.T, text string) *syntax.Batch {
 	t.Helper()
 	b, err := syntax.Parse(text, syntax.DefaultOptions)
@@ -75,7 +76,7 @@ func readTree(t *testing.T) *tree {
 	return newTree(t, texts...)
 }
 
-// newTree parses some batches.
+// newTree parses the given batches.
 func newTree(t *testing.T, texts ...string) *tree {
 	t.Helper()
 	r := &tree{
@@ -106,7 +107,7 @@ func newTree(t *testing.T, texts ...string) *tree {
 	return r
 }
 
-// newIndex reads CREATE INDEX.
+// newIndex converts CREATE INDEX.
 func newIndex(d *syntax.IndexDef) *schemaIndex {
 	i := &schemaIndex{name: d.Name.Name, unique: d.Unique, keys: indexColumns(d.Columns)}
 	for _, c := range d.Include {
@@ -121,7 +122,7 @@ func newIndex(d *syntax.IndexDef) *schemaIndex {
 	return i
 }
 
-// indexColumns are the names of an index's key.
+// indexColumns returns the columns of an index's key.
 func indexColumns(list []*syntax.IndexColumn) []string {
 	names := make([]string, 0, len(list))
 	for _, c := range list {
@@ -130,7 +131,7 @@ func indexColumns(list []*syntax.IndexColumn) []string {
 	return names
 }
 
-// addTable reads CREATE TABLE. All constraints of sql/ are those of tables.
+// addTable converts CREATE TABLE. All constraints in sql/ are table constraints.
 func (r *tree) addTable(s *syntax.CreateTableStmt) {
 	table := &schemaTable{name: s.Name.Last()}
 	for _, c := range s.Def.Constraints {
@@ -154,7 +155,7 @@ func (r *tree) addTable(s *syntax.CreateTableStmt) {
 	r.tables[table.name] = table
 }
 
-// table is the table of schema jobs_internal that a name stands for; nil: none.
+// table returns the table of schema jobs_internal with this name; nil if there is none.
 func (r *tree) table(n *syntax.ObjectName) *schemaTable {
 	if n.Schema() != "jobs_internal" {
 		return nil
@@ -162,12 +163,13 @@ func (r *tree) table(n *syntax.ObjectName) *schemaTable {
 	return r.tables[n.Last()]
 }
 
-// hint says whether a table carries one of these hints.
+// hint reports whether a table has one of these hints.
 func hint(n *syntax.TableName, names ...string) bool {
 	return slices.ContainsFunc(n.Hints, func(h *syntax.TableHint) bool { return slices.Contains(names, h.Name) })
 }
 
-// sources are the tables, table variables and subqueries of a FROM clause, joins taken apart.
+// sources returns the tables, table variables and subqueries of a FROM clause, including those in
+// joins.
 func sources(from []syntax.TableSource) []syntax.TableSource {
 	var list []syntax.TableSource
 	for _, s := range from {
@@ -183,7 +185,7 @@ func sources(from []syntax.TableSource) []syntax.TableSource {
 	return list
 }
 
-// aliasOf is what a source is called in its scope.
+// aliasOf returns the name of a source in its scope.
 func aliasOf(s syntax.TableSource) string {
 	switch s := s.(type) {
 	case *syntax.TableName:
@@ -202,7 +204,8 @@ func aliasOf(s syntax.TableSource) string {
 	return ""
 }
 
-// inScope calls f for the nodes below n that see what alias stands for at n: it leaves out subqueries that use the alias for something else.
+// inScope calls f for the nodes below n in which alias has the same meaning as at n. It skips
+// subqueries that use the alias for another source.
 func inScope(n syntax.Node, alias string, f func(syntax.Node)) {
 	syntax.Inspect(n, func(x syntax.Node) bool {
 		if s, ok := x.(*syntax.Select); ok && x != n && slices.ContainsFunc(sources(s.From), func(t syntax.TableSource) bool { return aliasOf(t) == alias }) {
@@ -213,7 +216,7 @@ func inScope(n syntax.Node, alias string, f func(syntax.Node)) {
 	})
 }
 
-// columnsOf are the columns of alias that n uses, each once, in the order of their names.
+// columnsOf returns the columns of alias that n uses, each once, sorted by name.
 func columnsOf(n syntax.Node, alias string) []string {
 	var used []string
 	inScope(n, alias, func(x syntax.Node) {
@@ -225,7 +228,7 @@ func columnsOf(n syntax.Node, alias string) []string {
 	return slices.Compact(used)
 }
 
-// scope is a SELECT, UPDATE or DELETE with the tables that it names.
+// scope is a SELECT, UPDATE or DELETE with its tables.
 type scope struct {
 	node   syntax.Node
 	from   []syntax.TableSource
@@ -233,7 +236,7 @@ type scope struct {
 	target string // alias that UPDATE or DELETE changes; "" for SELECT
 }
 
-// scopes are those of n, subqueries included.
+// scopes returns the scopes of n, including those of subqueries.
 func scopes(n syntax.Node) []scope {
 	var list []scope
 	syntax.Inspect(n, func(x syntax.Node) bool {
@@ -250,7 +253,7 @@ func scopes(n syntax.Node) []scope {
 	return list
 }
 
-// conditions are the conditions on which a scope joins and filters, taken apart at AND.
+// conditions returns the join and filter conditions of a scope, split at AND.
 func (s scope) conditions() []syntax.Cond {
 	var list []syntax.Cond
 	var split func(c syntax.Cond)
@@ -292,7 +295,8 @@ func (s scope) conditions() []syntax.Cond {
 	return list
 }
 
-// equals are the columns of alias that a scope compares with = to something else, and that which each is compared to.
+// equals returns the columns of alias that a scope compares with =, and the expressions with which
+// it compares them.
 func (s scope) equals(alias string) map[string]syntax.Expr {
 	found := map[string]syntax.Expr{}
 	column := func(x syntax.Expr) string {
@@ -314,13 +318,13 @@ func (s scope) equals(alias string) map[string]syntax.Expr {
 	return found
 }
 
-// statements are the statements below n that hold no others, with the comments that belong to each.
+// statements are the statements below n that contain no others, with their comments.
 type statement struct {
 	syntax.Stmt
-	comments string // inside of it, and in the lines right above it
+	comments string // inside it, and in the lines directly above it
 }
 
-// statements takes a procedure's body apart.
+// statements returns the statements of a procedure's body.
 func statements(source string, n syntax.Node) []statement {
 	var list []statement
 	syntax.Inspect(n, func(x syntax.Node) bool {
@@ -338,7 +342,8 @@ func statements(source string, n syntax.Node) []statement {
 	return list
 }
 
-// commentsOf are the comments between two offsets, behind the statement on its last line, and in the lines right above.
+// commentsOf returns the comments between two offsets, after the statement on its last line, and in
+// the lines directly above.
 func commentsOf(source string, start, end int) string {
 	var comments []string
 	above := strings.Split(source[:start], "\n")
@@ -355,15 +360,16 @@ func commentsOf(source string, start, end int) string {
 	return strings.Join(comments, "\n")
 }
 
-// says is what the statement's comments say behind a word such as "-- index: ", up to a comma; "" if nothing.
-func (s statement) says(word string) string {
+// answer returns the text of the statement's comments after a prefix such as "-- index: ", up to a
+// comma; "" if there is none.
+func (s statement) answer(word string) string {
 	_, text, _ := strings.Cut("\n"+s.comments, "\n-- "+word+": ")
 	text, _, _ = strings.Cut(text, "\n")
 	text, _, _ = strings.Cut(text, ",")
 	return text
 }
 
-// own are the nodes of a statement without the statements that IF and WHILE hold.
+// own returns the nodes of a statement without the statements inside IF and WHILE.
 func (s statement) own() []syntax.Node {
 	switch x := s.Stmt.(type) {
 	case *syntax.IfStmt:
