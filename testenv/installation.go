@@ -44,8 +44,8 @@ func (e *Env) Install(t testing.TB, n int) *Installation {
 	return in
 }
 
-// AddJob creates a job with one step per script. Each step runs on all target databases; options change
-// each step.
+// AddJob creates a job with one step per script. Each step runs on all target databases; options
+// change each step.
 func (in *Installation) AddJob(t testing.TB, name string, scripts []string, options ...func(*controldb.StepSpec)) {
 	t.Helper()
 	_, err := in.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})

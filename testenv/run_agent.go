@@ -10,9 +10,9 @@ import (
 	"github.com/jobagent/jobagent/agent"
 )
 
-// RunAgent runs an agent until the returned function is called, which waits for the agent and fails the
-// test if [agent.Hosting.Run] returned an error. The function may be called again; the test's cleanup
-// calls it too.
+// RunAgent runs an agent until the returned function is called, which waits for the agent and fails
+// the test if [agent.Hosting.Run] returned an error. The function may be called again; the test's
+// cleanup calls it too.
 func RunAgent(t testing.TB, hosting *agent.Hosting) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -243,7 +243,8 @@ func TestNoBareMarks(t *testing.T) {
 	}, "agent", "cmd", "controldb", "jobs", "sql", "targets", "testenv")
 }
 
-// Job logic lives in T-SQL: the product's Go changes no data of the control database by SQL of its own.
+// Job logic lives in T-SQL: the product's Go changes no data of the control database by SQL of its
+// own.
 func TestProductHasNoDML(t *testing.T) {
 	t.Parallel()
 	goFiles(t, func(path, text string) {

@@ -69,7 +69,8 @@ func callName(packet []byte) string {
 	if packet[0] == typeBatch {
 		return strings.TrimSpace(text(body[:min(len(body), 2*nameLength)]))
 	}
-	// RPCReqBatch (MS-TDS 2.2.6.6) begins with the name's length, or 0xFFFF before the number of a built-in procedure.
+	// RPCReqBatch (MS-TDS 2.2.6.6) begins with the name's length, or 0xFFFF before the number of a
+	// built-in procedure.
 	if len(body) < 2 {
 		return "unreadable"
 	}

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // root is the repository, seen from this package.
 const root = "../.."
 
-// notRun lists the commands of README.md that the test does not run, by their beginning, with the reason.
+// notRun lists the commands of README.md that the test does not run, by their beginning, with the
+// reason.
 var notRun = map[string]string{
 	"go test ./...":             "this test is part of it",
 	"jobagent import sql-agent": "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
@@ -83,7 +84,8 @@ func blocks(document string) (list []block, rest string) {
 	return list, b.String()
 }
 
-// reader is a user who follows README.md: a work directory, a PATH with the installed binary, and a running `jobagent dev`.
+// reader is a user who follows README.md: a work directory, a PATH with the installed binary, and a
+// running `jobagent dev`.
 type reader struct {
 	dir     string
 	path    string
@@ -146,7 +148,8 @@ func (r *reader) replace(text string) string {
 	).Replace(text)
 }
 
-// shell runs the commands of a block, each in a shell of its own with the variables exported so far.
+// shell runs the commands of a block, each in a shell of its own with the variables exported so
+// far.
 func (r *reader) shell(t *testing.T, b block) {
 	t.Helper()
 	for i, line := range strings.Split(strings.TrimSpace(b.text), "\n") {
@@ -195,7 +198,8 @@ func (r *reader) install(t *testing.T) {
 	require.Zero(t, code, out)
 }
 
-// bash runs a command in the work directory, or in the repository if the command is one of the go tool.
+// bash runs a command in the work directory, or in the repository if the command is one of the go
+// tool.
 func (r *reader) bash(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", r.exports+text)
@@ -211,7 +215,8 @@ func (r *reader) bash(t *testing.T, text string) (out string, code int) {
 	return string(output), cmd.ProcessState.ExitCode()
 }
 
-// start starts a command that runs until it is stopped, and returns it with the reader of its merged output.
+// start starts a command that runs until it is stopped, and returns it with the reader of its
+// merged output.
 func (r *reader) start(t *testing.T, text string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", strings.Replace(text, "jobagent ", "exec jobagent ", 1))
@@ -263,7 +268,8 @@ func (r *reader) stopDev(t *testing.T) {
 	require.NoError(t, r.dev.Wait())
 }
 
-// runAgent runs an agent on the control database jobs until the agent has registered, and drops the database.
+// runAgent runs an agent on the control database jobs until the agent has registered, and drops the
+// database.
 func (r *reader) runAgent(t *testing.T, command string) {
 	t.Helper()
 	cmd, output := r.start(t, r.exports+command)
@@ -315,7 +321,8 @@ func (r *reader) sql(t *testing.T, b block) {
 	}
 }
 
-// config requires that a command accepts a configuration file, which may be given as one of its elements.
+// config requires that a command accepts a configuration file, which may be given as one of its
+// elements.
 func (r *reader) config(t *testing.T, text string) {
 	t.Helper()
 	if !strings.HasPrefix(text, "{") {

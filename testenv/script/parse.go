@@ -53,8 +53,8 @@ type record struct {
 	sets     []string   // of a query: the letters of each result set
 	sorted   bool       // rowsort
 	expected [][]string // lines of each result set; of a batch, the transcript is the only one
-	// from and to are the indexes of the first expected line and of the line after the last one. They are 0 if the record has no
-	// divider.
+	// from and to are the indexes of the first expected line and of the line after the last one.
+	// They are 0 if the record has no divider.
 	from, to int
 
 	only, skip string // servers; "" is none

@@ -227,7 +227,8 @@ EXEC jobs.sp_add_jobstep N'j', @command = N'PRINT N''hello'';', @target_group_na
 	})
 }
 
-// TestOnlyAgentsTakeTheLockOfPasses: without this permission, every login could stop all runs with an application lock.
+// TestOnlyAgentsTakeTheLockOfPasses: without this permission, every login could stop all runs with
+// an application lock.
 func TestOnlyAgentsTakeTheLockOfPasses(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		store, database := env.Control(t)

@@ -25,7 +25,8 @@ var (
 // embedded is the name of the embedded server. Its runs do not verify a script.
 const embedded = "embedded"
 
-// Run runs a script. server is the server's name in skipif and onlyif. open opens a session; Run closes it when the test ends.
+// Run runs a script. server is the server's name in skipif and onlyif. open opens a session; Run
+// closes it when the test ends.
 func Run(t *testing.T, path, server string, open func(t testing.TB, session string) Session) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -148,8 +149,8 @@ func (r *run) replace(text string) string {
 	})
 }
 
-// runBatch runs a batch on the current session, which it opens on first use. A session that has ended is closed, and opened
-// again on its next use.
+// runBatch runs a batch on the current session, which it opens on first use. A session that has
+// ended is closed, and opened again on its next use.
 func (r *run) runBatch(ctx context.Context, batch string) (*Result, error) {
 	session := r.sessions[r.session]
 	if session == nil {
@@ -166,7 +167,8 @@ func (r *run) runBatch(ctx context.Context, batch string) (*Result, error) {
 	return result, err
 }
 
-// runText runs the batches of a text up to the first one with errors. It returns all result sets, and the errors of the server.
+// runText runs the batches of a text up to the first one with errors. It returns all result sets,
+// and the errors of the server.
 func (r *run) runText(ctx context.Context, text string) (sets []resultSet, failed []Message, err error) {
 	list, err := mssql.SplitBatches(text)
 	if err != nil {
@@ -184,7 +186,8 @@ func (r *run) runText(ctx context.Context, text string) (sets []resultSet, faile
 	return sets, nil, nil
 }
 
-// check compares the errors of the server with those that a record expects. replace replaces variables by their values.
+// check compares the errors of the server with those that a record expects. replace replaces
+// variables by their values.
 func (r *record) check(failed []Message, replace func(string) string) error {
 	numbers := make([]int32, len(failed))
 	texts := make([]string, len(failed))
@@ -345,7 +348,8 @@ func (r *run) verify(t *testing.T) {
 	require.NoError(t, os.WriteFile(r.path, []byte(header+rest), 0o644))
 }
 
-// rewrite returns the script's text with other expected rows for some of its records, by their index.
+// rewrite returns the script's text with other expected rows for some of its records, by their
+// index.
 func (s *Script) rewrite(rows map[int][][]string) string {
 	var b strings.Builder
 	next := 0

@@ -16,8 +16,8 @@ import (
 
 // Session runs the batches of a script, one after the other.
 type Session interface {
-	// Run runs one batch and returns its result. An error means that the session has ended; the errors of the server
-	// are messages of the result.
+	// Run runs one batch and returns its result. An error means that the session has ended; the
+	// errors of the server are messages of the result.
 	Run(ctx context.Context, batch string) (*Result, error)
 	// Close ends the session.
 	Close() error
@@ -84,7 +84,8 @@ func (s resultSet) letters() (string, error) {
 	return b.String(), nil
 }
 
-// Result is what a batch returned. The methods of a Result are called in the order in which the server sends.
+// Result is what a batch returned. The methods of a Result are called in the order in which the
+// server sends.
 type Result struct {
 	sets       []resultSet
 	errors     []Message
@@ -122,7 +123,8 @@ func (r *Result) Message(m Message) {
 // Line adds a line to the transcript only.
 func (r *Result) Line(line string) { r.transcript.WriteString(line + "\n") }
 
-// String returns the transcript: everything that the batch returned, with a line end after each line.
+// String returns the transcript: everything that the batch returned, with a line end after each
+// line.
 func (r *Result) String() string { return r.transcript.String() }
 
 // connection is a Session over go-mssqldb.
@@ -144,7 +146,8 @@ func (c connection) Close() error {
 	return nil
 }
 
-// Run implements Session. It reads the driver's message queue, which keeps the order of result sets, counts and messages.
+// Run implements Session. It reads the driver's message queue, which keeps the order of result
+// sets, counts and messages.
 func (c connection) Run(ctx context.Context, batch string) (*Result, error) {
 	result := &Result{}
 	var queue sqlexp.ReturnMessage
