@@ -381,7 +381,7 @@ func (p Permission) sameAs(o Permission) bool {
 	return p.Securable == o.Securable && p.Grantee == o.Grantee && p.Name == o.Name
 }
 
-// revokeAll removes the permissions for which match holds.
+// revokeAll removes the permissions for which match is true.
 func (e *Edit) revokeAll(match func(Permission) bool) {
 	n := len(e.db.permissions)
 	e.db.permissions = slices.DeleteFunc(e.db.permissions, match)

@@ -78,7 +78,7 @@ func (r *run) message(err error) *mserr.Error {
 		case errors.Is(err, store.ErrCorrupt):
 			r.s.inst.report(err)
 			return mserr.New(824, 24,
-				"tsqld: a database file of the embedded server is damaged. The log of the embedded server says more.")
+				"tsqld: a database file of the embedded server is damaged. See the log of the embedded server.")
 		}
 		if e := limitMessage(se); e != nil {
 			return e

@@ -12,7 +12,7 @@ import (
 // will inherit those changes. For example, you could set permissions or database options, or add
 // objects such as tables, functions, or stored procedures"
 // (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model Usage"),
-// and tempdb is made from it at each start.
+// and tempdb is a copy of model at each start.
 func TestDatabasesAreCopiesOfModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

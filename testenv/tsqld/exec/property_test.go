@@ -227,8 +227,8 @@ func propertySession(t *testing.T) *Session {
 	return s
 }
 
-// forEachStatement calls f with a generator for each random statement. The tables change from time to time.
-// Each statement has its own seed, so that a single statement can be repeated.
+// forEachStatement calls f with a generator for each random statement. The tables change from time
+// to time. Each statement has its own seed, so that a single statement can be repeated.
 func forEachStatement(t *testing.T, s *Session, f func(i int, g *generator)) {
 	t.Helper()
 	generatorFor := func(i int) *generator { return &generator{Rand: rand.New(rand.NewPCG(*propertySeed, uint64(i)))} }
