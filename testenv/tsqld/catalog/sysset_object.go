@@ -43,26 +43,12 @@ func objectSets() []declaration {
 		{name: "sys.objects", columns: objectColumns, rows: objects},
 		{name: "sys.system_objects", columns: objectColumns, rows: systemObjects},
 		{name: "sys.system_sql_modules", columns: moduleColumns, rows: systemModules},
-		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: func(_ context.Context,
-			env *Env) ([]row, error) {
-			var out []row
-			for _, s := range env.Database.Schemas() {
-				out = append(out, row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
-			}
-			return out, nil
-		}},
+		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: schemasRows},
 		{name: "sys.views", columns: objectColumns + ", is_replicated bit?, has_replication_filter bit?, " +
 			"has_opaque_metadata bit, has_unchecked_assembly_data bit, " +
 			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?, has_snapshot bit?, " +
 			"ledger_view_type tinyint?, ledger_view_type_desc nvarchar(60)?, is_dropped_ledger_view bit?",
-			rows: rowsOf(func(_ *Env, v *View) []row {
-				return []row{
-					{
-						"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0),
-						"ledger_view_type_desc": "NON_LEDGER_VIEW", "is_dropped_ledger_view": int64(0),
-					},
-				}
-			})},
+			rows: rowsOf(viewsRows)},
 		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, " +
 			"is_repl_serializable_only bit?, skips_repl_constraints bit?",
 			rows: rowsOf(func(_ *Env, p *Procedure) []row { return []row{{}} })},
@@ -85,19 +71,41 @@ func objectSets() []declaration {
 			"column_encryption_key_id int?, column_encryption_key_database_name sysname?", rows: parameters},
 		{name: "sys.types", columns: typeColumns, rows: allTypes},
 		{name: "sys.table_types", columns: typeColumns + ", type_table_object_id int, is_memory_optimized bit",
-			rows: func(_ context.Context, env *Env) ([]row, error) {
-				var out []row
-				for _, tt := range pick[*TableType](env.Database) {
-					r := tableTypeRow(tt)
-					r["type_table_object_id"] = int64(tt.ObjectID)
-					out = append(out, r)
-				}
-				return out, nil
-			}},
+			rows: tableTypesRows},
 		{name: "sys.extended_properties", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
 			"minor_id int, name sysname, value sql_variant?",
 			rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
 	}
+}
+
+// schemasRows are the rows of sys.schemas.
+func schemasRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.Database.Schemas() {
+		out = append(out, row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
+	}
+	return out, nil
+}
+
+// viewsRows returns the rows of sys.views for one object.
+func viewsRows(_ *Env, v *View) []row {
+	return []row{
+		{
+			"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0),
+			"ledger_view_type_desc": "NON_LEDGER_VIEW", "is_dropped_ledger_view": int64(0),
+		},
+	}
+}
+
+// tableTypesRows are the rows of sys.table_types.
+func tableTypesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, tt := range pick[*TableType](env.Database) {
+		r := tableTypeRow(tt)
+		r["type_table_object_id"] = int64(tt.ObjectID)
+		out = append(out, r)
+	}
+	return out, nil
 }
 
 // typeColumns are the columns of sys.types.

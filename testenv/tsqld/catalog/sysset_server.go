@@ -49,32 +49,9 @@ func serverSets() []declaration {
 			"is_result_set_caching_on bit?, is_accelerated_database_recovery_on bit?, " +
 			"is_tempdb_spill_to_remote_store bit?, is_stale_page_detection_on bit?, " +
 			"is_memory_optimized_enabled bit?, is_data_retention_enabled bit?, is_ledger_on bit?, " +
-			"is_change_feed_enabled bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, d := range env.Snapshot.Databases() {
-				out = append(out, databaseInfo(d))
-			}
-			return out, nil
-		}},
+			"is_change_feed_enabled bit?", rows: databasesRows},
 		{name: "sys.database_service_objectives", columns: "database_id int, edition sysname, " +
-			"service_objective sysname, elastic_pool_name sysname?", rows: func(_ context.Context,
-			env *Env) ([]row, error) {
-			var out []row
-			for _, d := range env.Snapshot.Databases() {
-				if d.ID != env.Database.ID && env.Database.ID != DatabaseMaster {
-					continue // a user database shows only itself
-				}
-				r := row{
-					"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2",
-					"elastic_pool_name": orNull(d.Options.ElasticPool),
-				}
-				if d.Options.ElasticPool != "" {
-					r["service_objective"] = "ElasticPool"
-				}
-				out = append(out, r)
-			}
-			return out, nil
-		}},
+			"service_objective sysname, elastic_pool_name sysname?", rows: databaseServiceObjectivesRows},
 		{name: "sys.dm_exec_sessions", columns: "session_id smallint, login_time datetime, " +
 			"host_name nvarchar(128)?, program_name nvarchar(128)?, host_process_id int?, client_version int?, " +
 			"client_interface_name nvarchar(32)?, security_id varbinary(85), login_name nvarchar(128), " +
@@ -125,30 +102,64 @@ func serverSets() []declaration {
 			"transaction_descriptor binary(8), enlist_count int, is_user_transaction bit, " +
 			"is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int", live: true, rows: transactions},
 		{name: "sys.spt_transactions", columns: "session_id int, transaction_id bigint, name nvarchar(32), " +
-			"begin_time datetime", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, s := range env.visibleSessions() {
-				if s.OpenTransactions > 0 {
-					out = append(out,
-						row{
-							"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
-							"begin_time": s.TransactionStart,
-						})
-				}
-			}
-			return out, nil
-		}},
+			"begin_time datetime", live: true, rows: sptTransactionsRows},
 		{name: "sys.spt_sql_texts", columns: "sql_handle varbinary(64), text nvarchar(max)",
-			live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
-				var out []row
-				for _, s := range env.visibleSessions() {
-					if s.Command != "" && s.Text != "" {
-						out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
-					}
-				}
-				return out, nil
-			}},
+			live: true, rows: sptSqlTextsRows},
 	}
+}
+
+// databasesRows are the rows of sys.databases.
+func databasesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, d := range env.Snapshot.Databases() {
+		out = append(out, databaseInfo(d))
+	}
+	return out, nil
+}
+
+// databaseServiceObjectivesRows are the rows of sys.database_service_objectives.
+func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, d := range env.Snapshot.Databases() {
+		if d.ID != env.Database.ID && env.Database.ID != DatabaseMaster {
+			continue // a user database shows only itself
+		}
+		r := row{
+			"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2",
+			"elastic_pool_name": orNull(d.Options.ElasticPool),
+		}
+		if d.Options.ElasticPool != "" {
+			r["service_objective"] = "ElasticPool"
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// sptTransactionsRows are the rows of sys.spt_transactions.
+func sptTransactionsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		if s.OpenTransactions > 0 {
+			out = append(out,
+				row{
+					"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
+					"begin_time": s.TransactionStart,
+				})
+		}
+	}
+	return out, nil
+}
+
+// sptSqlTextsRows are the rows of sys.spt_sql_texts.
+func sptSqlTextsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		if s.Command != "" && s.Text != "" {
+			out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
+		}
+	}
+	return out, nil
 }
 
 // databaseInfo returns a row of sys.databases.

@@ -14,49 +14,12 @@ func settingSets() []declaration {
 	return []declaration{
 		{name: "sys.configurations", columns: "configuration_id int, name nvarchar(35), value sql_variant?, " +
 			"minimum sql_variant?, maximum sql_variant?, value_in_use sql_variant?, " +
-			"description nvarchar(255), is_dynamic bit, is_advanced bit", live: true, rows: func(_ context.Context,
-			env *Env) ([]row, error) {
-			var out []row
-			for _, c := range Configurations {
-				now, ok := env.Settings[c.ID]
-				if !ok {
-					now = Setting{c.Value, c.Value}
-				}
-				r := row{
-					"configuration_id": c.ID, "name": c.Name, "description": c.Description,
-					"is_dynamic": bit(!c.Restart), "is_advanced": bit(c.Advanced),
-				}
-				for col, n := range map[string]int64{
-					"value": now.Configured, "minimum": c.Minimum, "maximum": c.Maximum, "value_in_use": now.Running,
-				} {
-					v, err := variant(n, types.IntType)
-					if err != nil {
-						return nil, err
-					}
-					r[col] = v
-				}
-				out = append(out, r)
-			}
-			return out, nil
-		}},
-		{name: "sys.spt_collations", columns: "name sysname, description nvarchar(1000)", rows: func(context.Context,
-			*Env) ([]row, error) {
-			var out []row
-			for _, c := range types.Collations() {
-				out = append(out, row{"name": c.String(), "description": c.Description()})
-			}
-			return out, nil
-		}},
+			"description nvarchar(255), is_dynamic bit, is_advanced bit", live: true, rows: configurationsRows},
+		{name: "sys.spt_collations", columns: "name sysname, description nvarchar(1000)", rows: sptCollationsRows},
 		{name: "sys.dm_os_host_info", columns: "host_platform nvarchar(256), host_distribution nvarchar(256), " +
 			"host_release nvarchar(256), host_service_pack_level nvarchar(256), " +
 			"host_sku int?, os_language_version int, host_architecture nvarchar(256)",
-			live: true, rows: singleRow(func(*Env) row {
-				platform, distribution, release := hostSystem()
-				return row{
-					"host_platform": platform, "host_distribution": distribution, "host_release": release,
-					"host_service_pack_level": "", "host_architecture": architecture(),
-				}
-			})},
+			live: true, rows: singleRow(dmOsHostInfoRow)},
 		{name: "sys.dm_os_sys_info", columns: "cpu_ticks bigint, ms_ticks bigint, cpu_count int, " +
 			"hyperthread_ratio int, physical_memory_kb bigint, virtual_memory_kb bigint, " +
 			"committed_kb bigint, committed_target_kb bigint, visible_target_kb bigint, stack_size_in_bytes int, " +
@@ -69,52 +32,17 @@ func settingSets() []declaration {
 			"softnuma_configuration int, softnuma_configuration_desc nvarchar(60), " +
 			"process_physical_affinity nvarchar(3072), sql_memory_model int, sql_memory_model_desc nvarchar(120), " +
 			"socket_count int, cores_per_socket int, numa_node_count int, " +
-			"container_type int, container_type_desc nvarchar(60)", live: true, rows: singleRow(func(env *Env) row {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			cpus := int64(runtime.NumCPU())
-			return row{
-				"cpu_count": cpus, "scheduler_count": cpus, "scheduler_total_count": cpus,
-				"hyperthread_ratio": int64(1), "socket_count": int64(1), "cores_per_socket": cpus,
-				"numa_node_count": int64(1), "physical_memory_kb": physicalMemory(),
-				"committed_kb": int64(m.Sys / 1024), "committed_target_kb": int64(m.Sys / 1024),
-				"visible_target_kb": int64(m.Sys / 1024), "sqlserver_start_time": env.Started,
-				"affinity_type": int64(2), "affinity_type_desc": "AUTO",
-				"virtual_machine_type_desc": "NONE", "softnuma_configuration_desc": "OFF", "sql_memory_model": int64(1),
-				"sql_memory_model_desc": "CONVENTIONAL",
-				"time_source_desc":      "QUERY_PERFORMANCE_COUNTER", "container_type_desc": "NONE",
-			}
-		})},
+			"container_type int, container_type_desc nvarchar(60)", live: true, rows: singleRow(dmOsSysInfoRow)},
 		{name: "sys.dm_os_process_memory", columns: "physical_memory_in_use_kb bigint, " +
 			"large_page_allocations_kb bigint, locked_page_allocations_kb bigint, " +
 			"total_virtual_address_space_kb bigint, " +
 			"virtual_address_space_reserved_kb bigint, virtual_address_space_committed_kb bigint, " +
 			"virtual_address_space_available_kb bigint, page_fault_count bigint, " +
 			"memory_utilization_percentage int, available_commit_limit_kb bigint, process_physical_memory_low bit, " +
-			"process_virtual_memory_low bit", live: true, rows: singleRow(func(*Env) row {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return row{
-				"physical_memory_in_use_kb":          int64(m.Sys-m.HeapReleased) / 1024,
-				"virtual_address_space_reserved_kb":  int64(m.Sys / 1024),
-				"virtual_address_space_committed_kb": int64(m.Sys-m.HeapReleased) / 1024,
-				"memory_utilization_percentage":      int64(100),
-			}
-		})},
+			"process_virtual_memory_low bit", live: true, rows: singleRow(dmOsProcessMemoryRow)},
 		{name: "sys.syslanguages", columns: "langid smallint, dateformat nchar(3), datefirst tinyint, upgrade int?, " +
 			"name sysname, alias sysname, months nvarchar(372)?, " +
-			"shortmonths nvarchar(132)?, days nvarchar(217)?, lcid int, msglangid smallint", rows: func(context.Context,
-			*Env) ([]row, error) {
-			var out []row
-			for _, l := range types.Languages() {
-				out = append(out, row{
-					"langid": int64(l.ID), "dateformat": l.Order.String(), "datefirst": int64(l.FirstDay),
-					"upgrade": int64(0), "name": l.Name, "alias": l.Alias,
-					"months": l.Months(), "shortmonths": l.ShortMonths(), "days": l.Days(), "lcid": int64(l.LCID),
-					"msglangid": int64(l.MessageLCID)})
-			}
-			return out, nil
-		}},
+			"shortmonths nvarchar(132)?, days nvarchar(217)?, lcid int, msglangid smallint", rows: syslanguagesRows},
 		{name: "sys.endpoints", columns: endpointColumns, rows: singleRow(func(*Env) row { return endpoint })},
 		{name: "sys.tcp_endpoints", columns: endpointColumns + ", port int, is_dynamic_port bit, " +
 			"ip_address nvarchar(45)?", rows: singleRow(func(*Env) row { return endpoint })},
@@ -125,20 +53,112 @@ func settingSets() []declaration {
 			"is_collation_compatible bit, uses_remote_collation bit, collation_name sysname?, " +
 			"lazy_schema_validation bit, is_system bit, is_publisher bit, is_subscriber bit?, " +
 			"is_distributor bit?, is_nonsql_subscriber bit?, is_remote_proc_transaction_promotion_enabled bit?, " +
-			"modify_date datetime, is_rda_server bit?", rows: singleRow(func(env *Env) row {
-			return row{
-				"name": env.Server, "product": "SQL Server", "provider": "SQLNCLI", "data_source": env.Server,
-				"connect_timeout": int64(0), "query_timeout": int64(0),
-				"is_remote_login_enabled": int64(1), "is_rpc_out_enabled": int64(1), "uses_remote_collation": int64(1),
-				"is_subscriber": int64(0), "is_distributor": int64(0),
-				"is_nonsql_subscriber": int64(0), "is_remote_proc_transaction_promotion_enabled": int64(0),
-				"modify_date": env.Started, "is_rda_server": int64(0),
-			}
-		})},
+			"modify_date datetime, is_rda_server bit?", rows: singleRow(serversRow)},
 		{name: "sys.messages", columns: "message_id int, language_id smallint, severity tinyint?, " +
 			"is_event_logged bit, text nvarchar(2048)"},
 		{name: "dbo.spt_values", columns: "name nvarchar(35)?, number int, type nchar(3), low int?, high int?, " +
 			"status int?", rows: numberRows},
+	}
+}
+
+// configurationsRows are the rows of sys.configurations.
+func configurationsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, c := range Configurations {
+		now, ok := env.Settings[c.ID]
+		if !ok {
+			now = Setting{c.Value, c.Value}
+		}
+		r := row{
+			"configuration_id": c.ID, "name": c.Name, "description": c.Description,
+			"is_dynamic": bit(!c.Restart), "is_advanced": bit(c.Advanced),
+		}
+		for col, n := range map[string]int64{
+			"value": now.Configured, "minimum": c.Minimum, "maximum": c.Maximum, "value_in_use": now.Running,
+		} {
+			v, err := variant(n, types.IntType)
+			if err != nil {
+				return nil, err
+			}
+			r[col] = v
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// sptCollationsRows are the rows of sys.spt_collations.
+func sptCollationsRows(context.Context,
+	*Env) ([]row, error) {
+	var out []row
+	for _, c := range types.Collations() {
+		out = append(out, row{"name": c.String(), "description": c.Description()})
+	}
+	return out, nil
+}
+
+// dmOsHostInfoRow is the row of sys.dm_os_host_info.
+func dmOsHostInfoRow(*Env) row {
+	platform, distribution, release := hostSystem()
+	return row{
+		"host_platform": platform, "host_distribution": distribution, "host_release": release,
+		"host_service_pack_level": "", "host_architecture": architecture(),
+	}
+}
+
+// dmOsSysInfoRow is the row of sys.dm_os_sys_info.
+func dmOsSysInfoRow(env *Env) row {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	cpus := int64(runtime.NumCPU())
+	return row{
+		"cpu_count": cpus, "scheduler_count": cpus, "scheduler_total_count": cpus,
+		"hyperthread_ratio": int64(1), "socket_count": int64(1), "cores_per_socket": cpus,
+		"numa_node_count": int64(1), "physical_memory_kb": physicalMemory(),
+		"committed_kb": int64(m.Sys / 1024), "committed_target_kb": int64(m.Sys / 1024),
+		"visible_target_kb": int64(m.Sys / 1024), "sqlserver_start_time": env.Started,
+		"affinity_type": int64(2), "affinity_type_desc": "AUTO",
+		"virtual_machine_type_desc": "NONE", "softnuma_configuration_desc": "OFF", "sql_memory_model": int64(1),
+		"sql_memory_model_desc": "CONVENTIONAL",
+		"time_source_desc":      "QUERY_PERFORMANCE_COUNTER", "container_type_desc": "NONE",
+	}
+}
+
+// dmOsProcessMemoryRow is the row of sys.dm_os_process_memory.
+func dmOsProcessMemoryRow(*Env) row {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return row{
+		"physical_memory_in_use_kb":          int64(m.Sys-m.HeapReleased) / 1024,
+		"virtual_address_space_reserved_kb":  int64(m.Sys / 1024),
+		"virtual_address_space_committed_kb": int64(m.Sys-m.HeapReleased) / 1024,
+		"memory_utilization_percentage":      int64(100),
+	}
+}
+
+// syslanguagesRows are the rows of sys.syslanguages.
+func syslanguagesRows(context.Context,
+	*Env) ([]row, error) {
+	var out []row
+	for _, l := range types.Languages() {
+		out = append(out, row{
+			"langid": int64(l.ID), "dateformat": l.Order.String(), "datefirst": int64(l.FirstDay),
+			"upgrade": int64(0), "name": l.Name, "alias": l.Alias,
+			"months": l.Months(), "shortmonths": l.ShortMonths(), "days": l.Days(), "lcid": int64(l.LCID),
+			"msglangid": int64(l.MessageLCID)})
+	}
+	return out, nil
+}
+
+// serversRow is the row of sys.servers.
+func serversRow(env *Env) row {
+	return row{
+		"name": env.Server, "product": "SQL Server", "provider": "SQLNCLI", "data_source": env.Server,
+		"connect_timeout": int64(0), "query_timeout": int64(0),
+		"is_remote_login_enabled": int64(1), "is_rpc_out_enabled": int64(1), "uses_remote_collation": int64(1),
+		"is_subscriber": int64(0), "is_distributor": int64(0),
+		"is_nonsql_subscriber": int64(0), "is_remote_proc_transaction_promotion_enabled": int64(0),
+		"modify_date": env.Started, "is_rda_server": int64(0),
 	}
 }
 

@@ -24,37 +24,26 @@ const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, typ
 	"redo_start_fork_guid uniqueidentifier?, redo_target_lsn numeric(25,0)?, " +
 	"redo_target_fork_guid uniqueidentifier?, backup_lsn numeric(25,0)?"
 
+// primaryDataSpace is the row of sys.data_spaces: the only filegroup.
+var primaryDataSpace = row{
+	"name": "PRIMARY", "data_space_id": int64(DataSpacePrimary), "type": "FG", "type_desc": "ROWS_FILEGROUP",
+	"is_default": int64(1), "is_system": int64(0),
+}
+
 // storageSets returns the system tables about files, filegroups and settings of databases.
 func storageSets() []declaration {
 	const space = "name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, " +
 		"is_system bit?"
-	primary := row{
-		"name": "PRIMARY", "data_space_id": int64(1), "type": "FG", "type_desc": "ROWS_FILEGROUP",
-		"is_default": int64(1), "is_system": int64(0),
-	}
 	return []declaration{
-		{name: "sys.data_spaces", columns: space, rows: singleRow(func(*Env) row { return primary })},
+		{name: "sys.data_spaces", columns: space, rows: singleRow(func(*Env) row { return primaryDataSpace })},
 		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, " +
-			"is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(func(*Env) row {
-			r := maps.Clone(primary)
-			r["is_read_only"], r["is_autogrow_all_files"] = int64(0), int64(0)
-			return r
-		})},
+			"is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(filegroupsRow)},
 		{name: "sys.database_files", columns: fileColumns, live: true, rows: func(_ context.Context,
 			env *Env) ([]row, error) {
 			return env.files(env.Database), nil
 		}},
 		{name: "sys.master_files", columns: "database_id int, " + fileColumns + ", credential_id int?",
-			live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
-				var out []row
-				for _, d := range env.Snapshot.Databases() {
-					for _, r := range env.files(d) {
-						r["database_id"] = int64(d.ID)
-						out = append(out, r)
-					}
-				}
-				return out, nil
-			}},
+			live: true, rows: masterFilesRows},
 		{name: "sys.database_mirroring", columns: "database_id int, mirroring_guid uniqueidentifier?, " +
 			"mirroring_state tinyint?, mirroring_state_desc nvarchar(60)?, mirroring_role tinyint?, " +
 			"mirroring_role_desc nvarchar(60)?, mirroring_role_sequence int?, mirroring_safety_level tinyint?, " +
@@ -69,13 +58,7 @@ func storageSets() []declaration {
 		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, " +
 			"family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
 			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, " +
-			"fork_point_lsn numeric(25,0)?", rows: eachDatabase(func(d *Database) row {
-			// Databases are never restored here, so that each is its own family and recovery fork.
-			id := d.guid("database")
-			return row{
-				"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil,
-			}
-		})},
+			"fork_point_lsn numeric(25,0)?", rows: eachDatabase(databaseRecoveryStatusRow)},
 		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, " +
 			"non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
 			rows: eachDatabase(func(*Database) row { return row{"non_transacted_access_desc": "OFF"} })},
@@ -90,61 +73,101 @@ func storageSets() []declaration {
 			"capture_policy_stale_threshold_hours int?, size_based_cleanup_mode smallint, " +
 			"size_based_cleanup_mode_desc nvarchar(60)?, wait_stats_capture_mode smallint, " +
 			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?",
-			rows: singleRow(func(*Env) row {
-				return row{
-					"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0),
-					"current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
-					"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000),
-					"stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
-					"query_capture_mode": int64(2), "query_capture_mode_desc": "AUTO", "size_based_cleanup_mode": int64(1),
-					"size_based_cleanup_mode_desc": "AUTO",
-					"wait_stats_capture_mode":      int64(1), "wait_stats_capture_mode_desc": "ON",
-					"actual_state_additional_info": "",
-				}
-			})},
+			rows: singleRow(databaseQueryStoreOptionsRow)},
 		{name: "sys.database_scoped_configurations", columns: "configuration_id int, name nvarchar(60), " +
 			"value sql_variant?, value_for_secondary sql_variant?, is_value_default bit?", rows: scopedConfigurations},
 		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, " +
-			"name sysname, create_date datetime, modify_date datetime", rows: singleRow(func(*Env) row {
-			return row{
-				"xml_collection_id": int64(1), "schema_id": int64(SchemaSys), "name": "sys",
-				"create_date": int64(epoch), "modify_date": int64(epoch),
-			}
-		})},
+			"name sysname, create_date datetime, modify_date datetime", rows: singleRow(xmlSchemaCollectionsRow)},
 		{name: "sys.stats_columns", columns: "object_id int, stats_id int, stats_column_id int, column_id int",
-			rows: func(_ context.Context, env *Env) ([]row, error) {
-				var out []row
-				for _, t := range env.indexed() {
-					for _, ix := range t.Indexes {
-						for i, k := range ix.Columns {
-							out = append(out,
-								row{
-									"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
-									"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
-								})
-						}
-					}
-				}
-				return out, nil
-			}},
+			rows: statsColumnsRows},
 		{name: "sys.trigger_events", columns: "object_id int, type int, type_desc nvarchar(60)?, is_first bit?, " +
 			"is_last bit?, event_group_type int?, event_group_type_desc nvarchar(60)?, " +
-			"is_trigger_event bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.tables() {
-				for _, tr := range t.Triggers {
-					for _, e := range tr.Events {
-						out = append(out,
-							row{
-								"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
-								"is_first": int64(0), "is_last": int64(0), "is_trigger_event": int64(1),
-							})
-					}
-				}
-			}
-			return out, nil
-		}},
+			"is_trigger_event bit?", rows: triggerEventsRows},
 	}
+}
+
+// filegroupsRow is the row of sys.filegroups.
+func filegroupsRow(*Env) row {
+	r := maps.Clone(primaryDataSpace)
+	r["is_read_only"], r["is_autogrow_all_files"] = int64(0), int64(0)
+	return r
+}
+
+// masterFilesRows are the rows of sys.master_files.
+func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, d := range env.Snapshot.Databases() {
+		for _, r := range env.files(d) {
+			r["database_id"] = int64(d.ID)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// databaseRecoveryStatusRow returns the row of sys.database_recovery_status for a database.
+func databaseRecoveryStatusRow(d *Database) row {
+	// Databases are never restored here, so that each is its own family and recovery fork.
+	id := d.guid("database")
+	return row{
+		"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil,
+	}
+}
+
+// databaseQueryStoreOptionsRow is the row of sys.database_query_store_options.
+func databaseQueryStoreOptionsRow(*Env) row {
+	return row{
+		"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0),
+		"current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
+		"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000),
+		"stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
+		"query_capture_mode": int64(2), "query_capture_mode_desc": "AUTO", "size_based_cleanup_mode": int64(1),
+		"size_based_cleanup_mode_desc": "AUTO",
+		"wait_stats_capture_mode":      int64(1), "wait_stats_capture_mode_desc": "ON",
+		"actual_state_additional_info": "",
+	}
+}
+
+// xmlSchemaCollectionsRow is the row of sys.xml_schema_collections.
+func xmlSchemaCollectionsRow(*Env) row {
+	return row{
+		"xml_collection_id": int64(1), "schema_id": int64(SchemaSys), "name": "sys",
+		"create_date": int64(epoch), "modify_date": int64(epoch),
+	}
+}
+
+// statsColumnsRows are the rows of sys.stats_columns.
+func statsColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, ix := range t.Indexes {
+			for i, k := range ix.Columns {
+				out = append(out,
+					row{
+						"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
+						"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
+					})
+			}
+		}
+	}
+	return out, nil
+}
+
+// triggerEventsRows are the rows of sys.trigger_events.
+func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, tr := range t.Triggers {
+			for _, e := range tr.Events {
+				out = append(out,
+					row{
+						"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
+						"is_first": int64(0), "is_last": int64(0), "is_trigger_event": int64(1),
+					})
+			}
+		}
+	}
+	return out, nil
 }
 
 // triggerEvents maps events to the types of sys.trigger_events.

@@ -43,140 +43,160 @@ func tableSets() []declaration {
 			"data_retention_period int?, data_retention_period_unit int?, " +
 			"data_retention_period_unit_desc nvarchar(10)?, ledger_type tinyint?, ledger_type_desc nvarchar(60)?, " +
 			"ledger_view_id int?, is_dropped_ledger_table bit?",
-			rows: rowsOf(func(_ *Env, t *Table) []row {
-				return []row{{
-					"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0),
-					"text_in_row_limit":            int64(0),
-					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0),
-					"lock_escalation":      int64(t.LockEscalation),
-					"lock_escalation_desc": lockEscalations[t.LockEscalation],
-					"is_filetable":         int64(0), "is_memory_optimized": int64(0), "durability": int64(0),
-					"durability_desc": "SCHEMA_AND_DATA",
-					"temporal_type":   int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0),
-					"is_edge":                        int64(0),
-					"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0),
-					"is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
-					"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1),
-					"data_retention_period_unit_desc": "INFINITE",
-					"ledger_type":                     int64(0), "ledger_type_desc": "NON_LEDGER_TABLE",
-					"is_dropped_ledger_table": int64(0),
-				}}
-			})},
+			rows: rowsOf(tablesRows)},
 		{name: "sys.columns", columns: columnColumns, rows: columnRows},
 		{name: "sys.system_columns", columns: columnColumns, rows: systemColumns},
 		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, " +
 			"increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
 			live: true, rows: identityColumns},
 		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, " +
-			"uses_database_collation bit, is_persisted bit", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.tables() {
-				for _, c := range t.Columns {
-					if c.Formula == nil {
-						continue
-					}
-					r := columnRow(env.Database, t.ObjectID, c)
-					r["definition"], r["is_persisted"] = c.Formula.Text, bit(c.Formula.Persisted)
-					out = append(out, r)
-				}
-			}
-			return out, nil
-		}},
+			"uses_database_collation bit, is_persisted bit", rows: computedColumnsRows},
 		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, " +
-			"definition nvarchar(max)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.indexed() {
-				for _, c := range t.Columns {
-					if d := c.Default; d != nil {
-						r := childRow(t, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
-						r["parent_column_id"] = int64(c.ID)
-						r["definition"] = d.Text
-						r["is_system_named"] = bit(d.System)
-						out = append(out, r)
-					}
-				}
-			}
-			return out, nil
-		}},
+			"definition nvarchar(max)?, is_system_named bit", rows: defaultConstraintsRows},
 		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, " +
 			"is_not_trusted bit, parent_column_id int, " +
-			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: func(
-			_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.indexed() {
-				for _, c := range t.Checks {
-					r := childRow(t, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
-					maps.Copy(r, row{
-						"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
-						"parent_column_id": int64(c.ColumnID), "definition": c.Text,
-						"uses_database_collation": int64(1), "is_system_named": bit(c.System),
-					})
-					out = append(out, r)
-				}
-			}
-			return out, nil
-		}},
+			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: checkConstraintsRows},
 		{name: "sys.foreign_keys", columns: objectColumns + ", referenced_object_id int?, key_index_id int?, " +
 			"is_disabled bit, is_not_for_replication bit, is_not_trusted bit, " +
 			"delete_referential_action tinyint?, delete_referential_action_desc nvarchar(60)?, " +
 			"update_referential_action tinyint?, " +
-			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: func(_ context.Context,
-			env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.tables() {
-				for _, f := range t.ForeignKeys {
-					r := childRow(t, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
-					maps.Copy(r, row{
-						"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID),
-						"is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
-						"delete_referential_action":      int64(f.OnDelete),
-						"delete_referential_action_desc": f.OnDelete.Description(),
-						"update_referential_action":      int64(f.OnUpdate),
-						"update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
-					})
-					out = append(out, r)
-				}
-			}
-			return out, nil
-		}},
+			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: foreignKeysRows},
 		{name: "sys.foreign_key_columns", columns: "constraint_object_id int, constraint_column_id int, " +
 			"parent_object_id int, parent_column_id int, referenced_object_id int, referenced_column_id int",
-			rows: func(_ context.Context, env *Env) ([]row, error) {
-				var out []row
-				for _, t := range env.tables() {
-					for _, f := range t.ForeignKeys {
-						for i, id := range f.Columns {
-							out = append(out, row{
-								"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1),
-								"parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
-								"referenced_object_id": int64(f.Referenced),
-								"referenced_column_id": int64(f.RefColumns[i]),
-							})
-						}
-					}
-				}
-				return out, nil
-			}},
+			rows: foreignKeyColumnsRows},
 		{name: "sys.triggers", columns: "name sysname, object_id int, parent_class tinyint, " +
 			"parent_class_desc nvarchar(60)?, parent_id int, type char(2), type_desc nvarchar(60)?, " +
 			"create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit, " +
 			"is_not_for_replication bit, is_instead_of_trigger bit",
-			rows: func(_ context.Context, env *Env) ([]row, error) {
-				var out []row
-				for _, t := range env.tables() {
-					for _, tr := range t.Triggers {
-						out = append(out, row{
-							"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
-							"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(t.ObjectID),
-							"type": string(KindTrigger), "type_desc": KindTrigger.Description(),
-							"create_date": tr.Created, "modify_date": tr.Modified,
-							"is_disabled": bit(tr.Disabled), "is_instead_of_trigger": bit(tr.InsteadOf),
-						})
-					}
-				}
-				return out, nil
-			}},
+			rows: triggersRows},
 	}
+}
+
+// tablesRows returns the rows of sys.tables for one object.
+func tablesRows(_ *Env, t *Table) []row {
+	return []row{{
+		"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0),
+		"text_in_row_limit":            int64(0),
+		"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0),
+		"lock_escalation":      int64(t.LockEscalation),
+		"lock_escalation_desc": lockEscalations[t.LockEscalation],
+		"is_filetable":         int64(0), "is_memory_optimized": int64(0), "durability": int64(0),
+		"durability_desc": "SCHEMA_AND_DATA",
+		"temporal_type":   int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0),
+		"is_edge":                        int64(0),
+		"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0),
+		"is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
+		"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1),
+		"data_retention_period_unit_desc": "INFINITE",
+		"ledger_type":                     int64(0), "ledger_type_desc": "NON_LEDGER_TABLE",
+		"is_dropped_ledger_table": int64(0),
+	}}
+}
+
+// computedColumnsRows are the rows of sys.computed_columns.
+func computedColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, c := range t.Columns {
+			if c.Formula == nil {
+				continue
+			}
+			r := columnRow(env.Database, t.ObjectID, c)
+			r["definition"], r["is_persisted"] = c.Formula.Text, bit(c.Formula.Persisted)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// defaultConstraintsRows are the rows of sys.default_constraints.
+func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, c := range t.Columns {
+			if d := c.Default; d != nil {
+				r := childRow(t, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
+				r["parent_column_id"] = int64(c.ID)
+				r["definition"] = d.Text
+				r["is_system_named"] = bit(d.System)
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// checkConstraintsRows are the rows of sys.check_constraints.
+func checkConstraintsRows(
+	_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, c := range t.Checks {
+			r := childRow(t, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
+			maps.Copy(r, row{
+				"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
+				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
+				"uses_database_collation": int64(1), "is_system_named": bit(c.System),
+			})
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// foreignKeysRows are the rows of sys.foreign_keys.
+func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, f := range t.ForeignKeys {
+			r := childRow(t, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
+			maps.Copy(r, row{
+				"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID),
+				"is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
+				"delete_referential_action":      int64(f.OnDelete),
+				"delete_referential_action_desc": f.OnDelete.Description(),
+				"update_referential_action":      int64(f.OnUpdate),
+				"update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
+			})
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// foreignKeyColumnsRows are the rows of sys.foreign_key_columns.
+func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, f := range t.ForeignKeys {
+			for i, id := range f.Columns {
+				out = append(out, row{
+					"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1),
+					"parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
+					"referenced_object_id": int64(f.Referenced),
+					"referenced_column_id": int64(f.RefColumns[i]),
+				})
+			}
+		}
+	}
+	return out, nil
+}
+
+// triggersRows are the rows of sys.triggers.
+func triggersRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, tr := range t.Triggers {
+			out = append(out, row{
+				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
+				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(t.ObjectID),
+				"type": string(KindTrigger), "type_desc": KindTrigger.Description(),
+				"create_date": tr.Created, "modify_date": tr.Modified,
+				"is_disabled": bit(tr.Disabled), "is_instead_of_trigger": bit(tr.InsteadOf),
+			})
+		}
+	}
+	return out, nil
 }
 
 // Description returns delete_referential_action_desc.
