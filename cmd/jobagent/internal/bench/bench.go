@@ -10,13 +10,13 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
-// bench is what the commands of `jobagent bench` share.
+// bench is the state that the commands of `jobagent bench` share.
 type bench struct {
 	*connect.App
 	format format
 }
 
-// NewCommand makes `jobagent bench`.
+// NewCommand returns `jobagent bench`.
 func NewCommand(a *connect.App) *cobra.Command {
 	b := &bench{App: a, format: format(output.FormatTable)}
 	cmd := command.NewGroup("bench", "Measure the agent, beside what the bare driver does in the same run",

@@ -20,7 +20,7 @@ type cleanup struct {
 	runs, targets, batch int
 }
 
-// newCleanupCommand makes `jobagent bench cleanup`.
+// newCleanupCommand returns `jobagent bench cleanup`.
 func newCleanupCommand(b *bench) *cobra.Command {
 	c := cleanup{}
 	cmd := &cobra.Command{
@@ -46,7 +46,7 @@ and complete them, with no work in between. Each pass is measured, and each pass
 	return cmd
 }
 
-// cleanup is `jobagent bench cleanup`.
+// cleanup implements `jobagent bench cleanup`.
 func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 	const deleted, other = "bench control", "bench other"
 	s, err := b.startBench(ctx, "cleanup", 4)
@@ -102,8 +102,8 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 	return b.print(s.report)
 }
 
-// passes claims and completes tasks of a job until gone is closed (nil: until the run has ended), and answers how long each pass took,
-// shortest first.
+// passes claims and completes tasks of a job until gone is closed, or until the run has ended if
+// gone is nil. It returns the durations of the passes in ascending order.
 func (s *installation) passes(ctx context.Context, job, database string, c cleanup, gone <-chan struct{}) ([]time.Duration, error) {
 	var list []time.Duration
 	for {
@@ -152,7 +152,8 @@ func (s *installation) passes(ctx context.Context, job, database string, c clean
 	}
 }
 
-// deleteLeftovers deletes as an agent does, and answers how many rows went and how long that took.
+// deleteLeftovers deletes leftovers as an agent does. It returns the number of deleted rows and the
+// duration.
 func (s *installation) deleteLeftovers(ctx context.Context) (rows int, took time.Duration, err error) {
 	began := time.Now()
 	for {
@@ -164,7 +165,7 @@ func (s *installation) deleteLeftovers(ctx context.Context) (rows int, took time
 		if !remaining {
 			return rows, time.Since(began), nil
 		}
-		if err := wait(ctx, 100*time.Millisecond, nil); err != nil { // as agents do between two calls
+		if err := wait(ctx, 100*time.Millisecond, nil); err != nil { // the pause of an agent between two calls
 			return rows, time.Since(began), err
 		}
 	}

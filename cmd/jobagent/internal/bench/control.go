@@ -26,7 +26,7 @@ type control struct {
 	queuedFew, queuedMany                      int
 }
 
-// newControlCommand makes `jobagent bench control`.
+// newControlCommand returns `jobagent bench control`.
 func newControlCommand(b *bench) *cobra.Command {
 	c := control{}
 	cmd := &cobra.Command{
@@ -63,7 +63,7 @@ the median of the rounds. Then compare the process's memory (live heap after a c
 	return cmd
 }
 
-// control is `jobagent bench control`.
+// control implements `jobagent bench control`.
 func (b *bench) control(ctx context.Context, c control) (err error) {
 	s, err := b.startBench(ctx, "control", c.connections)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 		return err
 	}
 	if _, err := s.noopTasks(ctx, control{tasks: min(c.tasks, 2*c.batch), batch: c.batch, connections: c.connections}, databases[0]); err != nil {
-		return err // which warmed up
+		return err // these warm up
 	}
 	if _, err := s.bareUpdates(ctx, control{updates: min(c.updates, 500), connections: c.connections}); err != nil {
 		return err
@@ -117,7 +117,8 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	return b.print(s.report)
 }
 
-// parallel runs fn as often as there are connections, at the same time, and answers how long that took and the first error.
+// parallel runs fn once per connection, all at the same time. It returns the duration and the first
+// error.
 func parallel(ctx context.Context, connections int, fn func(context.Context) error) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -170,7 +171,7 @@ func (s *installation) bareUpdates(ctx context.Context, c control) (time.Duratio
 	})
 }
 
-// startTerm makes a term of an agent of its own that may hold a number of tasks.
+// startTerm starts a term of a new agent that may hold a number of tasks.
 func (s *installation) startTerm(ctx context.Context, tasks int) (controldb.Term, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
@@ -179,7 +180,8 @@ func (s *installation) startTerm(ctx context.Context, tasks int) (controldb.Term
 	return s.store.StartTerm(ctx, controldb.Agent{ID: id, Host: "bench", Version: buildinfo.Version(), MaxConcurrentTargets: tasks}, time.Hour)
 }
 
-// queue starts a run of a job and freezes its list of targets: n times the same database, under ids of their own.
+// queue starts a run of a job and sets its list of targets: n times the same database, each with an
+// ID of its own.
 func (s *installation) queue(ctx context.Context, job, database string, n int) (uuid.UUID, error) {
 	term, err := s.startTerm(ctx, 1)
 	if err != nil {
@@ -197,7 +199,7 @@ func (s *installation) queue(ctx context.Context, job, database string, n int) (
 		}
 		list[i] = targets.Target{ID: id, Server: s.serverName, Database: database}
 	}
-	for range 3 { // a pass that made the step may not have claimed its resolution yet
+	for range 3 { // a pass that creates the step may not claim its resolution yet
 		pass, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 1, MaxConcurrentTargets: 1})
 		if err != nil {
 			return uuid.Nil, err
@@ -217,7 +219,7 @@ func (s *installation) queue(ctx context.Context, job, database string, n int) (
 	return uuid.Nil, fmt.Errorf("the run of %q resolves no targets", job)
 }
 
-// noopTasks measures claiming and completing, until every task is done and the run has ended.
+// noopTasks measures claiming and completing all tasks of a run.
 func (s *installation) noopTasks(ctx context.Context, c control, database string) (time.Duration, error) {
 	if _, err := s.queue(ctx, "bench control", database, c.tasks); err != nil {
 		return 0, err
@@ -257,7 +259,7 @@ func (s *installation) noopTasks(ctx context.Context, c control, database string
 		return 0, err
 	}
 	for _, term := range terms {
-		if _, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxConcurrentTargets: 1}); err != nil { // which ends the run
+		if _, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxConcurrentTargets: 1}); err != nil { // this pass ends the run
 			return 0, err
 		}
 		if err := s.store.EndTerm(ctx, term.ID); err != nil {
@@ -267,7 +269,8 @@ func (s *installation) noopTasks(ctx context.Context, c control, database string
 	return elapsed, nil
 }
 
-// queuedMemory measures the live heap while an agent works on a queue of n targets, all its workers busy.
+// queuedMemory measures the live heap while all workers of an agent are busy and n targets are
+// queued.
 func (b *bench) queuedMemory(ctx context.Context, s *installation, job, database string, n int) (bytes uint64, err error) {
 	const workers = 32
 	if err := s.job(ctx, controldb.JobSpec{Name: job}, "bench control", "WAITFOR DELAY '00:10:00';"); err != nil {
@@ -291,7 +294,7 @@ func (b *bench) queuedMemory(ctx context.Context, s *installation, job, database
 			return 0, fmt.Errorf("count busy workers: %w", err)
 		}
 	}
-	if err := wait(ctx, 500*time.Millisecond, failed); err != nil { // the claimed tasks reach their targets
+	if err := wait(ctx, 500*time.Millisecond, failed); err != nil { // time for the claimed tasks to start on their targets
 		return 0, err
 	}
 	runtime.GC()

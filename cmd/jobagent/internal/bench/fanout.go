@@ -23,7 +23,7 @@ type fanout struct {
 	statement                    string
 }
 
-// newFanoutCommand makes `jobagent bench fanout`.
+// newFanoutCommand returns `jobagent bench fanout`.
 func newFanoutCommand(b *bench) *cobra.Command {
 	f := fanout{}
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ median of the rounds. Round trips are those of the agent's connections to the co
 // fanoutJob is the name of the job and its target group.
 const fanoutJob = "bench fanout"
 
-// fanout is `jobagent bench fanout`.
+// fanout implements `jobagent bench fanout`.
 func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	s, err := b.startBench(ctx, "fanout", 0)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 
 	var agentRates, bareRates, trips []float64
-	for round := range f.rounds + 1 { // the first one only warms up: files are opened, statements compiled
+	for round := range f.rounds + 1 { // the first round only warms up
 		bare, err := s.bareFanout(ctx, databases, f)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	return b.print(s.report)
 }
 
-// bareFanout is the loop without an agent: connect, send, read the answer, disconnect.
+// bareFanout measures a loop without an agent: connect, send, read the answer, disconnect.
 func (s *installation) bareFanout(ctx context.Context, databases []string, f fanout) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -133,7 +133,7 @@ func (s *installation) bareFanout(ctx context.Context, databases []string, f fan
 	return time.Since(began), context.Cause(ctx)
 }
 
-// bareStatement runs a statement on a connection of its own and reads everything that comes back.
+// bareStatement runs a statement on a new connection and reads the whole answer.
 func (s *installation) bareStatement(ctx context.Context, database, statement string) (err error) {
 	db := s.open(database)
 	defer func() { err = errors.Join(err, db.Close()) }()

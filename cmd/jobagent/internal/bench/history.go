@@ -22,21 +22,23 @@ import (
 //go:embed history.sql
 var fillHistory string
 
-// What fillHistory makes.
+// Sizes of the history that fillHistory creates.
 const (
 	HistoryRowsOfRun = 10   // rows of jobs.job_executions
-	historyBatch     = 1000 // most runs in one call
-	historyJobs      = 10   // jobs whose runs these are
+	historyBatch     = 1000 // maximum number of runs in one call
+	historyJobs      = 10   // number of jobs
 	historyAge       = 40 * 24 * time.Hour
 )
 
-// historyPage is how many rows the measured queries show, and how many runs one purge deletes.
+// historyPage is the number of rows of a measured query, and of runs that one purge deletes.
 const historyPage = 20
 
-// historyReads is how many times as often as purges the short calls are measured: they take some 0.1 ms, which is what noise is made of.
+// historyReads is the number of short calls that are measured per purge. A short call takes about
+// 0.1 ms, so that single measurements are noisy.
 const historyReads = 30
 
-// HistoryFirst is how many runs the short history has: enough for a page of each job and for the purges.
+// HistoryFirst is the number of runs of the short history: a page for each job, and the runs for
+// the purges.
 const HistoryFirst = 2 * historyJobs * historyPage
 
 // history are the parameters of `jobagent bench history`.
@@ -44,7 +46,7 @@ type history struct {
 	executions, rounds int
 }
 
-// newHistoryCommand makes `jobagent bench history`.
+// newHistoryCommand returns `jobagent bench history`.
 func newHistoryCommand(b *bench) *cobra.Command {
 	h := history{}
 	cmd := &cobra.Command{
@@ -67,20 +69,20 @@ the number of rows of jobs.job_executions that is asked for; measure the same ag
 	return cmd
 }
 
-// historyFigures are medians by name, and the names in the order of measuring.
+// historyFigures has medians by name, and the names in the order of the measurements.
 type historyFigures struct {
 	names  []string
 	values map[string]time.Duration
 }
 
-// note keeps the median of durations.
+// note stores the median of durations.
 func (f *historyFigures) note(name string, list []time.Duration) {
 	slices.Sort(list)
 	f.names = append(f.names, name)
 	f.values[name] = percentile(list, 500)
 }
 
-// history is `jobagent bench history`.
+// history implements `jobagent bench history`.
 func (b *bench) history(ctx context.Context, h history) (err error) {
 	s, err := b.startBench(ctx, "history", 0)
 	if err != nil {
@@ -121,7 +123,7 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		return err
 	}
 	began := time.Now()
-	if err := s.fill(ctx, fill, HistoryFirst, runs+(h.rounds+1)*(historyPage+1)); err != nil { // in place of what was purged
+	if err := s.fill(ctx, fill, HistoryFirst, runs+(h.rounds+1)*(historyPage+1)); err != nil { // replaces the purged runs
 		return err
 	}
 	s.report.add("fill", time.Since(began).Seconds(), "s", "")
@@ -148,23 +150,24 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 	return b.print(s.report)
 }
 
-// historyJob is the name of a job that has a history.
+// historyJob returns the name of a job with a history.
 func historyJob(i int) string { return fmt.Sprintf("bench history %d", i) }
 
-// historyFill says what fillHistory makes of a run's number.
+// historyFill has the parameters of fillHistory.
 type historyFill struct {
 	oldest  time.Time
 	spacing time.Duration
 	term    controldb.TermID
 }
 
-// historyTerm starts a term of the agent of this bench: one for all, so that the list of agents stays as long as it is.
+// historyTerm starts a term of the benchmark's agent. All terms belong to one agent, so that the
+// list of agents does not grow.
 func (s *installation) historyTerm(ctx context.Context) (controldb.Term, error) {
 	who := controldb.Agent{ID: uuid.NewSHA1(uuid.Nil, []byte("bench history")), Host: "bench", Version: buildinfo.Version(), MaxConcurrentTargets: 1}
 	return s.store.StartTerm(ctx, who, time.Hour)
 }
 
-// endedTerm makes a term that has ended.
+// endedTerm returns a term that has ended.
 func (s *installation) endedTerm(ctx context.Context) (controldb.TermID, error) {
 	term, err := s.historyTerm(ctx)
 	if err != nil {
@@ -173,7 +176,7 @@ func (s *installation) endedTerm(ctx context.Context) (controldb.TermID, error) 
 	return term.ID, s.store.EndTerm(ctx, term.ID)
 }
 
-// fill adds the runs from one number up to another, which is not included.
+// fill adds the runs with the numbers from <= n < to.
 func (s *installation) fill(ctx context.Context, f historyFill, from, to int) error {
 	for ; from < to; from += historyBatch {
 		_, err := s.control.ExecContext(ctx, fillHistory, sql.Named("first", from), sql.Named("count", min(historyBatch, to-from)),
@@ -186,11 +189,12 @@ func (s *installation) fill(ctx context.Context, f historyFill, from, to int) er
 	return nil
 }
 
-// HistoryCalls are what measureRuns measures: a pass without anything to do, the start of a run and the pass that claims its
-// resolution, a pass that claims a target, an outcome, a pass in which the next step begins, and the one in which the run ends.
+// HistoryCalls names the calls that measureRuns measures: a pass without work, the start of a run
+// and the pass that claims its resolution, a pass that claims a target, an outcome, the pass that
+// starts the next step, and the pass that ends the run.
 var HistoryCalls = [...]string{"pass_idle", "start_to_claim", "pass_claiming", "complete", "pass_next_step", "pass_ending"}
 
-// measureRuns takes runs of one target from start to end by hand, and measures the calls that an agent makes.
+// measureRuns executes runs with one target and measures the calls of the agent.
 func (s *installation) measureRuns(ctx context.Context, database string, rounds int, f *historyFigures) error {
 	term, err := s.historyTerm(ctx)
 	if err != nil {
@@ -222,7 +226,7 @@ func (s *installation) measureRuns(ctx context.Context, database string, rounds 
 		}
 		for step := range 2 {
 			if step > 0 {
-				if err := timed(HistoryCalls[4], claim); err != nil { // the first step ends, the second one begins
+				if err := timed(HistoryCalls[4], claim); err != nil { // the first step ends, and the second one begins
 					return err
 				}
 			}
@@ -258,7 +262,8 @@ func (s *installation) measureRuns(ctx context.Context, database string, rounds 
 	return s.store.EndTerm(ctx, term.ID)
 }
 
-// claim passes until there is a task; a pass that made the step may not have claimed its resolution yet.
+// claim makes passes until one claims a task. A pass that creates the step may not claim its
+// resolution yet.
 func (s *installation) claim(ctx context.Context, pass controldb.PassRequest) (controldb.Task, error) {
 	for range 3 {
 		result, err := s.store.Pass(ctx, pass)
@@ -272,12 +277,13 @@ func (s *installation) claim(ctx context.Context, pass controldb.PassRequest) (c
 	return controldb.Task{}, errors.New("the started run has no task")
 }
 
-// historyQuery is a query for monitoring, as the documentation has them.
+// historyQuery is a query for monitoring, as in the documentation.
 type historyQuery struct {
 	name, text string
 }
 
-// historyQueries have the parameters @job, a job's name, @run, a run's id, and @page, how many rows to show.
+// historyQueries have the parameters @job (a job's name), @run (a run's ID) and @page (number of
+// rows).
 var historyQueries = []historyQuery{
 	{"query_runs_of_job", "SELECT TOP (@page) * FROM jobs.job_executions WHERE job_name = @job AND step_id IS NULL ORDER BY start_time DESC;"},
 	{"query_runs", "SELECT TOP (@page) * FROM jobs.job_executions WHERE step_id IS NULL ORDER BY start_time DESC;"},
@@ -288,7 +294,7 @@ var historyQueries = []historyQuery{
 	{"query_messages_of_run", "SELECT * FROM jobs.job_execution_messages WHERE job_execution_id = @run;"},
 }
 
-// measureHistory measures queries over the history, and deletes of it.
+// measureHistory measures queries and purges of the history.
 func (s *installation) measureHistory(ctx context.Context, rounds int, f *historyFigures) error {
 	var run mssqldb.UniqueIdentifier
 	err := s.control.QueryRowContext(ctx, "SELECT TOP (1) e.job_execution_id FROM jobs_internal.job_executions AS e WHERE e.lifecycle = N'Failed' ORDER BY e.start_time DESC;").Scan(&run)
@@ -344,7 +350,7 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 	})
 }
 
-// measureManagement measures what agents and people do beside runs.
+// measureManagement measures procedures that do not belong to a run.
 func (s *installation) measureManagement(ctx context.Context, rounds int, f *historyFigures) error {
 	for _, m := range []struct {
 		name string
@@ -355,7 +361,7 @@ func (s *installation) measureManagement(ctx context.Context, rounds int, f *his
 		{"list_jobs", func() error { _, err := s.store.Jobs(ctx, ""); return err }},
 		{"list_agents", func() error { _, err := s.store.Agents(ctx); return err }},
 		{"add_and_delete_job", func() error {
-			const name = "bench history, for a moment" // which has no history itself
+			const name = "bench history, for a moment" // a job without history
 			if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
 				return err
 			}
@@ -369,7 +375,7 @@ func (s *installation) measureManagement(ctx context.Context, rounds int, f *his
 	return nil
 }
 
-// measureJobPurge measures deleting the oldest run of a job.
+// measureJobPurge measures the purge of a job's oldest run.
 func (s *installation) measureJobPurge(ctx context.Context, job string, rounds int, f *historyFigures) error {
 	rows, err := s.control.QueryContext(ctx, `SELECT TOP (@n) e.create_time FROM jobs.job_executions AS e
 WHERE e.job_name = @job AND e.step_id IS NULL ORDER BY e.create_time;`, sql.Named("n", rounds+2), sql.Named("job", job))
@@ -399,7 +405,7 @@ WHERE e.job_name = @job AND e.step_id IS NULL ORDER BY e.create_time;`, sql.Name
 	})
 }
 
-// repeat measures a call, after having made it once.
+// repeat measures a call after one unmeasured call.
 func (f *historyFigures) repeat(name string, rounds int, call func() error) error {
 	list := make([]time.Duration, 0, rounds)
 	for i := range rounds + 1 {

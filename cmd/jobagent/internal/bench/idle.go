@@ -12,10 +12,10 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
-// idleSettling is how long an agent is given to start before it counts as idle.
+// idleSettling is the time after which a started agent counts as idle.
 const idleSettling = 2 * time.Second
 
-// newIdleCommand makes `jobagent bench idle`.
+// newIdleCommand returns `jobagent bench idle`.
 func newIdleCommand(b *bench) *cobra.Command {
 	var duration time.Duration
 	var schedules int
@@ -39,7 +39,7 @@ func newIdleCommand(b *bench) *cobra.Command {
 	return cmd
 }
 
-// idle is `jobagent bench idle`.
+// idle implements `jobagent bench idle`.
 func (b *bench) idle(ctx context.Context, duration time.Duration, schedules int) (err error) {
 	s, err := b.startBench(ctx, "idle", 0)
 	if err != nil {
@@ -50,7 +50,7 @@ func (b *bench) idle(ctx context.Context, duration time.Duration, schedules int)
 		if err := s.group(ctx, "bench idle", "nowhere"); err != nil {
 			return err
 		}
-		// In the three hours from half a day hence.
+		// The schedules are due 12 to 15 hours from now.
 		base := (int(time.Now().Unix()) + daySeconds/2) % daySeconds
 		if err := s.addDaily(ctx, "bench idle", schedules, base, 3*60*60); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (b *bench) idle(ctx context.Context, duration time.Duration, schedules int)
 	return b.print(s.report)
 }
 
-// wait waits for d, unless ctx ends or the agent does.
+// wait waits for d. It fails when ctx ends or the agent fails.
 func wait(ctx context.Context, d time.Duration, failed <-chan error) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -21,7 +21,7 @@ type lag struct {
 	duration               time.Duration
 }
 
-// newLagCommand makes `jobagent bench lag`.
+// newLagCommand returns `jobagent bench lag`.
 func newLagCommand(b *bench) *cobra.Command {
 	l := lag{}
 	cmd := &cobra.Command{
@@ -51,13 +51,13 @@ of six kinds and each is due once a day, one after the other a second apart.`, l
 	return cmd
 }
 
-// lagAtOnce is how many schedules are due within the time of the measurement at most.
+// lagAtOnce is the maximum number of schedules that are due during the measurement.
 const lagAtOnce = 10_000
 
-// lagSettling is how long before the first due instant everything is in place.
+// lagSettling is the time between the end of the preparation and the first due instant.
 const lagSettling = 3 * time.Second
 
-// lag is `jobagent bench lag`.
+// lag implements `jobagent bench lag`.
 func (b *bench) lag(ctx context.Context, l lag) (err error) {
 	s, err := b.startBench(ctx, "lag", 0)
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) lag(ctx context.Context, l lag) (err error) {
 	if err := s.group(ctx, "bench lag", database); err != nil {
 		return err
 	}
-	var first time.Time // on this machine's clock
+	var first time.Time // by this machine's clock
 	if !l.daily {
 		if first, err = s.makeSchedules(ctx, l); err != nil {
 			return err
@@ -119,8 +119,8 @@ func (b *bench) lag(ctx context.Context, l lag) (err error) {
 	return b.print(s.report)
 }
 
-// makeSchedules makes the jobs, disabled, then gives them their due instants and enables them. It returns the first instant on
-// this machine's clock.
+// makeSchedules creates the jobs disabled, sets their due instants and enables them. It returns the
+// first instant by this machine's clock.
 func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, error) {
 	const command = "INSERT INTO dbo.bench_log (job_execution_id, at) VALUES ($(job_execution_id), SYSUTCDATETIME());"
 	once := "Once"
@@ -131,7 +131,7 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 			return time.Time{}, err
 		}
 	}
-	// Enabling takes about as long as making did, at most.
+	// Enabling takes at most about as long as the creation.
 	var now time.Time
 	if err := s.control.QueryRowContext(ctx, "SELECT SYSUTCDATETIME();").Scan(&now); err != nil {
 		return time.Time{}, fmt.Errorf("read the server's time: %w", err)
@@ -150,20 +150,20 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 	return first, nil
 }
 
-// lagWindow is which runs are measured: those that are due in [from, to), and how many there are.
+// lagWindow selects the measured runs, those that are due in [from, to), and has their number.
 type lagWindow struct {
 	from, to time.Time
 	runs     int
 }
 
-// args are the parameters @from and @to of queries. They are texts, because the driver would send a datetimeoffset, for which
-// no index of a datetime2 serves.
+// args returns the parameters @from and @to of queries as text. The driver would send a time as
+// datetimeoffset, for which an index on a datetime2 column is not used.
 func (w lagWindow) args() []any {
 	const layout = "2006-01-02T15:04:05.0000000"
 	return []any{sql.Named("from", w.from.UTC().Format(layout)), sql.Named("to", w.to.UTC().Format(layout))}
 }
 
-// windowOfDay is the part of the day that is measured: it begins soon.
+// windowOfDay returns a window that begins soon.
 func (s *installation) windowOfDay(ctx context.Context, length time.Duration) (w lagWindow, err error) {
 	var now time.Time
 	if err := s.control.QueryRowContext(ctx, "SELECT SYSUTCDATETIME();").Scan(&now); err != nil {
@@ -184,9 +184,9 @@ WHERE s.next_due_at >= @from
 	return w, nil
 }
 
-// waitScheduled waits until every instant of a window has had its run and all have ended.
-func (s *installation) waitScheduled(ctx context.Context, w lagWindow, patience time.Duration, failed <-chan error) error {
-	limit := time.Now().Add(patience)
+// waitScheduled waits until each instant of a window has a run and all these runs have ended.
+func (s *installation) waitScheduled(ctx context.Context, w lagWindow, timeout time.Duration, failed <-chan error) error {
+	limit := time.Now().Add(timeout)
 	for {
 		var made, active int
 		if err := s.control.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CAST(e.is_active AS INT)), 0)
@@ -208,7 +208,7 @@ WHERE e.schedule_id IS NOT NULL
 	}
 }
 
-// readLags reads the three delays of every run.
+// readLags returns the three delays of each run.
 func (s *installation) readLags(ctx context.Context, target *sql.DB, w lagWindow) (created, started, sent []time.Duration, err error) {
 	at := map[string]time.Time{}
 	read := func(db *sql.DB, query string, row func(*sql.Rows) error, args ...any) error {

@@ -13,10 +13,10 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
-// format is the value of -o for bench: those of the other commands, and csv.
+// format is the value of -o for bench: a format of the other commands, or csv.
 type format string
 
-// formatCSV is a line with the names of the columns, then one line per figure.
+// formatCSV is a header line and one line per figure.
 const formatCSV format = "csv"
 
 // Set implements pflag.Value.
@@ -43,7 +43,8 @@ func (r *report) add(name string, value float64, unit, bar string) {
 	r.Figures = append(r.Figures, output.Figure{Name: name, Value: value, Unit: unit, Bar: bar})
 }
 
-// spread appends the median, the 99th percentile and the largest of durations, in milliseconds. bar is for the percentile.
+// spread appends the median, the 99th percentile and the maximum of durations, in milliseconds. bar
+// is the requirement for the percentile.
 func (r *report) spread(name string, list []time.Duration, bar string) {
 	slices.Sort(list)
 	for _, f := range []struct {
@@ -55,25 +56,26 @@ func (r *report) spread(name string, list []time.Duration, bar string) {
 	}
 }
 
-// percentile returns the smallest of sorted durations that at least perMille thousandths of them do not exceed; 0 without any.
+// percentile returns the smallest of sorted durations that at least perMille thousandths of them do
+// not exceed, or 0 if there are none.
 func percentile(sorted []time.Duration, perMille int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
-	i := (len(sorted)*perMille+999)/1000 - 1 // rounded up, in integers: a float product may exceed the exact rank
+	i := (len(sorted)*perMille+999)/1000 - 1 // rounded up in integers; a float product may exceed the exact rank
 	return sorted[max(i, 0)]
 }
 
-// median is the middle one of numbers, which it sorts.
+// median returns the median of numbers. It sorts them.
 func median(list []float64) float64 {
 	slices.Sort(list)
 	return list[len(list)/2]
 }
 
-// milliseconds is a duration as a number of them.
+// milliseconds converts a duration to milliseconds.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// print writes a report in the format that was asked for.
+// print writes a report in the format of -o.
 func (b *bench) print(r *report) error {
 	r.Cores = runtime.NumCPU()
 	switch b.format {
@@ -90,7 +92,7 @@ func (b *bench) print(r *report) error {
 	return t.Write(b.Stdout)
 }
 
-// decimals is how many digits after the point people want to see.
+// decimals returns the number of digits after the decimal point in a table.
 func decimals(v float64) int {
 	switch {
 	case v == float64(int64(v)) || v >= 1000:
@@ -108,5 +110,5 @@ func (r *report) writeCSV(w io.Writer) error {
 	for _, f := range r.Figures {
 		rows = append(rows, []string{r.Bench.Bench, r.Server, strconv.Itoa(r.Cores), f.Name, strconv.FormatFloat(f.Value, 'g', -1, 64), f.Unit, f.Bar})
 	}
-	return c.WriteAll(rows) // flushes
+	return c.WriteAll(rows) // WriteAll flushes
 }

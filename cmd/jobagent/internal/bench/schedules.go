@@ -13,13 +13,13 @@ import (
 //go:embed schedules.sql
 var fillSchedules string
 
-// How many schedules fillSchedules makes in one call, and how many jobs they hang on.
+// Number of schedules that fillSchedules creates in one call, and number of their jobs.
 const (
 	dailyBatch = 1000
 	dailyJobs  = 100
 )
 
-// daySeconds is how many seconds a day has.
+// daySeconds is the number of seconds of a day.
 const daySeconds = 24 * 60 * 60
 
 // addDaily makes enabled schedules, each due once a day: one a second from the second base of the day on, for spread

@@ -29,24 +29,25 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// installation is a server to measure on, with a control database of its own.
+// installation is the server that a benchmark measures, with a control database of its own.
 type installation struct {
 	report *report
-	// store is the control database as the agent uses it; wire counts its round trips.
+	// store is the control database that the agent uses; wire counts its round trips.
 	store *controldb.Store
 	wire  *roundTrips
-	// control is a pool of its own on the control database, for what is not measured.
+	// control is a separate pool on the control database, for statements that are not measured.
 	control *sql.DB
 	tools   agent.Tools
-	// serverName is the server in target groups.
+	// serverName is the server's name in target groups.
 	serverName string
 
 	DSN     mssql.DSN // without a database
-	prefix  string    // of the names of databases
+	prefix  string    // of database names
 	closers []func() error
 }
 
-// startBench makes a server to measure on. connections is how many the control database's pool may have; 0: as usual.
+// startBench prepares a server. The control database's pool has at most this number of connections;
+// 0 is the default.
 func (b *bench) startBench(ctx context.Context, name string, connections int) (s *installation, err error) {
 	s = &installation{report: &report{output.Bench{Bench: name, Server: "embedded"}}, wire: &roundTrips{}}
 	defer func() {
@@ -88,7 +89,7 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	return s, nil
 }
 
-// startEmbedded starts the embedded server.
+// startEmbedded prepares an embedded server.
 func (s *installation) startEmbedded(ctx context.Context) error {
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *installation) startEmbedded(ctx context.Context) error {
 	return s.createDatabase(ctx, s.prefix+"control")
 }
 
-// useServer prepares a real server.
+// useServer prepares the SQL Server of a connection string.
 func (s *installation) useServer(ctx context.Context, dsn string) error {
 	dsn, err := config.Resolve(dsn)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *installation) useServer(ctx context.Context, dsn string) error {
 	return s.createDatabase(ctx, s.prefix+"control")
 }
 
-// close undoes everything, last things first.
+// close calls the closers in reverse order.
 func (s *installation) close() error {
 	var errs []error
 	for _, undo := range slices.Backward(s.closers) {
@@ -140,17 +141,17 @@ func (s *installation) close() error {
 	return errors.Join(errs...)
 }
 
-// connector is the driver's own for a database.
+// connector returns the driver's connector for a database.
 func (s *installation) connector(database string) *mssqldb.Connector {
 	params := s.DSN.Params
 	params.Database = database
 	return mssqldb.NewConnectorConfig(params)
 }
 
-// open opens a pool on a database.
+// open opens a connection pool on a database.
 func (s *installation) open(database string) *sql.DB { return sql.OpenDB(s.connector(database)) }
 
-// createDatabase makes a database. close drops it on a real server; the embedded one keeps nothing.
+// createDatabase creates a database. Unless the server is embedded, close drops the database.
 func (s *installation) createDatabase(ctx context.Context, name string) error {
 	master := s.open("master")
 	defer master.Close()
@@ -171,7 +172,7 @@ func (s *installation) createDatabase(ctx context.Context, name string) error {
 	return nil
 }
 
-// startAgent runs an agent on the control database.
+// startAgent starts an agent on the control database.
 func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Config) (stop func() error, failed <-chan error, err error) {
 	log := zap.NewNop()
 	if b.LogLevel == "debug" {
@@ -184,7 +185,7 @@ func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Confi
 	return stop, failed, nil
 }
 
-// job makes a job of one step over a group of databases of the server.
+// job creates a job of one step on a target group.
 func (s *installation) job(ctx context.Context, spec controldb.JobSpec, group, command string) error {
 	if _, err := s.store.AddJob(ctx, spec); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (s *installation) job(ctx context.Context, spec controldb.JobSpec, group, c
 	return err
 }
 
-// group makes a target group of databases of the server.
+// group creates a target group of databases.
 func (s *installation) group(ctx context.Context, name string, databases ...string) error {
 	if _, err := s.store.AddTargetGroup(ctx, name); err != nil {
 		return err
@@ -208,10 +209,11 @@ func (s *installation) group(ctx context.Context, name string, databases ...stri
 	return nil
 }
 
-// pollInterval is how often a bench looks whether a run has ended, on connections that are not counted.
+// pollInterval is the interval at which waitEnd reads a run's state, on connections that are not
+// counted.
 const pollInterval = 100 * time.Millisecond
 
-// waitEnd waits for the end of a run. It answers how it ended, and how long it took by the database's clock.
+// waitEnd waits for the end of a run. The duration is by the database's clock.
 func (s *installation) waitEnd(ctx context.Context, id uuid.UUID, failed <-chan error) (finishedRun, error) {
 	for {
 		var active bool

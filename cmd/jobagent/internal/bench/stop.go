@@ -23,7 +23,7 @@ type stopping struct {
 	settle          time.Duration
 }
 
-// newStopCommand makes `jobagent bench stop`.
+// newStopCommand returns `jobagent bench stop`.
 func newStopCommand(b *bench) *cobra.Command {
 	s := stopping{}
 	cmd := &cobra.Command{
@@ -53,13 +53,13 @@ the databases any more, by looking every few milliseconds. Percentiles of target
 const (
 	// stopJob is the name of the job and its target group.
 	stopJob = "bench stop"
-	// stopLook is how often the server is looked at: the error of the times that are measured so.
-	stopLook = 5 * time.Millisecond
-	// stopLimit is when a run that does not start or end is given up.
+	// stopPollInterval is the interval of polls, and thus the error of the measured times.
+	stopPollInterval = 5 * time.Millisecond
+	// stopLimit limits the wait for the start and the end of a run.
 	stopLimit = 2 * time.Minute
 )
 
-// stop is `jobagent bench stop`.
+// stop implements `jobagent bench stop`.
 func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 	s, err := b.startBench(ctx, "stop", 0)
 	if err != nil {
@@ -117,7 +117,8 @@ func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 	return b.print(s.report)
 }
 
-// awaitScripts waits until so many sessions of attempts are on the targets: all run a script, or none is there at all.
+// awaitScripts waits until n sessions of attempts exist on the targets and all run a script. With n
+// = 0, it waits until none exists.
 func (s *installation) awaitScripts(ctx context.Context, n int, failed <-chan error) error {
 	for deadline := time.Now().Add(stopLimit); ; {
 		var sessions, running int
@@ -133,13 +134,13 @@ WHERE s.program_name LIKE N'jobagent %' AND DB_NAME(s.database_id) LIKE @targets
 		case time.Now().After(deadline):
 			return fmt.Errorf("%d scripts run in %d sessions after %s, want %d", running, sessions, stopLimit, n)
 		}
-		if err := wait(ctx, stopLook, failed); err != nil {
+		if err := wait(ctx, stopPollInterval, failed); err != nil {
 			return err
 		}
 	}
 }
 
-// readStops appends how long after the stop request each target, and the run itself, was Canceled.
+// readStops appends the times from the stop request to the end of each target and of the run.
 func (s *installation) readStops(ctx context.Context, id uuid.UUID, ofTargets, ofRuns []time.Duration) (targets, runs []time.Duration, err error) {
 	rows, err := s.control.QueryContext(ctx, `SELECT e.stop_requested_at, e.end_time, t.end_time, t.lifecycle
 FROM jobs_internal.job_executions AS e

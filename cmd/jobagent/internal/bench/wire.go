@@ -6,14 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// roundTrips counts how often clients spoke to a server: once whenever a connection writes after it has read, or for the first
-// time. For TDS, where one side speaks at a time, that is the number of requests, logins included; it works under TLS too.
+// roundTrips counts round trips: the first write of a connection, and each write that follows a
+// read. In TDS, where client and server take turns, that is the number of requests, logins
+// included. It works for TLS connections too.
 type roundTrips struct{ n atomic.Int64 }
 
-// count is the number so far.
+// count returns the current number.
 func (r *roundTrips) count() int64 { return r.n.Load() }
 
-// countingDialer opens TCP connections that are counted.
+// countingDialer opens TCP connections whose round trips are counted.
 type countingDialer struct{ trips *roundTrips }
 
 // DialContext implements mssql.HostDialer.
@@ -25,14 +26,15 @@ func (d countingDialer) DialContext(ctx context.Context, network, addr string) (
 	return &countedConn{Conn: c, trips: d.trips}, nil
 }
 
-// HostName implements mssql.HostDialer; the network is this machine's.
+// HostName implements mssql.HostDialer. The empty name makes the driver resolve the server's name
+// on this machine.
 func (countingDialer) HostName() string { return "" }
 
-// countedConn is a connection that counts.
+// countedConn is a connection whose round trips are counted.
 type countedConn struct {
 	net.Conn
 	trips   *roundTrips
-	writing atomic.Bool // no answer was read since the last write
+	writing atomic.Bool // nothing was read since the last write
 }
 
 // Read implements net.Conn.

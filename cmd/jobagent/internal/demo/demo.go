@@ -26,25 +26,26 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// The demo's cast: which tenant has which part. Tenants are numbered from 1.
+// Numbers of the tenants with a special role, counted from 1, and the limits of --databases.
 const (
-	demoExcluded    = 2 // taken away from the target group
+	demoExcluded    = 2 // excluded from the target group
 	demoMaintenance = 3 // fails its first attempt
-	demoBroken      = 4 // fails for good
+	demoBroken      = 4 // fails each attempt
 	demoMinimum     = 5
 	demoMaximum     = 2000
 )
 
-// Names in the demo.
+// Names of the demo's objects.
 const (
 	demoJob   = "Add order totals"
 	demoGroup = "All tenants"
 	demoTable = "TenantRevenue"
-	// demoReports is the database of the table: no job writes into the control database.
+	// demoReports is the database of the output table. A job cannot write into the control
+	// database.
 	demoReports = "Reports"
 )
 
-// NewCommand makes `jobagent demo`.
+// NewCommand returns `jobagent demo`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var databases int
 	var memory embedded.MemorySize
@@ -70,7 +71,7 @@ on the retry, one fails for good. Nothing is kept.`,
 	return cmd
 }
 
-// demo is `jobagent demo`.
+// demo implements `jobagent demo`.
 func demo(ctx context.Context, a *connect.App, databases int, memory embedded.MemorySize) (err error) {
 	log := zap.NewNop()
 	if a.LogLevel == "debug" {
@@ -135,10 +136,10 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 	return showDemo(ctx, a, server, rows, result, time.Since(began))
 }
 
-// severity orders lifecycles from harmless to bad, for the one that counts for a database.
+// severity orders the final lifecycles. The worst one of its steps counts for a database.
 var severity = map[jobs.Lifecycle]int{jobs.Succeeded: 1, jobs.Skipped: 2, jobs.Canceled: 3, jobs.TimedOut: 4, jobs.Failed: 5}
 
-// summarize counts databases by the worst that happened to them.
+// summarize counts the databases by their worst lifecycle.
 func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 	r := output.DemoRun{ID: id, Lifecycle: rows[0].Lifecycle}
 	worst := map[string]jobs.Lifecycle{}
@@ -169,7 +170,7 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 	return r
 }
 
-// showDemo prints what came out, for people.
+// showDemo prints the results of the demo.
 func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution, result output.DemoRun, elapsed time.Duration) error {
 	a.Progress("\nThe run, as jobs.job_executions tells it:\n")
 	if err := runs.PrintTree(a.Stdout, abridged(rows), nil); err != nil {
@@ -204,9 +205,9 @@ or with your own SQL Server:
 	return nil
 }
 
-// abridged leaves out all but the first few targets of each step that have nothing to tell.
+// abridged removes targets that succeeded at the first attempt, except the first few of each step.
 func abridged(rows []controldb.Execution) []controldb.Execution {
-	const quiet = 4 // uneventful targets shown of each step
+	const quiet = 4 // such targets shown per step
 	var kept []controldb.Execution
 	shown := 0
 	for _, e := range rows {
@@ -226,7 +227,7 @@ func abridged(rows []controldb.Execution) []controldb.Execution {
 	return kept
 }
 
-// printRows shows the first rows of the collected table.
+// printRows prints the first rows of the output table.
 func printRows(ctx context.Context, w io.Writer, db *sql.DB) (err error) {
 	rows, err := db.QueryContext(ctx, "SELECT TOP (8) tenant, country, orders, revenue FROM dbo."+demoTable+" ORDER BY tenant, country;")
 	if err != nil {

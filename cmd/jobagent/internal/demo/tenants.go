@@ -17,7 +17,7 @@ import (
 //go:embed demodata/*.sql
 var demoData embed.FS
 
-// tenantName is the database of a tenant.
+// tenantName returns the name of a tenant's database.
 func tenantName(n int) string { return fmt.Sprintf("Tenant%04d", n) }
 
 // demoScript reads a script of the demo.
@@ -26,7 +26,7 @@ func demoScript(name string) (string, error) {
 	return string(b), err
 }
 
-// makeTenants makes the tenant databases with their data, several at once.
+// makeTenants creates the tenant databases with their data, several at the same time.
 func makeTenants(ctx context.Context, server *embedded.Server, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -49,7 +49,7 @@ func makeTenants(ctx context.Context, server *embedded.Server, n int) error {
 	return context.Cause(ctx)
 }
 
-// makeReports makes the database that step 2 writes to.
+// makeReports creates the database into which step 2 writes.
 func makeReports(ctx context.Context, server *embedded.Server) error {
 	master, err := server.Open("master")
 	if err != nil {
@@ -60,7 +60,7 @@ func makeReports(ctx context.Context, server *embedded.Server) error {
 	return err
 }
 
-// makeTenant makes one tenant database.
+// makeTenant creates one tenant database.
 func makeTenant(ctx context.Context, server *embedded.Server, number int) error {
 	master, err := server.Open("master")
 	if err != nil {
@@ -98,7 +98,7 @@ func makeTenant(ctx context.Context, server *embedded.Server, number int) error 
 	return nil
 }
 
-// defineDemo defines target group and job.
+// defineDemo creates the target group and the job.
 func defineDemo(ctx context.Context, server *embedded.Server) error {
 	store := server.Store
 	if _, err := store.AddTargetGroup(ctx, demoGroup); err != nil {

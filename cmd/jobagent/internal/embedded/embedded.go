@@ -24,49 +24,49 @@ import (
 // ControlDatabase is the name of the control database on the embedded server.
 const ControlDatabase = "jobagent"
 
-// shutdownTime is how long the embedded server waits for statements when it closes.
+// shutdownTime limits the wait for running statements when the server closes.
 const shutdownTime = 10 * time.Second
 
 // Server is an embedded server that listens on TCP, with a control database installed on it.
 type Server struct {
 	server   *tsqld.Server
 	Listener net.Listener
-	serving  chan struct{}      // closed when Serve has ended
-	serveErr error              // why; once serving is closed
+	serving  chan struct{}      // closed after Serve has returned
+	serveErr error              // Serve's error; read it after serving is closed
 	Address  string             // host:port
 	Password string             // of sa
-	encrypt  string             // as in a connection string
-	dialer   mssqldb.HostDialer // how the control database is reached; nil: TCP
+	encrypt  string             // value of encrypt in connection strings
+	dialer   mssqldb.HostDialer // for connections to the control database; nil: TCP
 	Store    *controldb.Store
 
 	Certificate     *x509.Certificate
-	CertificateFile string       // that holds it, for clients; empty: none
-	Reach           mssql.Config // encryption of targets on other servers
-	TargetPassword  string       // of targetLogin
+	CertificateFile string       // path of the certificate's file, for clients; may be empty
+	TargetSettings  mssql.Config // settings of targets on other servers
+	TargetPassword  string       // of TargetLogin
 }
 
-// Option changes how an embedded server is made.
+// Option changes the configuration of an embedded server.
 type Option func(*Config)
 
-// Config is what embedded options change.
+// Config is the configuration of an embedded server.
 type Config struct {
 	tsqld.Config
-	// inProcess makes the control database be reached without TCP, so that guesses at the password of sa on loopback, which lock sa out
-	// there, leave the agent alone.
+	// InProcess makes the agent connect to the control database without TCP. Password guesses from
+	// loopback may lock the login sa out there; the agent is not affected.
 	InProcess bool
-	// certificateFile is the file of the server's certificate, for clients.
+	// CertificateFile is the path of the certificate's file, for clients.
 	CertificateFile string
-	// targetPassword is that of targetLogin, of letters, digits and hyphens.
+	// TargetPassword is the password of TargetLogin. It consists of letters, digits and hyphens.
 	TargetPassword string
 }
 
-// beyondLoopback reports whether other machines may reach a listener.
+// beyondLoopback reports whether other machines may connect to a listener.
 func beyondLoopback(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return !ok || !tcp.IP.IsLoopback()
 }
 
-// logLoginFailure returns what writes refused logins to the log, never with a password.
+// logLoginFailure returns a function that logs refused logins, without passwords.
 func logLoginFailure(log *zap.Logger) func(tsqld.LoginFailure) {
 	return func(f tsqld.LoginFailure) {
 		fields := []zap.Field{zap.String("reason", f.Reason)}
@@ -83,8 +83,9 @@ func logLoginFailure(log *zap.Logger) func(tsqld.LoginFailure) {
 	}
 }
 
-// Start starts a server over the databases in dir ("" keeps nothing), and installs the control database. Unless an option says
-// otherwise, clients must use TLS when other machines may reach the server.
+// Start starts a server over the databases in dir and installs the control database. If dir is
+// empty, the server keeps nothing. If other machines may connect, clients must use TLS, unless an
+// option allows connections without TLS.
 func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger, options ...Option) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
@@ -136,7 +137,7 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 		return nil, errors.Join(err, server.Close(closing), listener.Close())
 	}
 	e.Listener = listener
-	go func() { // ends when the server is closed; close waits for it
+	go func() { // ends when the server is closed; Close waits for it
 		e.serveErr = server.Serve(listener)
 		close(e.serving)
 	}()
@@ -146,8 +147,8 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 	return e, nil
 }
 
-// prepare opens the control database and installs the schema. One that another version of the program left in the data directory is
-// migrated: nobody could do so by hand, as the server ends when this fails.
+// prepare opens the control database and installs the schema. It migrates the schema of another
+// version, because the user cannot: the server ends if prepare fails.
 func (e *Server) prepare(ctx context.Context) (err error) {
 	if e.Store, err = controldb.Open(ctx, controldb.Config{DSN: e.DSN(ControlDatabase), Dialer: e.dialer}); err != nil {
 		return err
@@ -159,7 +160,8 @@ func (e *Server) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// DSN is the connection string of a database, password included. It pins the server's certificate.
+// DSN returns the connection string of a database, password included. It pins the server's
+// certificate.
 func (e *Server) DSN(database string) string {
 	q := url.Values{"database": {database}, "encrypt": {e.encrypt}}
 	if e.encrypt != "disable" {
@@ -168,7 +170,7 @@ func (e *Server) DSN(database string) string {
 	return (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", e.Password), Host: e.Address, RawQuery: q.Encode()}).String()
 }
 
-// URL is the connection string of a database without the password, in a form that every program with go-mssqldb reads.
+// URL returns the connection string of a database without the password, in the form of go-mssqldb.
 func (e *Server) URL(database string) *url.URL {
 	q := url.Values{"database": {database}, "encrypt": {e.encrypt}}
 	if e.CertificateFile != "" {
@@ -177,7 +179,7 @@ func (e *Server) URL(database string) *url.URL {
 	return &url.URL{Scheme: "sqlserver", User: url.User("sa"), Host: e.Address, RawQuery: q.Encode()}
 }
 
-// Open opens a pool on a database of the server.
+// Open opens a connection pool on a database of the server.
 func (e *Server) Open(database string) (*sql.DB, error) {
 	connector, err := mssql.NewConnector(e.DSN(database), e.dialer)
 	if err != nil {
@@ -186,13 +188,13 @@ func (e *Server) Open(database string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// ServerName is the server as a target group names it: host,port.
+// ServerName returns the server's name for target groups: host,port.
 func (e *Server) ServerName() string {
 	host, port, _ := net.SplitHostPort(e.Address)
 	return host + "," + port
 }
 
-// Wait returns when ctx ends, with nil, or when the agent or the server fails: a server that nobody can reach any more must not look alive.
+// Wait returns nil when ctx ends, and an error when the agent or the server fails.
 func (e *Server) Wait(ctx context.Context, agentFailed <-chan error) error {
 	select {
 	case <-ctx.Done():
@@ -204,7 +206,8 @@ func (e *Server) Wait(ctx context.Context, agentFailed <-chan error) error {
 	}
 }
 
-// Close ends everything; it waits for statements for a while.
+// Close closes the server and the control database. It waits up to shutdownTime for running
+// statements.
 func (e *Server) Close() error {
 	var errs []error
 	if e.Store != nil {
@@ -220,5 +223,5 @@ func (e *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// RandomPassword makes a password that meets SQL Server's complexity rules.
+// RandomPassword returns a password that meets SQL Server's complexity rules.
 func RandomPassword() string { return "Aa1-" + rand.Text() }

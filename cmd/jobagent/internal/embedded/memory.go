@@ -14,10 +14,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 )
 
-// MemorySize is a flag: a number of bytes, or one of KB, MB or GB, which are powers of 1,024 as SQL Server's are.
+// MemorySize is a flag that holds a number of bytes, or a number of KB, MB or GB. As in SQL Server,
+// these are powers of 1,024.
 type MemorySize int64
 
-// memoryUnits are the units of a memorySize, the largest first.
+// memoryUnits are the units of a MemorySize, the largest first.
 var memoryUnits = []struct {
 	name string
 	size int64
@@ -54,21 +55,22 @@ func (b *MemorySize) Set(text string) error {
 func (*MemorySize) Type() string { return "size" }
 
 const (
-	// flagMaxMemory is the flag of that name.
+	// flagMaxMemory is the name of the flag.
 	flagMaxMemory = "max-memory"
-	// leastMemory is what the control database's own procedures are sure to work with, in bytes.
+	// leastMemory is the memory that suffices for the control database's own procedures, in bytes.
 	leastMemory = 64 << 20
-	// processMemory is what the process takes beside what its embedded server's sessions are counted for, in bytes: caches, plans, the agent.
+	// processMemory is the process's memory beside that of the server's sessions, in bytes: caches,
+	// plans and the agent.
 	processMemory = 256 << 20
 )
 
-// AddMemoryFlag adds the flag --max-memory.
+// AddMemoryFlag declares the flag --max-memory.
 func AddMemoryFlag(cmd *cobra.Command, size *MemorySize) {
 	*size = meter.DefaultLimit
 	cmd.Flags().Var(size, flagMaxMemory, "memory of all sessions of the embedded server, such as 512MB; one may have half of it, and beyond that its statements fail (error 701)")
 }
 
-// Check refuses a size that is too small to work with.
+// Check refuses a size that is too small.
 func (b MemorySize) Check() error {
 	if b < leastMemory {
 		return exit.Usagef("--%s %s: must be at least %dMB", flagMaxMemory, b.String(), leastMemory>>20)
@@ -76,8 +78,8 @@ func (b MemorySize) Check() error {
 	return nil
 }
 
-// Option makes it an option of the server. It also tells the collector of garbage to work harder before the process becomes much larger
-// than that, unless GOMEMLIMIT says something else.
+// Option is an [Option]. It also sets the garbage collector's memory limit to the process's
+// expected size, unless the environment variable GOMEMLIMIT is set.
 func (b MemorySize) Option(cfg *Config) {
 	cfg.MaxMemory = int64(b)
 	if os.Getenv("GOMEMLIMIT") == "" {

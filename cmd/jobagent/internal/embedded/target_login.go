@@ -21,23 +21,24 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// TargetLogin is the login under which the embedded server's own agent runs scripts: db_owner in every database but those of the system and
-// control databases, in which it has no user.
+// TargetLogin is the login with which the embedded server's own agent runs scripts. It is db_owner
+// in every database except system and control databases, in which it has no user.
 const TargetLogin = "jobagent_targets"
 
-// Files of the login in the data directory of `jobagent dev`, for agents and commands beside it.
+// Files in the data directory of `jobagent dev` with which other agents and commands use
+// TargetLogin.
 const (
 	TargetPasswordFile = "targets-password"
 	ConfigFile         = "jobagent.json"
 )
 
-// targetLoginText makes a database's user of the login, or takes it away; see the file.
+// targetLoginText creates the login's user in a database, or drops the user; see the file.
 //
 //go:embed target_login.sql
 var targetLoginText string
 
-// prepareDatabases makes the control database and the login for targets, before clients are let in: nobody sees a control database with that
-// login in it.
+// prepareDatabases creates the control database and the login for targets before clients can
+// connect.
 func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer) error {
 	connector, err := mssql.NewConnector(e.DSN("master"), dialer)
 	if err != nil {
@@ -77,7 +78,8 @@ func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer
 	return nil
 }
 
-// writableDatabases lists the databases in which the login may have a user. model is one of them: new databases are made from it
+// writableDatabases returns the databases in which the login may have a user. The database model is
+// among them, because new databases are copies of it
 // (https://learn.microsoft.com/sql/relational-databases/databases/model-database).
 func writableDatabases(ctx context.Context, conn *sql.Conn) (names []string, err error) {
 	rows, err := conn.QueryContext(ctx, `SELECT d.name
@@ -97,8 +99,8 @@ WHERE d.state = 0 AND d.is_read_only = 0 AND d.user_access = 0 AND d.name NOT IN
 	return names, rows.Err()
 }
 
-// ownNames are the names under which a target group on the same machine names the server: its port only, for the others of the host
-// belong to others.
+// ownNames returns the names of the server in target groups on the same machine. They have the
+// port, because other ports of the host may belong to other servers.
 func (e *Server) ownNames() []string {
 	host, port, _ := net.SplitHostPort(e.Address)
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
@@ -115,8 +117,9 @@ func (e *Server) ownNames() []string {
 	return names
 }
 
-// OpenServers makes what reaches the server's databases as targets: the login for targets is the default credential, on this server only;
-// further ones come from the configuration file.
+// OpenServers makes the connections to the server's databases as targets. The login for targets is
+// the default credential, and is valid on this server only; further credentials come from the
+// configuration file.
 func (e *Server) OpenServers(ctx context.Context, further ...mssql.Credential) (*mssql.Servers, error) {
 	own := e.ownNames()
 	credentials, err := mssql.NewCredentialSet(append([]mssql.Credential{
@@ -125,11 +128,11 @@ func (e *Server) OpenServers(ctx context.Context, further ...mssql.Credential) (
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
-	settings := e.Reach
+	settings := e.TargetSettings
 	if settings.Control, err = e.Store.Instance(ctx); err != nil {
 		return nil, err
 	}
-	settings.Credentials, settings.Servers = credentials, append(e.ownEncryption(own), e.Reach.Servers...)
+	settings.Credentials, settings.Servers = credentials, append(e.ownEncryption(own), e.TargetSettings.Servers...)
 	servers, err := mssql.NewServers(settings)
 	if err != nil {
 		return nil, exit.Usage(err)
@@ -137,7 +140,8 @@ func (e *Server) OpenServers(ctx context.Context, further ...mssql.Credential) (
 	return servers, nil
 }
 
-// ownEncryption is how the server is reached as a target: by its certificate.
+// ownEncryption returns the encryption settings of the server as a target. They pin its
+// certificate.
 func (e *Server) ownEncryption(names []string) (list []mssql.ServerEncryption) {
 	for _, name := range names {
 		self := mssql.ServerEncryption{Match: name, Encrypt: e.encrypt}
@@ -149,8 +153,8 @@ func (e *Server) ownEncryption(names []string) (list []mssql.ServerEncryption) {
 	return list
 }
 
-// WriteConfig writes the configuration with which agents and commands beside the server settings its databases as targets. It holds no secret:
-// the password is in the file of its own.
+// WriteConfig writes the configuration file with which other agents and commands connect to the
+// server's databases as targets. The file refers to the file of the password, and holds no secret.
 func (e *Server) WriteConfig(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -180,9 +184,9 @@ func (e *Server) WriteConfig(dir string) error {
 	return ReplaceFile(filepath.Join(dir, ConfigFile), append(text, '\n'))
 }
 
-// ReplaceFile writes a file of mode 0600 in one go: who reads it sees the old text or the new one.
+// ReplaceFile writes a file of mode 0600 atomically.
 func ReplaceFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // has mode 0600
 	if err != nil {
 		return err
 	}

@@ -159,8 +159,8 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	if err != nil {
 		return err
 	}
-	server.Reach = cfg.Encryption()
-	server.Reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
+	server.TargetSettings = cfg.Encryption()
+	server.TargetSettings.AllowControlDatabase = cfg.Targets.AllowControlDatabase
 	further, err := config.Credentials(cfg)
 	if err != nil {
 		return err
