@@ -19,12 +19,15 @@ type bench struct {
 // NewCommand returns `jobagent bench`.
 func NewCommand(a *connect.App) *cobra.Command {
 	b := &bench{App: a, format: format(output.FormatTable)}
-	cmd := command.NewGroup("bench", "Measure the agent, beside what the bare driver does in the same run",
+	cmd := command.NewGroup("bench", "Measure the agent, and the bare driver for comparison",
 		newFanoutCommand(b), newControlCommand(b), newLagCommand(b), newIdleCommand(b), newStopCommand(b), newHistoryCommand(b),
 		newCleanupCommand(b))
-	cmd.Long = `Measure the agent, beside what the bare driver does in the same run. Everything runs in this process, on an embedded server over
-loopback TCP that keeps nothing. With --dsn it is a server of yours instead, whose login must be allowed to create databases: a
-control database and targets of new names, which are dropped at the end. Only the flag counts, not ` + config.EnvDSN + `.`
+	cmd.Long = `Measure the agent, and the bare driver for comparison. Everything runs in this process, on an
+embedded server over loopback TCP that keeps nothing.
+
+With --dsn, the benchmark uses that server instead. The login must have the right to create
+databases: the benchmark creates a control database and targets under new names, and drops them at
+the end. ` + config.EnvDSN + ` is ignored.`
 	cmd.PersistentFlags().VarP(&b.format, "output", "o", "output `format`: table, json or csv")
 	return cmd
 }

@@ -24,7 +24,7 @@ type cleanup struct {
 func newCleanupCommand(b *bench) *cobra.Command {
 	c := cleanup{}
 	cmd := &cobra.Command{
-		Use: "cleanup", Short: "How long passes of other jobs take while a deleted job's history goes",
+		Use: "cleanup", Short: "Duration of other jobs' passes while a deleted job's history is removed",
 		Long: `Run a job on many targets several times, then delete the job. While its rows are deleted, as agents do it, claim the tasks of another job
 and complete them, with no work in between. Each pass is measured, and each pass of as many tasks without a deletion before.`,
 		Args: cobra.NoArgs,

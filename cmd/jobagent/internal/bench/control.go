@@ -30,7 +30,7 @@ type control struct {
 func newControlCommand(b *bench) *cobra.Command {
 	c := control{}
 	cmd := &cobra.Command{
-		Use: "control", Short: "Tasks per second through the control database, beside single-row UPDATEs, and memory",
+		Use: "control", Short: "Tasks per second in the control database, compared with single-row UPDATEs, and memory",
 		Long: `Claim tasks and complete them, with no work in between, by the two procedures that an agent calls; and run single-row UPDATEs by
 primary key, each a transaction of its own, on the same number of connections to the same database. Both take turns; each figure is
 the median of the rounds. Then compare the process's memory (live heap after a collection, embedded server included) while an agent works on few and on many queued targets.`,

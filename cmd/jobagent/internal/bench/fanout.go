@@ -27,7 +27,7 @@ type fanout struct {
 func newFanoutCommand(b *bench) *cobra.Command {
 	f := fanout{}
 	cmd := &cobra.Command{
-		Use: "fanout", Short: "Databases per second through the agent, beside a bare go-mssqldb loop",
+		Use: "fanout", Short: "Databases per second through the agent, compared with a bare go-mssqldb loop",
 		Long: `Run one statement on many databases: as a job's step, from start_job to the end of the run, and by a loop that connects to
 each database with go-mssqldb, sends the statement and disconnects, at the same concurrency. Both take turns; each figure is the
 median of the rounds. Round trips are those of the agent's connections to the control database, from start_job to the end.`,

@@ -50,7 +50,7 @@ type history struct {
 func newHistoryCommand(b *bench) *cobra.Command {
 	h := history{}
 	cmd := &cobra.Command{
-		Use: "history", Short: "How much slower a long history makes the agent, the monitoring queries and the purge",
+		Use: "history", Short: "Effect of a long history on the agent, the monitoring queries and the purge",
 		Long: fmt.Sprintf(`Measure starting and moving runs with an empty history, queries and purges with one of %d finished runs; fill the history up to
 the number of rows of jobs.job_executions that is asked for; measure the same again. Figures are medians, in milliseconds.`, HistoryFirst),
 		Args: cobra.NoArgs,

@@ -20,7 +20,7 @@ func newIdleCommand(b *bench) *cobra.Command {
 	var duration time.Duration
 	var schedules int
 	cmd := &cobra.Command{
-		Use: "idle", Short: "Queries per second of an agent that has nothing to do",
+		Use: "idle", Short: "Queries per second of an idle agent",
 		Long: `Count the requests that one agent sends to a control database without jobs of users, after it has started. With
 --schedules there are jobs with as many enabled schedules, none of which is due meanwhile.`,
 		Args: cobra.NoArgs,

@@ -25,7 +25,7 @@ type lag struct {
 func newLagCommand(b *bench) *cobra.Command {
 	l := lag{}
 	cmd := &cobra.Command{
-		Use: "lag", Short: "How late scheduled runs begin",
+		Use: "lag", Short: "Delay of scheduled runs",
 		Long: fmt.Sprintf(`Enable many schedules whose due instants are spread evenly over the time of the measurement, each once, and measure by the
 server's clock: from the due instant to the moment at which its run was made and started, and from there to the run's first statement
 on its target. With --daily, and with more than %d, they are

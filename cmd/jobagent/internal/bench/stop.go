@@ -27,7 +27,7 @@ type stopping struct {
 func newStopCommand(b *bench) *cobra.Command {
 	s := stopping{}
 	cmd := &cobra.Command{
-		Use: "stop", Short: "How long a stop request takes to end scripts on many databases",
+		Use: "stop", Short: "Time from a stop request to the end of scripts on many databases",
 		Long: `Run WAITFOR DELAY '01:00:00' on many databases at once, stop the run with sp_stop_job when all of them wait, and measure the time from
 the request until each target and the run are Canceled, by the database's clock, and until the server has no session of the agent on any of
 the databases any more, by looking every few milliseconds. Percentiles of targets are over all targets of all rounds, the others over the rounds.`,

@@ -47,11 +47,11 @@ func newRootCommand(a *connect.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "jobagent",
 		Short: "Run T-SQL across many SQL Server databases, on schedule",
-		Long: `jobagent runs T-SQL across many SQL Server databases: on schedule, in parallel, with retries, time limits,
-cancellation and a history. It works with the procedures and views of Azure SQL Elastic Jobs.
+		Long: `jobagent runs T-SQL across many SQL Server databases: on schedule, in parallel, with retries, time
+limits, cancellation and a history. It has the procedures and views of Azure SQL Elastic Jobs.
 
 Try it without a server:   jobagent demo
-A server to play with:     jobagent dev --data ./devdata
+A server for development:  jobagent dev --data ./devdata
 With your own SQL Server:  jobagent db install && jobagent run`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -61,10 +61,10 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.DSN, "dsn", "", "connection string of the control database: `env:NAME|file:PATH`, or the text itself, which every user of this machine can read in the list of processes; encrypted and verified unless it says otherwise (default: "+config.EnvDSN+", then the configuration file)")
+	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+", then the configuration file)")
 	flags.StringVar(&a.ConfigPath, "config", "", "configuration file (default: "+config.EnvConfig+")")
 	flags.VarP(&a.Format, "output", "o", "output `format`: table or json")
-	flags.StringVar(&a.LogLevel, "log-level", "info", "least severe log entries to write to stderr: debug, info, warn, error")
+	flags.StringVar(&a.LogLevel, "log-level", "info", "minimum level of log entries on stderr: debug, info, warn or error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
 	})

@@ -36,10 +36,10 @@ const EnvTargetPassword = "JOBAGENT_TARGET_PASSWORD"
 // Add declares the flags of a command that connects to targets.
 func (f *targetFlags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.credential, "target-credential", "", "`name` of the credential of the configuration file that is used where a step or member names none (default: its targets.default_credential)")
-	flags.StringVar(&f.user, "target-user", "", "`login` that is used on targets where a step or member names no credential, instead of one of the file")
-	flags.StringVar(&f.secret, "target-secret", "", "where its password is: `env:NAME|file:PATH` (default: env:"+EnvTargetPassword+")")
-	flags.StringArrayVar(&f.servers, "target-servers", nil, "`pattern` of the servers that it may be sent to: host, host,port or *.example.com; may be repeated")
+	flags.StringVar(&f.credential, "target-credential", "", "`name` of the default credential in the configuration file (default: its targets.default_credential)")
+	flags.StringVar(&f.user, "target-user", "", "`login` for steps and members without a credential, in place of the default credential")
+	flags.StringVar(&f.secret, "target-secret", "", "reference to the password of --target-user: `env:NAME|file:PATH` (default: env:"+EnvTargetPassword+")")
+	flags.StringArrayVar(&f.servers, "target-servers", nil, "`pattern` of servers that may receive --target-user: host, host,port or *.example.com; may be repeated")
 }
 
 // login returns the credential of the flags, or nil if they give none.

@@ -50,11 +50,12 @@ func NewCommand(a *connect.App) *cobra.Command {
 	var databases int
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Watch a T-SQL job run across many databases, on an embedded server",
-		Long: `Watch a T-SQL job run across many databases. The demo starts an embedded server, makes tenant databases with data, a control
-database and an agent, and defines a job by the public procedures: step 1 changes the schema of each tenant and fills the new
-column, step 2 collects a report from all tenants into one table. One tenant is excluded, one fails its first attempt and passes
-on the retry, one fails for good. Nothing is kept.`,
+		Use: "demo", Short: "Run a T-SQL job across many databases of an embedded server",
+		Long: `Run a T-SQL job across many databases. The demo starts an embedded server with tenant databases, a
+control database and an agent, and defines a job with the public procedures. Step 1 changes the
+schema of each tenant and fills the new column; step 2 collects a report from all tenants in one
+table. One tenant is excluded, one fails its first attempt and succeeds on the retry, and one fails
+each attempt. Nothing is kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if databases < demoMinimum || databases > demoMaximum {
@@ -66,7 +67,7 @@ on the retry, one fails for good. Nothing is kept.`,
 			return demo(cmd.Context(), a, databases, memory)
 		},
 	}
-	cmd.Flags().IntVar(&databases, "databases", 24, "how many tenant databases to make")
+	cmd.Flags().IntVar(&databases, "databases", 24, "number of tenant databases")
 	embedded.AddMemoryFlag(cmd, &memory)
 	return cmd
 }

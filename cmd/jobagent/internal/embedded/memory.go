@@ -67,7 +67,7 @@ const (
 // AddMemoryFlag declares the flag --max-memory.
 func AddMemoryFlag(cmd *cobra.Command, size *MemorySize) {
 	*size = meter.DefaultLimit
-	cmd.Flags().Var(size, flagMaxMemory, "memory of all sessions of the embedded server, such as 512MB; one may have half of it, and beyond that its statements fail (error 701)")
+	cmd.Flags().Var(size, flagMaxMemory, "memory limit for all sessions of the embedded server, such as 512MB; a session may use half of it, and its statements fail beyond that (error 701)")
 }
 
 // Check refuses a size that is too small.

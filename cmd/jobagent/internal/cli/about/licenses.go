@@ -19,7 +19,7 @@ var thirdPartyNotices string
 // NewLicensesCommand returns `jobagent licenses`.
 func NewLicensesCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "licenses", Short: "Print the licences of the software that this binary contains", Args: cobra.NoArgs,
+		Use: "licenses", Short: "Print the licences of the software that this program contains", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := io.WriteString(a.Stdout, thirdPartyNotices)
 			return err

@@ -15,7 +15,7 @@ import (
 // NewVersionCommand returns `jobagent version`.
 func NewVersionCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version of the binary", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := output.Version{Version: buildinfo.Version(), Schema: strconv.Itoa(controldb.SchemaVersion())}
 			return a.Done(v, "jobagent %s (control schema %s)", v.Version, v.Schema)

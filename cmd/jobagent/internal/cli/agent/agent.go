@@ -17,8 +17,8 @@ import (
 
 // NewCommand returns `jobagent agent`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("agent", "Look at agents", &cobra.Command{
-		Use: "status", Short: "List the agents with their latest terms and what they hold", Args: cobra.NoArgs,
+	return command.NewGroup("agent", "Show agents", &cobra.Command{
+		Use: "status", Short: "List the agents with their latest terms and claimed tasks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Agents(cmd.Context())

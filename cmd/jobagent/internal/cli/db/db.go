@@ -26,7 +26,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 
 func newInstallCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "install", Short: "Install the control schema in an existing database; safe to repeat", Args: cobra.NoArgs,
+		Use: "install", Short: "Install the control schema in an existing database; can be repeated", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.OpenStore(cmd.Context())
 			if err != nil {
@@ -49,7 +49,7 @@ func newInstallCommand(a *connect.App) *cobra.Command {
 
 func newMigrateCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the control schema to this binary's version", Args: cobra.NoArgs,
+		Use: "migrate", Short: "Migrate the control schema to this program's version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.OpenStore(cmd.Context())
 			if err != nil {
@@ -72,7 +72,7 @@ func newMigrateCommand(a *connect.App) *cobra.Command {
 
 func newVerifyCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Compare the control schema with this binary; changes nothing", Args: cobra.NoArgs,
+		Use: "verify", Short: "Compare the control schema with this program; changes nothing", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.OpenStore(cmd.Context())
 			if err != nil {
@@ -117,10 +117,13 @@ func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Stor
 func newGrantsCommand(a *connect.App) *cobra.Command {
 	r := controldb.GrantRequest{Ledger: mssql.LedgerTable()}
 	cmd := &cobra.Command{
-		Use: "grants", Short: "Print T-SQL that gives a login what a role needs, and no more", Args: cobra.NoArgs,
-		Long: `Prints T-SQL, each statement with its reason, and sends nothing. The roles jobs_agent (an agent's own login), jobs_admin, jobs_author,
-jobs_operator and jobs_reader are those of the control database. The role target is for logins with which steps run: one of these must have no
-rights in the control database.`,
+		Use: "grants", Short: "Print T-SQL that gives a login the rights of a role", Args: cobra.NoArgs,
+		Long: `Print T-SQL that gives a login the rights of a role, with a reason for each statement. Nothing is
+sent to a server.
+
+The roles jobs_agent (the login of an agent), jobs_admin, jobs_author, jobs_operator and jobs_reader
+are roles of the control database. The role target is for a login with which steps run; such a login
+must have no rights on the control database.`,
 		RunE: func(*cobra.Command, []string) error {
 			sections, err := controldb.Grants(r)
 			if err != nil {
@@ -140,16 +143,16 @@ rights in the control database.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&r.Login, "login", "", "`NAME` of the login (needed)")
-	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(controldb.GrantRoles, ", ")+" (needed)")
+	cmd.Flags().StringVar(&r.Login, "login", "", "`NAME` of the login (required)")
+	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(controldb.GrantRoles, ", ")+" (required)")
 	cmd.Flags().StringVar(&r.Platform, "platform", controldb.PlatformSQLServer, "`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
-	cmd.Flags().BoolVar(&r.Entra, "entra", false, "make a login of Microsoft Entra ID, without a password")
+	cmd.Flags().BoolVar(&r.Entra, "entra", false, "create a login of Microsoft Entra ID, without a password")
 	return cmd
 }
 
 func newDescribeCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "describe", Short: "Print the reference of procedures and views, made from the SQL files' comments", Args: cobra.NoArgs,
+		Use: "describe", Short: "Print the reference of procedures and views as Markdown", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			reference, err := sqlfs.Reference()
 			if err != nil {

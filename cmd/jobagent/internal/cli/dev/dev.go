@@ -40,23 +40,25 @@ func NewCommand(a *connect.App) *cobra.Command {
 	var door devDoor
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
-		Use: "dev", Short: "Run an embedded server with a control database and an agent, to develop against",
-		Long: `Run an embedded server with a control database named ` + embedded.ControlDatabase + ` and an agent, until a signal ends it. Any client that speaks
-TDS can connect as sa and call jobs.sp_*.
+		Use: "dev", Short: "Run an embedded server with a control database and an agent, for development",
+		Long: `Run an embedded server with a control database named ` + embedded.ControlDatabase + ` and an agent, until a signal ends
+it. Any TDS client can connect as sa and call jobs.sp_*.
 
-The password of sa is that of ` + EnvSAPassword + `, or of the file ` + passwordFile + ` in the data directory, which is made when there is none.
---sa-password gives it, too, but every user of the machine can read it in the list of processes. Without --data nothing is kept.
+The password of sa is the value of ` + EnvSAPassword + `, or else the content of the file
+` + passwordFile + ` in the data directory, which is created if it is missing. The flag --sa-password sets the
+password too, but every user of this machine can read it in the list of processes. Without --data,
+nothing is kept.
 
-The server's certificate is made once, and is in ` + CertificateFile + ` of the data directory: a client that is given it, as by the parameter
-serverCertificate of the connection string that is printed, talks to this server and no other.
+The server creates a certificate once, in ` + CertificateFile + ` in the data directory. A client that
+names this file in its connection string (parameter serverCertificate) connects to this server only.
 
-Jobs run under the login ` + embedded.TargetLogin + `, which is db_owner in all databases but the control database and those of the system, and
-has another password at each start. Its credential for commands and agents beside this one is in the file ` + embedded.ConfigFile + ` of the data
-directory: --config DIR/` + embedded.ConfigFile + `.
+Jobs run with the login ` + embedded.TargetLogin + `, which is db_owner in all databases except system databases
+and the control database. Its password changes at each start. Other agents and commands use this
+login with --config DIR/` + embedded.ConfigFile + `, where DIR is the data directory.
 
-Refused logins are logged, and their answers are delayed. A login with five failures from an address is locked out from that
-address, for one second first and for up to five minutes in the end; from other addresses it is not. All loopback addresses count as
-one.`,
+Refused logins are logged and delayed. After five failures from one address, a login is locked out
+for this address, at first for one second and at most for five minutes. All loopback addresses count
+as one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if door.maxConnections < 1 || door.maxConnections > mostConnections {
@@ -69,10 +71,10 @@ one.`,
 			return dev(cmd.Context(), a, listen, data, password, door, memory)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on; loopback unless told otherwise")
-	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; made when it is missing (default: a temporary one)")
-	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa, for all users of the machine to read; "+EnvSAPassword+" keeps it from them")
-	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "how many clients may be logged in at once")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
+	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
+	cmd.Flags().StringVar(&password, "sa-password", "", "password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
+	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "maximum number of connections")
 	embedded.AddMemoryFlag(cmd, &memory)
 	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false, "refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd

@@ -20,15 +20,15 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	var group, credential string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look for what would hurt in the control database, and say how to mend it; changes nothing",
-		Long: `Look for what would hurt in the control database, and say how to mend it. Nothing is changed.
+		Use: "doctor", Short: "Check the control database and suggest remedies; changes nothing",
+		Long: `Check the control database and suggest remedies. Nothing is changed.
 
-Server, database, schema, clocks, space, history and agents are looked at, and each right that an agent needs is tried with the
-login of the connection string: run it with the agent's configuration. Credentials of targets are tried on the control database, which must
-not let them in. With --targets, the databases of a target group are
-reached from this machine as well, with the credentials of the configuration.
+The checks cover server, database, schema, clocks, space, history and agents. Each right that an
+agent needs is tried with the login of the connection string, so use the agent's configuration. Each
+credential of targets is tried on the control database, which must refuse it. With --targets, the
+databases of a target group are tried from this machine, with the credentials of the configuration.
 
-The exit code is 0 when all is well and 7 when there is a warning or an error.`,
+The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -68,8 +68,8 @@ The exit code is 0 when all is well and 7 when there is a warning or an error.`,
 		},
 	}
 	a.Target.Add(cmd)
-	cmd.Flags().StringVar(&group, "targets", "", "target `group` whose databases are reached, too")
-	cmd.Flags().StringVar(&credential, "credential", "", "with --targets: credential that the steps name (default: the configuration's default)")
+	cmd.Flags().StringVar(&group, "targets", "", "target `group` whose databases are tried too")
+	cmd.Flags().StringVar(&credential, "credential", "", "with --targets: credential of the steps (default: the default credential)")
 	return cmd
 }
 

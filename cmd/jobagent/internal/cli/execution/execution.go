@@ -20,7 +20,7 @@ import (
 
 // NewCommand returns `jobagent execution`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("execution", "Look at runs, and run again what went wrong",
+	return command.NewGroup("execution", "Show runs, and repeat failed targets",
 		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newExplainCommand(a), newRerunCommand(a))
 }
 
@@ -62,8 +62,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.JobName, "job", "", "only runs of this job")
 	cmd.Flags().BoolVar(&f.ActiveOnly, "active", false, "only runs that have not ended")
-	cmd.Flags().StringSliceVar(&lifecycles, "lifecycle", nil, "only these lifecycles, separated by commas")
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "most runs to list")
+	cmd.Flags().StringSliceVar(&lifecycles, "lifecycle", nil, "only runs with these lifecycles, separated by commas")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "maximum number of runs")
 	return cmd
 }
 
@@ -145,13 +145,13 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&withMessages, "messages", false, "show what each attempt said: PRINT, RAISERROR, row counts, errors")
+	cmd.Flags().BoolVar(&withMessages, "messages", false, "show the messages of each attempt: PRINT, RAISERROR, row counts, errors")
 	return cmd
 }
 
 func newWatchCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "watch EXECUTION_ID", Short: fmt.Sprintf("Follow a run to its end; exit with %d if it does not succeed", exit.CodeRunFailed), Args: cobra.ExactArgs(1),
+		Use: "watch EXECUTION_ID", Short: fmt.Sprintf("Wait for the end of a run; exit with %d if it does not succeed", exit.CodeRunFailed), Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {
@@ -166,7 +166,7 @@ func newWatchCommand(a *connect.App) *cobra.Command {
 
 func newErrorsCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "errors EXECUTION_ID", Short: "List what went wrong in a run; the same error on many targets once, with its count", Args: cobra.ExactArgs(1),
+		Use: "errors EXECUTION_ID", Short: "List the errors of a run, grouped by message", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {

@@ -67,7 +67,7 @@ func viewExplanation(e controldb.Explanation) output.Explanation {
 
 func newExplainCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "explain EXECUTION_ID", Short: "Say what each row of a run waits for, or why the run ended as it did", Args: cobra.ExactArgs(1),
+		Use: "explain EXECUTION_ID", Short: "Explain why a run waits, or why it ended as it did", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {

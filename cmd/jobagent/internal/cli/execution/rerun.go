@@ -20,12 +20,14 @@ func newRerunCommand(a *connect.App) *cobra.Command {
 	var id string
 	req := controldb.RerunRequest{}
 	cmd := &cobra.Command{
-		Use: "rerun EXECUTION_ID", Short: "Run again what went wrong in a run that has ended, on the same targets", Args: cobra.ExactArgs(1),
-		Long: `Starts a run of the same version on the targets that the run had, those whose final state --only names. Target groups are not
-asked again; steps that the run did not reach follow on their whole target groups, unless --only leaves out something that went wrong.
+		Use: "rerun EXECUTION_ID", Short: "Repeat the failed targets of a run that has ended", Args: cobra.ExactArgs(1),
+		Long: `Start a run of the same job version on the run's targets whose final state is among those of --only.
+Target groups are not resolved again. Steps that the run did not reach run on their whole target
+groups, unless --only excludes a target that did not succeed.
 
-Unknown are targets of which nobody can say whether the script ran, whether the run ended as Failed, TimedOut or Canceled on them; the other
-states are those of which it is known. "jobagent execution show" tells them apart.`,
+The state Unknown means that it is not known whether the script ran, whatever the lifecycle is:
+Failed, TimedOut or Canceled. The other states include only targets for which this is known.
+"jobagent execution show" marks unknown outcomes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if req.Origin, err = parseExecutionID(args[0]); err != nil {
@@ -51,9 +53,9 @@ states are those of which it is known. "jobagent execution show" tells them apar
 			})
 		},
 	}
-	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of targets that run again, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown (default: all of them)")
+	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown (default: all)")
 	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
-	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` for the new run; starting it twice starts it once")
+	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the new run; a second start with the same GUID has no effect")
 	return cmd
 }
 

@@ -16,14 +16,14 @@ import (
 
 // NewCommand returns `jobagent history`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("history", "Look after the history of runs", newPurgeCommand(a))
+	return command.NewGroup("history", "Maintain the history of runs", newPurgeCommand(a))
 }
 
 func newPurgeCommand(a *connect.App) *cobra.Command {
 	var before string
 	cmd := &cobra.Command{
 		Use: "purge JOB|JOB_ID", Short: "Delete the history of a job; active runs stay",
-		Long: "Delete the history of a job; active runs stay. History older than the retention time (45 days by default) goes\nby itself.",
+		Long: "Delete the history of a job; active runs stay. History older than the retention time (default: 45 days) is\ndeleted automatically.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := controldb.PurgeRequest{JobName: args[0]}
@@ -55,6 +55,6 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&before, "before", "", "only what is older than this time")
+	cmd.Flags().StringVar(&before, "before", "", "only runs that are older than this time")
 	return cmd
 }

@@ -18,11 +18,12 @@ import (
 
 // NewCommand returns `jobagent import`.
 func NewCommand(a *connect.App) *cobra.Command {
-	cmd := command.NewGroup("import", "Write the T-SQL that creates jobs of other systems here",
+	cmd := command.NewGroup("import", "Convert jobs of other systems to T-SQL",
 		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a))
-	cmd.Long = `Write the T-SQL that creates jobs of other systems here. The script goes to standard output, and a report of everything that
-could not be carried over to standard error; nothing is changed. Run the script in the control database: each job is created
-whole or not at all. Actions other than T-SQL (HTTP calls, queues, CmdExec, PowerShell ...) become steps to be written.`
+	cmd.Long = `Convert jobs of other systems to T-SQL. The script goes to standard output, and a report of all
+elements that were not imported to standard error; nothing is changed. Run the script in the control
+database: it creates each job completely or not at all. For an action other than T-SQL (HTTP calls,
+queues, CmdExec, PowerShell and others), the script proposes a step that you write.`
 	return cmd
 }
 
@@ -38,12 +39,12 @@ func (f *importFlags) add(cmd *cobra.Command, groupDefault string) {
 
 func newAzureCommand(a *connect.App) *cobra.Command {
 	return newFileCommand(a, "azure-scheduler FILE|-", "Import jobs of Azure Scheduler from JSON",
-		"Import jobs of Azure Scheduler from JSON: a job, a list, the answer of a listing, job collections or a template.", importer.AzureScheduler)
+		"Import jobs of Azure Scheduler from JSON: a job, a list, the response of a list request, job collections or a template.", importer.AzureScheduler)
 }
 
 func newSAPCommand(a *connect.App) *cobra.Command {
 	return newFileCommand(a, "sap FILE|-", "Import jobs of SAP Job Scheduling Service from JSON",
-		"Import jobs of SAP Job Scheduling Service from JSON: a job, a list or the answer of a listing. Fetch jobs with displaySchedules=true.", importer.SAP)
+		"Import jobs of SAP Job Scheduling Service from JSON: a job, a list or the response of a list\nrequest. Fetch the jobs with displaySchedules=true.", importer.SAP)
 }
 
 // newFileCommand returns the command that imports a JSON file.

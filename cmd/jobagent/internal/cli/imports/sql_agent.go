@@ -25,9 +25,10 @@ func newSQLAgentCommand(a *connect.App) *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use: "sql-agent", Short: "Import jobs of SQL Server Agent from msdb",
-		Long: `Import jobs of SQL Server Agent: reads sysjobs, sysjobsteps, sysschedules and what belongs to them on the server of --dsn, and
-writes nothing there. Clock times of SQL Server Agent are those of its server: say its zone with --time-zone, as an IANA name
-or by its name of Windows (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on).`,
+		Long: `Import jobs of SQL Server Agent. The command reads sysjobs, sysjobsteps, sysschedules and related
+tables on the server of --dsn, and writes nothing there. SQL Server Agent uses the server's local
+time: give the server's time zone with --time-zone, as an IANA name or a Windows name
+(SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: server}
@@ -54,8 +55,8 @@ or by its name of Windows (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on)
 	f.add(cmd, "one for each database")
 	flags := cmd.Flags()
 	flags.StringVar(&database, "database", "msdb", "database that holds SQL Server Agent's tables")
-	flags.StringVar(&zone, "time-zone", "", "zone of the server's clock (default UTC, with a warning)")
-	flags.StringVar(&server, "server", "", "name by which agents reach the server (default: as in the connection string)")
+	flags.StringVar(&zone, "time-zone", "", "time zone of the server's clock (default UTC, with a warning)")
+	flags.StringVar(&server, "server", "", "server's name for agents (default: as in the connection string)")
 	flags.StringArrayVar(&names, "job", nil, "import only this job; may be repeated")
 	return cmd
 }

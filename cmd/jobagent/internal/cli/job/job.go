@@ -157,9 +157,9 @@ type jobFlags struct {
 // add declares the flags.
 func (f *jobFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.description, "description", "", "free text, at most 512 characters")
-	cmd.Flags().BoolVar(&f.enabled, "enabled", false, "let the schedule run the job")
+	cmd.Flags().BoolVar(&f.enabled, "enabled", false, "enable the schedule of the job")
 	cmd.Flags().StringVar(&f.interval, "interval-type", "", "Once, Minutes, Hours, Days, Weeks or Months")
-	cmd.Flags().IntVar(&f.count, "interval-count", 0, "intervals between two runs")
+	cmd.Flags().IntVar(&f.count, "interval-count", 0, "number of intervals between two runs")
 	cmd.Flags().StringVar(&f.start, "start-time", "", "no run before this time (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
 	cmd.Flags().StringVar(&f.end, "end-time", "", "no run after this time")
 }
@@ -202,7 +202,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f jobFlags
 	var newName string
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Change what is given of a job; the rest stays as it is", Args: cobra.ExactArgs(1),
+		Use: "update NAME", Short: "Change a job; properties without a flag stay unchanged", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start, end, err := f.times(cmd)
 			if err != nil {
@@ -239,7 +239,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "cancel what runs first")
+	cmd.Flags().BoolVar(&force, "force", false, "cancel active runs first")
 	return cmd
 }
 
@@ -269,7 +269,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
-	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` for the run; starting it twice starts it once")
+	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
 	return cmd
 }
 

@@ -16,20 +16,20 @@ import (
 
 // NewCommand returns `jobagent limit`.
 func NewCommand(a *connect.App) *cobra.Command {
-	cmd := command.NewGroup("limit", "Limit how many targets run at once, over all runs and agents",
+	cmd := command.NewGroup("limit", "Limit the concurrent targets of all runs and agents",
 		newSetCommand(a), newListCommand(a), newRemoveCommand(a))
-	cmd.Long = `Limit how many targets run at once, over all runs and agents.
+	cmd.Long = `Limit the concurrent targets of all runs and agents.
 
-A limit is one of a scope: Job, Server, ElasticPool or Credential. A target starts when all limits that it is under have room.
-The name * stands for every job, server, pool or credential that has no limit of its own, each by itself; (default) for the
-agents' default credential.`
+A limit has a scope: Job, Server, ElasticPool or Credential. A target starts when all its limits
+allow it. The name * stands for every job, server, pool or credential without a limit of its own;
+each of them is limited separately. The name (default) stands for the agents' default credential.`
 	return cmd
 }
 
 func newSetCommand(a *connect.App) *cobra.Command {
 	var server string
 	cmd := &cobra.Command{
-		Use: "set SCOPE NAME MAX", Short: "Set a limit: Job, Server, ElasticPool or Credential", Args: cobra.ExactArgs(3),
+		Use: "set SCOPE NAME MAX", Short: "Set a limit", Args: cobra.ExactArgs(3),
 		Example: "  jobagent limit set Server sql1.example.com 10\n  jobagent limit set Server '*' 25\n  jobagent limit set ElasticPool pool1 5 --server sql1.example.com",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number, err := strconv.Atoi(args[2])
@@ -45,14 +45,14 @@ func newSetCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server (default: any, each by itself)")
+	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server (default: each server separately)")
 	return cmd
 }
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
 	var server string
 	cmd := &cobra.Command{
-		Use: "remove SCOPE NAME", Short: "Take a limit away", Args: cobra.ExactArgs(2),
+		Use: "remove SCOPE NAME", Short: "Remove a limit", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -63,13 +63,13 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server, if the limit names one")
+	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server, if the limit has one")
 	return cmd
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the limits, with the targets that run and wait under each", Args: cobra.NoArgs,
+		Use: "list", Short: "List the limits with their running and waiting targets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Limits(cmd.Context())

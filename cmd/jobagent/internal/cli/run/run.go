@@ -27,8 +27,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Use: "run", Short: "Run the agent until a signal ends it",
 		Long: `Run the agent until a signal ends it. Any number of agents may share a control database.
 
-The first SIGINT or SIGTERM stops claiming and lets running scripts go on for the grace period; the second
-cancels them at once.`,
+After the first SIGINT or SIGTERM, the agent claims nothing, and running scripts may end within the
+grace period. The second signal cancels them at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := agentConfig(a, cmd, id, concurrency, lease, grace)
@@ -48,10 +48,10 @@ cancels them at once.`,
 		},
 	}
 	a.Target.Add(cmd)
-	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "", "targets at the same moment: a number, or JA100, JA200, JA400, JA800 (default 100)")
-	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent, to keep its name over restarts (default: a new one)")
-	cmd.Flags().DurationVar(&lease, "lease", 0, "how long a term lasts without renewal (default 30s)")
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long running scripts may go on when the agent stops (default 30s)")
+	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "", "concurrent targets: a number, or JA100, JA200, JA400, JA800 (default 100)")
+	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent; keep it across restarts (default: a new GUID)")
+	cmd.Flags().DurationVar(&lease, "lease", 0, "duration of a term without renewal (default 30s)")
+	cmd.Flags().DurationVar(&grace, "grace", 0, "time for running scripts when the agent stops (default 30s)")
 	return cmd
 }
 

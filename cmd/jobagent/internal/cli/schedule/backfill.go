@@ -17,11 +17,11 @@ import (
 func newBackfillCommand(a *connect.App) *cobra.Command {
 	var from, to, overlap string
 	cmd := &cobra.Command{
-		Use: "backfill JOB [NAME]", Short: "Run what a schedule would have run in a past range", Args: cobra.RangeArgs(1, 2),
-		Long: `Run what a schedule would have run in a past range, both ends included, except where an instant has a run already. Each run
-keeps its due instant. Without --overlap the runs take place one after the other, whatever the policy of the schedule is; while they do,
-the schedule's own instants meet an earlier run, and its policy says what becomes of them.
-Without NAME it is the schedule of the job's own definition.`,
+		Use: "backfill JOB [NAME]", Short: "Start the runs that a schedule missed in a past range", Args: cobra.RangeArgs(1, 2),
+		Long: `Start the runs of a schedule in a past range, both ends included, except for instants that have a run
+already. Each run keeps its due instant. Without --overlap, the runs follow each other, whatever the
+schedule's policy is. Meanwhile, the schedule's own instants meet an earlier run, and its policy
+applies to them. Without NAME, this is the schedule of the job's own definition.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := controldb.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
 			for _, end := range []struct {
@@ -55,9 +55,10 @@ Without NAME it is the schedule of the job's own definition.`,
 
 func newCancelBackfillCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel-backfill ID", Short: "End a backfill; the runs that it has started go on", Args: cobra.ExactArgs(1),
-		Long: `End a backfill: no more of its instants become runs, and those that wait for an earlier run are recorded as skipped. The runs that it
-has started go on; jobagent job stop ends them. jobagent schedule show lists the backfills of a schedule.`,
+		Use: "cancel-backfill ID", Short: "Cancel a backfill; runs that it has started continue", Args: cobra.ExactArgs(1),
+		Long: `Cancel a backfill: it starts no further runs, and instants that wait for an earlier run are recorded
+as skipped. Runs that it has started continue; jobagent job stop ends them. jobagent schedule show
+lists the backfills of a schedule.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id < 1 {

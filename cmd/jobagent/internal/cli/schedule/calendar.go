@@ -16,14 +16,15 @@ import (
 
 // NewCalendarCommand returns `jobagent calendar`.
 func NewCalendarCommand(a *connect.App) *cobra.Command {
-	cmd := command.NewGroup("calendar", "Define calendars of times at which schedules do not run",
+	cmd := command.NewGroup("calendar", "Define calendars with times at which schedules do not run",
 		newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar),
-		newCalendarChangeCommand(a, "update", "Change a calendar, and with it every schedule that names it", "updated", (*controldb.Store).UpdateCalendar),
+		newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated", (*controldb.Store).UpdateCalendar),
 		newCalendarDeleteCommand(a), newCalendarListCommand(a))
-	cmd.Long = `Define calendars of times at which schedules do not run. A schedule names them in its definition:
+	cmd.Long = `Define calendars with times at which schedules do not run. A schedule names its calendars:
   {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}
-A calendar is a JSON object of dates, weekly windows and a recurrence rule, each of them optional:
-  {"timeZone": "Europe/Berlin", "dates": ["2026-12-24/2026-12-26"], "weekly": [{"day": "sunday", "from": "22:00", "to": "24:00"}]}`
+A calendar is a JSON object with dates, weekly windows and a recurrence rule, each optional:
+  {"timeZone": "Europe/Berlin", "dates": ["2026-12-24/2026-12-26"],
+   "weekly": [{"day": "sunday", "from": "22:00", "to": "24:00"}]}`
 	return cmd
 }
 

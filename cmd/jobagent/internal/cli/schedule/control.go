@@ -12,7 +12,7 @@ import (
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete JOB NAME", Short: "Delete a schedule; what it started goes on", Args: cobra.ExactArgs(2),
+		Use: "delete JOB NAME", Short: "Delete a schedule; its active runs continue", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
@@ -42,13 +42,13 @@ func describe(job, name string) string {
 }
 
 func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
-	short := "Let a schedule run its job; what was due before is dropped"
+	short := "Enable a schedule; earlier due instants are dropped"
 	if !enabled {
-		short = "Keep a schedule from running its job"
+		short = "Disable a schedule"
 	}
 	return &cobra.Command{
 		Use: use + " JOB [NAME]", Short: short, Args: cobra.RangeArgs(1, 2),
-		Long: short + ". Without NAME it is the schedule of the job's own definition.",
+		Long: short + ". Without NAME, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)
@@ -62,14 +62,14 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 }
 
 func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
-	short := "Pause a schedule, with a note for others"
+	short := "Pause a schedule, with a note"
 	if !paused {
-		short = "Resume a paused schedule; what was due meanwhile is dropped"
+		short = "Resume a paused schedule; instants that were due meanwhile are dropped"
 	}
 	var note string
 	cmd := &cobra.Command{
 		Use: use + " JOB [NAME]", Short: short, Args: cobra.RangeArgs(1, 2),
-		Long: short + ". Without NAME it is the schedule of the job's own definition.",
+		Long: short + ". Without NAME, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)
@@ -80,6 +80,6 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "why, for others to read")
+	cmd.Flags().StringVar(&note, "note", "", "reason of the pause")
 	return cmd
 }

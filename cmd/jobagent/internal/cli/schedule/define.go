@@ -53,10 +53,10 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 	for _, l := range lineKinds {
 		f.lines[l.kind] = flags.String(string(l.kind), "", fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
 	}
-	flags.StringVar(&f.zone, "time-zone", "", "time zone (IANA name), if the definition does not say it (default UTC)")
+	flags.StringVar(&f.zone, "time-zone", "", "time zone (IANA name), if the definition has none (default UTC)")
 	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
 	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
-	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule when a run of it fails")
+	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
 	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
 	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule", validationTimeout))
 }
@@ -324,9 +324,10 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f definitionFlags
 	var newName string
 	cmd := &cobra.Command{
-		Use: "update JOB NAME", Short: "Change what is given of a schedule; the rest stays as it is",
-		Long: `Change what is given of a schedule; the rest stays as it is. What was due before the change and did not run is dropped. --time-zone '',
---catch-up '' and --overlap '' return to the default. The schedule of the job's own definition is changed by jobagent job update.`,
+		Use: "update JOB NAME", Short: "Change a schedule; properties without a flag stay unchanged",
+		Long: `Change a schedule; properties without a flag stay unchanged. Earlier due instants without a run are
+dropped. --time-zone '', --catch-up '' and --overlap '' restore the default. For the schedule of the
+job's own definition, use jobagent job update.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, spec, ok, err := f.definition(cmd, a.Stdin)

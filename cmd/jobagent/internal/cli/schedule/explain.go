@@ -18,9 +18,10 @@ import (
 
 func newExplainCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "explain JOB [NAME]", Short: "Say when a schedule runs next, why it did not run last time, and in which zone", Args: cobra.RangeArgs(1, 2),
-		Long: `Say when a schedule runs next, why it did not run last time, and in which zone. Without NAME all schedules of the job are explained; where
-no job has the name, all schedules that have it.`,
+		Use: "explain JOB [NAME]", Short: "Explain when a schedule runs next, and why it did not run last time", Args: cobra.RangeArgs(1, 2),
+		Long: `Explain when a schedule runs next, why it did not run last time, and in which time zone. Without
+NAME, all schedules of the job are explained. If there is no such job, all schedules of this name
+are explained.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := explained(cmd.Context(), store, args)

@@ -103,8 +103,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.JobName, "job", "", "only schedules of this job")
 	cmd.Flags().StringVar(&f.State, "state", "", "only schedules in this state: Enabled, Disabled, Completed or Faulted")
-	cmd.Flags().BoolVar(&f.NamedOnly, "named", false, "leave out the schedules of the jobs' own definitions")
-	cmd.Flags().IntVar(&f.Limit, "limit", 1000, "most schedules to list")
+	cmd.Flags().BoolVar(&f.NamedOnly, "named", false, "exclude the schedules of the jobs' own definitions")
+	cmd.Flags().IntVar(&f.Limit, "limit", 1000, "maximum number of schedules")
 	return cmd
 }
 
@@ -114,7 +114,7 @@ const shownBackfills = 5
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show JOB [NAME]", Short: "Show a schedule: its definition, state, counters, next instants and backfills", Args: cobra.RangeArgs(1, 2),
-		Long: "Show a schedule: its definition, state, counters, next instants and backfills. Without NAME it is the schedule of the job's own definition.",
+		Long: "Show a schedule: its definition, state, counters, next instants and backfills.\nWithout NAME, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)

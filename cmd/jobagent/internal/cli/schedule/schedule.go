@@ -10,7 +10,7 @@ import (
 
 // NewCommand returns `jobagent schedule`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("schedule", "Define, look at, pause and backfill the schedules of jobs",
+	return command.NewGroup("schedule", "Define, explain, pause and backfill the schedules of jobs",
 		newAddCommand(a), newUpdateCommand(a), newDeleteCommand(a), newListCommand(a), newShowCommand(a),
 		newEnableCommand(a, "enable", true), newEnableCommand(a, "disable", false),
 		newPauseCommand(a, "pause", true), newPauseCommand(a, "resume", false),

@@ -22,7 +22,7 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "script JOB", Short: "Print the T-SQL that recreates a job with its target groups and schedules",
-		Long: "Print the T-SQL that recreates a job with its target groups and schedules, for a repository or another control database. The script\ncalls the public procedures only, and runs on Azure Elastic Jobs as well.",
+		Long: "Print the T-SQL that recreates a job with its target groups and schedules, for a repository or another\ncontrol database. The script calls only public procedures, and also runs on Azure Elastic Jobs.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {

@@ -19,7 +19,7 @@ import (
 
 // NewCommand returns `jobagent step`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("step", "Add, change and delete the steps of a job; each change makes a new version",
+	return command.NewGroup("step", "Add, change and delete the steps of a job; each change creates a new version",
 		newAddCommand(a), newUpdateCommand(a), newOptionsCommand(a), newDeleteCommand(a))
 }
 
@@ -37,19 +37,19 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.command, "command", "", "the T-SQL script")
 	flags.StringVar(&f.file, "file", "", "file that holds the script; - for standard input")
 	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs")
-	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration to log in with")
+	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration for the login")
 	flags.IntVar(&f.initialRetry, "initial-retry-interval", 1, "seconds before the first retry")
-	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "most seconds between two retries")
-	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor from one wait to the next")
+	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "maximum of seconds between two retries")
+	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
-	flags.IntVar(&f.timeout, "timeout", 43200, "seconds that the step may take on one target, retries included")
-	flags.IntVar(&f.parallelism, "max-parallelism", 0, "most databases of one elastic pool (or server) at once; -1 takes the limit away")
-	flags.StringVar(&f.outputType, "output-type", "", "SqlDatabase, when the first result set goes to a table; '' takes the output away")
+	flags.IntVar(&f.timeout, "timeout", 43200, "time limit on one target in seconds, retries included")
+	flags.IntVar(&f.parallelism, "max-parallelism", 0, "maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
+	flags.StringVar(&f.outputType, "output-type", "", "SqlDatabase, if the first result set goes to a table; '' removes the output")
 	flags.StringVar(&f.outputServer, "output-server", "", "server of the output table")
 	flags.StringVar(&f.outputDatabase, "output-database", "", "database of the output table")
 	flags.StringVar(&f.outputSchema, "output-schema", "", "schema of the output table")
-	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created when it is missing")
-	flags.StringVar(&f.outputCredential, "output-credential", "", "credential to write the output with")
+	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created if it is missing")
+	flags.StringVar(&f.outputCredential, "output-credential", "", "credential for the output")
 }
 
 // script returns the script of --command or --file, or nil if neither was given.
@@ -146,7 +146,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
 	var newID int
 	cmd := &cobra.Command{
-		Use: "update JOB", Short: "Change what is given of a step; the rest stays as it is", Args: cobra.ExactArgs(1),
+		Use: "update JOB", Short: "Change a step; properties without a flag stay unchanged", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, err := f.script(cmd, a.Stdin)
 			if err != nil {
@@ -180,7 +180,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	var onUnknown string
 	var atMostOnce bool
 	cmd := &cobra.Command{
-		Use: "options JOB", Short: "Set options of a step that Azure does not have; without any, show those of all steps", Args: cobra.ExactArgs(1),
+		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := controldb.StepOptions{
 				JobName: args[0], StepID: command.Given(cmd, "step-id", which.id), StepName: command.Given(cmd, "step-name", which.name),
@@ -199,8 +199,8 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	which.add(cmd)
-	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry", "`WHAT` follows an attempt of which nobody can say what became of it: Retry or Fail")
-	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false, "run the script in one transaction with a row of jobagent.executed_scripts in the target, by which a later attempt sees that it has committed")
+	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry", "`ACTION` after an attempt whose outcome is unknown: Retry or Fail")
+	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false, "run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
 	return cmd
 }
 

@@ -20,7 +20,7 @@ import (
 
 // NewCommand returns `jobagent target-group`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("target-group", "Define target groups, and see which databases they stand for",
+	return command.NewGroup("target-group", "Define target groups, and resolve them to databases",
 		newListCommand(a), newShowCommand(a), newResolveCommand(a),
 		newCreateCommand(a), newDeleteCommand(a), newAddCommand(a), newRemoveCommand(a))
 }
@@ -86,8 +86,8 @@ func newShowCommand(a *connect.App) *cobra.Command {
 
 func newResolveCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "resolve NAME", Short: "List the databases that a run would see now",
-		Long: "List the databases that a run would see now. The servers are asked from this machine, with the credentials of\nthis configuration, as the agent would.",
+		Use: "resolve NAME", Short: "List the databases on which a run would start now",
+		Long: "List the databases on which a run would start now. The servers are queried from this machine, with the\ncredentials of the configuration, as the agent does.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -163,7 +163,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	var exclude bool
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a member to a target group",
-		Long: `Add a member to a target group. What the member stands for follows from what is given:
+		Long: `Add a member to a target group. The flags determine the kind of the member:
   --server                            all user databases of a server
   --server --database                 one database
   --server --elastic-pool             all databases of an Azure SQL elastic pool
@@ -201,14 +201,14 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	flags.StringVar(&m.ElasticPool, "elastic-pool", "", "elastic pool name")
 	flags.StringVar(&m.ShardMap, "shard-map", "", "shard map name")
 	flags.StringVar(&m.RefreshCredential, "refresh-credential", "", "credential of the agent's configuration that lists the databases")
-	flags.BoolVar(&exclude, "exclude", false, "take away instead of adding; wins over every include")
+	flags.BoolVar(&exclude, "exclude", false, "exclude the databases of the member, even if another member includes them")
 	cobra.CheckErr(cmd.MarkFlagRequired("server"))
 	return cmd
 }
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME TARGET_ID", Short: "Remove a member, named by its target id (see target-group show)", Args: cobra.ExactArgs(2),
+		Use: "remove NAME TARGET_ID", Short: "Remove a member by its target ID (see target-group show)", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := uuid.Parse(args[1])
 			if err != nil {
