@@ -368,9 +368,9 @@ type CreateFunctionStmt struct {
 	Verb     Verb
 	Name     *ObjectName
 	Params   []*Param
-	Returns  *TypeRef  // scalar function; else nil
-	Query    *Query    // inline table-valued function; else nil
-	TableVar string    // multi-statement table-valued function: the variable, with @; else ""
+	Returns  *TypeRef  // for a scalar function; otherwise nil
+	Query    *Query    // for an inline table-valued function; otherwise nil
+	TableVar string    // for a multi-statement table-valued function: the variable, with @; otherwise ""
 	Table    *TableDef // with TableVar
 	Options  ModuleOptions
 	Body     []Stmt // statements between BEGIN and END; nil for the inline form
@@ -406,7 +406,7 @@ type CreateTriggerStmt struct {
 type CreateTypeStmt struct {
 	stmt
 	Name  *ObjectName
-	From  *TypeRef // alias; else nil
+	From  *TypeRef // for an alias type; otherwise nil
 	Null  NullSpec // alias
 	Table *TableDef
 }

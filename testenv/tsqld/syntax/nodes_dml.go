@@ -124,17 +124,17 @@ type MergeWhen struct {
 	Values  []Expr       // MergeInsert; nil means DEFAULT VALUES
 }
 
-// MergeMatch is when a branch of MERGE applies.
+// MergeMatch is the case in which a branch of MERGE applies.
 type MergeMatch uint8
 
-// Conditions of MERGE's branches.
+// The cases of MERGE's branches.
 const (
 	Matched            MergeMatch = iota
 	NotMatchedByTarget            // also plain NOT MATCHED
 	NotMatchedBySource
 )
 
-// MergeAction is what a branch of MERGE does.
+// MergeAction is the action of a branch of MERGE.
 type MergeAction uint8
 
 // Actions of MERGE.

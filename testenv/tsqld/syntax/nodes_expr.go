@@ -198,8 +198,8 @@ type CaseExpr struct {
 // When is a branch of CASE.
 type When struct {
 	node
-	Value Expr // simple form: compared with the operand; else nil
-	Cond  Cond // searched form; else nil
+	Value Expr // simple form: compared with the operand; otherwise nil
+	Cond  Cond // searched form; otherwise nil
 	Then  Expr
 }
 
