@@ -115,11 +115,25 @@ func TestPruneBranches(t *testing.T) {
 	}
 	checkQueries(t, b, []struct{ sql, want string }{
 		// An outer join's row without a match has no values; the branches with values must stay.
-		{"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.kind = 'Step' WHERE h.no IS NULL", ""},
-		{"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.no = 2 AND h.kind = 'Step' WHERE h.no IS NULL", "3|NULL"},
-		{"SELECT p.id, h.target FROM history h JOIN #picked p ON p.id = h.run AND h.kind = 'Step' ORDER BY 1, 2", "1|NULL; 1|a; 3|A"},
+		{
+			"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.kind = 'Step' WHERE h.no IS NULL",
+			"",
+		},
+		{
+			"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.no = 2 AND h.kind = 'Step' " +
+				"WHERE h.no IS NULL",
+			"3|NULL",
+		},
+		{
+			"SELECT p.id, h.target FROM history h JOIN #picked p ON p.id = h.run AND h.kind = 'Step' ORDER BY 1, 2",
+			"1|NULL; 1|a; 3|A",
+		},
 		{"SELECT TOP 1 no FROM (SELECT TOP 3 no FROM history ORDER BY no) x WHERE no = 2", ""},
-		{"WITH h AS (SELECT run, no FROM history) SELECT x.run, y.no FROM h x JOIN h y ON y.run = x.run WHERE x.no IS NULL AND y.no = 1 ORDER BY 1", "1|1; 3|1; 3|1"},
+		{
+			"WITH h AS (SELECT run, no FROM history) SELECT x.run, y.no FROM h x JOIN h y ON y.run = x.run WHERE " +
+				"x.no IS NULL AND y.no = 1 ORDER BY 1",
+			"1|1; 3|1; 3|1",
+		},
 	})
 }
 
@@ -127,7 +141,9 @@ func TestPruneBranches(t *testing.T) {
 // index.
 func TestPrunedBranchKeepsIndexOrder(t *testing.T) {
 	b := newFixture(t, history)
-	plan := b.plan("SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC")
+	plan := b.plan(
+		"SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC",
+	)
 	require.NotContains(t, plan, "TEMP B-TREE")
 	require.NotContains(t, plan, "step")
 	plan = b.plan("SELECT * FROM history WHERE run = 1")
@@ -144,8 +160,10 @@ func TestSmallTablesDriveJoins(t *testing.T) {
 		"SELECT r.name FROM run r, #picked p WHERE p.id = r.id",
 		"UPDATE r SET r.name = N'x' FROM #picked p JOIN run r ON r.id = p.id",
 		"UPDATE s SET s.target = r.name FROM #picked p JOIN step s ON s.run = p.id JOIN run r ON r.id = s.run",
-		"UPDATE r SET r.name = x.n FROM (SELECT p.id, COUNT(*) AS n FROM #picked p JOIN step s ON s.run = p.id GROUP BY p.id) x JOIN run r ON r.id = x.id",
-		"UPDATE r SET r.name = x.n FROM (SELECT p.id, CASE WHEN p.id > 1 THEN 'a' ELSE 'b' END AS n FROM #picked p WHERE p.id > 0) x JOIN run r ON r.id = x.id",
+		"UPDATE r SET r.name = x.n FROM (SELECT p.id, COUNT(*) AS n FROM #picked p JOIN step s ON s.run = p.id " +
+			"GROUP BY p.id) x JOIN run r ON r.id = x.id",
+		"UPDATE r SET r.name = x.n FROM (SELECT p.id, CASE WHEN p.id > 1 THEN 'a' ELSE 'b' END AS n FROM #picked " +
+			"p WHERE p.id > 0) x JOIN run r ON r.id = x.id",
 		"DELETE s FROM step s JOIN #picked p ON p.id = s.run",
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -161,7 +179,12 @@ func TestSmallTablesDriveJoins(t *testing.T) {
 		"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id",
 		"SELECT r.id, r.name FROM run r, #picked p WHERE p.id = r.id AND r.name > 'a' ORDER BY r.id DESC",
 	} {
-		require.NotContains(t, b.plan(text), "TEMP B-TREE", "the order in which the small table is read is that of the other's key")
+		require.NotContains(
+			t,
+			b.plan(text),
+			"TEMP B-TREE",
+			"the order in which the small table is read is that of the other's key",
+		)
 	}
 	// One small table drives the join; the other is searched by index, not scanned for each row.
 	twice := "UPDATE s SET s.target = N'x' FROM #picked f JOIN step s ON s.id = f.id JOIN #picked p ON p.id = s.run"
@@ -170,10 +193,20 @@ func TestSmallTablesDriveJoins(t *testing.T) {
 		{"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY 1", "One; Three"},
 		{"SELECT r.id, r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id DESC", "3|Three; 1|One"},
 		{"SELECT DISTINCT r.id FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id DESC", "3; 1"},
-		{"SELECT r.id, COUNT(*) FROM #picked p JOIN run r ON r.id = p.id GROUP BY r.id ORDER BY r.id DESC", "3|1; 1|1"},
+		{
+			"SELECT r.id, COUNT(*) FROM #picked p JOIN run r ON r.id = p.id GROUP BY r.id ORDER BY r.id DESC",
+			"3|1; 1|1",
+		},
 		{"SELECT r.id FROM #picked p LEFT JOIN run r ON r.id = p.id AND r.id = 3 ORDER BY r.id", "NULL; 3"},
-		{"SELECT p.id, r.name FROM #picked p LEFT JOIN run r ON r.id = p.id AND r.id = 3 ORDER BY 1", "1|NULL; 3|Three"},
-		{"UPDATE s SET s.target = r.name FROM #picked p JOIN step s ON s.run = p.id JOIN run r ON r.id = s.run; SELECT target FROM step ORDER BY id", "One; One; Three"},
+		{
+			"SELECT p.id, r.name FROM #picked p LEFT JOIN run r ON r.id = p.id AND r.id = 3 ORDER BY 1",
+			"1|NULL; 3|Three",
+		},
+		{
+			"UPDATE s SET s.target = r.name FROM #picked p JOIN step s ON s.run = p.id JOIN run r ON r.id = s.run; " +
+				"SELECT target FROM step ORDER BY id",
+			"One; One; Three",
+		},
 		{"DELETE s FROM step s JOIN #picked p ON p.id = s.run AND p.id > 1; SELECT COUNT(*) FROM step", "2"},
 	})
 }
@@ -181,9 +214,20 @@ func TestSmallTablesDriveJoins(t *testing.T) {
 // TestApplyTopUsesIndex expects that CROSS APPLY (SELECT TOP ...) finds the rows of each left row
 // by index and reads nothing else from the table.
 func TestApplyTopUsesIndex(t *testing.T) {
-	b := newFixture(t, "CREATE TABLE dbo.child (id int NOT NULL PRIMARY KEY, parent int NOT NULL, at int NOT NULL, INDEX ix (parent, at)); CREATE TABLE #parent (id int NOT NULL PRIMARY KEY)")
-	plan := b.plan("SELECT p.id, c.id FROM #parent AS p CROSS APPLY (SELECT TOP (3) k.id, k.at FROM dbo.child AS k WHERE k.parent = p.id ORDER BY k.at, k.id) AS c WHERE c.at > 0")
-	require.Regexp(t, `(?s)^SCAN t1.*SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\).*SEARCH \w+ USING COVERING INDEX \w+ \(c2=\?\)`, plan)
+	b := newFixture(
+		t,
+		"CREATE TABLE dbo.child (id int NOT NULL PRIMARY KEY, parent int NOT NULL, at int NOT NULL, INDEX ix "+
+			"(parent, at)); CREATE TABLE #parent (id int NOT NULL PRIMARY KEY)",
+	)
+	plan := b.plan(
+		"SELECT p.id, c.id FROM #parent AS p CROSS APPLY (SELECT TOP (3) k.id, k.at FROM dbo.child AS k WHERE " +
+			"k.parent = p.id ORDER BY k.at, k.id) AS c WHERE c.at > 0",
+	)
+	require.Regexp(
+		t,
+		`(?s)^SCAN t1.*SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\).*SEARCH \w+ USING COVERING INDEX \w+ \(c2=\?\)`,
+		plan,
+	)
 	require.NotContains(t, plan, "TEMP B-TREE")
 	require.NotContains(t, plan, "rowset")
 }

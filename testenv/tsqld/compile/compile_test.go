@@ -131,8 +131,20 @@ func (b *fixture) exec(s syntax.Stmt) (string, error) {
 			return "", err
 		}
 		b.edit(func(e *catalog.Edit) {
-			require.NoError(b.t, e.Put(&catalog.View{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindView},
-				Module: catalog.Module{Text: sqlText(s), QuotedIdentifier: true}, Columns: cols}))
+			require.NoError(
+				b.t,
+				e.Put(
+					&catalog.View{
+						Header: catalog.Header{
+							Name:     s.Name.Last(),
+							SchemaID: catalog.SchemaDBO,
+							Kind:     catalog.KindView,
+						},
+						Module:  catalog.Module{Text: sqlText(s), QuotedIdentifier: true},
+						Columns: cols,
+					},
+				),
+			)
 		})
 		return "", nil
 	case *syntax.CreateFunctionStmt:
@@ -159,13 +171,19 @@ func (b *fixture) edit(f func(*catalog.Edit)) {
 // createFunction creates an inline function.
 func (b *fixture) createFunction(s *syntax.CreateFunctionStmt) error {
 	c := New(b)
-	f := &catalog.Function{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindInlineFunction}, Module: catalog.Module{Text: sqlText(s), QuotedIdentifier: true}}
+	f := &catalog.Function{
+		Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindInlineFunction},
+		Module: catalog.Module{Text: sqlText(s), QuotedIdentifier: true},
+	}
 	for _, p := range s.Params {
 		t, _, _, err := c.Type(p.Type)
 		if err != nil {
 			return err
 		}
-		f.Params = append(f.Params, catalog.Param{Name: p.Name, Type: t, HasDefault: p.Default != nil, Default: sqlText(p.Default)})
+		f.Params = append(
+			f.Params,
+			catalog.Param{Name: p.Name, Type: t, HasDefault: p.Default != nil, Default: sqlText(p.Default)},
+		)
 	}
 	cols, err := c.View(f.Name, s.Query, nil, f.Params)
 	if err != nil {
@@ -218,7 +236,8 @@ func show(v types.Value, t types.Type) string {
 	if v == nil {
 		return "NULL"
 	}
-	if b, ok := v.([]byte); ok && t.ID != types.UniqueIdentifier && t.ID != types.DateTimeOffset && t.ID != types.Variant {
+	if b, ok := v.([]byte); ok && t.ID != types.UniqueIdentifier && t.ID != types.DateTimeOffset &&
+		t.ID != types.Variant {
 		return fmt.Sprintf("0x%X", b)
 	}
 	s, err := types.Convert(v, t, types.NVarCharMax, types.NoStyle)
@@ -267,7 +286,15 @@ func (b *fixture) create(s *syntax.CreateTableStmt) {
 		for _, k := range d.Constraints {
 			if key, ok := k.(*syntax.KeyConstraint); ok {
 				col.Nullable = !key.Primary && col.Nullable
-				t.Indexes = append(t.Indexes, &catalog.Index{Unique: true, Clustered: key.Primary, Key: &catalog.Key{Primary: key.Primary}, Columns: []catalog.IndexColumn{{ColumnID: len(t.Columns)}}})
+				t.Indexes = append(
+					t.Indexes,
+					&catalog.Index{
+						Unique:    true,
+						Clustered: key.Primary,
+						Key:       &catalog.Key{Primary: key.Primary},
+						Columns:   []catalog.IndexColumn{{ColumnID: len(t.Columns)}},
+					},
+				)
 			}
 		}
 	}

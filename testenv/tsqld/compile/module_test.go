@@ -36,15 +36,30 @@ func TestModules(t *testing.T) {
 		{"SELECT name FROM dbo.under(1, 1)", "Cid"},
 		{"SELECT p.name, u.name FROM person p CROSS APPLY dbo.under(p.id, 1) u ORDER BY p.id", "Ann|Cid; Bob|Dan"},
 		{"SELECT p.id, t.y FROM person p CROSS APPLY dbo.twice(p.id) AS t WHERE t.y > 6", "4|8"},
-		{"SELECT * FROM dbo.under(1)", "error 313: An insufficient number of arguments were supplied for the procedure or function dbo.under."},
+		{
+			"SELECT * FROM dbo.under(1)",
+			"error 313: An insufficient number of arguments were supplied for the procedure or function dbo.under.",
+		},
 		{"SELECT * FROM nosuch.person", "error 208: Invalid object name 'nosuch.person'."},
 		{"SELECT * FROM nodb.dbo.person", "error 208: Invalid object name 'nodb.dbo.person'."},
-		{"SELECT dbo.nosuch(1)", "error 4121: Cannot find either column \"dbo\" or the user-defined function or aggregate \"dbo.nosuch\", or the name is ambiguous."},
+		{
+			"SELECT dbo.nosuch(1)",
+			"error 4121: Cannot find either column \"dbo\" or the user-defined function or aggregate \"dbo.nosuch\", " +
+				"or the name is ambiguous.",
+		},
 		{"UPDATE young SET n = N'Rob' WHERE id = 2; SELECT name FROM person WHERE id = 2", "Rob"},
 		{"DELETE FROM young WHERE n = 'Dan'; SELECT COUNT(*) FROM person", "3"},
-		{"DELETE FROM boss", "error 4403: Cannot update the view or function 'boss' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator."},
+		{
+			"DELETE FROM boss",
+			"error 4403: Cannot update the view or function 'boss' because it contains aggregates, or a DISTINCT or " +
+				"GROUP BY clause, or PIVOT or UNPIVOT operator.",
+		},
 		{"SELECT id FROM person WHERE code = 'B'", "2"},
-		{"SELECT id FROM person WHERE code = name", "error 468: Cannot resolve the collation conflict between \"SQL_Latin1_General_CP1_CI_AS\" and \"Latin1_General_BIN2\" in the equal to operation."},
+		{
+			"SELECT id FROM person WHERE code = name",
+			"error 468: Cannot resolve the collation conflict between \"SQL_Latin1_General_CP1_CI_AS\" and " +
+				"\"Latin1_General_BIN2\" in the equal to operation.",
+		},
 		{"SELECT id FROM person WHERE code = 'b' COLLATE SQL_Latin1_General_CP1_CI_AS ORDER BY id", "2; 3"},
 	})
 }
@@ -112,7 +127,10 @@ func TestIndexUse(t *testing.T) {
 // TestConstraintsBuildNoLists expects that a constraint has no IN list, which SQLite would build in
 // a temporary table for each row.
 func TestConstraintsBuildNoLists(t *testing.T) {
-	b := newFixture(t, `CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`)
+	b := newFixture(
+		t,
+		`CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`,
+	)
 	table := b.db.Tables()[0].SQLName
 	rows, err := b.conn.Query(context.Background(), "EXPLAIN INSERT INTO "+table+" SELECT 1, 'new'", nil)
 	require.NoError(t, err)

@@ -30,7 +30,14 @@ func TestSystemViews(t *testing.T) {
 				for i := range s.Table.Columns {
 					cols = append(cols, columnName(i))
 				}
-				require.NoError(t, b.conn.EnsureTemp(context.Background(), s.Temp, "CREATE TEMP TABLE IF NOT EXISTS "+s.Temp+"("+strings.Join(cols, ", ")+")"))
+				require.NoError(
+					t,
+					b.conn.EnsureTemp(
+						context.Background(),
+						s.Temp,
+						"CREATE TEMP TABLE IF NOT EXISTS "+s.Temp+"("+strings.Join(cols, ", ")+")",
+					),
+				)
 			}
 			args := make([]any, len(p.Params))
 			rows, err := b.conn.Query(context.Background(), p.SQL, args)

@@ -28,7 +28,9 @@ func (s parserSession) Run(_ context.Context, batch string) (*script.Result, err
 	case err == nil:
 		r.Line(printed)
 	case errors.As(err, &e):
-		r.Message(script.Message{Number: e.Number, Level: e.Class, State: e.State, Line: int32(e.Line), Text: e.Message})
+		r.Message(
+			script.Message{Number: e.Number, Level: e.Class, State: e.State, Line: int32(e.Line), Text: e.Message},
+		)
 	default:
 		return &r, err
 	}
