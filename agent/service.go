@@ -58,7 +58,6 @@ start:
 		select {
 		case <-ctx.Done():
 		case first = <-ended:
-			broken = true
 		}
 	}
 	for i := len(up) - 1; i >= 0; i-- {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 )
@@ -50,7 +51,8 @@ func FuzzParse(f *testing.F) {
 		}
 		if err != nil {
 			text, marshalErr := json.Marshal(ErrorJSON(err))
-			if marshalErr != nil || !json.Valid(text) || len(err.(*Error).Faults) == 0 {
+			var all *Error
+			if marshalErr != nil || !json.Valid(text) || !errors.As(err, &all) || len(all.Faults) == 0 {
 				t.Fatalf("%s: %s %v", spec, text, marshalErr)
 			}
 			return

@@ -224,7 +224,7 @@ func (s *fakeSession) Call(_ context.Context, call exec.Call, sink exec.Sink) er
 func (s *fakeSession) Bulk(_ context.Context, load exec.BulkLoad, sink exec.Sink) error {
 	for {
 		row, err := load.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return sink.Done(exec.Done{Rows: int64(len(s.loaded)), Count: true})
 		}
 		if err != nil {

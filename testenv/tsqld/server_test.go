@@ -179,8 +179,10 @@ func TestErrorsAndMessages(t *testing.T) {
 	c := f.oneConn(t)
 	_, err := c.ExecContext(t.Context(), "print a; error 1; print b; error 2")
 	require.Equal(t, int32(50001), number(err))
-	require.Len(t, err.(mssql.Error).All, 1)
-	require.Equal(t, pipeHost, err.(mssql.Error).ServerName)
+	var failed mssql.Error
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.All, 1)
+	require.Equal(t, pipeHost, failed.ServerName)
 	_, err = c.ExecContext(t.Context(), "nonsense 1")
 	require.Equal(t, int32(2812), number(err))
 	res, err := c.ExecContext(t.Context(), "affect 3; affect 4")

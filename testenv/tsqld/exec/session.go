@@ -216,7 +216,6 @@ func (s *Session) finish(r *run, err error) error {
 		if f.reach == endConnection {
 			end = f.err
 		}
-		err = nil
 	case r.ctx.Err() != nil:
 		// An attention leaves the transaction open, with two exceptions: XACT_ABORT is on, or
 		// SQLite was interrupted during a write, which rolls the whole transaction back. After KILL

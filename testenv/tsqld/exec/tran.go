@@ -282,7 +282,7 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 	own := s.tran.level == 0 && !s.tran.begun
 	if err := s.enlistPast(r.ctx, ids, past); err != nil {
 		if own {
-			s.rollbackWork()
+			return errors.Join(err, s.rollbackWork())
 		}
 		return err
 	}

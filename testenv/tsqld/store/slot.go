@@ -249,7 +249,7 @@ func (a *aggregate) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if err == nil {
 		err = a.account()
 	}
-	if err != nil && err != errStopped {
+	if err != nil && !errors.Is(err, errStopped) {
 		return c.remember(err)
 	}
 	return err
@@ -271,7 +271,7 @@ func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value
 	}
 	c.args = c.args[:base]
 	c.meter.Release(mark)
-	if err != nil && err != errStopped {
+	if err != nil && !errors.Is(err, errStopped) {
 		return c.remember(err)
 	}
 	return err

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"errors"
 	"strings"
 	"unsafe"
 
@@ -201,7 +202,8 @@ func (p *parser) scanChunk() {
 
 // end replaces the parse's error by err and ends the text.
 func (p *parser) end(err error) {
-	if m, ok := err.(*mserr.Error); ok && m.Line == 0 {
+	var m *mserr.Error
+	if errors.As(err, &m) && m.Line == 0 {
 		m.Line = p.scanner.line
 	}
 	p.err, p.scanned = err, true

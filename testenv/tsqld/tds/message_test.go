@@ -2,6 +2,7 @@ package tds
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +33,7 @@ func TestPacketsRoundTrip(t *testing.T) {
 			count := 0
 			for {
 				h, _, err := ReadPacket(packets)
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 				require.NoError(t, err)

@@ -2,6 +2,7 @@ package tds
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -94,7 +95,7 @@ func ReadPacket(r io.Reader) (Header, []byte, error) {
 	}
 	payload := make([]byte, h.Length-HeaderSize)
 	if _, err := io.ReadFull(r, payload); err != nil {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return h, nil, err
@@ -121,7 +122,7 @@ func ReadMessage(r io.Reader, limit int) (Header, []byte, error) {
 	for h := first; !h.EOM(); {
 		var more []byte
 		if h, more, err = ReadPacket(r); err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return first, nil, err

@@ -32,16 +32,16 @@ func TestReadableSecretsAreWarnedOf(t *testing.T) {
 		"NoSuchFile": {`{"dsn": "file:SECRET.none"}`, 0o600, 0o644, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			real := strings.NewReplacer("SECRET", secret, "CONFIG", config)
+			paths := strings.NewReplacer("SECRET", secret, "CONFIG", config)
 			require.NoError(t, os.WriteFile(secret, []byte("no connection string"), 0o600))
-			require.NoError(t, os.WriteFile(config, []byte(real.Replace(c.text)), 0o600))
+			require.NoError(t, os.WriteFile(config, []byte(paths.Replace(c.text)), 0o600))
 			require.NoError(t, os.Chmod(secret, c.secret))
 			require.NoError(t, os.Chmod(config, c.configMode))
 			var stdout, stderr strings.Builder
 			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", config}, strings.NewReader(""), &stdout, &stderr))
 			require.Equal(t, len(c.want), strings.Count(stderr.String(), "other users may read a file with secrets"), stderr.String())
 			for _, w := range c.want {
-				require.Contains(t, stderr.String(), real.Replace(w))
+				require.Contains(t, stderr.String(), paths.Replace(w))
 			}
 			require.NoError(t, os.Chmod(secret, 0o600))
 		})

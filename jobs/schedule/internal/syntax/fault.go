@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -15,7 +16,8 @@ func (f *Faults) Add(path, value, allowed, nearest string) {
 
 // Merge takes over the faults of an error that has some, and notes any other as it is.
 func (f *Faults) Merge(path string, err error) {
-	if all, ok := err.(*Error); ok {
+	var all *Error
+	if errors.As(err, &all) {
 		f.List = append(f.List, all.Faults...)
 	} else if err != nil {
 		f.Add(path, "null", err.Error(), "")

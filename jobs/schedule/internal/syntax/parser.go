@@ -120,15 +120,15 @@ func (p *Parser) Warn(text string) { p.Warnings = append(p.Warnings, text) }
 // ReadZone reads the element timeZone; without it, given is the name of the zone.
 func (p *Parser) ReadZone(given string, takesOffset bool) {
 	p.Zone = time.UTC
-	name, path, raw := given, "timeZone", Quote(given)
+	name, path := given, "timeZone"
 	if v := p.Reader.Take("timeZone"); v != nil {
 		text, ok := p.Reader.Text(v, "the name of an IANA time zone, such as Europe/Berlin")
 		if !ok {
 			return
 		}
-		name, path, raw = text, v.Path, v.Raw
+		name, path = text, v.Path
 		if name == "" {
-			p.Faults.Add(path, raw, "the name of an IANA time zone, such as Europe/Berlin", "UTC")
+			p.Faults.Add(path, v.Raw, "the name of an IANA time zone, such as Europe/Berlin", "UTC")
 			return
 		}
 	} else if offset, err := ParseOffset(name); err == nil && takesOffset {

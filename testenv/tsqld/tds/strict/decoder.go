@@ -70,7 +70,7 @@ func (d *decoder) within(n int, f func(*decoder)) {
 	e := d.inner(n)
 	defer func() {
 		if v := recover(); v != nil {
-			if v == errShort {
+			if err, ok := v.(error); ok && errors.Is(err, errShort) {
 				e.fail("the length of %d bytes is too short for what it covers", n)
 			}
 			panic(v)

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -223,7 +224,7 @@ func (r *Reader) whole(end bool) (ok bool) {
 	saved := r.m
 	defer func() {
 		if v := recover(); v != nil {
-			if v != errShort {
+			if err, ok := v.(error); !ok || !errors.Is(err, errShort) {
 				panic(v)
 			}
 			if end {
