@@ -173,7 +173,7 @@ func TestTableLayout(t *testing.T) {
 	require.True(t, f.db().Taken("dbo", "df_qty"))
 }
 
-func TestRollbackForgets(t *testing.T) {
+func TestRollbackDiscardsEdit(t *testing.T) {
 	f := newFixture(t, "")
 	defer f.stop()
 	before := f.db()
@@ -500,7 +500,7 @@ func TestForeignKeyAt(t *testing.T) {
 	require.Nil(t, three.ForeignKeyAt(2))
 }
 
-func TestVersionsAreUsedOnce(t *testing.T) {
+func TestVersionsAreUnique(t *testing.T) {
 	d := emptyDatabase(5, "x", testTime)
 	require.NotEqual(t, d.Edit(testTime).Database().Version, d.Edit(testTime).Database().Version)
 }

@@ -79,8 +79,8 @@ var lastVersion atomic.Int64
 // nextVersion returns a new version.
 func nextVersion() int64 { return lastVersion.Add(1) }
 
-// seenVersion records a version that was read from a file.
-func seenVersion(v int64) {
+// recordVersion records a version that was read from a file.
+func recordVersion(v int64) {
 	for last := lastVersion.Load(); v > last && !lastVersion.CompareAndSwap(last, v); last = lastVersion.Load() {
 	}
 }

@@ -190,7 +190,7 @@ func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err er
 			}
 		case metaVersion:
 			d.Version, ok = v.(int64)
-			seenVersion(d.Version)
+			recordVersion(d.Version)
 		case metaCounters:
 			text, _ := v.(string)
 			if err := json.Unmarshal([]byte(text), &d.next); err != nil {

@@ -78,7 +78,7 @@ func rollbackOthers(t *testing.T, state, other, with string, after time.Duration
 	}
 	began := time.Now()
 	out := run(s, "ALTER DATABASE k SET "+state+" WITH "+with)
-	took := time.Since(began)
+	elapsed := time.Since(began)
 	shown := run(s, "SELECT CONCAT(user_access_desc, ' ', state_desc) FROM sys.databases WHERE name = 'k'")
 	changed := map[string]string{
 		"SINGLE_USER": "SINGLE_USER ONLINE", "RESTRICTED_USER": "RESTRICTED_USER ONLINE",
@@ -86,7 +86,7 @@ func rollbackOthers(t *testing.T, state, other, with string, after time.Duration
 	}[state]
 	if other != "" && with == "NO_WAIT" {
 		require.Contains(t, out, "Msg 5070")
-		require.Zero(t, took)
+		require.Zero(t, elapsed)
 		require.Contains(t, shown, "MULTI_USER ONLINE")
 		return
 	}
@@ -96,7 +96,7 @@ func rollbackOthers(t *testing.T, state, other, with string, after time.Duration
 	if other == "" {
 		after = 0
 	}
-	require.Equal(t, after, took)
+	require.Equal(t, after, elapsed)
 	if state != "OFFLINE" {
 		require.Contains(t, run(s, "SELECT COUNT(*) FROM k.dbo.t"), "\n0\n")
 	}

@@ -287,15 +287,15 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 		return mserr.ForeignKeyNoKey(k.RefTable.String(), fk.Name)
 	}
 	for i := range fk.Columns {
-		mine, theirs := b.t.ColumnByID(fk.Columns[i]), ref.ColumnByID(fk.RefColumns[i])
-		if mine.Type.ID != theirs.Type.ID || mine.Type.Scale != theirs.Type.Scale ||
-			mine.Type.Precision != theirs.Type.Precision {
-			return mserr.ForeignKeyType(ref.Name+"."+theirs.Name, b.t.Name+"."+mine.Name, fk.Name)
+		col, refCol := b.t.ColumnByID(fk.Columns[i]), ref.ColumnByID(fk.RefColumns[i])
+		if col.Type.ID != refCol.Type.ID || col.Type.Scale != refCol.Type.Scale ||
+			col.Type.Precision != refCol.Type.Precision {
+			return mserr.ForeignKeyType(ref.Name+"."+refCol.Name, b.t.Name+"."+col.Name, fk.Name)
 		}
-		if mine.Type.IsCharacter() && mine.Type.Length != theirs.Type.Length {
+		if col.Type.IsCharacter() && col.Type.Length != refCol.Type.Length {
 			return mserr.New(1753, 16,
 				"Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in foreign key '%s'. Columns participating in a foreign key relationship must be defined with the same length and scale.",
-				ref.Name, theirs.Name, b.t.Name, mine.Name, fk.Name)
+				ref.Name, refCol.Name, b.t.Name, col.Name, fk.Name)
 		}
 	}
 	return nil

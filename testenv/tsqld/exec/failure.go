@@ -57,8 +57,8 @@ func (r *run) message(err error) *mserr.Error {
 		c := *e // caches may share the result of a constructor
 		return &c
 	}
-	var gone *sinkError
-	if errors.As(err, &gone) || r.ctx.Err() != nil {
+	var sinkErr *sinkError
+	if errors.As(err, &sinkErr) || r.ctx.Err() != nil {
 		return nil
 	}
 	if errors.Is(err, store.ErrManyDatabases) {

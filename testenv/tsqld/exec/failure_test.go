@@ -15,8 +15,8 @@ import (
 // TestInternalErrorsHaveNoDetails: only the operator gets the details of an internal error.
 func TestInternalErrorsHaveNoDetails(t *testing.T) {
 	t.Parallel()
-	var told []error
-	inst, err := New(Config{SAPassword: "secret", OnError: func(err error) { told = append(told, err) }})
+	var reported []error
+	inst, err := New(Config{SAPassword: "secret", OnError: func(err error) { reported = append(reported, err) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inst.Close()) })
 	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
@@ -31,12 +31,12 @@ func TestInternalErrorsHaveNoDetails(t *testing.T) {
 	for _, cause := range []error{
 		unknown, errors.New("open /data/d7.sqlite: permission denied"), fmt.Errorf("read: %w", store.ErrCorrupt),
 	} {
-		told = nil
+		reported = nil
 		var out recorder
 		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error {
 			return r.reportManagerError(cause)
 		}))
 		require.Equal(t, "Msg 8630, Level 17, State 1, Line 1: "+mserr.Internal().Message+"\n(error)\n", out.b.String())
-		require.Equal(t, []error{cause}, told)
+		require.Equal(t, []error{cause}, reported)
 	}
 }

@@ -28,8 +28,8 @@ func (r *run) schemas(d *catalog.Database, schema string) []string {
 
 // object returns the object with a name and its database, or a nil object. It follows synonyms.
 func (r *run) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {
-	const longestChain = 8 // SQL Server forbids synonyms of synonyms; the limit only ends cycles
-	for range longestChain {
+	const maxSynonyms = 8 // SQL Server forbids synonyms of synonyms; the limit only ends cycles
+	for range maxSynonyms {
 		d, err := r.place(n)
 		if err != nil {
 			return nil, nil, err

@@ -39,8 +39,8 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 // queryPlan returns the cached plan of a query, or compiles the query.
 func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
 	key := planKey{node: node, kind: planQuery}
-	_, alone := node.(*syntax.SelectStmt)
-	browse := r.s.opts.browse && alone && !r.inserting && !r.inFunction
+	_, isStmt := node.(*syntax.SelectStmt)
+	browse := r.s.opts.browse && isStmt && !r.inserting && !r.inFunction
 	if browse {
 		key.kind = planBrowse
 	}

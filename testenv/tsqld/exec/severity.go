@@ -60,9 +60,9 @@ var batchErrors = map[int32]bool{
 	9420: true, // XML
 }
 
-// statementEvenWithAbort are the errors that end only their statement even under XACT_ABORT. They
+// ignoresXactAbort are the errors that end only their statement even under XACT_ABORT. They
 // report a state, and there is nothing to undo.
-var statementEvenWithAbort = map[int32]bool{
+var ignoresXactAbort = map[int32]bool{
 	266: true, // transaction count differs after EXECUTE
 }
 
@@ -76,7 +76,7 @@ func effectOf(e *mserr.Error, from origin, xactAbort bool) effect {
 	switch {
 	case e.Class >= 20:
 		return endConnection
-	case from == atRaise || statementEvenWithAbort[e.Number]:
+	case from == atRaise || ignoresXactAbort[e.Number]:
 		return endStatement
 	case from == atThrow:
 		if xactAbort {

@@ -211,7 +211,7 @@ func (p *systemProcedure) bind(s *Session, args []callArg) (arguments, error) {
 		}
 		sp := p.params[at]
 		key := sp.key()
-		if _, twice := vals[key]; twice {
+		if _, duplicate := vals[key]; duplicate {
 			return nil, mserr.DuplicateArgument(sp.name)
 		}
 		if a.isDefault {

@@ -14,12 +14,12 @@ func (r *run) describeFirst(a arguments) (int32, error) {
 		return 1, mserr.NotSupported("sp_describe_first_result_set with @browse_information_mode = %d", mode)
 	}
 	text, params := a.text("tsql"), a.text("params")
-	whole, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier)
+	parsed, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier)
 	if err != nil {
 		return 1, err
 	}
 	var queries []*syntax.SelectStmt
-	for _, st := range whole.body {
+	for _, st := range parsed.body {
 		switch st := st.(type) {
 		case *syntax.SelectStmt:
 			queries = append(queries, st)
@@ -30,7 +30,7 @@ func (r *run) describeFirst(a arguments) (int32, error) {
 	}
 	var cols []types.Column
 	for _, q := range queries {
-		found, err := r.describeQuery(whole, q, text, params)
+		found, err := r.describeQuery(parsed, q, text, params)
 		if err != nil {
 			return 1, err
 		}
@@ -48,8 +48,8 @@ func (r *run) describeFirst(a arguments) (int32, error) {
 
 // describeQuery compiles a query of a batch and returns its columns, or nil if the query only
 // assigns variables.
-func (r *run) describeQuery(whole *unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
-	u := &unit{text: text, params: whole.params, decls: whole.decls, body: []syntax.Stmt{q}}
+func (r *run) describeQuery(parsed *unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
+	u := &unit{text: text, params: parsed.params, decls: parsed.decls, body: []syntax.Stmt{q}}
 	args := make([]callArg, len(u.params))
 	for i, p := range u.params {
 		args[i] = callArg{name: p.Name, typ: types.NullType}

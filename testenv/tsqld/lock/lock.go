@@ -153,9 +153,9 @@ func (m *Manager) wait(ctx context.Context, req *request, timeout time.Duration)
 			}
 			continue
 		case <-expired:
-			m.abandon(req, mserr.LockTimeout())
+			m.cancelWait(req, mserr.LockTimeout())
 		case <-ctx.Done():
-			m.abandon(req, context.Cause(ctx))
+			m.cancelWait(req, context.Cause(ctx))
 		}
 		<-req.ready
 		return req.err
@@ -186,8 +186,8 @@ func (m *Manager) Waiting(c *Client) (w Wait, ok bool) {
 	return w, true
 }
 
-// abandon ends a wait with an error, unless the request was granted or refused in the meantime.
-func (m *Manager) abandon(req *request, err error) {
+// cancelWait ends a wait with an error, unless the request was granted or refused in the meantime.
+func (m *Manager) cancelWait(req *request, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refuse(req, err)
