@@ -7,7 +7,7 @@ import "github.com/jobagent/jobagent/jobs"
 // WaitingForChildJobExecutions. When all are final, the first of these that a child has decides:
 //
 //	Canceled              a stop of the run is the only cause of a canceled child
-//	Failed                an error outweighs a time limit: it says more
+//	Failed                an error says more than a time limit
 //	TimedOut
 //	SucceededWithSkipped  also when a child is Skipped
 //	Succeeded             also without children (decision 5)

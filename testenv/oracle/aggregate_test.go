@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All sets of children of up to four, against the rules said one by one.
+// TestAggregateByEnumeration checks the rules for every list of up to four children.
 func TestAggregateByEnumeration(t *testing.T) {
 	t.Parallel()
 	var visit func(children []jobs.Lifecycle)

@@ -7,7 +7,7 @@ import (
 )
 
 // transitions lists, for each active lifecycle, those that may follow it. Final lifecycles are
-// absent: nothing follows them (invariant I6). DESIGN.md of jobs, "States", says who makes each
+// absent: nothing follows them (invariant I6). DESIGN.md of jobs, "States", lists the reason of each
 // transition.
 var transitions = map[jobs.Lifecycle][]jobs.Lifecycle{
 	jobs.Created: {
@@ -21,6 +21,6 @@ var transitions = map[jobs.Lifecycle][]jobs.Lifecycle{
 	jobs.WaitingForRetry:              {jobs.InProgress, jobs.Failed, jobs.TimedOut, jobs.Canceled},
 }
 
-// CanBecome reports whether an execution in lifecycle from may go to lifecycle to. Staying is not a
-// transition.
+// CanBecome reports whether an execution in lifecycle from may go to lifecycle to. Staying in a
+// lifecycle is not a transition.
 func CanBecome(from, to jobs.Lifecycle) bool { return slices.Contains(transitions[from], to) }

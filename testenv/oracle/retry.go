@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// RetryPolicy is a step's retries and time limit, per target. In production
-// jobs_internal.complete_tasks and jobs_internal.controller_pass decide.
+// RetryPolicy contains a step's retries and time limit per target. In production,
+// jobs_internal.complete_tasks and jobs_internal.controller_pass apply them.
 type RetryPolicy struct {
 	// Retries is @retry_attempts: how many attempts may follow the first one. Azure's default is
 	// 10.
@@ -17,15 +17,15 @@ type RetryPolicy struct {
 	Initial time.Duration
 	// Maximum is @maximum_retry_interval_seconds: no wait is longer.
 	Maximum time.Duration
-	// Multiplier is @retry_interval_backoff_multiplier, a real: each wait is so many times the last
-	// one.
+	// Multiplier is @retry_interval_backoff_multiplier, a real: each wait is the previous one
+	// multiplied by it.
 	Multiplier float32
 	// Timeout is @step_timeout_seconds: the time allowed on one target from the start of the first
 	// attempt, waits included (decision 8). 0: no limit.
 	Timeout time.Duration
 }
 
-// DefaultRetryPolicy is what sp_add_jobstep does when nothing is said.
+// DefaultRetryPolicy returns the defaults of sp_add_jobstep.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{Retries: 10, Initial: time.Second, Maximum: 120 * time.Second, Multiplier: 2, Timeout: 43200 * time.Second}
 }
@@ -45,7 +45,7 @@ func (p RetryPolicy) Wait(n int) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Waits returns all waits of a target of which every attempt fails.
+// Waits returns all waits of a target whose attempts all fail.
 func (p RetryPolicy) Waits() []time.Duration {
 	waits := make([]time.Duration, 0, max(p.Retries, 0))
 	for n := 1; n <= p.Retries; n++ {
@@ -54,7 +54,7 @@ func (p RetryPolicy) Waits() []time.Duration {
 	return waits
 }
 
-// Next is what a target execution becomes after an attempt, and when the next attempt is due.
+// Next is the state of a target execution after an attempt.
 type Next struct {
 	// Lifecycle is terminal, or WaitingForRetry.
 	Lifecycle jobs.Lifecycle

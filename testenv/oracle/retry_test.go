@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The waits that the specification lists, section 3.7.
+// The specification lists these waits in section 3.7.
 func TestDefaultWaits(t *testing.T) {
 	t.Parallel()
 	var seconds []int

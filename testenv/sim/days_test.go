@@ -33,20 +33,18 @@ const atMostOnce = "at most once"
 
 // scheduled lists the jobs of the simulation.
 var scheduled = []struct {
-	name     string
-	kind     string
-	count    int
-	interval time.Duration
-	scripts  []string
-	retries  int
+	name    string
+	minutes int // of the interval; 60 is an interval of one hour
+	retries int
+	scripts []string
 }{
-	{"short", "Minutes", 7, 7 * time.Minute, []string{WriteLedger}, 3},
-	{"two steps", "Minutes", 20, 20 * time.Minute, []string{WriteLedger, WriteLedger}, 5},
-	{"slow", "Minutes", 30, 30 * time.Minute, []string{"WAITFOR DELAY '00:04:00'; " + WriteLedger}, 2},
-	{"flaky", "Minutes", 45, 45 * time.Minute, []string{WriteLedger + " IF @@SPID % 3 = 0 THROW 50001, N'no luck', 1;"}, 2},
-	{"overlapping", "Minutes", 10, 10 * time.Minute, []string{WriteLedger + " WAITFOR DELAY '00:12:00';"}, 1},
-	{atMostOnce, "Minutes", 9, 9 * time.Minute, []string{WriteLedger, WriteLedger}, 4},
-	{"hourly", "Hours", 1, time.Hour, []string{WriteLedger, "WAITFOR DELAY '00:00:30'; " + WriteLedger}, 10},
+	{name: "short", minutes: 7, retries: 3, scripts: []string{WriteLedger}},
+	{name: "two steps", minutes: 20, retries: 5, scripts: []string{WriteLedger, WriteLedger}},
+	{name: "slow", minutes: 30, retries: 2, scripts: []string{"WAITFOR DELAY '00:04:00'; " + WriteLedger}},
+	{name: "flaky", minutes: 45, retries: 2, scripts: []string{WriteLedger + " IF @@SPID % 3 = 0 THROW 50001, N'no luck', 1;"}},
+	{name: "overlapping", minutes: 10, retries: 1, scripts: []string{WriteLedger + " WAITFOR DELAY '00:12:00';"}},
+	{name: atMostOnce, minutes: 9, retries: 4, scripts: []string{WriteLedger, WriteLedger}},
+	{name: "hourly", minutes: 60, retries: 10, scripts: []string{WriteLedger, "WAITFOR DELAY '00:00:30'; " + WriteLedger}},
 }
 
 // simulation is one run of TestDays.
@@ -170,9 +168,12 @@ func TestDays(t *testing.T) {
 		}
 		for _, j := range scheduled {
 			s.AddJob(t, j.name, j.scripts, Retries(j.retries, 20))
-			enabled := true
+			enabled, kind, count := true, "Minutes", j.minutes
+			if j.minutes == 60 {
+				kind, count = "Hours", 1
+			}
 			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{
-				Name: j.name, Enabled: &enabled, IntervalType: &j.kind, IntervalCount: &j.count,
+				Name: j.name, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count,
 			}))
 		}
 		for step := range 2 {
@@ -229,7 +230,7 @@ func TestDays(t *testing.T) {
 		}
 		AuditLedgers(t, &audit, control, ledgers)
 		for _, j := range scheduled {
-			AuditSchedule(t, &audit, control, j.name, j.interval, disabled)
+			AuditSchedule(t, &audit, control, j.name, time.Duration(j.minutes)*time.Minute, disabled)
 		}
 		t.Logf("events: %v", s.counts)
 		t.Logf("audit: %s", audit)

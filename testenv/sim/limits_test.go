@@ -39,9 +39,14 @@ type held struct {
 	outcome targets.Outcome
 }
 
-func newFakeAgent(t *testing.T, w *World, workers int, resolve func(string) []targets.Target, lasts func(controldb.Task) (time.Duration, targets.Outcome)) *fakeAgent {
+func newFakeAgent(
+	t *testing.T, w *World, workers int,
+	resolve func(string) []targets.Target, lasts func(controldb.Task) (time.Duration, targets.Outcome),
+) *fakeAgent {
 	t.Helper()
-	term, err := w.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "fake", Version: "test", MaxConcurrentTargets: workers}, 1000*time.Hour)
+	term, err := w.Store.StartTerm(t.Context(), controldb.Agent{
+		ID: uuid.New(), Host: "fake", Version: "test", MaxConcurrentTargets: workers,
+	}, 1000*time.Hour)
 	require.NoError(t, err)
 	return &fakeAgent{w: w, term: term.ID, workers: workers, resolve: resolve, lasts: lasts}
 }
