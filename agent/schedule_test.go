@@ -518,7 +518,7 @@ func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 		again := f.dues(t, "j")[5:]
 		require.Len(t, again, 2)
 		require.Equal(t, "01:30:30", again[0])
-		require.True(t, strings.HasPrefix(again[1], "01:40:"), "ten minutes after the run, which waited for the verdict: %s", again[1])
+		require.True(t, strings.HasPrefix(again[1], "01:40:"), "ten minutes after the run, which waited for the validation: %s", again[1])
 	})
 }
 
@@ -622,7 +622,7 @@ func TestManySchedulesOfUnknownKindsHideNoOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
-		// 500 due schedules and 500 that wait for a verdict: as many as a list holds. The
+		// 500 due schedules and 500 that wait for validation: as many as a list holds. The
 		// procedures of a newer version could store their kinds.
 		f.exec(t, f.Control, `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
 INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, next_due_at, next_fire_at)

@@ -29,7 +29,7 @@ const runsPerCall = 1000
 // and stores the following instant (I2, I10).
 //
 // T-SQL cannot compute a recurrence. Therefore the scheduler also validates new and changed schedules:
-// the result, a verdict, is the next due instant or the list of errors.
+// the result is the next due instant or the list of errors.
 type scheduler struct {
 	store *controldb.Store
 	term  controldb.Term
@@ -38,8 +38,8 @@ type scheduler struct {
 	// wakeController asks the controller for a pass. Size 1.
 	wakeController chan<- struct{}
 
-	// rechecked is set once every schedule that another engine has validated is marked for a new
-	// verdict.
+	// rechecked is set once every schedule that another engine has validated is marked for
+	// another validation.
 	rechecked bool
 	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
 	// schedules of these kinds again.
@@ -81,7 +81,7 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce handles the due schedules and the schedules that wait for a verdict. It returns how long to
+// runOnce handles the due schedules and the schedules that wait for validation. It returns how long to
 // wait before the next round: until the next stored due instant, but at most the slow poll interval,
 // because schedules may be added at any time, and should be validated within a second.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
@@ -121,12 +121,12 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// validate records verdicts on the schedules that wait for one. more means that the next round should
+// validate validates the schedules that wait for it and records the results. more means that the next round should
 // follow at once.
 func (s *scheduler) validate(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {
-	var verdicts []controldb.Validation
+	var validations []controldb.Validation
 	for _, sched := range due.Unvalidated {
 		d := definitionOf(sched)
 		d.MinInterval = due.MinInterval
@@ -136,16 +136,16 @@ func (s *scheduler) validate(
 			more = true // the list may have had no room for other schedules
 			continue
 		}
-		verdict := controldb.Validation{
+		validation := controldb.Validation{
 			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.Warnings, Zone: v.Zone,
 			Engine: schedule.Engine(), NextDueAt: v.Next, NextFireAt: v.Fire, Upcoming: v.Upcoming,
 		}
 		if v.Faults != nil {
-			verdict.Errors = schedule.ErrorJSON(v.Faults)
+			validation.Errors = schedule.ErrorJSON(v.Faults)
 		}
-		verdicts = append(verdicts, verdict)
+		validations = append(validations, validation)
 	}
-	recorded, err := s.store.RecordValidations(ctx, s.term.ID, verdicts)
+	recorded, err := s.store.RecordValidations(ctx, s.term.ID, validations)
 	if err != nil {
 		return false, err
 	}

@@ -225,23 +225,23 @@ func (m *schedulesModel) any(t *rapid.T) *scheduleModel {
 	return m.list[rapid.IntRange(0, len(m.list)-1).Draw(t, "schedule")]
 }
 
-// validate records verdicts on all schedules that wait for one.
+// validate validates all schedules that wait for it.
 func (m *schedulesModel) validate(t *rapid.T) {
 	due, err := m.store.DueSchedules(t.Context(), 1000)
 	require.NoError(t, err)
-	var verdicts []controldb.Validation
+	var validations []controldb.Validation
 	for _, d := range due.Unvalidated {
 		for _, s := range m.list {
 			if s.id == d.ID {
 				require.Equal(t, s.revision, d.Revision)
-				verdicts = append(verdicts, controldb.Validation{
+				validations = append(validations, controldb.Validation{
 					Schedule: d.ID, Revision: d.Revision, SeenDueAt: d.DueAt, Zone: "UTC", Engine: "1", NextDueAt: instantOf(s.next),
 				})
 				s.validated = s.enabled && !s.paused
 			}
 		}
 	}
-	_, err = m.store.RecordValidations(t.Context(), m.term, verdicts)
+	_, err = m.store.RecordValidations(t.Context(), m.term, validations)
 	require.NoError(t, err)
 }
 
