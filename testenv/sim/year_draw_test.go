@@ -50,16 +50,16 @@ type drawing struct {
 	dense bool
 }
 
-// of returns a random element of list.
-func of[T any](d drawing, list ...T) T { return list[d.IntN(len(list))] }
+// oneOf returns a random element of list.
+func oneOf[T any](d drawing, list ...T) T { return list[d.IntN(len(list))] }
 
 // clock draws a time of day on the grid of yearStep. Most are full hours, because the run time
 // grows with the number of different instants.
 func (d drawing) clock() (hour, minute int) {
 	if d.IntN(20) == 0 {
-		return d.IntN(24), of(d, 15, 45)
+		return d.IntN(24), oneOf(d, 15, 45)
 	}
-	return d.IntN(24), of(d, 0, 0, 0, 30)
+	return d.IntN(24), oneOf(d, 0, 0, 0, 30)
 }
 
 // start draws a full hour some days before or after the schedules are created.
@@ -121,16 +121,16 @@ func (d drawing) drawDays() dayRule {
 	}
 }
 
-// object returns a specification: the kind's own elements and the common elements beside.
-func object(own string, beside map[string]any) string {
+// object returns a specification: the kind's own elements and the common elements.
+func object(own string, common map[string]any) string {
 	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for k := range beside {
+		for k := range common {
 			if !yield(k) {
 				return
 			}
 		}
 	}) {
-		text, err := json.Marshal(beside[key])
+		text, err := json.Marshal(common[key])
 		if err != nil {
 			panic(err)
 		}
@@ -140,7 +140,7 @@ func object(own string, beside map[string]any) string {
 }
 
 // drawOnClock draws a schedule of one of the five kinds that follow the wall clock of a zone.
-func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
+func (d drawing) drawOnClock(s *yearSchedule, common map[string]any) {
 	days := d.drawDays()
 	for s.kind == "cron5" && days.cron == "" || s.kind == "cron6" && days.cron == "" {
 		days = d.drawDays()
@@ -160,9 +160,9 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 		inHour = func(w wallClock) bool { return w.minute/60 == hour || w.minute/60 == second }
 	case 2: // a step, whose instants are literal
 		if s.kind != "rrule" && s.kind != "azure-scheduler" {
-			step := of(d, 8, 12)
+			step := oneOf(d, 8, 12)
 			if d.dense {
-				step = of(d, 1, 2, 4)
+				step = oneOf(d, 1, 2, 4)
 			}
 			hours = fmt.Sprintf("*/%d", step)
 			inHour = func(w wallClock) bool { return w.minute/60%step == 0 }
@@ -173,7 +173,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 		list = []string{fmt.Sprint(hour)}
 	}
 	s.oracle.match = func(w wallClock) bool { return w.minute%60 == minute && inHour(w) && days.on(w) }
-	second := of(d, 0, 0, 0, 0, 0, 0, 0, 0, 10, 30)
+	second := oneOf(d, 0, 0, 0, 0, 0, 0, 0, 0, 10, 30)
 	switch s.kind {
 	case "cron5":
 		s.spec = fmt.Sprintf(`"cron": "%d %s %s"`, minute, hours, days.cron)
@@ -191,7 +191,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 	case "rrule", "azure-scheduler":
 		start := d.start()
 		s.oracle.first = start
-		beside["startTime"] = start.Format(time.RFC3339)
+		common["startTime"] = start.Format(time.RFC3339)
 		if s.kind == "rrule" {
 			s.spec = fmt.Sprintf(`"rrule": "%s;BYHOUR=%s;BYMINUTE=%d;BYSECOND=0"`, days.rrule, strings.Join(list, ","), minute)
 			break
@@ -205,7 +205,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 }
 
 // drawElapsed draws a schedule that does not depend on a zone, or that is due once.
-func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
+func (d drawing) drawElapsed(s *yearSchedule, common map[string]any) {
 	start := d.start()
 	hours := 10 + d.IntN(90)
 	if d.dense {
@@ -216,17 +216,17 @@ func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 	case 0:
 		s.kind, s.spec = "azure-scheduler", fmt.Sprintf(`"frequency": "Hour", "interval": %d`, hours)
 		s.oracle.list = every(start, interval)
-		beside["startTime"] = start.Format(time.RFC3339)
+		common["startTime"] = start.Format(time.RFC3339)
 	case 1:
 		s.kind, s.spec = "sap", fmt.Sprintf(`"repeatInterval": "%d hours", "anchor": "start"`, hours)
 		if start.Before(d.made) {
 			start = d.made // created after its planned start: counts from its creation
 		}
 		s.oracle.list = every(start, interval)
-		beside["startTime"] = start.Format(time.RFC3339)
+		common["startTime"] = start.Format(time.RFC3339)
 	case 2:
 		s.kind, s.spec, s.moving = "sap", fmt.Sprintf(`"repeatInterval": "%d hours"`, hours), interval
-		s.overlap = of(d, "Skip", "AllowAll", "TerminateOther") // with a buffer, a run would be created later than its interval begins
+		s.overlap = oneOf(d, "Skip", "AllowAll", "TerminateOther") // with a buffer, a run would be created later than its interval begins
 	case 3:
 		s.kind = "elastic"
 		s.spec = fmt.Sprintf(`"schedule_interval_type": "Hours", "schedule_interval_count": %d, "schedule_start_time": %q`, hours, start.Format(time.RFC3339))
@@ -243,7 +243,7 @@ func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 	case 6:
 		s.kind, s.spec = "rrule", fmt.Sprintf(`"rrule": "FREQ=HOURLY;INTERVAL=%d"`, hours)
 		s.oracle.list = every(start, interval)
-		beside["startTime"] = start.Format(time.RFC3339)
+		common["startTime"] = start.Format(time.RFC3339)
 	case 7: // the job's own schedule
 		s.kind, s.interval, s.intervalCount = "", "Hours", hours
 		s.oracle.list = every(d.made, interval)
@@ -253,10 +253,10 @@ func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 // draw draws the i-th schedule.
 func (d drawing) draw(i int) yearSchedule {
 	s := yearSchedule{job: fmt.Sprintf("year %04d", i), zone: d.zone.String()}
-	beside := map[string]any{}
-	s.kind = of(d, "cron5", "cron6", "quartz", "sap", "rrule", "azure-scheduler", "elapsed")
-	s.overlap = of(d, "Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic")
-	s.catchUp = of(d, "last", "last", "none", "all", "window:6h", "sap-20min")
+	common := map[string]any{}
+	s.kind = oneOf(d, "cron5", "cron6", "quartz", "sap", "rrule", "azure-scheduler", "elapsed")
+	s.overlap = oneOf(d, "Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic")
+	s.catchUp = oneOf(d, "last", "last", "none", "all", "window:6h", "sap-20min")
 	s.script = "SELECT 1;"
 	switch d.IntN(10) {
 	case 0: // longer than an interval of half a day, every other day
@@ -267,9 +267,9 @@ func (d drawing) draw(i int) yearSchedule {
 		s.script = "IF DATEPART(DAY, SYSUTCDATETIME()) % 3 = 0 WAITFOR DELAY '23:50:00'; ELSE IF DATEPART(DAY, SYSUTCDATETIME()) % 3 = 1 THROW 50001, N'not today', 1;"
 	}
 	if s.kind == "elapsed" {
-		d.drawElapsed(&s, beside)
+		d.drawElapsed(&s, common)
 	} else {
-		d.drawOnClock(&s, beside)
+		d.drawOnClock(&s, common)
 	}
 	if s.oracle.first.Before(d.made) {
 		s.oracle.first = d.made
@@ -279,9 +279,9 @@ func (d drawing) draw(i int) yearSchedule {
 		return s
 	}
 	if s.kind != "elastic" {
-		beside["timeZone"] = s.zone
+		common["timeZone"] = s.zone
 		if d.IntN(2) == 0 {
-			beside["catchUp"] = s.catchUp
+			common["catchUp"] = s.catchUp
 			s.catchUp = ""
 		}
 	}
@@ -289,40 +289,40 @@ func (d drawing) draw(i int) yearSchedule {
 	switch {
 	case s.moving > 0:
 	case d.IntN(25) == 0:
-		beside["jitter"] = "7m"
+		common["jitter"] = "7m"
 	case d.IntN(12) == 0 && d.zone.String() != "America/St_Johns" && s.kind != "elastic":
-		d.drawBlackouts(&s, beside)
+		d.drawBlackouts(&s, common)
 	case d.IntN(15) == 0 && counted && s.kind != "cron5" && s.kind != "cron6":
 		s.oracle.last = d.made.Add(time.Duration(d.Int64N(int64(d.end.Sub(d.made))))).Truncate(time.Hour)
-		if first, ok := beside["startTime"].(string); ok && first > s.oracle.last.Format(time.RFC3339) {
+		if first, ok := common["startTime"].(string); ok && first > s.oracle.last.Format(time.RFC3339) {
 			s.oracle.last = s.oracle.first
 		}
 		if s.kind == "rrule" {
 			s.spec = strings.TrimSuffix(s.spec, `"`) + ";UNTIL=" + s.oracle.last.UTC().Format("20060102T150405Z") + `"`
 		} else {
-			beside["endTime"] = s.oracle.last.Format(time.RFC3339)
+			common["endTime"] = s.oracle.last.Format(time.RFC3339)
 		}
 	case d.IntN(15) == 0 && counted:
 		s.count = 1 + d.IntN(50)
-		s.overlap = of(d, "Skip", "AllowAll") // a waiting instant could start after the count is reached
+		s.overlap = oneOf(d, "Skip", "AllowAll") // a waiting instant could start after the count is reached
 		if s.kind == "rrule" {
 			s.spec = strings.TrimSuffix(s.spec, `"`) + fmt.Sprintf(`;COUNT=%d"`, s.count)
 		} else {
-			beside["count"] = s.count
+			common["count"] = s.count
 		}
 	}
-	s.spec = object(s.spec, beside)
+	s.spec = object(s.spec, common)
 	return s
 }
 
 // drawBlackouts draws blackouts: some dates are skipped, or some dates and a day of the week are
 // deferred.
-func (d drawing) drawBlackouts(s *yearSchedule, beside map[string]any) {
+func (d drawing) drawBlackouts(s *yearSchedule, common map[string]any) {
 	weekday := time.Weekday(d.IntN(7))
 	dates := map[string]bool{"2000-01-06": true, "2000-03-26": true, "2000-07-14": true, "2000-12-24": true, "2000-12-25": true}
 	s.oracle.deferred = d.IntN(2) == 0
 	deferred := s.oracle.deferred
-	s.oracle.black = func(w wallClock) bool {
+	s.oracle.blackedOut = func(w wallClock) bool {
 		return deferred && w.weekday == weekday || dates[fmt.Sprintf("%04d-%02d-%02d", w.year, w.month, w.day)]
 	}
 	calendar := map[string]any{"dates": []string{"2000-01-06", "2000-03-26", "2000-07-14", "2000-12-24/2000-12-25"}}
@@ -331,5 +331,5 @@ func (d drawing) drawBlackouts(s *yearSchedule, beside map[string]any) {
 		mode = "defer"
 		calendar["weekly"] = []any{map[string]any{"day": weekday.String()}}
 	}
-	beside["blackouts"] = map[string]any{"mode": mode, "calendars": []any{calendar}}
+	common["blackouts"] = map[string]any{"mode": mode, "calendars": []any{calendar}}
 }

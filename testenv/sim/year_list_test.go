@@ -86,10 +86,10 @@ type enumeration struct {
 	list func(from, to time.Time) []time.Time
 	// first and last bound the instants; zero: no bound.
 	first, last time.Time
-	// black reports whether a wall clock is blacked out. deferred: an instant in a blackout is due
+	// blackedOut reports whether a wall clock is blacked out. deferred: an instant in a blackout is due
 	// at its end (D-P5).
-	black    func(wallClock) bool
-	deferred bool
+	blackedOut func(wallClock) bool
+	deferred   bool
 }
 
 // due lists the instants in [from, to). steps are the steps of the schedule's zone; they must start
@@ -100,16 +100,16 @@ func (o enumeration) due(steps []walked, from, to time.Time) []time.Time {
 		if at.Before(o.first) || !o.last.IsZero() && at.After(o.last) {
 			return
 		}
-		if o.black != nil {
+		if o.blackedOut != nil {
 			i, found := slices.BinarySearchFunc(steps, at, func(w walked, at time.Time) int { return w.at.Compare(at) })
 			if !found {
 				i-- // the step that contains the instant
 			}
-			if o.black(steps[i].clock) {
+			if o.blackedOut(steps[i].clock) {
 				if !o.deferred {
 					return
 				}
-				for i < len(steps) && o.black(steps[i].clock) {
+				for i < len(steps) && o.blackedOut(steps[i].clock) {
 					i++
 				}
 				if i == len(steps) {
