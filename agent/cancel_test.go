@@ -106,7 +106,7 @@ func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 					defer servers.Close()
 					tools.Runner = mssql.NewRunner(servers, targets.Limits{})
 				}
-				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1}, f.Store, tools, nil, zaptest.NewLogger(t))
+				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1, PollIdle: time.Second}, f.Store, tools, nil, zaptest.NewLogger(t))
 				require.NoError(t, err)
 				stop := testenv.RunAgent(t, hosting)
 
@@ -145,7 +145,7 @@ func TestStoppingAgentCancelsScriptsAfterItsGrace(t *testing.T) {
 				f := newFixture(t, env, 3)
 				f.AddJob(t, "long", []string{"WAITFOR DELAY '00:01:00';"}, retries(3, 1))
 				skipGrace := make(chan struct{})
-				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second}, f.Store, f.Tools(t, f.Store), skipGrace, zaptest.NewLogger(t))
+				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second, PollIdle: 2 * time.Second}, f.Store, f.Tools(t, f.Store), skipGrace, zaptest.NewLogger(t))
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -170,7 +170,7 @@ func TestStoppingAgentCancelsScriptsAfterItsGrace(t *testing.T) {
 						require.Contains(t, e.LastMessage, "unknown")
 					}
 				}
-				f.startAgent(t, agent.Config{})
+				f.startAgent(t, slowPolling)
 				rows := f.ended(t, id, time.Hour)
 				require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
 				for _, e := range rows {

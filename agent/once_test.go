@@ -113,6 +113,7 @@ func TestAtMostOnceUnderEveryFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one run per fault point")
 	}
+	skipUnderRace(t)
 	recognised := 0
 	for n := 1; ; n++ {
 		var seen atomic.Int32

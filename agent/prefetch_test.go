@@ -14,7 +14,7 @@ import (
 // A target's time limit counts from its claim. While long scripts keep all workers busy, no task is
 // prefetched, so that no target reaches its limit before its script has started.
 func TestLongScriptsAreNotPrefetched(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
 		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:05:00';"}, timeout(320))
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 2, PollIdle: time.Second})
@@ -27,7 +27,7 @@ func TestLongScriptsAreNotPrefetched(t *testing.T) {
 // Tasks that were prefetched while scripts were short are returned uncounted when long scripts
 // follow.
 func TestPrefetchedTasksAreReturned(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		const n = 20
 		f := newFixture(t, env, n)
 		f.AddJob(t, "mixed", []string{"IF DB_NAME() >= N'db3' WAITFOR DELAY '00:05:00';"}, timeout(320))

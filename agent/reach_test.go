@@ -15,7 +15,7 @@ import (
 // The agent reports which attempts did not reach their target. A script that fails has reached its
 // target.
 func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		env.CreateDatabase(t, "here")
 		f.exec(t, "master", "DROP DATABASE db1;")
@@ -58,7 +58,7 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 // The outcome of the first attempt is unknown. A second attempt that does not reach its target
 // leaves it unknown; one that reaches its target does not.
 func TestUnknownStaysUnknown(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.AddJob(t, "j", []string{`
 IF OBJECT_ID(N'dbo.marker') IS NULL

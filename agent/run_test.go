@@ -13,6 +13,22 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
+// skipUnderRace skips a test that simulates minutes or hours. Its cost is T-SQL in SQLite, which is some
+// twenty times slower under the race detector, and shorter tests run the same goroutines.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("too slow under the race detector")
+	}
+}
+
+// longBubble is bubble for a test that simulates minutes or hours: it is skipped under the race detector.
+func longBubble(t *testing.T, fn func(t *testing.T, env *testenv.Env)) {
+	t.Helper()
+	skipUnderRace(t)
+	bubble(t, fn)
+}
+
 // bubble runs a test in virtual time on the embedded server.
 func bubble(t *testing.T, fn func(t *testing.T, env *testenv.Env)) {
 	t.Helper()
@@ -40,7 +56,7 @@ func TestTwoStepsRunOneAfterTheOtherOnAllTargets(t *testing.T) {
 func TestFailedAttemptIsRetriedAfterItsWait(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, agent.Config{PollIdle: 2 * time.Second})
 		f.AddJob(t, "flaky", []string{`
 IF OBJECT_ID(N'dbo.tries') IS NULL CREATE TABLE dbo.tries (at DATETIME2);
 INSERT INTO dbo.tries (at) VALUES (SYSUTCDATETIME());
@@ -182,7 +198,7 @@ func TestOverlappingRunSkipsBusyTargets(t *testing.T) {
 }
 
 func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})

@@ -157,7 +157,7 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 }
 
 func TestFaultedScheduleNeverRuns(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"cron": "* * * 10:12 */30 0", "jitter": "soon", "timeZone": "Berlin"}`)
@@ -174,7 +174,7 @@ func TestFaultedScheduleNeverRuns(t *testing.T) {
 }
 
 func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.AddJob(t, "known", []string{"SELECT 1;"})
@@ -202,7 +202,7 @@ SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next
 }
 
 func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		policies := []string{"last", "none", "all", "window:12m", "sap-20min"}
 		for _, policy := range policies {
@@ -245,7 +245,7 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 }
 
 func TestOverlapPolicies(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		policies := []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
 		for _, policy := range policies {
@@ -308,7 +308,7 @@ func TestOverlapPolicies(t *testing.T) {
 }
 
 func TestScheduleIsPausedByAFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
 		f.schedule(t, "j", "cron5", "*/10 * * * *", func(s *controldb.ScheduleSpec) { yes := true; s.PauseOnFailure = &yes })
@@ -330,7 +330,7 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 }
 
 func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:01:00';"})
 		waitUntil(t, "12:30:00")
@@ -373,7 +373,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 
 // A large backfill that was requested by mistake must not fill the database with waiting instants.
 func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
 		f.schedule(t, "j", "cron5", "* * * * *", func(s *controldb.ScheduleSpec) { s.Enabled = ptr(false) })
@@ -404,7 +404,7 @@ func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
 }
 
 func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", `{"cron": "*/10 * * * *", "jitter": "5m"}`)
@@ -453,7 +453,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 }
 
 func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"time": "20 minutes from now"}`)
@@ -472,7 +472,7 @@ func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
 }
 
 func TestCountIncludesOnlyStartedRuns(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"cron": "* * * * * */10 0", "count": 5}`, overlap("Skip"))
@@ -498,7 +498,7 @@ func TestCountIncludesOnlyStartedRuns(t *testing.T) {
 }
 
 func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"repeatInterval": "10 minutes"}`)
@@ -523,7 +523,7 @@ func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 }
 
 func TestOneTimeScheduleCompletesItself(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		for i, spec := range []struct{ kind, text string }{
 			{"sap", `{"time": "2000-01-01T00:10:00Z"}`}, {"azure-scheduler", `{"startTime": "2000-01-01T00:10:00Z"}`},
@@ -546,7 +546,7 @@ func TestOneTimeScheduleCompletesItself(t *testing.T) {
 }
 
 func TestCalendarsOfTheDatabase(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, slowPolling)
 		require.NoError(t, f.Store.AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "03:00"}]}`))
@@ -569,7 +569,7 @@ func TestCalendarsOfTheDatabase(t *testing.T) {
 }
 
 func TestChangedZoneRulesMoveStoredInstants(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		for _, zone := range []string{"Asia/Tokyo", "UTC"} {
 			f.AddJob(t, zone, []string{"SELECT 1;"})
@@ -590,7 +590,7 @@ SET engine = N'old', next_due_at = DATEADD(HOUR, 1, next_due_at), next_fire_at =
 }
 
 func TestChangedEngineValidatesSchedulesAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		for job, text := range map[string][2]string{
 			"kept": {"sap", `{"repeatInterval": "7 minutes"}`}, "jitter": {"cron5", `{"cron": "0 12 * * *", "jitter": "PT1H"}`}, "refused": {"cron5", "0 12 * * *"},
@@ -619,7 +619,7 @@ UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * 
 }
 
 func TestManySchedulesOfUnknownKindsHideNoOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		// 500 due schedules and 500 that wait for validation: as many as a list holds. The
@@ -665,7 +665,7 @@ func TestTwoAgentsRaceForEachInstant(t *testing.T) {
 }
 
 func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "named", []string{"SELECT 1;"})
 		f.schedule(t, "named", "cron5", "* * * * *")
@@ -702,7 +702,7 @@ var many = flag.Int("agent.many", 1000, "schedules that are due at the same seco
 
 func TestManySchedulesDueAtTheSameSecond(t *testing.T) {
 	number := *many
-	bubble(t, func(t *testing.T, env *testenv.Env) {
+	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.exec(t, f.Control, `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))

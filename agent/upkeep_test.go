@@ -154,7 +154,7 @@ AS
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, env *testenv.Env) {
+			longBubble(t, func(t *testing.T, env *testenv.Env) {
 				f := newFixture(t, env, 0)
 				require.NoError(t, f.Store.EnsureSystemJobs(t.Context()))
 				_, err := env.DB(t, f.Control).ExecContext(t.Context(), slowly)
