@@ -18,15 +18,15 @@ const (
 )
 
 // advanceWatch detects that passes advance no executions because another session holds their
-// application lock. It logs this after [stallLimit], again at growing intervals, and when executions
-// advance again. All times are of the process's clock (I5).
+// application lock. It logs this after [stallLimit], again at growing intervals, and when
+// executions advance again. All times are of the process's clock (I5).
 type advanceWatch struct {
 	store *controldb.Store
 	log   *zap.Logger
 
-	// since is the time of the first of this agent's skipped passes in a row, or the last time at which
-	// another agent's pass has advanced executions, whichever is later. It is zero if the last pass was
-	// not skipped.
+	// since is the time of the first of this agent's skipped passes in a row, or the last time at
+	// which another agent's pass has advanced executions, whichever is later. It is zero if the
+	// last pass was not skipped.
 	since time.Time
 	// warnAt is when to log next; logged is set once it has been logged.
 	warnAt time.Time

@@ -16,9 +16,9 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// A session with the role jobs_agent holds the lock of passes. Both agents log it after ten seconds and
-// again, at growing intervals, and they log that executions advance again after its release. Agents that
-// skip passes because of each other log nothing.
+// A session with the role jobs_agent holds the lock of passes. Both agents log it after ten seconds
+// and again, at growing intervals, and they log that executions advance again after its release.
+// Agents that skip passes because of each other log nothing.
 func TestSkippedPassesAreLogged(t *testing.T) {
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)

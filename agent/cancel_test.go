@@ -77,9 +77,9 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 	})
 }
 
-// A script that does not respond to attention is ended with KILL, and the target's message says so. One
-// login has no permission for KILL: the outcome of its script is unknown (I8), the run is Canceled
-// nevertheless, and the worker becomes free.
+// A script that does not respond to attention is ended with KILL, and the target's message says so.
+// One login has no permission for KILL: the outcome of its script is unknown (I8), the run is
+// Canceled nevertheless, and the worker becomes free.
 func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 	for _, tc := range []struct {
 		name, login, outcome, message string
@@ -128,8 +128,8 @@ func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 	}
 }
 
-// A script that still runs when the grace period of a stopping agent is over is canceled on the server.
-// Its outcome is unknown (I8), and another agent retries it (decision 31).
+// A script that still runs when the grace period of a stopping agent is over is canceled on the
+// server. Its outcome is unknown (I8), and another agent retries it (decision 31).
 func TestStoppingAgentCancelsScriptsAfterItsGrace(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -13,13 +13,15 @@ import (
 const (
 	// cleanupPause is the time between two calls, which leaves room for passes and outcomes.
 	cleanupPause = 100 * time.Millisecond
-	// cleanupInterval is the time between two rounds of calls. A round ends when a call deletes nothing:
-	// nothing is left, another agent is deleting, or an active rerun needs the remaining rows.
+	// cleanupInterval is the time between two rounds of calls. A round ends when a call deletes
+	// nothing: nothing is left, another agent is deleting, or an active rerun needs the remaining
+	// rows.
 	cleanupInterval = 15 * time.Second
 )
 
-// cleaner deletes the rows of purged executions and deleted jobs in batches. Each batch is a transaction
-// of its own, and none is part of a pass, because deletes would block the rest of the pass.
+// cleaner deletes the rows of purged executions and deleted jobs in batches. Each batch is a
+// transaction of its own, and none is part of a pass, because deletes would block the rest of the
+// pass.
 type cleaner struct {
 	store *controldb.Store
 	log   *zap.Logger
@@ -33,8 +35,8 @@ func newCleaner(store *controldb.Store, log *zap.Logger) *cleaner {
 
 func (c *cleaner) name() string { return "cleaner" }
 
-// run deletes rows, whenever wake has a value, until ctx is done. It retries after every error, because
-// the other services can work without the cleaner.
+// run deletes rows, whenever wake has a value, until ctx is done. It retries after every error,
+// because the other services can work without the cleaner.
 func (c *cleaner) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}
@@ -51,8 +53,8 @@ func (c *cleaner) run(ctx context.Context, ready func()) error {
 	}
 }
 
-// deleteAll deletes batches until no row can be deleted now. It returns how long to wait before the next
-// round.
+// deleteAll deletes batches until no row can be deleted now. It returns how long to wait before the
+// next round.
 func (c *cleaner) deleteAll(ctx context.Context, retry *backoff.Exponential) time.Duration {
 	total := 0
 	for {

@@ -27,8 +27,8 @@ func newCommandCache(store *controldb.Store) *commandCache {
 	return &commandCache{store: store, texts: map[int64]string{}, loading: map[int64]chan struct{}{}}
 }
 
-// get returns the text of a command. Concurrent calls for one ID share a single read; each returns early
-// when its own ctx is done.
+// get returns the text of a command. Concurrent calls for one ID share a single read; each returns
+// early when its own ctx is done.
 func (c *commandCache) get(ctx context.Context, id int64) (string, error) {
 	for {
 		c.mu.Lock()
@@ -53,8 +53,8 @@ func (c *commandCache) get(ctx context.Context, id int64) (string, error) {
 	}
 }
 
-// load reads a text and caches it. It closes done, even after a panic: calls that wait for this read
-// then read for themselves.
+// load reads a text and caches it. It closes done, even after a panic: calls that wait for this
+// read then read for themselves.
 func (c *commandCache) load(ctx context.Context, id int64, done chan struct{}) (string, error) {
 	defer func() {
 		c.mu.Lock()

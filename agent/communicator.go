@@ -61,8 +61,8 @@ func (c *communicator) free() int { return c.queue.free(c.load()) }
 // low reports whether the queue is nearly empty and tasks may be claimed.
 func (c *communicator) low() bool { return c.queue.low(c.load()) }
 
-// accept registers and queues the tasks of a pass that asked for so many. claimedAt is a time before
-// the call, on the process's clock.
+// accept registers and queues the tasks of a pass that asked for so many. claimedAt is a time
+// before the call, on the process's clock.
 func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, asked int) {
 	c.queue.answered(asked, len(tasks))
 	for _, task := range tasks {
@@ -70,9 +70,9 @@ func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, asked
 	}
 }
 
-// take records that a worker has received a task from the queue. If the queue needs more tasks, take
-// asks for a pass. Reports that wait are delivered first, because their tasks count towards the
-// limit of a term.
+// take records that a worker has received a task from the queue. If the queue needs more tasks,
+// take asks for a pass. Reports that wait are delivered first, because their tasks count towards
+// the limit of a term.
 func (c *communicator) take() {
 	if !c.queue.take() {
 		return

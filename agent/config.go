@@ -20,33 +20,34 @@ type Config struct {
 	// Version is the program's version, for display.
 	Version string
 
-	// MaxConcurrentTargets is the number of workers: on so many targets the agent runs scripts at the
-	// same time. The limit corresponds to Azure's JA100 to JA800. Default 100.
+	// MaxConcurrentTargets is the number of workers: on so many targets the agent runs scripts at
+	// the same time. The limit corresponds to Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
-	// Prefetch is the largest number of tasks that are claimed beyond the idle workers, so that a worker
-	// need not wait for a round trip. The actual number is what the workers finish in some 0.1 s.
-	// Default: MaxConcurrentTargets.
+	// Prefetch is the largest number of tasks that are claimed beyond the idle workers, so that a
+	// worker need not wait for a round trip. The actual number is what the workers finish in some
+	// 0.1 s. Default: MaxConcurrentTargets.
 	Prefetch int
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.
 	OutcomeBuffer int
 
-	// Lease is how long a term lasts without renewal. The tasks of an agent that was killed are handed to
-	// another agent after at most two leases. Default 30 s, at least 1 s.
+	// Lease is how long a term lasts without renewal. The tasks of an agent that was killed are
+	// handed to another agent after at most two leases. Default 30 s, at least 1 s.
 	Lease time.Duration
-	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless a pass
-	// is requested earlier. An outcome waits as long for others of its batch. While no task is held,
-	// passes follow each other twice as fast for two seconds. Default 50 ms.
+	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless
+	// a pass is requested earlier. An outcome waits as long for others of its batch. While no task
+	// is held, passes follow each other twice as fast for two seconds. Default 50 ms.
 	PollActive time.Duration
-	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for at most
-	// this time. New schedules, and drift under load, are polled at three times the interval.
-	// Default 300 ms.
+	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for
+	// at most this time. New schedules, and drift under load, are polled at three times the
+	// interval. Default 300 ms.
 	PollIdle time.Duration
-	// MissedAfter is how late a scheduled run may start and still count as on time. A later instant was
-	// missed, and the schedule's catch-up policy applies. Default 60 s, like Quartz with a database.
+	// MissedAfter is how late a scheduled run may start and still count as on time. A later instant
+	// was missed, and the schedule's catch-up policy applies. Default 60 s, like Quartz with a
+	// database.
 	MissedAfter time.Duration
-	// Grace is how long a stopping agent waits for running scripts before it cancels them. Default 30 s;
-	// a negative value means no grace period.
+	// Grace is how long a stopping agent waits for running scripts before it cancels them. Default
+	// 30 s; a negative value means no grace period.
 	Grace time.Duration
 }
 

@@ -27,8 +27,8 @@ type controller struct {
 	cleanup chan<- struct{}
 	watch   *advanceWatch
 
-	// lastTask is the highest task ID that a pass has returned. The next pass returns claims above it
-	// again, because their answer was lost.
+	// lastTask is the highest task ID that a pass has returned. The next pass returns claims above
+	// it again, because their answer was lost.
 	lastTask   controldb.TaskID
 	activeAt   time.Time // when a task was last claimed, canceled or delivered; zero: never
 	deliveries uint64    // deliveries that had begun at the last pass
@@ -37,9 +37,9 @@ type controller struct {
 }
 
 // activeTime is how long passes follow each other at the active poll interval after the last
-// activity (a claim, a cancel signal or a delivery), because people and programs often start several
-// runs one after the other. While a long script runs and nothing else happens, the idle poll
-// interval applies; a stop request and a new run then wait for at most one of it.
+// activity (a claim, a cancel signal or a delivery), because people and programs often start
+// several runs one after the other. While a long script runs and nothing else happens, the idle
+// poll interval applies; a stop request and a new run then wait for at most one of it.
 const activeTime = 2 * time.Second
 
 // driftPasses is how many comparisons in a row must differ before the difference counts as drift.
@@ -87,10 +87,11 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce makes one pass. It returns how long to wait before the next one unless a pass is requested.
+// runOnce makes one pass. It returns how long to wait before the next one unless a pass is
+// requested.
 func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
-	// Under load a delivery overlaps every pass, so that none could be compared. Therefore delivery is
-	// paused for one pass from time to time.
+	// Under load a delivery overlaps every pass, so that none could be compared. Therefore delivery
+	// is paused for one pass from time to time.
 	if time.Since(c.comparedAt) >= c.cfg.slowPollInterval() {
 		waiting, cancel := context.WithTimeout(ctx, c.cfg.PollIdle)
 		defer cancel()
@@ -98,8 +99,8 @@ func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
 			defer resume()
 			return c.pass(ctx, c.comm.outbox.answered)
 		}
-		// A delivery whose connection is silent must not hold up stop requests: make the pass without
-		// a comparison.
+		// A delivery whose connection is silent must not hold up stop requests: make the pass
+		// without a comparison.
 	}
 	begun, quiet := c.comm.outbox.mark()
 	return c.pass(ctx, func() bool {
@@ -108,8 +109,8 @@ func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// pass makes the call and applies its answer. After the call, undisturbed reports whether no delivery
-// overlapped the pass, so that the digests may be compared.
+// pass makes the call and applies its answer. After the call, undisturbed reports whether no
+// delivery overlapped the pass, so that the digests may be compared.
 func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Duration, error) {
 	c.comm.returnIdle()
 	free := c.comm.free()
@@ -156,8 +157,8 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	return idle, nil
 }
 
-// cancel cancels the tasks of stopped runs. A signal is repeated until its task ends, so cancel logs only
-// the first one, counted by reason.
+// cancel cancels the tasks of stopped runs. A signal is repeated until its task ends, so cancel
+// logs only the first one, counted by reason.
 func (c *controller) cancel(signals []controldb.CancelSignal) {
 	canceled := map[string]int{}
 	for _, s := range signals {

@@ -17,9 +17,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// An agent runs inside a Go program, on a control database of its own, until the program has started a
-// job and seen its end. The server is the embedded one. For another server, leave out the dialers and
-// change the connection string.
+// An agent runs inside a Go program, on a control database of its own, until the program has
+// started a job and seen its end. The server is the embedded one. For another server, leave out the
+// dialers and change the connection string.
 func Example() {
 	if err := embedAgent(context.Background()); err != nil {
 		fmt.Println(err)

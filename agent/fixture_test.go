@@ -26,8 +26,8 @@ func newFixture(t *testing.T, env *testenv.Env, n int) *fixture {
 	return &fixture{Installation: env.Install(t, n)}
 }
 
-// startAgent runs an agent until the returned function is called, which waits for the agent, or until the
-// test ends.
+// startAgent runs an agent until the returned function is called, which waits for the agent, or
+// until the test ends.
 func (f *fixture) startAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	t.Helper()
 	hosting, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
@@ -72,8 +72,8 @@ func (f *fixture) query(t *testing.T, database, query string, dest ...any) {
 	require.NoError(t, f.DB(t, database).QueryRowContext(t.Context(), query).Scan(dest...), query)
 }
 
-// until polls a run until ok accepts it, for at most limit. It polls at most a thousand times, because in
-// virtual time the polls are most of the cost of a long test.
+// until polls a run until ok accepts it, for at most limit. It polls at most a thousand times,
+// because in virtual time the polls are most of the cost of a long test.
 func (f *fixture) until(
 	t *testing.T, id uuid.UUID, limit time.Duration, ok func([]controldb.Execution) bool,
 ) []controldb.Execution {

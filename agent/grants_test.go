@@ -17,9 +17,9 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// An agent and a login for targets that have exactly the rights which `jobagent db grants` prints can do
-// everything: list a server's databases, run scripts, also at most once, write output tables, cancel, and
-// purge history. The names of the logins need quoting.
+// An agent and a login for targets that have exactly the rights which `jobagent db grants` prints
+// can do everything: list a server's databases, run scripts, also at most once, write output
+// tables, cancel, and purge history. The names of the logins need quoting.
 func TestLeastPrivilege(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)

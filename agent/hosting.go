@@ -13,14 +13,15 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// Tools connect to targets. They are safe for concurrent use, and must stay open until the agent has
-// stopped.
+// Tools connect to targets. They are safe for concurrent use, and must stay open until the agent
+// has stopped.
 type Tools struct {
 	Runner   *mssql.Runner
 	Resolver *mssql.Resolver
 }
 
-// Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the design).
+// Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the
+// design).
 type Hosting struct {
 	cfg   Config
 	store *controldb.Store
@@ -30,14 +31,14 @@ type Hosting struct {
 	skipGrace <-chan struct{}
 }
 
-// callLimit bounds a call to the control database. No procedure takes nearly as long; the limit is for
-// silent connections, which the operating system detects after many minutes, if at all.
+// callLimit bounds a call to the control database. No procedure takes nearly as long; the limit is
+// for silent connections, which the operating system detects after many minutes, if at all.
 const callLimit = time.Minute
 
-// New returns an agent over an open control database and tools for the targets. The caller closes both
-// after the agent has stopped. Once skipGrace is closed, a stopping agent cancels running scripts
-// without waiting for [Config].Grace; nil means that it always waits. New returns an error if cfg is
-// out of range.
+// New returns an agent over an open control database and tools for the targets. The caller closes
+// both after the agent has stopped. Once skipGrace is closed, a stopping agent cancels running
+// scripts without waiting for [Config].Grace; nil means that it always waits. New returns an error
+// if cfg is out of range.
 func New(cfg Config, store *controldb.Store, tools Tools, skipGrace <-chan struct{}, log *zap.Logger) (*Hosting, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -52,9 +53,9 @@ func New(cfg Config, store *controldb.Store, tools Tools, skipGrace <-chan struc
 // Run runs the agent until ctx is done, and returns nil after a clean stop.
 //
 // Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
-// once if the control database refuses the login, has no control schema, or has one of a version that
-// does not support this agent. After the start, Run returns no error: the core is restarted under a new
-// term, with a growing delay.
+// once if the control database refuses the login, has no control schema, or has one of a version
+// that does not support this agent. After the start, Run returns no error: the core is restarted
+// under a new term, with a growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {

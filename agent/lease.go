@@ -11,22 +11,22 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// lease renews the agent's term. If it cannot renew the term, it cancels everything that runs under the
-// term before the control database hands the tasks to another agent (DESIGN.md, "Trust").
+// lease renews the agent's term. If it cannot renew the term, it cancels everything that runs under
+// the term before the control database hands the tasks to another agent (DESIGN.md, "Trust").
 type lease struct {
 	store *controldb.Store
 	term  controldb.Term
 	log   *zap.Logger
 	// cancelTerm cancels the context of the term, from which the contexts of all its tasks derive.
 	cancelTerm context.CancelCauseFunc
-	// trustUntil is when this process stops to assume that it holds the term: the start of the last call
-	// that renewed the term, plus the lease, minus a margin. It is a time of the process's monotonic
-	// clock (I5).
+	// trustUntil is when this process must assume that the term is lost: the start of the last
+	// call that renewed the term, plus the lease, minus a margin. It is a time of the process's
+	// monotonic clock (I5).
 	trustUntil time.Time
 }
 
-// margin returns how long before the term's expiry this process gives the term up. The margin is for
-// canceling the running scripts.
+// margin returns how long before the term's expiry this process gives the term up. The margin is
+// for canceling the running scripts.
 func margin(ttl time.Duration) time.Duration { return ttl / 6 }
 
 // newLease returns the lease of a term. The call that started the term began at askedAt, on the
@@ -43,12 +43,12 @@ func newLease(
 
 func (l *lease) name() string { return "lease" }
 
-// run renews the term until ctx is done, and then ends it. It returns [ErrTermLost] if the term ended
-// before.
+// run renews the term until ctx is done, and then ends it. It returns [ErrTermLost] if the term
+// ended before.
 func (l *lease) run(ctx context.Context, ready func()) error {
 	ready()
-	// A timer, not this loop, ends the trust. On a silent connection a call may return long after its
-	// deadline, because the driver waits for the server to confirm the cancellation.
+	// A timer, not this loop, ends the trust. On a silent connection a call may return long after
+	// its deadline, because the driver waits for the server to confirm the cancellation.
 	trust := time.AfterFunc(time.Until(l.trustUntil), func() { l.cancelTerm(ErrTermLost) })
 	defer trust.Stop()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: l.term.TTL / 6}

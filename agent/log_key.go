@@ -1,7 +1,7 @@
 package agent
 
-// The keys of log fields. Every log entry takes its keys from this list, so that a search finds all uses
-// of a key.
+// The keys of log fields. Every log entry takes its keys from this list, so that a search finds all
+// uses of a key.
 const (
 	keyAgentID     = "agent_id"
 	keyTermID      = "term_id"

@@ -25,8 +25,8 @@ func newMaintainer(store *controldb.Store, log *zap.Logger) *maintainer {
 
 func (m *maintainer) name() string { return "maintainer" }
 
-// run checks the system jobs until ctx is done. It retries after every error, because the other services
-// can work without system jobs.
+// run checks the system jobs until ctx is done. It retries after every error, because the other
+// services can work without system jobs.
 func (m *maintainer) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}

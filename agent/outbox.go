@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// outcomesPerCall bounds one call of complete_tasks. A batch of this size is some 100 kB of JSON, and
-// more if scripts print much.
+// outcomesPerCall bounds one call of complete_tasks. A batch of this size is some 100 kB of JSON,
+// and more if scripts print much.
 const outcomesPerCall = 1000
 
 // report is the result of a task: the outcome of an attempt, or the answer to a resolution.
@@ -37,7 +37,7 @@ type report struct {
 //
 // A delivery may fail after the control database has committed it. Then unanswered stays true until
 // a later delivery is answered; the batch stays in the outbox and is delivered again, and the
-// control database refuses what it has already.
+// control database refuses the outcomes that it has already.
 type outbox struct {
 	store  *controldb.Store
 	termID controldb.TermID
@@ -48,8 +48,8 @@ type outbox struct {
 	cfg      Config
 	log      *zap.Logger
 
-	// ready has a value when a delivery should be considered: a report was added, or the queue needs
-	// the room that a delivery makes. Size 1.
+	// ready has a value when a delivery should be considered: a report was added, or the queue
+	// needs the room that a delivery makes. Size 1.
 	ready chan struct{}
 	// delivering holds a value while a delivery is under way or paused. Size 1.
 	delivering chan struct{}

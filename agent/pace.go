@@ -5,15 +5,16 @@ import "time"
 const (
 	// paceSpan is the length of the spans in which a pace counts.
 	paceSpan = 250 * time.Millisecond
-	// paceAhead is how far ahead a pace predicts: a little longer than a claim takes. A shorter count
-	// predicts no more than it has counted.
+	// paceAhead is how far ahead a pace predicts: a little longer than a claim takes. A shorter
+	// count predicts no more than it has counted.
 	paceAhead = 100 * time.Millisecond
-	// paceMinimum is the smallest count that predicts anything: two tasks may end together by chance.
+	// paceMinimum is the smallest count that predicts anything: two tasks may end together by
+	// chance.
 	paceMinimum = 3
 )
 
-// pace predicts from the tasks that workers have finished lately how many they will finish soon. The
-// zero value has counted nothing.
+// pace predicts from the tasks that workers have finished lately how many they will finish soon.
+// The zero value has counted nothing.
 type pace struct {
 	began         time.Time // of the current span
 	current, last int       // tasks finished in the current span and in the one before

@@ -68,8 +68,8 @@ func (q *queue) freeLocked(l load) int {
 
 // prefetchLocked returns how many tasks may be queued beyond the idle workers: as many as the
 // workers are about to finish at their pace, and none while long scripts keep all workers busy. A
-// queued task uses up its time limit, and another agent may have an idle worker for it. q.mu must be
-// held.
+// queued task uses up its time limit, and another agent may have an idle worker for it. q.mu must
+// be held.
 func (q *queue) prefetchLocked() int { return min(q.cfg.Prefetch, q.pace.ahead(time.Now())) }
 
 // lowLocked reports whether the queue is nearly empty. q.mu must be held.

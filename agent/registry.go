@@ -23,9 +23,9 @@ type entry struct {
 // registry holds the entries of all tasks that this term holds. It cancels tasks and computes the
 // digest that the controller compares with the control database's (DESIGN.md, "Drift").
 //
-// Concurrency: mu guards entries. No method blocks or takes another lock while it holds mu. Only the
-// controller adds entries (accept), and only a delivery of the outbox removes them; therefore the
-// digest is stable between two passes while no delivery is under way.
+// Concurrency: mu guards entries. No method blocks or takes another lock while it holds mu. Only
+// the controller adds entries (accept), and only a delivery of the outbox removes them; therefore
+// the digest is stable between two passes while no delivery is under way.
 type registry struct {
 	// termCtx is the parent of every task's context; it ends with the term.
 	termCtx context.Context
@@ -60,8 +60,8 @@ func (r *registry) remove(reports []report) {
 	}
 }
 
-// cancel cancels the context of a task. It returns false if there was nothing to cancel: the context
-// has ended already, or the task is not registered because its report has been delivered.
+// cancel cancels the context of a task. It returns false if there was nothing to cancel: the
+// context has ended already, or the task is not registered because its report has been delivered.
 func (r *registry) cancel(id controldb.TaskID, cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// skipUnderRace skips a test that simulates minutes or hours. Its cost is T-SQL in SQLite, which is some
-// twenty times slower under the race detector, and shorter tests run the same goroutines.
+// skipUnderRace skips a test that simulates minutes or hours. Its cost is T-SQL in SQLite, which is
+// some twenty times slower under the race detector, and shorter tests run the same goroutines.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if raceDetector {
@@ -22,7 +22,8 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// longBubble is bubble for a test that simulates minutes or hours: it is skipped under the race detector.
+// longBubble is bubble for a test that simulates minutes or hours: it is skipped under the race
+// detector.
 func longBubble(t *testing.T, fn func(t *testing.T, env *testenv.Env)) {
 	t.Helper()
 	skipUnderRace(t)

@@ -16,20 +16,21 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
 
-// schedulesPerCall bounds how many schedules one round handles. The next round follows at once if there
-// are more.
+// schedulesPerCall bounds how many schedules one round handles. The next round follows at once if
+// there are more.
 const schedulesPerCall = 500
 
-// runsPerCall bounds how many runs one round creates, so that the call is short even after an outage that
-// many schedules have to catch up on. A round exceeds the bound by the runs of at most one schedule.
+// runsPerCall bounds how many runs one round creates, so that the call is short even after an
+// outage that many schedules have to catch up on. A round exceeds the bound by the runs of at most
+// one schedule.
 const runsPerCall = 1000
 
 // scheduler creates executions at due instants. It never asks whether the current time matches a
-// schedule: the control database stores the next due instant, and one transaction creates the execution
-// and stores the following instant (I2, I10).
+// schedule: the control database stores the next due instant, and one transaction creates the
+// execution and stores the following instant (I2, I10).
 //
-// T-SQL cannot compute a recurrence. Therefore the scheduler also validates new and changed schedules:
-// the result is the next due instant or the list of errors.
+// T-SQL cannot compute a recurrence. Therefore the scheduler also validates new and changed
+// schedules: the result is the next due instant or the list of errors.
 type scheduler struct {
 	store *controldb.Store
 	term  controldb.Term
@@ -81,9 +82,9 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce handles the due schedules and the schedules that wait for validation. It returns how long to
-// wait before the next round: until the next stored due instant, but at most the slow poll interval,
-// because schedules may be added at any time, and should be validated within a second.
+// runOnce handles the due schedules and the schedules that wait for validation. It returns how long
+// to wait before the next round: until the next stored due instant, but at most the slow poll
+// interval, because schedules may be added at any time, and should be validated within a second.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if !s.rechecked {
 		n, remaining, err := s.store.RecheckSchedules(ctx, s.term.ID, schedule.Engine())
@@ -114,15 +115,15 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	longest := s.cfg.slowPollInterval()
 	wait := longest - rand.N(longest/5+1) // random, so that several agents do not run in step
 	if !due.NextFireAt.IsZero() {
-		// The instant may have passed already. Wait a millisecond at least: without it, the loop would
-		// spin while the database's clock is behind.
+		// The instant may have passed already. Wait a millisecond at least: without it, the loop
+		// would spin while the database's clock is behind.
 		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
 	}
 	return wait, nil
 }
 
-// validate validates the schedules that wait for it and records the results. more means that the next round should
-// follow at once.
+// validate validates the schedules that wait for it and records the results. more means that the
+// next round should follow at once.
 func (s *scheduler) validate(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {

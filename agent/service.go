@@ -21,8 +21,8 @@ type service interface {
 }
 
 // supervise starts services in order, each after the previous one is ready. When ctx is done or a
-// service returns, supervise stops the services in reverse order. It returns the joined errors of the
-// services, or nil after a clean stop.
+// service returns, supervise stops the services in reverse order. It returns the joined errors of
+// the services, or nil after a clean stop.
 func supervise(ctx context.Context, services ...service) error {
 	type running struct {
 		cancel context.CancelCauseFunc
@@ -91,8 +91,8 @@ func runService(ctx context.Context, s service, ready func()) (err error) {
 	return nil
 }
 
-// sleep waits for d, or until ctx is done or wake has a value. A nil wake never has one. sleep returns
-// false if ctx is done.
+// sleep waits for d, or until ctx is done or wake has a value. A nil wake never has one. sleep
+// returns false if ctx is done.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

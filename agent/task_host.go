@@ -15,8 +15,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// taskHost is the fixed pool of workers (JobTaskHost in the design). Each worker takes a task from the
-// queue, carries it out under the task's own context, and hands a report to the outbox.
+// taskHost is the fixed pool of workers (JobTaskHost in the design). Each worker takes a task from
+// the queue, carries it out under the task's own context, and hands a report to the outbox.
 type taskHost struct {
 	store    *controldb.Store
 	termID   controldb.TermID
@@ -43,8 +43,8 @@ func newTaskHost(
 
 func (h *taskHost) name() string { return "taskHost" }
 
-// run carries out tasks until ctx is done. Then it waits for running tasks: for the grace period, and
-// after that until the canceled scripts have ended. Queued tasks are returned last.
+// run carries out tasks until ctx is done. Then it waits for running tasks: for the grace period,
+// and after that until the canceled scripts have ended. Queued tasks are returned last.
 func (h *taskHost) run(ctx context.Context, ready func()) error {
 	var workers sync.WaitGroup
 	for range h.cfg.MaxConcurrentTargets {
@@ -143,8 +143,8 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			return h.unsent(ctx, task)
 		}
 		h.log.Warn("could not read the command of a task, returning the task", append(taskFields(task), zap.Error(err))...)
-		// Wait first. The task is claimed again as soon as it is returned, and without the wait that loop
-		// would not pause.
+		// Wait first. The task is claimed again as soon as it is returned, and without the wait
+		// that loop would not pause.
 		if !sleep(ctx, h.cfg.slowPollInterval(), nil) {
 			return h.unsent(ctx, task)
 		}
@@ -185,9 +185,9 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}}
 }
 
-// unreached reports whether err means that a server did not answer or refused the login. err ended an
-// attempt before anything was sent. The schedules of a job are disabled when none of its targets could
-// be reached for days.
+// unreached reports whether err means that a server did not answer or refused the login. err ended
+// an attempt before anything was sent. The schedules of a job are disabled when none of its targets
+// could be reached for days.
 func unreached(err error) bool {
 	var output *mssql.OutputError
 	if errors.As(err, &output) {
@@ -217,8 +217,8 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	return report{task: task.ID, resolution: r}
 }
 
-// unsent returns the report on a task whose context ended before anything was sent. The cause decides
-// the outcome.
+// unsent returns the report on a task whose context ended before anything was sent. The cause
+// decides the outcome.
 func (h *taskHost) unsent(ctx context.Context, task controldb.Task) report {
 	r := notSent(task, "")
 	r.outcome.Unsent = true

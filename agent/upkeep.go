@@ -13,13 +13,13 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// purgeBatch is how many runs one call marks for deletion. A stop request, the step's time limit and the
-// end of the term take effect between two calls and during a call.
+// purgeBatch is how many runs one call marks for deletion. A stop request, the step's time limit
+// and the end of the term take effect between two calls and during a call.
 const purgeBatch = 100
 
-// upkeep carries out the task of a system job: work of the agent itself on the control database. It calls
-// procedures that take the term, over the agent's own connection. It uses no credential of a target and
-// runs no script.
+// upkeep carries out the task of a system job: work of the agent itself on the control database. It
+// calls procedures that take the term, over the agent's own connection. It uses no credential of a
+// target and runs no script.
 //
 // Each call commits its work, and the next call continues from there. Therefore an attempt that the
 // agent abandons is returned uncounted, as if nothing had been sent.
@@ -67,8 +67,8 @@ func (h *taskHost) purge(ctx context.Context) (int, error) {
 	}
 }
 
-// database returns the only target of an upkeep: the control database, by the name of the task's one
-// member. The target is for display; the agent does not connect to it.
+// database returns the only target of an upkeep: the control database, by the name of the task's
+// one member. The target is for display; the agent does not connect to it.
 func (h *taskHost) database(task controldb.Task) report {
 	r := &controldb.Resolution{Attempt: task.Attempt, Targets: make([]targets.Target, 0, len(task.Members))}
 	for _, m := range task.Members {

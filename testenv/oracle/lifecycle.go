@@ -7,8 +7,8 @@ import (
 )
 
 // transitions lists, for each active lifecycle, those that may follow it. Final lifecycles are
-// absent: nothing follows them (invariant I6). DESIGN.md of jobs, "States", lists the reason of each
-// transition.
+// absent: nothing follows them (invariant I6). DESIGN.md of jobs, "States", lists the reason of
+// each transition.
 var transitions = map[jobs.Lifecycle][]jobs.Lifecycle{
 	jobs.Created: {
 		jobs.InProgress, jobs.WaitingForChildJobExecutions, jobs.Succeeded, jobs.Failed, jobs.TimedOut, jobs.Canceled, jobs.Skipped,

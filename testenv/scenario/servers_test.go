@@ -16,8 +16,8 @@ import (
 )
 
 // envFleet lists real servers for the scenarios: "jobserver=DSN server1=DSN server2=DSN london=DSN
-// newyork=DSN". Use test servers only: the databases and logins of the scenarios are dropped there and created
-// again.
+// newyork=DSN". Use test servers only: the databases and logins of the scenarios are dropped there
+// and created again.
 const envFleet = "JOBAGENT_TEST_FLEET"
 
 // maxRealWait is how long a scenario may wait in real time. Longer ones run in virtual time only.
@@ -29,8 +29,8 @@ const virtualYear = "2000-01-"
 // madeByScenarios lists the databases that scripts create themselves.
 var madeByScenarios = []string{"db3", "SSISDB"}
 
-// TestScenariosOnServers runs the scenarios on real servers in real time. With -rewrite-verified, it marks the
-// scripts that pass.
+// TestScenariosOnServers runs the scenarios on real servers in real time. With -rewrite-verified,
+// it marks the scripts that pass.
 func TestScenariosOnServers(t *testing.T) {
 	dsns := map[string]string{}
 	for field := range strings.FieldsSeq(os.Getenv(envFleet)) {

@@ -19,9 +19,9 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// fakeAgent replaces an agent: it claims tasks for its workers and completes each task after a while.
-// Several of them run one after the other in one goroutine, so that virtual time determines exactly
-// which tasks run concurrently.
+// fakeAgent replaces an agent: it claims tasks for its workers and completes each task after a
+// while. Several of them run one after the other in one goroutine, so that virtual time determines
+// exactly which tasks run concurrently.
 type fakeAgent struct {
 	w       *World
 	term    controldb.TermID

@@ -23,8 +23,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// World is an installed control database with target databases db1, db2, … on an embedded server. Each
-// target has a table dbo.ledger, to which steps write a row for each execution of their script.
+// World is an installed control database with target databases db1, db2, … on an embedded server.
+// Each target has a table dbo.ledger, to which steps write a row for each execution of their
+// script.
 type World struct {
 	*testenv.Installation
 
@@ -40,8 +41,8 @@ const CreateLedger = `CREATE TABLE dbo.ledger (
     at   DATETIME2 NOT NULL DEFAULT SYSUTCDATETIME()
 );`
 
-// NewWorld creates a world with n targets. It is closed when the test ends. Call NewWorld in the synctest
-// bubble that uses the world.
+// NewWorld creates a world with n targets. It is closed when the test ends. Call NewWorld in the
+// synctest bubble that uses the world.
 func NewWorld(t testing.TB, n int) *World {
 	t.Helper()
 	w := &World{Installation: testenv.Embedded(t, testenv.Options{}).Install(t, n)}
@@ -71,9 +72,9 @@ func (w *World) Root(t testing.TB, id uuid.UUID) controldb.Execution {
 	return rows[0]
 }
 
-// Ended waits until a run has ended, for at most limit of virtual time, and returns its root execution.
-// If the run has not ended, Ended returns false and logs all executions of the run. It calls every before
-// each poll.
+// Ended waits until a run has ended, for at most limit of virtual time, and returns its root
+// execution. If the run has not ended, Ended returns false and logs all executions of the run. It
+// calls every before each poll.
 func (w *World) Ended(t testing.TB, id uuid.UUID, limit time.Duration, every ...func()) (controldb.Execution, bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; <-time.After(250 * time.Millisecond) {
@@ -102,8 +103,8 @@ func (w *World) Ledger(t testing.TB, database string, run uuid.UUID, step int) (
 	return n
 }
 
-// Check checks all invariants, in the control database and in the logs of all agents. atRest means that
-// no execution is active.
+// Check checks all invariants, in the control database and in the logs of all agents. atRest means
+// that no execution is active.
 func (w *World) Check(t testing.TB, atRest bool) {
 	t.Helper()
 	var logs []string
@@ -130,8 +131,8 @@ type Agent struct {
 	stopped bool
 }
 
-// StartAgent starts an agent. plan chooses the calls to the control database that fail; nil means that none
-// does. The agent is stopped when the test ends.
+// StartAgent starts an agent. plan chooses the calls to the control database that fail; nil means
+// that none does. The agent is stopped when the test ends.
 func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call) fault.Kind) *Agent {
 	t.Helper()
 	a := &Agent{ended: make(chan struct{})}
@@ -166,7 +167,8 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	return a
 }
 
-// Stop stops the agent, waits for it, and returns its error. A second call returns the same error at once.
+// Stop stops the agent, waits for it, and returns its error. A second call returns the same error
+// at once.
 func (a *Agent) Stop() error {
 	if !a.stopped {
 		a.stopped = true
@@ -188,8 +190,8 @@ func (a *Agent) Ended() bool {
 	}
 }
 
-// Kill ends the agent like kill -9: its connections are cut, and its sessions end. It does not wait for the
-// agent; Stop does.
+// Kill ends the agent like kill -9: its connections are cut, and its sessions end. It does not wait
+// for the agent; Stop does.
 func (a *Agent) Kill() {
 	a.Control.Cut()
 	a.Targets.Cut()

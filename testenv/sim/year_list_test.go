@@ -86,8 +86,8 @@ type enumeration struct {
 	list func(from, to time.Time) []time.Time
 	// first and last bound the instants; zero: no bound.
 	first, last time.Time
-	// blackedOut reports whether a wall clock is blacked out. deferred: an instant in a blackout is due
-	// at its end (D-P5).
+	// blackedOut reports whether a wall clock is blacked out. deferred: an instant in a blackout is
+	// due at its end (D-P5).
 	blackedOut func(wallClock) bool
 	deferred   bool
 }

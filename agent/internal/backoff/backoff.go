@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Exponential doubles a delay from Min to Max with each call of Next. Half of the delay is fixed and half
-// is random ("equal jitter"), so that agents which lost the same server do not retry in step. The zero
-// value is not usable. Exponential is not safe for concurrent use.
+// Exponential doubles a delay from Min to Max with each call of Next. Half of the delay is fixed
+// and half is random ("equal jitter"), so that agents which lost the same server do not retry in
+// step. The zero value is not usable. Exponential is not safe for concurrent use.
 type Exponential struct {
 	Min, Max time.Duration
 	failures int
@@ -27,7 +27,8 @@ func (b *Exponential) Next() time.Duration {
 // Reset makes the next delay the smallest again. Call it after a success.
 func (b *Exponential) Reset() { b.failures = 0 }
 
-// Jittered returns d plus or minus up to a tenth, so that the loops of several agents do not run in step.
+// Jittered returns d plus or minus up to a tenth, so that the loops of several agents do not run in
+// step.
 func Jittered(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(d/5+1)
 }
