@@ -10,7 +10,7 @@
 //	maintainer    the system jobs
 //	cleaner       deletes rows of purged executions
 //	scheduler     creates executions at due instants
-//	controller    makes passes: advances executions, claims tasks, cancels tasks, detects drift
+//	controller    makes passes: advance executions, claim tasks, cancel tasks, detect drift
 //
 // [Hosting] runs all services under one term. Together they are the core. Hosting restarts the core if
 // a service fails, if the term is lost, or if memory and database drift apart. DESIGN.md says which

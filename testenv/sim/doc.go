@@ -6,7 +6,10 @@
 //
 // The scenarios are this package's tests:
 //
-//	go test ./testenv/sim -run TestSweep -sim.full           every control-database call fails in each of five ways
+//	# every control-database call fails in each of five ways
+//	go test ./testenv/sim -run TestSweep -sim.full
+//	# thirty days of schedules and faults
 //	go test ./testenv/sim -run TestDays -sim.seed=7 -sim.days=30
-//	go test ./testenv/sim -run TestModel -rapid.checks=1000 -rapid.steps=100    random calls against a plain model
+//	# random calls against a plain model
+//	go test ./testenv/sim -run TestModel -rapid.checks=1000 -rapid.steps=100
 package sim
