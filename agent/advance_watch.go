@@ -69,5 +69,6 @@ func (w *advanceWatch) note(ctx context.Context, res controldb.PassResult) {
 	delay := w.delay.Next()
 	w.logged, w.warnAt = true, now.Add(delay)
 	w.log.Warn("no agent can advance executions: another session holds the application lock jobagent.advance",
-		zap.String(keyLockHolder, w.store.DescribeAdvanceLock(ctx)), zap.Duration(keySkippedFor, now.Sub(w.since)), zap.Duration(keyRetryIn, delay))
+		zap.String(keyLockHolder, w.store.DescribeAdvanceLock(ctx)), zap.Duration(keySkippedFor, now.Sub(w.since)),
+		zap.Duration(keyRetryIn, delay))
 }

@@ -65,7 +65,8 @@ func (c *cleaner) deleteAll(ctx context.Context, retry *backoff.Exponential) tim
 			return 0
 		case err != nil:
 			delay := retry.Next()
-			c.log.Warn("could not delete rows of purged executions", zap.Error(err), zap.Int(keyCount, total), zap.Duration(keyRetryIn, delay))
+			c.log.Warn("could not delete rows of purged executions", zap.Error(err),
+				zap.Int(keyCount, total), zap.Duration(keyRetryIn, delay))
 			return delay
 		}
 		retry.Reset()

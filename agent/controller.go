@@ -187,8 +187,8 @@ func (c *controller) compare(ctx context.Context, inMemory, inDatabase controldb
 	if diff, err := c.difference(ctx); err != nil {
 		fields = append(fields, zap.Error(err)) // the log has the digests only
 	} else {
-		fields = append(fields, zap.Int64s(keyOnlyInMemory, diff.onlyInMemory), zap.Int64s(keyOnlyInDatabase, diff.onlyInDatabase),
-			zap.Int64s(keyOtherAttempt, diff.otherAttempt))
+		fields = append(fields, zap.Int64s(keyOnlyInMemory, diff.onlyInMemory),
+			zap.Int64s(keyOnlyInDatabase, diff.onlyInDatabase), zap.Int64s(keyOtherAttempt, diff.otherAttempt))
 	}
 	c.log.Error("drift: memory and control database do not hold the same tasks", fields...)
 	return ErrDrift

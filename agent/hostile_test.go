@@ -60,7 +60,9 @@ func TestHostileFleet(t *testing.T) {
 			return network
 		}}), healthy)
 		for name := range network.servers {
-			_, err := f.Store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: name, Database: "d"})
+			_, err := f.Store.AddTargetGroupMember(t.Context(), "all", targets.Member{
+				Membership: targets.Include, Kind: targets.SQLDatabase, Server: name, Database: "d",
+			})
 			require.NoError(t, err)
 		}
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: healthy + len(modes)})

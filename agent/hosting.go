@@ -39,7 +39,9 @@ const callLimit = time.Minute
 // both after the agent has stopped. Once skipGrace is closed, a stopping agent cancels running
 // scripts without waiting for [Config].Grace; nil means that it always waits. New returns an error
 // if cfg is out of range.
-func New(cfg Config, store *controldb.Store, tools Tools, skipGrace <-chan struct{}, log *zap.Logger) (*Hosting, error) {
+func New(
+	cfg Config, store *controldb.Store, tools Tools, skipGrace <-chan struct{}, log *zap.Logger,
+) (*Hosting, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("agent configuration: %w", err)

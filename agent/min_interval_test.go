@@ -19,7 +19,9 @@ func TestTooFrequentScheduleIsFaulted(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		add := func(name, spec string) {
-			_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: spec})
+			_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+				JobName: "j", Name: name, Kind: "cron5", Spec: spec,
+			})
 			require.NoError(t, err)
 			<-time.After(2 * time.Second)
 		}

@@ -27,7 +27,9 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 			require.NoError(t, err)
 		}
 		group("here", targets.Member{Kind: targets.SQLDatabase, Server: env.ServerName, Database: "here"})
-		group("refused", targets.Member{Kind: targets.SQLServer, Server: env.ServerName, RefreshCredential: "unknown to the agent"})
+		group("refused", targets.Member{
+			Kind: targets.SQLServer, Server: env.ServerName, RefreshCredential: "unknown to the agent",
+		})
 		f.exec(t, f.Control, "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
 		on := func(name string) func(*controldb.StepSpec) {
 			return func(s *controldb.StepSpec) { s.TargetGroup = name }

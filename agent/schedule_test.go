@@ -146,7 +146,9 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 
 		// A change is validated as well.
 		wrong := "30 4 * * * *"
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &wrong}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{
+			JobName: "j", Name: "s", Spec: &wrong,
+		}))
 		require.Zero(t, f.readSchedule(t, "j").NextDue)
 		<-time.After(time.Second)
 		s = f.readSchedule(t, "j")
@@ -342,7 +344,9 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			return at
 		}
 		<-time.After(time.Second)
-		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00")})
+		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+			JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00"),
+		})
 		require.NoError(t, err)
 		waitUntil(t, "13:05:00")
 		got := f.runs(t, "j")
@@ -380,7 +384,9 @@ func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "04:00:00")
 		from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute)})
+		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+			JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute),
+		})
 		require.NoError(t, err)
 		backfill := func() controldb.Backfill {
 			list, err := f.Store.Backfills(t.Context(), "j", nil, 0)
@@ -436,7 +442,9 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 		stop()
 		waitUntil(t, "00:15:00") // 00:10 is due, and no agent has handled it
 		spec := "*/7 * * * *"
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &spec}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{
+			JobName: "j", Name: "s", Spec: &spec,
+		}))
 		waitUntil(t, "00:16:00")
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:30:00")
@@ -445,7 +453,9 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 
 		// A change at the exact time of a due instant.
 		waitUntil(t, "00:35:00")
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *")}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{
+			JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *"),
+		}))
 		waitUntil(t, "00:41:00")
 		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00", "00:35:00", "00:40:00"}, f.dues(t, "j"), "once")
 		f.CheckInvariants(t, f.Control, false)

@@ -93,7 +93,8 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		}
 		s.rechecked = !remaining
 		if n > 0 {
-			s.log.Info("recomputing due instants because the schedule engine has changed", zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
+			s.log.Info("recomputing due instants because the schedule engine has changed",
+				zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
 		}
 	}
 	due, err := s.store.DueSchedules(ctx, schedulesPerCall, s.unknownKinds...)
@@ -161,7 +162,8 @@ func (s *scheduler) validate(
 		}
 		switch {
 		case !r.OldDueAt.IsZero() && !r.OldDueAt.Equal(r.NextDueAt):
-			s.log.Info("schedule is due at another instant because the schedule engine has changed", append(fields, zap.Time(keyOldDueAt, r.OldDueAt))...)
+			s.log.Info("schedule is due at another instant because the schedule engine has changed",
+				append(fields, zap.Time(keyOldDueAt, r.OldDueAt))...)
 		case r.OldDueAt.IsZero():
 			s.log.Info("schedule validated", fields...)
 		}
@@ -195,7 +197,9 @@ func (s *scheduler) fire(
 			NextDueAt: d.Next, NextFireAt: d.Fire, Upcoming: d.Upcoming, Limit: d.Limit,
 		}
 		for _, k := range d.Skips {
-			f.Skips = append(f.Skips, controldb.Skip{DueAt: k.Due, Count: k.Count, Cause: controldb.SkipCatchUp, Reason: k.Reason})
+			f.Skips = append(f.Skips, controldb.Skip{
+				DueAt: k.Due, Count: k.Count, Cause: controldb.SkipCatchUp, Reason: k.Reason,
+			})
 		}
 		firings = append(firings, f)
 		runs += len(d.Runs)
@@ -242,12 +246,15 @@ func (s *scheduler) fire(
 		case controldb.FiredLocked:
 			delete(again, f.Schedule) // the schedule stays due, but need not be retried at once
 			locked++
-			s.log.Debug("schedule skipped: another transaction has locked it", zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
+			s.log.Debug("schedule skipped: another transaction has locked it",
+				zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
 			continue
 		case controldb.FiredStarted:
 			notify(s.wakeController)
 		}
-		fields := []zap.Field{zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result)}
+		fields := []zap.Field{
+			zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result),
+		}
 		if f.JobExecutionID != uuid.Nil { // nil for a skipped instant
 			fields = append(fields, zap.Stringer(keyExecutionID, f.JobExecutionID))
 		}
@@ -264,8 +271,8 @@ func (s *scheduler) skipKind(sched controldb.DueSchedule, err error) {
 		return
 	}
 	s.unknownKinds = append(s.unknownKinds, sched.Kind)
-	s.log.Warn("schedules of an unsupported kind wait for another agent; this is the first one", zap.String(keyJobName, sched.JobName),
-		zap.String(keySchedule, sched.Name), zap.Error(err))
+	s.log.Warn("schedules of an unsupported kind wait for another agent; this is the first one",
+		zap.String(keyJobName, sched.JobName), zap.String(keySchedule, sched.Name), zap.Error(err))
 }
 
 // readCalendars parses the calendars of the control database, once for all schedules of a round.

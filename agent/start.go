@@ -41,7 +41,8 @@ func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error
 // 4060): at the start of an agent a wrong name is much more likely than a failover.
 func transient(err error) bool {
 	switch {
-	case errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNotInstalled), errors.Is(err, controldb.ErrSchemaVersion):
+	case errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNotInstalled),
+		errors.Is(err, controldb.ErrSchemaVersion):
 		return false
 	case errors.Is(err, controldb.ErrUnreachable):
 		return true

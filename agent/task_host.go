@@ -113,10 +113,12 @@ func notSent(task controldb.Task, reason string) report {
 func (h *taskHost) carryOut(e *entry) (r report) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.log.Error("task panicked", append(taskFields(e.task), zap.Any(keyError, p), zap.ByteString(keyStack, debug.Stack()))...)
+			h.log.Error("task panicked",
+				append(taskFields(e.task), zap.Any(keyError, p), zap.ByteString(keyStack, debug.Stack()))...)
 			r = report{task: e.task.ID, outcome: controldb.Outcome{
 				Task: e.task.ID, Attempt: e.task.Attempt, Outcome: targets.Unknown,
-				Message: "The agent had an internal error during the attempt; whether the script ran is unknown. See the agent's log.",
+				Message: "The agent had an internal error during the attempt; whether the script ran is unknown. " +
+					"See the agent's log.",
 			}}
 		}
 	}()

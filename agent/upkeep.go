@@ -39,15 +39,16 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 	case errors.Is(cause, targets.ErrStopRequested):
 		out.Outcome, out.Message = targets.Canceled, fmt.Sprintf("Canceled. Executions purged before: %d.", purged)
 	case errors.Is(cause, targets.ErrTimeout):
-		out.Outcome, out.Message = targets.TimedOut, fmt.Sprintf("The step's time limit passed. Executions purged before: %d.", purged)
+		out.Outcome = targets.TimedOut
+		out.Message = fmt.Sprintf("The step's time limit passed. Executions purged before: %d.", purged)
 	case cause != nil, errors.Is(err, controldb.ErrTermEnded):
 		return notSent(task, "the agent stopped; another agent continues")
 	default:
 		out.Outcome, out.Message = targets.Failed, fmt.Sprintf("%v. Executions purged before: %d.", err, purged)
 		out.Error = targets.ErrorDetail{Number: mssql.Classify(err).Number}
 	}
-	h.log.Info("upkeep ended", append(taskFields(task), zap.String(keyOutcome, string(out.Outcome)), zap.Int(keyCount, purged),
-		zap.Duration(keyElapsed, out.Elapsed))...)
+	h.log.Info("upkeep ended", append(taskFields(task), zap.String(keyOutcome, string(out.Outcome)),
+		zap.Int(keyCount, purged), zap.Duration(keyElapsed, out.Elapsed))...)
 	return report{task: task.ID, outcome: out}
 }
 

@@ -61,7 +61,9 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorld(t, 60)
 				if tc.limit > 0 {
-					require.NoError(t, w.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: tc.limit}))
+					require.NoError(t, w.Store.SetLimit(t.Context(), controldb.Limit{
+						Scope: controldb.LimitServer, Name: "*", Max: tc.limit,
+					}))
 				}
 				w.AddJob(t, "j", []string{tc.script})
 				a := w.StartAgent(t, agent.Config{MaxConcurrentTargets: 8}, nil)

@@ -178,7 +178,9 @@ func TestDays(t *testing.T) {
 		}
 		for step := range 2 {
 			yes, id := true, step+1
-			_, err := s.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: atMostOnce, StepID: &id, AtMostOnce: &yes})
+			_, err := s.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{
+				JobName: atMostOnce, StepID: &id, AtMostOnce: &yes,
+			})
 			require.NoError(t, err)
 		}
 		// Limits that are reached now and then. The invariant checks find limits that are exceeded.

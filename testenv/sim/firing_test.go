@@ -22,7 +22,9 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				w := NewWorld(t, 1)
 				w.AddJob(t, "j", []string{WriteLedger})
 				all, side := "all", "AllowAll"
-				_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "*/10 * * * *", CatchUp: &all, Overlap: &side})
+				_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+					JobName: "j", Name: "s", Kind: "cron5", Spec: "*/10 * * * *", CatchUp: &all, Overlap: &side,
+				})
 				require.NoError(t, err)
 				failed := make(chan struct{})
 				fires := 0

@@ -75,11 +75,15 @@ func (h *fakeAgent) complete(t *testing.T) int {
 // tasks.
 func (h *fakeAgent) pass(t *testing.T) (claimed []controldb.Task, wake time.Time) {
 	t.Helper()
-	res, err := h.w.Store.Pass(t.Context(), controldb.PassRequest{Term: h.term, MaxTasks: h.workers - len(h.busy), MaxConcurrentTargets: h.workers})
+	res, err := h.w.Store.Pass(t.Context(), controldb.PassRequest{
+		Term: h.term, MaxTasks: h.workers - len(h.busy), MaxConcurrentTargets: h.workers,
+	})
 	require.NoError(t, err)
 	for _, task := range res.Tasks {
 		if task.Kind == controldb.TaskResolve {
-			require.NoError(t, h.w.Store.CompleteResolution(t.Context(), h.term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: h.resolve(task.JobName)}))
+			require.NoError(t, h.w.Store.CompleteResolution(t.Context(), h.term, task.ID, controldb.Resolution{
+				Attempt: task.Attempt, Targets: h.resolve(task.JobName),
+			}))
 			continue
 		}
 		d, outcome := h.lasts(task)

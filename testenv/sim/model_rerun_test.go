@@ -51,7 +51,9 @@ func (m *model) rerun(t *rapid.T) {
 	if len(only) == 0 {
 		only = allStates
 	}
-	id, err := m.store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin.id, Only: strings.Join(only, ",")})
+	id, err := m.store.RerunExecution(t.Context(), controldb.RerunRequest{
+		Origin: origin.id, Only: strings.Join(only, ","),
+	})
 	if !origin.lifecycle.Terminal() {
 		require.Equal(t, controldb.KindConflict, controldb.KindOf(err))
 		return

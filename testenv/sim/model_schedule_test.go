@@ -257,7 +257,9 @@ func (m *schedulesModel) fire(t *rapid.T) {
 	if missed > 0 {
 		firing.Skips = []controldb.Skip{{DueAt: instantOf(s.next), Count: 1, Cause: controldb.SkipCatchUp, Reason: "missed"}}
 		if missed == 2 {
-			firing.Skips = append(firing.Skips, controldb.Skip{DueAt: instantOf(s.next + 1), Count: 1, Cause: controldb.SkipCatchUp, Reason: "missed"})
+			firing.Skips = append(firing.Skips, controldb.Skip{
+				DueAt: instantOf(s.next + 1), Count: 1, Cause: controldb.SkipCatchUp, Reason: "missed",
+			})
 		}
 	}
 	var instants []int
@@ -305,7 +307,9 @@ func (m *schedulesModel) backfill(t *rapid.T) {
 	overlap := rapid.SampledFrom(overlapPolicies).Draw(t, "overlap of the backfill")
 	instants := rapid.SliceOfNDistinct(rapid.IntRange(0, s.next-1), 1, min(4, s.next), rapid.ID[int]).Draw(t, "instants")
 	slices.Sort(instants)
-	id, err := m.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: m.job, Name: s.name, From: scheduleBase, To: instantOf(s.next), Overlap: overlap})
+	id, err := m.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		JobName: m.job, Name: s.name, From: scheduleBase, To: instantOf(s.next), Overlap: overlap,
+	})
 	require.NoError(t, err)
 	firing := controldb.Firing{Schedule: s.id, Backfill: id}
 	for _, at := range instants {
@@ -371,15 +375,21 @@ func (m *schedulesModel) change(t *rapid.T) {
 		}
 	case 2:
 		s.overlap = rapid.SampledFrom(overlapPolicies).Draw(t, "overlap")
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: m.job, Name: s.name, Overlap: &s.overlap}))
+		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+			JobName: m.job, Name: s.name, Overlap: &s.overlap,
+		}))
 	case 3:
 		zone := []string{"", "UTC"}[s.revision%2]
 		was, err := m.store.Schedules(ctx, controldb.ScheduleFilter{JobName: m.job, Name: &s.name})
 		require.NoError(t, err)
 		require.Len(t, was, 1)
 		other := "Asia/Tokyo"
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: m.job, Name: s.name, TimeZone: &other}))
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: m.job, Name: s.name, TimeZone: &zone}))
+		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+			JobName: m.job, Name: s.name, TimeZone: &other,
+		}))
+		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+			JobName: m.job, Name: s.name, TimeZone: &zone,
+		}))
 		s.redefine("Changed")
 		s.redefine("Changed")
 	}

@@ -451,7 +451,9 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 	}
 	for i := range max(0, n) {
 		name := fmt.Sprintf("db%d", i+1)
-		r.Targets = append(r.Targets, targets.Target{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)), Server: "s", Database: name})
+		r.Targets = append(r.Targets, targets.Target{
+			ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)), Server: "s", Database: name,
+		})
 	}
 	err := m.store.CompleteResolution(t.Context(), term.id, k.ID, r)
 	if !m.refusedUnlessItLasts(t, term, err) || !accepted {
@@ -609,7 +611,9 @@ func (m *model) define(t *rapid.T) {
 			require.NoError(t, err)
 			if i == modelFailUnknown {
 				fail := "Fail"
-				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: name, StepName: &stepName, OnUnknownOutcome: &fail})
+				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepOptions{
+					JobName: name, StepName: &stepName, OnUnknownOutcome: &fail,
+				})
 				require.NoError(t, err)
 			}
 		}

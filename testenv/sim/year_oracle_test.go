@@ -27,7 +27,9 @@ func TestYearOracleAgreesWithTheEngine(t *testing.T) {
 			if s.kind == "" || s.moving > 0 {
 				continue
 			}
-			plan, err := schedule.Parse(schedule.Kind(s.kind), []byte(s.spec), schedule.Options{Created: made, Zone: s.zone, Uncounted: true})
+			plan, err := schedule.Parse(schedule.Kind(s.kind), []byte(s.spec), schedule.Options{
+				Created: made, Zone: s.zone, Uncounted: true,
+			})
 			require.NoError(t, err, "%s %s", s.kind, s.spec)
 			want := s.oracle.due(steps, made, end)
 			got := make([]time.Time, 0, len(want))
