@@ -25,7 +25,7 @@ func TestReleases(t *testing.T) {
 		db := f.DB(t, f.Control)
 		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:01:00'; SELECT 1;"}, retries(3, 1))
 		f.AddJob(t, "short", []string{"SELECT 1;", "SELECT 2;"})
-		cfg := agent.Config{AgentID: uuid.New(), Lease: 30 * time.Second}
+		cfg := agent.Config{AgentID: uuid.New(), Lease: 30 * time.Second, PollIdle: 2 * time.Second}
 		stop := f.startAgent(t, cfg)
 		long := f.Start(t, "long")
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool {

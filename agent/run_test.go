@@ -57,7 +57,7 @@ func TestTwoStepsRunOneAfterTheOtherOnAllTargets(t *testing.T) {
 func TestFailedAttemptIsRetriedAfterItsWait(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
-		f.startAgent(t, agent.Config{PollIdle: 2 * time.Second})
+		f.startAgent(t, slowPolling)
 		f.AddJob(t, "flaky", []string{`
 IF OBJECT_ID(N'dbo.tries') IS NULL CREATE TABLE dbo.tries (at DATETIME2);
 INSERT INTO dbo.tries (at) VALUES (SYSUTCDATETIME());
@@ -97,7 +97,7 @@ func TestStepThatFailsStopsTheRunAfterItsOtherTargets(t *testing.T) {
 func TestTimeLimitCancelsTheScriptWithoutRetry(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		f.AddJob(t, "slow", []string{"WAITFOR DELAY '02:00:00';"}, timeout(30), retries(5, 1))
 		started := time.Now()
 		rows := f.ended(t, f.Start(t, "slow"), time.Hour)
