@@ -290,7 +290,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 			var stdout, stderr strings.Builder
 			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.DSN(embedded.ControlDatabase), "--config", path}, strings.NewReader(""), &stdout, &stderr)
 			if c.want == "" {
-				require.Contains(t, stdout.String(), "has 1 databases now, and all can be reached", stderr.String())
+				require.Contains(t, stdout.String(), "currently has 1 databases, and all are reachable", stderr.String())
 			} else {
 				require.Contains(t, stdout.String(), c.want, stderr.String())
 			}

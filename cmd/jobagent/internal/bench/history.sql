@@ -1,13 +1,13 @@
--- Adds finished runs to the history, as agents would have left them: each of two steps, on four and on three databases, with
+-- Adds finished runs to the history, as agents leave them: each with two steps, on four and on three databases, with
 -- the tasks and messages of all attempts. A run is ten rows of jobs.job_executions.
 --
 -- Parameters:
 --   @first     Number of the first run, from 0.
---   @count     How many runs, at most 1000.
---   @oldest    When run 0 was made.
+--   @count     Number of runs, at most 1000.
+--   @oldest    Creation time of run 0.
 --   @spacing   Milliseconds from one run to the next.
---   @jobs      What the names of the jobs begin with, between which the runs take turns.
---   @term_id   Who held the tasks.
+--   @jobs      Prefix of the names of the jobs, over which the runs are distributed.
+--   @term_id   Term that held the tasks.
 SET NOCOUNT ON;
 SET XACT_ABORT ON;
 DECLARE @runs TABLE (

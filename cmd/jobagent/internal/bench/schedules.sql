@@ -1,11 +1,11 @@
--- Adds enabled schedules of several kinds, each due once a day at a second of its own. They wait for an agent's verdict.
+-- Adds enabled schedules of several kinds, each due once a day at its own second. An agent has yet to validate them.
 --
 -- Parameters:
---   @first  Number of the first schedule, from 0. Schedule n hangs on job n modulo the number of jobs.
---   @count  How many schedules, at most 1000.
+--   @first  Number of the first schedule, from 0. Schedule n belongs to job n modulo the number of jobs.
+--   @count  Number of schedules, at most 1000.
 --   @base   Second of the day (UTC) at which schedule 0 is due; each further one is due a second later,
 --   @spread and after so many they begin at @base again.
---   @jobs   What the names of the jobs begin with, between which the schedules take turns.
+--   @jobs   Prefix of the names of the jobs, over which the schedules are distributed.
 SET NOCOUNT ON;
 SET XACT_ABORT ON;
 DECLARE @now DATETIME2(7) = SYSUTCDATETIME();

@@ -28,21 +28,21 @@ import (
 
 // Numbers of the tenants with a special role, counted from 1, and the limits of --databases.
 const (
-	demoExcluded    = 2 // excluded from the target group
-	demoMaintenance = 3 // fails its first attempt
-	demoBroken      = 4 // fails each attempt
-	demoMinimum     = 5
-	demoMaximum     = 2000
+	excludedTenant   = 2 // excluded from the target group
+	maintainedTenant = 3 // fails its first attempt
+	brokenTenant     = 4 // fails each attempt
+	minTenants       = 5
+	maxTenants       = 2000
 )
 
 // Names of the demo's objects.
 const (
-	demoJob   = "Add order totals"
-	demoGroup = "All tenants"
-	demoTable = "TenantRevenue"
-	// demoReports is the database of the output table. A job cannot write into the control
+	jobName     = "Add order totals"
+	groupName   = "All tenants"
+	reportTable = "TenantRevenue"
+	// reportDatabase is the database of the output table. A job cannot write into the control
 	// database.
-	demoReports = "Reports"
+	reportDatabase = "Reports"
 )
 
 // NewCommand returns `jobagent demo`.
@@ -58,8 +58,8 @@ table. One tenant is excluded, one fails its first attempt and succeeds on the r
 each attempt. Nothing is kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if databases < demoMinimum || databases > demoMaximum {
-				return exit.Usagef("--databases %d: must be %d to %d", databases, demoMinimum, demoMaximum)
+			if databases < minTenants || databases > maxTenants {
+				return exit.Usagef("--databases %d: must be %d to %d", databases, minTenants, maxTenants)
 			}
 			if err := memory.Check(); err != nil {
 				return err
@@ -91,12 +91,12 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 			err = closeErr
 		}
 	}()
-	a.Progress("Making %d tenant databases on %s ...", databases, server.ServerName())
+	a.Progress("Creating %d tenant databases on %s ...", databases, server.ServerName())
 	if err := makeTenants(ctx, server, databases); err != nil {
 		return err
 	}
 	if err := makeReports(ctx, server); err != nil {
-		return fmt.Errorf("create the database %s: %w", demoReports, err)
+		return fmt.Errorf("create the database %s: %w", reportDatabase, err)
 	}
 
 	servers, err := server.OpenServers(ctx)
@@ -115,12 +115,12 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 		}
 	}()
 
-	a.Progress("Defining the job %q by jobs.sp_add_target_group, sp_add_job, sp_add_jobstep ...", demoJob)
+	a.Progress("Defining the job %q with jobs.sp_add_target_group, sp_add_job and sp_add_jobstep ...", jobName)
 	if err := defineDemo(ctx, server); err != nil {
 		return err
 	}
 	started := time.Now()
-	id, err := server.Store.StartJob(ctx, demoJob, uuid.Nil)
+	id, err := server.Store.StartJob(ctx, jobName, uuid.Nil)
 	if err != nil {
 		return err
 	}
@@ -173,42 +173,44 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 
 // showDemo prints the results of the demo.
 func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution, result output.DemoRun, elapsed time.Duration) error {
-	a.Progress("\nThe run, as jobs.job_executions tells it:\n")
+	a.Progress("\nThe run in jobs.job_executions:\n")
 	if err := runs.PrintTree(a.Stdout, abridged(rows), nil); err != nil {
 		return err
 	}
 	for _, g := range runs.GroupErrors(rows) {
 		a.Progress("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], output.OneLine(g.Message))
 	}
-	db, err := server.Open(demoReports)
+	db, err := server.Open(reportDatabase)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	a.Progress("\nWhat step 2 collected in %s.dbo.%s, first rows:\n", demoReports, demoTable)
+	a.Progress("\nThe first rows that step 2 collected in %s.dbo.%s:\n", reportDatabase, reportTable)
 	if err := printRows(ctx, a.Stdout, db); err != nil {
 		return err
 	}
-	a.Progress("\nThe run is %s, as it should be with one tenant whose data is bad. It took %s: %d databases, %d succeeded, %d failed, %d attempts. Set-up and all: %s.", result.Lifecycle,
-		(time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond), result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed,
-		result.Attempts, elapsed.Round(100*time.Millisecond))
+	a.Progress("\nThe run ended as %s, as expected: the data of one tenant is bad. It took %s. Of %d databases, %d succeeded and %d failed, "+
+		"in %d attempts. The whole demo took %s.",
+		result.Lifecycle, (time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond),
+		result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed, result.Attempts, elapsed.Round(100*time.Millisecond))
 	a.Progress(`
-Excluded from the group: %s. Retried and passed: %s. Bad data: %s.
+Excluded from the group: %s. Succeeded on a retry: %s. Bad data: %s.
 
-Go on with a server that stays up and keeps its data (go install ./cmd/jobagent makes the command):
+To continue with a server that keeps running and keeps its data (go install ./cmd/jobagent installs the command):
   JOBAGENT_SA_PASSWORD='Play-w1th-it' jobagent dev --data ./devdata
   export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&serverCertificate=devdata/server-certificate.pem'
   jobagent job list
-or with your own SQL Server:
+To use your own SQL Server:
   export JOBAGENT_DSN='sqlserver://USER:PASSWORD@HOST?database=DATABASE'
   jobagent db install
-  JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`, tenantName(demoExcluded), tenantName(demoMaintenance), tenantName(demoBroken), embedded.ControlDatabase)
+  JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`,
+		tenantName(excludedTenant), tenantName(maintainedTenant), tenantName(brokenTenant), embedded.ControlDatabase)
 	return nil
 }
 
 // abridged removes targets that succeeded at the first attempt, except the first few of each step.
 func abridged(rows []controldb.Execution) []controldb.Execution {
-	const quiet = 4 // such targets shown per step
+	const shownTargets = 4 // such targets shown per step
 	var kept []controldb.Execution
 	shown := 0
 	for _, e := range rows {
@@ -221,7 +223,7 @@ func abridged(rows []controldb.Execution) []controldb.Execution {
 			kept = append(kept, e)
 			continue
 		}
-		if shown++; shown <= quiet {
+		if shown++; shown <= shownTargets {
 			kept = append(kept, e)
 		}
 	}
@@ -230,7 +232,7 @@ func abridged(rows []controldb.Execution) []controldb.Execution {
 
 // printRows prints the first rows of the output table.
 func printRows(ctx context.Context, w io.Writer, db *sql.DB) (err error) {
-	rows, err := db.QueryContext(ctx, "SELECT TOP (8) tenant, country, orders, revenue FROM dbo."+demoTable+" ORDER BY tenant, country;")
+	rows, err := db.QueryContext(ctx, "SELECT TOP (8) tenant, country, orders, revenue FROM dbo."+reportTable+" ORDER BY tenant, country;")
 	if err != nil {
 		return fmt.Errorf("read the collected rows: %w", err)
 	}

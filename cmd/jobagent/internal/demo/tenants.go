@@ -12,17 +12,17 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// demoData holds the T-SQL of the demo.
+// scripts holds the T-SQL of the demo.
 //
 //go:embed demodata/*.sql
-var demoData embed.FS
+var scripts embed.FS
 
 // tenantName returns the name of a tenant's database.
 func tenantName(n int) string { return fmt.Sprintf("Tenant%04d", n) }
 
-// demoScript reads a script of the demo.
-func demoScript(name string) (string, error) {
-	b, err := demoData.ReadFile("demodata/" + name)
+// script reads a script of the demo.
+func script(name string) (string, error) {
+	b, err := scripts.ReadFile("demodata/" + name)
 	return string(b), err
 }
 
@@ -56,7 +56,7 @@ func makeReports(ctx context.Context, server *embedded.Server) error {
 		return err
 	}
 	defer master.Close()
-	_, err = master.ExecContext(ctx, "CREATE DATABASE "+demoReports+";")
+	_, err = master.ExecContext(ctx, "CREATE DATABASE "+reportDatabase+";")
 	return err
 }
 
@@ -77,13 +77,13 @@ func makeTenant(ctx context.Context, server *embedded.Server, number int) error 
 	defer db.Close()
 	scripts := []string{"tenant.sql", "tenant_data.sql"}
 	switch number {
-	case demoMaintenance:
+	case maintainedTenant:
 		scripts = append(scripts, "maintenance.sql")
-	case demoBroken:
+	case brokenTenant:
 		scripts = append(scripts, "bad_discount.sql")
 	}
 	for _, name := range scripts {
-		text, err := demoScript(name)
+		text, err := script(name)
 		if err != nil {
 			return err
 		}
@@ -101,39 +101,39 @@ func makeTenant(ctx context.Context, server *embedded.Server, number int) error 
 // defineDemo creates the target group and the job.
 func defineDemo(ctx context.Context, server *embedded.Server) error {
 	store := server.Store
-	if _, err := store.AddTargetGroup(ctx, demoGroup); err != nil {
+	if _, err := store.AddTargetGroup(ctx, groupName); err != nil {
 		return err
 	}
 	for _, m := range []targets.Member{
 		{Membership: targets.Include, Kind: targets.SQLServer, Server: server.ServerName()},
-		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: tenantName(demoExcluded)},
-		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: demoReports},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: tenantName(excludedTenant)},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: reportDatabase},
 	} {
-		if _, err := store.AddTargetGroupMember(ctx, demoGroup, m); err != nil {
+		if _, err := store.AddTargetGroupMember(ctx, groupName, m); err != nil {
 			return err
 		}
 	}
 	description := "Gives every order its total, then collects the revenue of all tenants."
-	if _, err := store.AddJob(ctx, controldb.JobSpec{Name: demoJob, Description: &description}); err != nil {
+	if _, err := store.AddJob(ctx, controldb.JobSpec{Name: jobName, Description: &description}); err != nil {
 		return err
 	}
-	change, err := demoScript("step1.sql")
+	change, err := script("step1.sql")
 	if err != nil {
 		return err
 	}
-	report, err := demoScript("step2.sql")
+	report, err := script("step2.sql")
 	if err != nil {
 		return err
 	}
 	names, retries, kind := []string{"Add and fill Orders.Total", "Collect revenue"}, 2, "SqlDatabase"
-	outServer, outDatabase, outTable := server.ServerName(), demoReports, demoTable
+	outServer, outDatabase, outTable := server.ServerName(), reportDatabase, reportTable
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: demoJob, StepName: &names[0], Command: change, TargetGroup: demoGroup, RetryAttempts: &retries,
+		JobName: jobName, StepName: &names[0], Command: change, TargetGroup: groupName, RetryAttempts: &retries,
 	}); err != nil {
 		return err
 	}
 	_, err = store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: demoJob, StepName: &names[1], Command: report, TargetGroup: demoGroup, RetryAttempts: &retries,
+		JobName: jobName, StepName: &names[1], Command: report, TargetGroup: groupName, RetryAttempts: &retries,
 		Output: &controldb.OutputSpec{Type: &kind, Server: &outServer, Database: &outDatabase, Table: &outTable},
 	})
 	return err

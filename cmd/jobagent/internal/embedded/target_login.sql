@@ -1,5 +1,5 @@
--- Gives the login jobagent_targets its user in a database of the embedded server: db_owner, but nothing in a control database, where a
--- copy of model may have brought one. @is_control: the database is the server's own control database.
+-- Creates the user of the login jobagent_targets in a database of the embedded server, as db_owner. In a control database, it drops
+-- the user, which may be a copy of the user in model. @is_control: the database is the server's own control database.
 IF @is_control = 1 OR OBJECT_ID(N'jobs_internal.schema_versions', N'U') IS NOT NULL
 BEGIN
     IF DATABASE_PRINCIPAL_ID(N'jobagent_targets') IS NOT NULL

@@ -80,7 +80,7 @@ func emitFindings(a *connect.App, found []controldb.Finding) error {
 		views = append(views, output.NewFinding(f))
 	}
 	return a.Emit(views, func(w io.Writer) error {
-		t := output.NewTable("SEVERITY", "MATTER", "FOUND")
+		t := output.NewTable("SEVERITY", "CHECK", "RESULT")
 		for _, f := range found {
 			t.Add(f.Severity, f.Code, f.Found)
 		}
@@ -91,8 +91,8 @@ func emitFindings(a *connect.App, found []controldb.Finding) error {
 			if f.Severity == controldb.SeverityOK {
 				continue
 			}
-			mend := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
-			if _, err := fmt.Fprintf(w, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, mend); err != nil {
+			fix := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
+			if _, err := fmt.Fprintf(w, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, fix); err != nil {
 				return err
 			}
 		}
@@ -123,7 +123,7 @@ func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
 	for what, list := range map[string][]mssql.Weakness{"the control database's server": dsn.Weaknesses(), "targets": servers.Weaknesses()} {
 		for _, w := range list {
 			found = append(found, controldb.Finding{
-				Code: CodeEncryption, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: mendEncryption(w),
+				Code: CodeEncryption, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: fixEncryption(w),
 			})
 		}
 	}
@@ -131,17 +131,17 @@ func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
 	if len(found) > 0 {
 		return found, nil
 	}
-	ok := "connections are encrypted, and servers are verified"
+	text := "connections are encrypted, and servers are verified"
 	if dsn.Encryption.Plain() {
-		ok = "connections to the control database are not encrypted, and do not leave this machine; those to targets are encrypted, and servers are verified"
+		text = "connections to the control database are not encrypted, but do not leave this machine; connections to targets are encrypted, and servers are verified"
 	}
-	return []controldb.Finding{{Code: CodeEncryption, Severity: controldb.SeverityOK, Found: ok}}, nil
+	return []controldb.Finding{{Code: CodeEncryption, Severity: controldb.SeverityOK, Found: text}}, nil
 }
 
-// mendEncryption returns the remedy for a weak setting.
-func mendEncryption(w mssql.Weakness) string {
+// fixEncryption returns the remedy for a weak setting.
+func fixEncryption(w mssql.Weakness) string {
 	if w.Setting == "encrypt=disable" {
-		return "give the server a certificate, and take " + w.Setting + " out"
+		return "install a certificate on the server, and remove " + w.Setting
 	}
-	return "pin the server's certificate (README, Encryption), or have the machine trust its authority, and take " + w.Setting + " out"
+	return "pin the server's certificate (README, Encryption) or trust its authority on this machine, and remove " + w.Setting
 }

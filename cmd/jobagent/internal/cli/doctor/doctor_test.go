@@ -111,9 +111,9 @@ func TestDoctorTriesCredentials(t *testing.T) {
 		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
 		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
 		{`, "default_credential": "c"`, embedded.TargetLogin, controldb.SeverityOK, "no credential of targets can enter the control database", ""},
-		{"", embedded.TargetLogin, controldb.SeverityOK, "this configuration has no default credential of targets: steps and members that name none fail; give --target-credential NAME, " +
+		{"", embedded.TargetLogin, controldb.SeverityOK, "the configuration has no default credential, so steps and members without a credential fail; give --target-credential NAME, " +
 			"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
-		{"", "nobody", controldb.SeverityOK, "this configuration has no default credential", ""},
+		{"", "nobody", controldb.SeverityOK, "the configuration has no default credential", ""},
 	} {
 		views := doctor(c.settings, c.user)
 		require.Len(t, views, 1)

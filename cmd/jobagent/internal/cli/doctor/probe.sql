@@ -1,5 +1,4 @@
--- What a run needs of a target: a session in the database, which this is, and for scripts that change something, a database that
--- can be written to.
+-- Checks a target: the login has succeeded when this runs. Prints "read-only" if scripts cannot change the database.
 SET NOCOUNT ON;
 IF CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS NVARCHAR(128)) <> N'READ_WRITE'
     PRINT N'read-only';

@@ -66,13 +66,13 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 		case err != nil && (mssql.Classify(err).Class == targets.ClassAuth || mssql.Classify(err).Number == cannotOpenDatabase):
 		case err != nil:
 			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
-				Found: fmt.Sprintf("not seen: whether credential %q can enter the control database: %v", name, err)})
+				Found: fmt.Sprintf("unknown whether credential %q can enter the control database: %v", name, err)})
 		default:
-			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: mendPrincipal(v, settings.Control.Database),
+			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: denyAccess(v, settings.Control.Database),
 				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
-				Why:   "a script could end the agent's term and rewrite history, so that the agent refuses all targets of this server with it"}
+				Why:   "a script could end the agent's term and change the history, so the agent refuses this credential for all targets of this server"}
 			if settings.AllowControlDatabase {
-				f.Severity, f.Why = controldb.SeverityWarning, "a script can end the agent's term and rewrite history: targets.allow_control_database is true"
+				f.Severity, f.Why = controldb.SeverityWarning, "a script can end the agent's term and change the history, because targets.allow_control_database is true"
 			}
 			found = append(found, f)
 		}
@@ -82,7 +82,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	}
 	found = []controldb.Finding{{Code: CodeCredential, Severity: controldb.SeverityOK, Found: "no credential of targets can enter the control database"}}
 	if !slices.ContainsFunc(settings.Credentials.Names(), config.IsDefaultName) {
-		found[0].Found = "this configuration has no default credential of targets: steps and members that name none fail; " +
+		found[0].Found = "the configuration has no default credential, so steps and members without a credential fail; " +
 			"give --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential"
 	}
 	return found, nil
@@ -106,19 +106,19 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	}
 	if err != nil {
 		return []controldb.Finding{{Code: codeTargets, Severity: controldb.SeverityError, Found: fmt.Sprintf("target group %q cannot be resolved: %v", group, err),
-			Why: "runs of its steps fail before they settings any database", Command: mendTarget(err)}}, nil
+			Why: "runs of its steps fail before they connect to a database", Command: fixTarget(err)}}, nil
 	}
 	probed, err := probeTargets(ctx, tools, credential, resolved)
 	if err != nil {
 		return nil, err
 	}
 	failed := slices.ContainsFunc(probed, func(f controldb.Finding) bool { return f.Code == codeTargetLogin })
-	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK, Found: fmt.Sprintf("target group %q has %d databases now", group, len(resolved))}
+	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK, Found: fmt.Sprintf("target group %q currently has %d databases", group, len(resolved))}
 	if !failed && len(resolved) > 0 {
-		summary.Found += ", and all can be reached"
+		summary.Found += ", and all are reachable"
 	}
 	if len(resolved) == 0 {
-		summary.Severity, summary.Why = controldb.SeverityWarning, "a step on it succeeds without doing anything"
+		summary.Severity, summary.Why = controldb.SeverityWarning, "a step with this group succeeds without running anywhere"
 		summary.Command = fmt.Sprintf("jobagent target-group add %q --server NAME", group)
 	}
 	return append([]controldb.Finding{summary}, probed...), nil
@@ -128,12 +128,12 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 // after all probes have ended.
 func probeTargets(ctx context.Context, tools agent.Tools, credential string, list []targets.Target) ([]controldb.Finding, error) {
 	results := make([]targets.Result, len(list))
-	room := make(chan struct{}, probesAtOnce)
+	slots := make(chan struct{}, probesAtOnce)
 	var running sync.WaitGroup
 	for i, target := range list {
-		room <- struct{}{}
+		slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			limited, cancel := context.WithTimeout(ctx, probeLimit)
 			defer cancel()
 			results[i] = tools.Runner.Run(limited, mssql.Attempt{Attempt: targets.Attempt{Target: target, Credential: credential, Command: probeText}})
@@ -149,27 +149,27 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 		switch {
 		case r.Outcome != targets.Succeeded:
 			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError, Found: fmt.Sprintf("%s: %s", list[i], r.Summary),
-				Why: "a run fails there", Command: mendClass(r.Error.Class)})
+				Why: "a run on this target fails", Command: fixClass(r.Error.Class)})
 		case readOnly:
 			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s is read-only", list[i]),
-				Why: "scripts that change something fail there (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
+				Why: "scripts that change data fail on it (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
 		}
 	}
 	return found, nil
 }
 
-// mendTarget returns the remedy for an error of a target's server.
-func mendTarget(err error) string { return mendClass(mssql.Classify(err).Class) }
+// fixTarget returns the remedy for an error of a target's server.
+func fixTarget(err error) string { return fixClass(mssql.Classify(err).Class) }
 
-// mendClass returns the remedy for a class of errors.
-func mendClass(class targets.Class) string {
+// fixClass returns the remedy for a class of errors.
+func fixClass(class targets.Class) string {
 	switch class {
 	case targets.ClassAuth:
 		return "check the credential in the configuration, and that the login has a user in the database"
 	case targets.ClassConfig:
-		return "mend the configuration file, or the target group"
+		return "correct the configuration file or the target group"
 	case targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
-		return "check that the server runs, its name, its port, and the firewall between this machine and the server"
+		return "check that the server runs, its name and port, and the firewall between this machine and the server"
 	}
-	return "see the error's text"
+	return "see the error message"
 }

@@ -1,2 +1,2 @@
--- The tenant that fails its first attempt: it sends the first visitor away.
+-- The tenant that fails the first attempt.
 UPDATE dbo.MaintenanceWindow SET IsOpen = 1;

@@ -1,7 +1,7 @@
--- Step 1: give every order its total. Runs as often as it likes: each part checks whether it is needed.
+-- Step 1: add a total to each order. The script can be repeated: each part checks whether it has to run.
 UPDATE dbo.MaintenanceWindow SET Visits += 1;
 IF EXISTS (SELECT 1 FROM dbo.MaintenanceWindow WHERE IsOpen = 1 AND Visits = 1)
-    THROW 50001, N'This tenant is in its maintenance window; come back later.', 1;
+    THROW 50001, N'This tenant is in its maintenance window; retry later.', 1;
 GO
 IF COL_LENGTH(N'dbo.Orders', N'Total') IS NULL
     ALTER TABLE dbo.Orders ADD Total DECIMAL(12, 2) NULL;
@@ -16,4 +16,4 @@ INNER JOIN (
 ) AS l ON l.OrderID = o.OrderID
 WHERE o.Total IS NULL;
 
-PRINT CONCAT(N'Orders given a total: ', @@ROWCOUNT);
+PRINT CONCAT(N'Orders with a new total: ', @@ROWCOUNT);

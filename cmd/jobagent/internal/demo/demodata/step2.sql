@@ -1,4 +1,4 @@
--- Step 2: one row per tenant and country for the report; collected into one table.
+-- Step 2: one row per tenant and country, collected in one table.
 SELECT
     DB_NAME() AS tenant,
     c.Country AS country,

@@ -1,5 +1,5 @@
--- The schema of a tenant database of `jobagent demo`: a small shop, as it stood before the job of the demo
--- changes it. Run once in each new tenant database.
+-- The schema of a tenant database of `jobagent demo`: a small shop, before the job of the demo changes
+-- the schema. It runs once in each new tenant database.
 CREATE TABLE dbo.Customers (
     CustomerID INT NOT NULL IDENTITY(1, 1) CONSTRAINT PK_Customers PRIMARY KEY,
     Name       NVARCHAR(100) NOT NULL CONSTRAINT UQ_Customers_Name UNIQUE,
@@ -11,7 +11,7 @@ CREATE TABLE dbo.Orders (
     OrderID    INT NOT NULL IDENTITY(1, 1) CONSTRAINT PK_Orders PRIMARY KEY,
     CustomerID INT NOT NULL CONSTRAINT FK_Orders_Customers REFERENCES dbo.Customers (CustomerID),
     OrderedOn  DATE NOT NULL,
-    -- Imported from a spreadsheet long ago, and therefore text.
+    -- Text, because it was once imported from a spreadsheet.
     Discount   NVARCHAR(10) NOT NULL CONSTRAINT DF_Orders_Discount DEFAULT N'0'
 );
 
@@ -24,7 +24,7 @@ CREATE TABLE dbo.OrderLines (
     CONSTRAINT PK_OrderLines PRIMARY KEY (OrderID, LineNumber)
 );
 
--- How often a job has knocked; a tenant that is under maintenance sends the first visitor away.
+-- The number of attempts of step 1. In a maintenance window, the first attempt fails.
 CREATE TABLE dbo.MaintenanceWindow (
     IsOpen BIT NOT NULL,
     Visits INT NOT NULL

@@ -1,4 +1,4 @@
--- Data of one tenant. @tenant_number varies it, so that the collected rows differ.
+-- Data of one tenant. It depends on @tenant_number, so that the collected rows differ.
 DECLARE @customer INT = 1, @order INT, @line INT;
 WHILE @customer <= 3
 BEGIN

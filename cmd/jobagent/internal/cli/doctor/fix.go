@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// mendPrincipal returns T-SQL that denies a login access to a database.
-func mendPrincipal(v mssql.Principal, database string) string {
+// denyAccess returns T-SQL that denies a login access to a database.
+func denyAccess(v mssql.Principal, database string) string {
 	switch {
 	case v.SysAdmin:
 		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", tsql.Name(v.Login))
