@@ -25,16 +25,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// authorHouse is a server with a control database, a login x_author that may define jobs and nothing else, and the tenant database Tenant1.
-type authorHouse struct {
+// authorServer is a server with a control database, a login x_author with the role jobs_author
+// only, and the tenant database Tenant1.
+type authorServer struct {
 	t       *testing.T
 	address string
 	sa      *sql.DB // on the control database
 	author  *controldb.Store
 }
 
-func newAuthorHouse(t *testing.T, address, password string) *authorHouse {
-	h := &authorHouse{t: t, address: address}
+func newAuthorServer(t *testing.T, address, password string) *authorServer {
+	h := &authorServer{t: t, address: address}
 	h.sa = h.open("sa", password, embedded.ControlDatabase)
 	h.exec("CREATE DATABASE Tenant1;")
 	h.exec("CREATE LOGIN x_author WITH PASSWORD = 'Author-1'; CREATE USER x_author FOR LOGIN x_author; ALTER ROLE jobs_author ADD MEMBER x_author;")
@@ -45,13 +46,13 @@ func newAuthorHouse(t *testing.T, address, password string) *authorHouse {
 	return h
 }
 
-func (h *authorHouse) dsn(user, password, database string) string {
+func (h *authorServer) dsn(user, password, database string) string {
 	u := url.URL{Scheme: "sqlserver", User: url.UserPassword(user, password), Host: h.address,
 		RawQuery: url.Values{"database": {database}, "TrustServerCertificate": {"true"}}.Encode()}
 	return u.String()
 }
 
-func (h *authorHouse) open(user, password, database string) *sql.DB {
+func (h *authorServer) open(user, password, database string) *sql.DB {
 	h.t.Helper()
 	db, err := sql.Open("sqlserver", h.dsn(user, password, database))
 	require.NoError(h.t, err)
@@ -59,21 +60,22 @@ func (h *authorHouse) open(user, password, database string) *sql.DB {
 	return db
 }
 
-func (h *authorHouse) exec(text string) {
+func (h *authorServer) exec(text string) {
 	h.t.Helper()
 	_, err := h.sa.ExecContext(h.t.Context(), text)
 	require.NoError(h.t, err, text)
 }
 
-// count is the answer to a question of one number.
-func (h *authorHouse) count(text string) (n int) {
+// count returns the number that a query selects.
+func (h *authorServer) count(text string) (n int) {
 	h.t.Helper()
 	require.NoError(h.t, h.sa.QueryRowContext(h.t.Context(), text).Scan(&n), text)
 	return n
 }
 
-// start lets the author run a script on a database under a credential ("": the default), tried once.
-func (h *authorHouse) start(name, server, database, credential, script string) (id uuid.UUID) {
+// start runs a script as the author, on a database with a credential ("": the default), without
+// retries.
+func (h *authorServer) start(name, server, database, credential, script string) (id uuid.UUID) {
 	t, ctx, one := h.t, h.t.Context(), 0
 	t.Helper()
 	_, err := h.author.AddTargetGroup(ctx, name)
@@ -93,8 +95,8 @@ func (h *authorHouse) start(name, server, database, credential, script string) (
 	return id
 }
 
-// end waits for the end of a run, and returns the row of its target.
-func (h *authorHouse) end(id uuid.UUID) controldb.Execution {
+// end waits for the end of a run and returns the row of its target.
+func (h *authorServer) end(id uuid.UUID) controldb.Execution {
 	h.t.Helper()
 	var found controldb.Execution
 	eventually(h.t, time.Minute, "the run ends", func() bool {
@@ -108,16 +110,17 @@ func (h *authorHouse) end(id uuid.UUID) controldb.Execution {
 	return found
 }
 
-// sysadmins is how many logins may do everything.
-func (h *authorHouse) sysadmins() int {
+// sysadmins returns the number of members of sysadmin.
+func (h *authorServer) sysadmins() int {
 	return h.count("SELECT COUNT(*) FROM sys.server_role_members AS m WHERE m.role_principal_id = SUSER_ID(N'sysadmin') AND m.member_principal_id = SUSER_ID(N'x_author')")
 }
 
-// A job's author who tries to become sysadmin by way of dev's agent does not: the login of targets has no rights beyond the tenants, and nothing
-// runs on the control database or the system databases of its server.
+// A job's author cannot become sysadmin through dev's agent: the login of targets has no rights
+// beyond the tenants, and no script runs on the control database or the system databases of its
+// server.
 func TestAuthorStaysAuthor(t *testing.T) {
 	dev := startDev(t, t.TempDir(), "127.0.0.1:0")
-	h := newAuthorHouse(t, dev.address, devPassword)
+	h := newAuthorServer(t, dev.address, devPassword)
 	_, port, err := net.SplitHostPort(dev.address)
 	require.NoError(t, err)
 	const seize = "ALTER SERVER ROLE sysadmin ADD MEMBER x_author;"
@@ -133,8 +136,8 @@ func TestAuthorStaysAuthor(t *testing.T) {
 		"Login":        {"127.0.0.1," + port, "Tenant1", "EXECUTE AS LOGIN = 'sa'; " + seize, "15406"},
 		"Password":     {"127.0.0.1," + port, "Tenant1", "ALTER LOGIN sa WITH PASSWORD = 'Taken-1';", ""},
 		"Adopt":        {"127.0.0.1," + port, "Tenant1", "USE master; CREATE USER jobagent_targets FOR LOGIN jobagent_targets;", ""},
-		"Model":        {"127.0.0.1," + port, "Tenant1", "USE model; SELECT 1;", ""}, // it is db_owner there: what it makes comes into new databases, which are its own
-		"ByLoopbackV6": {"::1," + port, embedded.ControlDatabase, seize, ""},         // nobody listens there
+		"Model":        {"127.0.0.1," + port, "Tenant1", "USE model; SELECT 1;", ""}, // the login is db_owner of model, but objects in model only come into new databases, of which it is db_owner too
+		"ByLoopbackV6": {"::1," + port, embedded.ControlDatabase, seize, ""},         // nothing listens on this port
 	}
 	for _, name := range []string{"127.0.0.1," + port, "tcp:127.0.0.1," + port, "localhost," + port, "::ffff:127.0.0.1," + port} {
 		attacks["Control "+name] = attack{name, embedded.ControlDatabase, seize, ""}
@@ -159,7 +162,7 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	require.Zero(t, h.sysadmins())
 	require.Zero(t, h.count("SELECT COUNT(*) FROM sys.database_principals WHERE name = N'jobagent_targets'"), "in the control database")
 	require.Equal(t, 1, h.count("SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL"), "the agent's term goes on")
-	// What jobs are for works: also at most once, and in a database that was made since.
+	// Ordinary jobs work, also with at_most_once, and in a database that was created later.
 	h.exec("CREATE DATABASE Tenant2;")
 	work := h.start("work", "127.0.0.1,"+port, "Tenant2", "", "CREATE TABLE dbo.Visits (VisitedAt DATETIME2 NOT NULL);")
 	require.Equal(t, jobs.Succeeded, h.end(work).Lifecycle)
@@ -178,8 +181,8 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	require.Equal(t, 1, rows)
 }
 
-// runAgent starts `jobagent run` with a configuration, and returns what ends it.
-func (h *authorHouse) runAgent(dsn string, allow bool, credentials ...config.Credential) (stop func()) {
+// runAgent starts `jobagent run` with a configuration and returns a function that stops it.
+func (h *authorServer) runAgent(dsn string, allow bool, credentials ...config.Credential) (stop func()) {
 	t := h.t
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
@@ -198,7 +201,7 @@ func (h *authorHouse) runAgent(dsn string, allow bool, credentials ...config.Cre
 	cmd.Stderr = log
 	require.NoError(t, cmd.Start())
 	stop = sync.OnceFunc(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt) // the process may have ended
 		_ = cmd.Wait()
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name())
@@ -209,15 +212,16 @@ func (h *authorHouse) runAgent(dsn string, allow bool, credentials ...config.Cre
 	return stop
 }
 
-// A job's author who calls what only the agent may call is refused, under whatever name the control database is reached, and although the
-// credential is the agent's own login: the term goes on, and no history is forged. Where the configuration allows the control database, all
-// of that works: so it is the check that forbids it.
+// A job's author cannot call the agent's procedures, under whatever name the control database is
+// reached, and even with the agent's own login as credential: the term continues, and no history is
+// forged. The same attacks succeed where the configuration allows the control database, so it is
+// the check that prevents them.
 func TestAuthorForgesNothing(t *testing.T) {
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	h := newAuthorHouse(t, server.Address, password)
+	h := newAuthorServer(t, server.Address, password)
 	h.exec("CREATE LOGIN agent WITH PASSWORD = 'Agent-12'; CREATE USER agent FOR LOGIN agent; ALTER ROLE jobs_agent ADD MEMBER agent;")
 	h.exec("CREATE LOGIN tenant WITH PASSWORD = 'Tenant-12';")
 	for _, user := range []string{"agent", "tenant"} {
@@ -277,7 +281,7 @@ func TestAuthorForgesNothing(t *testing.T) {
 	require.Equal(t, jobs.Succeeded, h.end(good).Lifecycle)
 	stop()
 
-	// The same attack where it is allowed.
+	// The same attack succeeds where it is allowed.
 	h.runAgent(h.dsn("agent", "Agent-12", embedded.ControlDatabase), true, credentials...)
 	h.start("allowed", "127.0.0.1,"+port, embedded.ControlDatabase, "agent", endTerms)
 	eventually(t, 30*time.Second, "the agent has lost its term, and taken another", func() bool { return terms() > 2 })

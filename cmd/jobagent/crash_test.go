@@ -35,7 +35,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/sim"
 )
 
-// The crash harness, at length: go test ./cmd/jobagent -run TestCrash -crash.duration=30m -crash.seed=1 -timeout 60m -v
+// A long run: go test ./cmd/jobagent -run TestCrash -crash.duration=30m -crash.seed=1 -timeout 60m
+// -v
 var (
 	crashDuration = flag.Duration("crash.duration", 12*time.Second, "how long TestCrash breaks processes")
 	crashSeed     = flag.Uint64("crash.seed", 0, "seed of TestCrash; 0: a new one")
@@ -47,16 +48,16 @@ const (
 	crashAgents  = 3
 	crashTargets = 4
 	crashJobs    = 8
-	// crashLease is the agents' lease: the shortest that their idle polls allow.
+	// crashLease is the agents' lease, the shortest that their idle polls allow.
 	crashLease = 3 * time.Second
-	// crashSettle is how long everything may take to end once nothing breaks any more.
+	// crashSettle limits the time until all runs have ended, after the last failure.
 	crashSettle = 90 * time.Second
 )
 
 // crashAgent is a process `jobagent run`.
 type crashAgent struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process has
+	ended chan struct{} // closed after the process has ended
 }
 
 // crash is one run of the harness.
@@ -67,19 +68,21 @@ type crash struct {
 	rng    *rand.Rand
 	server *devProcess
 	agents []*crashAgent
-	// proxies stand between each agent and the control database.
+	// proxies are between each agent and the control database.
 	proxies []*fault.Proxy
 	// started are runs whose start was acknowledged.
 	started []uuid.UUID
-	// laterRelease: the procedures of a later release are deployed.
+	// laterRelease is true while the procedures of a later release are deployed.
 	laterRelease bool
-	// repairs end the failures that last.
+	// repairs end the failures that are in effect.
 	repairs []repair
 	counts  map[string]int
 }
 
-// TestCrash runs a server with its control database and targets, and agents, as processes, and kills, stops and continues them at
-// random under load. The server is the one that JOBAGENT_TEST_DSN names, if it does; only the agents and their connections break then. Then everything must come to its end, and an audit of tables and ledgers must find nothing lost and nothing done twice.
+// TestCrash runs a server with its control database and targets, and agents, as processes. It
+// kills, stops and continues them at random under load. If JOBAGENT_TEST_DSN names a server, only
+// the agents and their connections fail. At the end, all runs must end, and an audit of tables and
+// ledgers must find nothing lost and nothing done twice.
 func TestCrash(t *testing.T) {
 	c := newCrash(t, *crashSeed, externalServer(t))
 	store := c.server.store(t)
@@ -92,7 +95,8 @@ func TestCrash(t *testing.T) {
 	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
 }
 
-// newCrash makes a harness with a server; nil means a new process `jobagent dev`. A seed of 0 means a new one.
+// newCrash prepares a harness. A nil server is a new process `jobagent dev`, a seed of 0 a random
+// seed.
 func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -109,8 +113,8 @@ func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 	return c
 }
 
-// writeConfig writes the agents' configuration. On a server that is not ours the login of the connection string makes everything, and is that
-// of the targets, too.
+// writeConfig writes the agents' configuration. On an external server, the login of the connection
+// string is also the login of the targets.
 func (c *crash) writeConfig() {
 	cfg := config.File{Credentials: []config.Credential{{
 		Name: embedded.TargetLogin, Servers: []string{"*"}, User: embedded.TargetLogin, Secret: "file:" + filepath.Join(c.data, embedded.TargetPasswordFile),
@@ -133,7 +137,7 @@ func (c *crash) writeConfig() {
 	require.NoError(c.t, os.WriteFile(filepath.Join(c.dir, "config.json"), text, 0o600))
 }
 
-// startAgents starts n agents, each behind a proxy of its own. The test's end kills them.
+// startAgents starts n agents, each behind its own proxy. They are killed at the end of the test.
 func (c *crash) startAgents(n int) {
 	c.agents, c.proxies = make([]*crashAgent, n), make([]*fault.Proxy, n)
 	for i := range c.agents {
@@ -153,14 +157,14 @@ func (c *crash) startAgents(n int) {
 	})
 }
 
-// breakThings breaks something at random times, on average every interval, and calls work every 100 ms meanwhile. All is repaired when it
-// returns.
+// breakThings causes failures at random times, on average every interval, and calls work every 100
+// ms. All failures are repaired when it returns.
 func (c *crash) breakThings(duration, interval time.Duration, work func()) {
 	next := time.Now()
 	for end := time.Now().Add(duration); time.Now().Before(end); {
 		work()
 		c.mend(false)
-		for i, a := range c.agents { // whoever supervises a process starts it again
+		for i, a := range c.agents { // a supervisor would restart the process
 			if c.broken(i) {
 				continue
 			}
@@ -180,10 +184,10 @@ func (c *crash) breakThings(duration, interval time.Duration, work func()) {
 	c.mend(true)
 }
 
-// pause lets real time pass: other processes are at work.
+// pause waits in real time, because other processes are involved.
 func pause(d time.Duration) { <-time.After(d) }
 
-// define makes target databases with ledgers, and jobs: some to be started by hand, one that is due every minute.
+// define creates target databases with ledgers, jobs that the test starts, and one with a schedule.
 func (c *crash) define(store *controldb.Store) (names []string) {
 	t := c.t
 	server := strings.Replace(c.server.address, ":", ",", 1)
@@ -202,7 +206,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	attempts, seconds := 20, 1
 	for i := range crashJobs {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
-		if i%2 == 1 { // half of them must not run twice, whatever happens
+		if i%2 == 1 { // half of them must never run twice
 			once, first := true, 1
 			_, err := store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: crashJob(i), StepID: &first, AtMostOnce: &once})
 			require.NoError(t, err)
@@ -220,10 +224,10 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	return names
 }
 
-// everyTenSeconds is the name of a job, and of its schedule.
+// everyTenSeconds is the name of the scheduled job and of its schedule.
 const everyTenSeconds = "every ten seconds"
 
-// crashJob is the name of a job that is started by hand.
+// crashJob returns the name of a job that the test starts.
 func crashJob(i int) string { return fmt.Sprintf("by hand %d", i%crashJobs+1) }
 
 func (c *crash) addJob(store *controldb.Store, name string, attempts, seconds int, scripts ...string) {
@@ -239,7 +243,7 @@ func (c *crash) addJob(store *controldb.Store, name string, attempts, seconds in
 	}
 }
 
-// startRun starts a run, and remembers it if the server has said that it did.
+// startRun starts a run, and records the run if the server has acknowledged it.
 func (c *crash) startRun(store *controldb.Store) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
 	defer cancel()
@@ -249,7 +253,7 @@ func (c *crash) startRun(store *controldb.Store) {
 	}
 }
 
-// startAgent starts a process in place i.
+// startAgent starts the process of agent i.
 func (c *crash) startAgent(i int) {
 	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(c.t, err)
@@ -260,37 +264,38 @@ func (c *crash) startAgent(i int) {
 	cmd.Stderr = log
 	require.NoError(c.t, cmd.Start())
 	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
-	go func() { // ends with the process, which kill waits for
+	go func() { // ends with the process; kill waits for it
 		defer close(a.ended)
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the process was killed
 	}()
 	c.agents[i] = a
 }
 
-// kill ends an agent as kill -9 does, and waits for it.
+// kill kills an agent and waits for its end.
 func (c *crash) kill(i int) {
 	if a := c.agents[i]; a != nil {
-		_ = a.cmd.Process.Kill() // it may have ended
+		_ = a.cmd.Process.Kill() // the process may have ended
 		<-a.ended
 	}
 }
 
-// serverPlace stands for the server where agents have their index.
+// serverPlace stands for the server; agents have their index.
 const serverPlace = -1
 
 // repair ends a failure.
 type repair struct {
 	at    time.Time
-	place int // of the agent; serverPlace: the server
+	place int // index of the agent, or serverPlace
 	do    func()
 }
 
-// plan sets the end of a failure after a random time of at most limit. Until then nothing else fails in that place; elsewhere it may.
+// plan schedules the end of a failure within limit. Until then, no other failure occurs in the same
+// place.
 func (c *crash) plan(place int, limit time.Duration, do func()) {
 	c.repairs = append(c.repairs, repair{time.Now().Add(time.Duration(c.rng.Int64N(int64(limit)))), place, do})
 }
 
-// mend ends the failures whose time has come, or all.
+// mend ends the failures whose time has come, or all failures.
 func (c *crash) mend(all bool) {
 	var rest []repair
 	for _, r := range c.repairs {
@@ -303,12 +308,12 @@ func (c *crash) mend(all bool) {
 	c.repairs = rest
 }
 
-// broken says whether something is being repaired in a place.
+// broken reports whether a failure is in effect in a place.
 func (c *crash) broken(place int) bool {
 	return slices.ContainsFunc(c.repairs, func(r repair) bool { return r.place == place })
 }
 
-// event breaks something that is not broken, and plans the repair.
+// event causes a failure in a place without one, and plans its end.
 func (c *crash) event() {
 	place := c.rng.IntN(len(c.agents))
 	n := c.rng.IntN(21)
@@ -316,7 +321,7 @@ func (c *crash) event() {
 		place = serverPlace
 	}
 	if c.broken(place) || place == serverPlace && c.server.external() && n < 20 {
-		return // a server that is not ours is neither killed nor frozen
+		return // an external server is neither killed nor frozen
 	}
 	switch {
 	case n < 10:
@@ -326,7 +331,7 @@ func (c *crash) event() {
 	case n < 14:
 		c.counts["agent frozen"]++
 		process := c.agents[place].cmd.Process
-		_ = process.Signal(syscall.SIGSTOP) // it may have ended
+		_ = process.Signal(syscall.SIGSTOP) // the process may have ended
 		c.plan(place, 2*crashLease, func() { _ = process.Signal(syscall.SIGCONT) })
 	case n < 15:
 		c.counts["connections cut"]++
@@ -352,7 +357,7 @@ func (c *crash) event() {
 		process := c.server.cmd.Process
 		_ = process.Signal(syscall.SIGSTOP)
 		c.plan(place, crashLease, func() { _ = process.Signal(syscall.SIGCONT) })
-	default: // the procedures of another release, with which these agents work, under their feet; or this one's again
+	default: // deploy the procedures of a later compatible release while the agents run, or those of this release again
 		deploy := sim.ReturnToThisRelease
 		if c.laterRelease = !c.laterRelease; c.laterRelease {
 			deploy = func(ctx context.Context, db *sql.DB) error { return sim.DeployLaterRelease(ctx, db, 2, 2) }
@@ -367,15 +372,15 @@ func (c *crash) event() {
 	}
 }
 
-// TestFrozenAgentLosesItsWorkAndRejoins freezes an agent for longer than its lease. Others must have its work within two leases, and
-// when it goes on, it does so under a new term.
+// TestFrozenAgentLosesItsWorkAndRejoins freezes an agent for longer than its lease. Other agents
+// must get its tasks within two leases. When the agent continues, it starts a new term.
 func TestFrozenAgentLosesItsWorkAndRejoins(t *testing.T) {
 	c := newCrash(t, 1, nil)
 	store := c.server.store(t)
 	names := c.define(store)
 	c.startAgents(1)
 	control := c.server.open(t, embedded.ControlDatabase)
-	// held counts the tasks of the agent's first term: the server's own agent, which has a term too, is the older one.
+	// held counts the tasks of the agent's first term. The server's own agent has an earlier term.
 	held := func() (n int) {
 		require.NoError(t, control.QueryRowContext(t.Context(), `
 SELECT COUNT(*) FROM jobs_internal.task_executions AS k
@@ -389,7 +394,7 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	})
 	process := c.agents[0].cmd.Process
 	require.NoError(t, process.Signal(syscall.SIGSTOP))
-	if held() > 0 { // else it was faster than the signal
+	if held() > 0 { // otherwise, the task ended before the signal
 		c.counts["frozen with work"]++
 	}
 	eventually(t, 2*crashLease+time.Second, "its work is handed over", func() bool { return held() == 0 })
@@ -407,7 +412,7 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
 }
 
-// endSchedules disables all that define has scheduled.
+// endSchedules disables the schedules of define.
 func (c *crash) endSchedules(store *controldb.Store) {
 	enabled := false
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
@@ -446,7 +451,7 @@ func (c *crash) settle(store *controldb.Store) {
 	}
 }
 
-// audit checks the invariants, the ledgers, the schedule, and that every run whose start was acknowledged is there.
+// audit checks the invariants, the ledgers and the schedule, and that all acknowledged runs exist.
 func (c *crash) audit(names []string) {
 	t := c.t
 	control := c.server.open(t, embedded.ControlDatabase)
@@ -473,7 +478,7 @@ WHERE j.name = @p1;`
 	for job, interval := range map[string]time.Duration{"every minute": time.Minute, everyTenSeconds: 10 * time.Second} {
 		var last sql.NullTime
 		require.NoError(t, control.QueryRowContext(t.Context(), lastOf, job).Scan(&last))
-		if last.Valid { // else nothing was due in that short time
+		if last.Valid { // otherwise, no instant was due in this short time
 			sim.AuditSchedule(t, &audit, control, job, interval, last.Time)
 		}
 	}
@@ -492,12 +497,12 @@ WHERE j.name NOT LIKE N'jobagent$%' AND e.lifecycle NOT IN (N'Succeeded', N'Succ
 	t.Logf("audit: %s; %d outcomes refused", audit, c.logged("outcome refused"))
 }
 
-// logged counts a message in the agents' logs.
+// logged counts the lines with a message in the agents' logs.
 func (c *crash) logged(message string) (n int) {
 	for i := range c.agents {
 		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was never started
+			continue // the agent was never started
 		}
 		require.NoError(c.t, err)
 		n += bytes.Count(text, []byte(message))
@@ -505,7 +510,7 @@ func (c *crash) logged(message string) (n int) {
 	return n
 }
 
-// showLogs writes the ends of the agents' logs to the test's.
+// showLogs writes the ends of the agents' logs to the log of the test.
 func (c *crash) showLogs() {
 	for i := range c.agents {
 		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)))

@@ -39,9 +39,9 @@ type devProcess struct {
 	pin     string        // of its certificate
 	log     *bytes.Buffer // stderr; read it only after the process has ended
 
-	// Of a server that is not ours: cmd and log are nil.
-	base   *url.URL // its connection string, without a database
-	prefix string   // of the databases that a test makes there
+	// Of an external server, for which cmd and log are nil.
+	base   *url.URL // connection string, without a database
+	prefix string   // of the databases that the test creates
 }
 
 // startDev starts `jobagent dev` as a process and waits until it is ready.
@@ -73,20 +73,20 @@ func startDev(t *testing.T, dir, listen string) *devProcess {
 	return p
 }
 
-// kill ends the process as kill -9 does, and waits for it.
+// kill kills the process and waits for its end.
 func (p *devProcess) kill() {
 	if p.external() {
 		return
 	}
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // the process may have ended
 	_ = p.cmd.Wait()
 }
 
-// external reports a server that runs without us.
+// external reports whether the server is not a process of the test.
 func (p *devProcess) external() bool { return p.base != nil }
 
-// externalServer is the server that JOBAGENT_TEST_DSN names (sqlserver://login:password@host:port?…), with a new control database on it; nil when
-// it names none.
+// externalServer returns the server of JOBAGENT_TEST_DSN (sqlserver://login:password@host:port?…)
+// with a new control database, or nil if the variable is not set.
 func externalServer(t *testing.T) *devProcess {
 	t.Helper()
 	dsn := os.Getenv("JOBAGENT_TEST_DSN")
@@ -95,7 +95,7 @@ func externalServer(t *testing.T) *devProcess {
 	}
 	base, err := url.Parse(dsn)
 	if err != nil || base.Scheme != "sqlserver" || base.Port() == "" {
-		t.Fatal("JOBAGENT_TEST_DSN must be sqlserver://login:password@host:port?…") // without the value: it has the password
+		t.Fatal("JOBAGENT_TEST_DSN must be sqlserver://login:password@host:port?…") // the value is not printed, because it has the password
 	}
 	p := &devProcess{address: base.Host, base: base, prefix: "crash_" + rand.Text()[:8] + "_"}
 	master := p.open(t, "master")
@@ -103,11 +103,12 @@ func externalServer(t *testing.T) *devProcess {
 	installer, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(embedded.ControlDatabase)})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
-	setSnapshot(t, master, p.prefix+embedded.ControlDatabase) // an installation may have turned it on
+	setSnapshot(t, master, p.prefix+embedded.ControlDatabase) // the server's model may have enabled it
 	return p
 }
 
-// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as JOBAGENT_TEST_RCSI asks. Nobody else may use the database.
+// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as JOBAGENT_TEST_RCSI says. No other
+// session may use the database.
 func setSnapshot(t *testing.T, master *sql.DB, database string) {
 	t.Helper()
 	if state := strings.ToUpper(os.Getenv("JOBAGENT_TEST_RCSI")); state == "ON" || state == "OFF" {
@@ -116,7 +117,8 @@ func setSnapshot(t *testing.T, master *sql.DB, database string) {
 	}
 }
 
-// create makes a database. On a server that is not ours it is dropped when the test has passed, and named in the log otherwise.
+// create creates a database. On an external server, it is dropped if the test passes, and named in
+// the log otherwise.
 func (p *devProcess) create(t *testing.T, master *sql.DB, name string) {
 	t.Helper()
 	_, err := master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
@@ -135,7 +137,7 @@ func (p *devProcess) create(t *testing.T, master *sql.DB, name string) {
 	})
 }
 
-// dsn is the connection string of a database.
+// dsn returns the connection string of a database.
 func (p *devProcess) dsn(database string) string {
 	if p.external() {
 		if database == embedded.ControlDatabase {
@@ -150,7 +152,7 @@ func (p *devProcess) dsn(database string) string {
 	return fmt.Sprintf("sqlserver://sa:%s@%s?database=%s&certificate_sha256=%s", devPassword, p.address, database, p.pin)
 }
 
-// open opens a pool on a database.
+// open opens a connection pool on a database.
 func (p *devProcess) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	connector, err := mssql.NewConnector(p.dsn(database), nil)
@@ -169,19 +171,20 @@ func (p *devProcess) store(t *testing.T) *controldb.Store {
 	return store
 }
 
-// eventually looks every 50 ms until ok, for at most limit.
+// eventually polls ok every 50 ms, for at most limit.
 func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	require.Eventually(t, ok, limit, 50*time.Millisecond, what)
 }
 
-// A server that is killed in mid-run and started again on its data ends the run, with one accepted outcome for each target.
+// A server that is killed during a run and restarted on its data ends the run, with one accepted
+// outcome per target.
 func TestDevSurvivesKill(t *testing.T) {
 	const n = 6
 	dir := t.TempDir()
 	p := startDev(t, dir, "127.0.0.1:0")
 	store := p.store(t)
-	server := strings.Replace(p.address, ":", ",", 1) // as target groups name it; it must be the same after the restart
+	server := strings.Replace(p.address, ":", ",", 1) // the name in target groups, which must be the same after the restart
 	master := p.open(t, "master")
 	_, err := store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
@@ -227,7 +230,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	}
 }
 
-// A signal ends dev in order, with exit code 0.
+// A signal stops dev in order, with exit code 0.
 func TestDevStopsOnSignal(t *testing.T) {
 	p := startDev(t, t.TempDir(), "127.0.0.1:0")
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))

@@ -39,7 +39,8 @@ func (a tcpTo) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", string(a))
 }
 
-// newImpostor puts somebody before a server, with a certificate of his own for the server's name.
+// newImpostor starts a man in the middle before a server, with a certificate of its own for the
+// server's name.
 func newImpostor(t *testing.T, mode mitm.Mode, address string) *mitm.Proxy {
 	t.Helper()
 	stranger, err := mitm.NewAuthority()
@@ -52,8 +53,8 @@ func newImpostor(t *testing.T, mode mitm.Mode, address string) *mitm.Proxy {
 	return p
 }
 
-// Whole commands: who is in the way of the control database learns its password only where somebody wrote that it be sent in clear, or to
-// whoever answers.
+// A man in the middle of the connection to the control database learns the password only if the
+// connection string allows plain text or any certificate.
 func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
@@ -79,7 +80,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 			switch {
 			case parameters == "TrustServerCertificate=true" && (mode == mitm.End || mode == mitm.Pass),
 				strings.Contains(parameters, pin) && mode == mitm.Pass,
-				strings.Contains(parameters, "strict&") && mode != mitm.End: // there is no PRELOGIN to be changed
+				strings.Contains(parameters, "strict&") && mode != mitm.End: // there is no PRELOGIN to change
 				code = exit.CodeOK
 			case parameters == "encrypt=disable" && mode == mitm.Silent:
 				code, seen = exit.CodeConnection, false
@@ -90,7 +91,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 				var stdout, stderr strings.Builder
 				got := cli.Run(t.Context(), append(line, "--dsn", dsn), strings.NewReader(""), &stdout, &stderr)
 				if code == exit.CodeOK && line[0] == "import" {
-					require.NotEqual(t, exit.CodeOK, got, name) // there is no database of this name
+					require.NotEqual(t, exit.CodeOK, got, name) // no database has this name
 					require.Contains(t, stderr.String(), "standin", name)
 				} else {
 					require.Equal(t, code, got, "%s: %s", name, stderr.String())
@@ -110,7 +111,8 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 	}
 }
 
-// An agent waits for a server that proves who it is, says why, and begins when it does.
+// An agent waits for a server with the right certificate, logs the reason, and starts when the
+// server has it.
 func TestAgentWaitsForTheRightServer(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
@@ -139,7 +141,7 @@ func TestAgentWaitsForTheRightServer(t *testing.T) {
 	}
 }
 
-// watchedLog counts lines with a text, and calls a function at a number of them. Its writers take turns.
+// watchedLog counts the lines with a text, and calls a function at a certain number.
 type watchedLog struct {
 	text        strings.Builder
 	what        string
@@ -155,7 +157,8 @@ func (l *watchedLog) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// What the README and the commands' own texts tell people to type is encrypted and verified, and works.
+// The connection strings in the README and in the output of the demo are encrypted and verified,
+// and work.
 func TestDocumentedConnectionStrings(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
@@ -187,7 +190,7 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 	}
 	require.Equal(t, 2, tried)
 
-	// The certificate is the same after a restart, which a client that has read it need not notice.
+	// The certificate is the same after a restart, so that clients with the file can connect.
 	before, err := os.ReadFile(filepath.Join("devdata", dev.CertificateFile))
 	require.NoError(t, err)
 	server.kill()
@@ -201,7 +204,7 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// doctor finds settings that leave a connection open.
+// doctor reports weak encryption settings.
 func TestDoctorFindsWeakEncryption(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
@@ -235,7 +238,8 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 		"encrypt=disable for targets (lab*)"}, found)
 }
 
-// The configuration's encryption of targets reaches them: the general one, and that of some servers.
+// The configuration's encryption settings apply to targets: the general settings, and those of some
+// servers.
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	const canary = "Canary-0f-the-wire"
@@ -252,7 +256,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode   mitm.Mode
 		reach  object // of targets
-		want   string // in the error; empty: it works
+		want   string // part of the error; empty: the run succeeds
 		warned string // setting and servers
 		seen   bool
 	}{
@@ -319,7 +323,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	}
 }
 
-// The control database, and an agent's targets, over TDS 8.0.
+// TDS 8.0 works for the control database and for an agent's targets.
 func TestStrictEverywhere(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")

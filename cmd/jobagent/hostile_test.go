@@ -32,7 +32,7 @@ var (
 	hostilePort      = flag.Int("hostile.port", 24400, "the first port of the hostile targets of TestHostileProcesses")
 )
 
-// maxResident is how much memory an agent may take, whatever its targets do.
+// maxResident is the limit of an agent's resident memory, whatever its targets do.
 const maxResident = 200 << 20
 
 // agentProcess is a running `jobagent run`.
@@ -41,7 +41,7 @@ type agentProcess struct {
 	log bytes.Buffer
 }
 
-// resident is what the process has in memory.
+// resident returns the process's resident memory.
 func (p *agentProcess) resident(t *testing.T) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	require.NoError(t, err, "the agent is gone:\n%s", p.log.String())
@@ -57,7 +57,8 @@ func (p *agentProcess) resident(t *testing.T) int64 {
 	return 0
 }
 
-// An agent process meets hostile targets over TCP, one after the other and all at once, with and without output, beside forty healthy ones. It prints a table.
+// An agent process connects to hostile targets over TCP, one after the other and all at once, with
+// and without output, beside forty healthy targets. The test prints a table.
 func TestHostileProcesses(t *testing.T) {
 	if !*hostileProcesses {
 		t.Skip("-hostile.processes is not set")
@@ -108,7 +109,8 @@ func TestHostileProcesses(t *testing.T) {
 		_, err = server.Store.AddJobStep(t.Context(), step)
 		require.NoError(t, err)
 	}
-	// run runs a job, and returns its targets' rows, how long it took, and the most memory that the agent had meanwhile.
+	// run runs a job. It returns the rows of the targets, the duration, and the agent's maximum
+	// memory meanwhile.
 	run := func(job string) (rows []controldb.Execution, took time.Duration, most int64) {
 		start := time.Now()
 		id, err := server.Store.StartJob(t.Context(), job, uuid.Nil)
@@ -152,7 +154,7 @@ func TestHostileProcesses(t *testing.T) {
 	}
 	define("all", "all", false, append(fleet[:healthy:healthy], enemies...)...)
 	define("all (output)", "all (output)", true, enemies...)
-	var hundred []targets.Member // as many as there are workers, with large rows
+	var hundred []targets.Member // one per worker, with large rows
 	for i, mode := range modes {
 		switch mode.Name {
 		case "values of 1 MB", "held value", "messages of 30 KB", "wide result sets":

@@ -23,8 +23,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
-// The ledger harness, at length:
-// go test ./cmd/jobagent -run TestLedger -ledger.duration=30m -ledger.targets=40 -timeout 60m -v
+// A long run: go test ./cmd/jobagent -run TestLedger -ledger.duration=30m -ledger.targets=40
+// -timeout 60m -v
 var (
 	ledgerDuration = flag.Duration("ledger.duration", 8*time.Second, "how long TestLedger breaks processes")
 	ledgerSeed     = flag.Uint64("ledger.seed", 0, "seed of TestLedger; 0: a new one")
@@ -34,9 +34,10 @@ var (
 
 const (
 	ledgerAgents = 2
-	// ledgerSide is the database into which some scripts write as well.
+	// ledgerSide is the database into which some scripts write in addition.
 	ledgerSide = "ledger_side"
-	// createLedger makes the table to which the scripts of ledgerJobs write. A script's parts have numbers from 1.
+	// createLedger creates the table into which the scripts of ledgerJobs write. The parts of a
+	// script are numbered from 1.
 	createLedger = `CREATE TABLE dbo.ledger (
     id     INT IDENTITY PRIMARY KEY,
     run    UNIQUEIDENTIFIER NOT NULL,
@@ -44,7 +45,7 @@ const (
     part   INT NOT NULL
 );`
 	writePart = `INSERT INTO dbo.ledger (run, source, part) VALUES ($(job_execution_id), DB_NAME(), %d);`
-	// failSometimes fails every third time.
+	// failSometimes fails in one of three executions.
 	failSometimes = "IF ABS(CHECKSUM(NEWID()) % 3) = 0 THROW 50001, N'no luck', 1;"
 )
 
@@ -55,11 +56,11 @@ type ledgerJob struct {
 	attempts  int
 	once      bool // at_most_once
 	giveUp    bool // on_unknown_outcome = Fail
-	writeSide bool // the script writes to the database ledgerSide, too
+	writeSide bool // the script also writes to the database ledgerSide
 }
 
-// ledgerJobs are all kinds of script that the review of commit ca79178 ran: two batches with a row each, a failure between them, a second
-// database, each with and without at_most_once.
+// ledgerJobs returns all kinds of scripts: two batches with a row each, a failure between them, a
+// second database, each with and without at_most_once.
 func ledgerJobs(side string) []ledgerJob {
 	part := func(n int) string { return fmt.Sprintf(writePart, n) }
 	wait := "WAITFOR DELAY '00:00:00.300';"
@@ -87,9 +88,10 @@ type ledger struct {
 	turn  int      // number of calls of work
 }
 
-// TestLedger runs a server and agents as processes under load, breaks them as TestCrash does, and stops runs and runs them again meanwhile.
-// The scripts write ledgers into their targets. In the end the ledgers themselves, not only the control database, must say that nothing was
-// lost and nothing done twice.
+// TestLedger runs a server and agents as processes under load, causes failures as TestCrash does,
+// and stops and reruns runs meanwhile. The scripts write ledgers into their targets. At the end,
+// not only the control database but also the ledgers must show that nothing was lost and nothing
+// done twice.
 func TestLedger(t *testing.T) {
 	l := &ledger{crash: newCrash(t, *ledgerSeed, externalServer(t))}
 	l.store = l.server.store(t)
@@ -100,7 +102,7 @@ func TestLedger(t *testing.T) {
 	l.audit()
 }
 
-// define makes databases with ledgers, and the jobs.
+// define creates databases with ledgers, and the jobs.
 func (l *ledger) define() {
 	t := l.t
 	server := strings.Replace(l.server.address, ":", ",", 1)
@@ -143,7 +145,8 @@ func (l *ledger) define() {
 	}
 }
 
-// work starts a run every 300 ms, and stops a run or runs one again now and then. What the server acknowledges is remembered.
+// work starts a run every 300 ms, and sometimes stops or reruns a run. It records the acknowledged
+// ones.
 func (l *ledger) work() {
 	l.turn++
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Second)
@@ -157,28 +160,28 @@ func (l *ledger) work() {
 		}
 	case l.turn%11 == 0 && len(l.started) > 0:
 		latest := l.started[max(0, len(l.started)-3):]
-		if l.store.StopJob(ctx, latest[l.rng.IntN(len(latest))]) == nil { // refused when it has ended
+		if l.store.StopJob(ctx, latest[l.rng.IntN(len(latest))]) == nil { // refused if the run has ended
 			l.counts["stop requested"]++
 		}
 	case l.turn%7 == 0 && len(l.started) > 0:
 		only := []string{"", "Failed", "Canceled", "Unknown", "Failed,Unknown", "Skipped"}[l.rng.IntN(6)]
 		origin := l.started[l.rng.IntN(len(l.started))]
 		id, err := l.store.RerunExecution(ctx, controldb.RerunRequest{Origin: origin, Only: only, ID: uuid.New()})
-		if err == nil { // refused when it is active, or when nothing ended so
+		if err == nil { // refused if the run is active, or has no target in such a state
 			l.started = append(l.started, id)
 			l.counts["rerun"]++
 		}
 	}
 }
 
-// ledgerRow is a part of a script that a run committed into a database.
+// ledgerRow is a part of a script that a run has committed in a database.
 type ledgerRow struct {
 	run    uuid.UUID
 	source string // the database that ran the script
 	part   int
 }
 
-// ledgerTarget is a target of a run, as the control database has it.
+// ledgerTarget is a target of a run in the control database.
 type ledgerTarget struct {
 	run        uuid.UUID
 	database   string
@@ -186,16 +189,16 @@ type ledgerTarget struct {
 	job        string
 	lifecycle  string
 	attempts   int
-	unclean    int // attempts that were sent and ended in any way but success, whether they had an effect or not
+	unclean    int // attempts that were sent and did not succeed, with or without effect
 }
 
-// String is for test output.
+// String describes the target in test output.
 func (x ledgerTarget) String() string {
 	return fmt.Sprintf("job %q, run %s on %s (internal id %s), %s after %d attempts, %d of them unclean,",
 		x.job, x.run, x.database, x.internalID, x.lifecycle, x.attempts, x.unclean)
 }
 
-// written are the rows of a ledger, counted.
+// written counts the rows of a ledger.
 func (l *ledger) written(database string) map[ledgerRow]int {
 	rows, err := l.server.open(l.t, database).QueryContext(l.t.Context(), "SELECT run, source, part, COUNT(*) FROM dbo.ledger GROUP BY run, source, part;")
 	require.NoError(l.t, err)
@@ -215,7 +218,7 @@ func (l *ledger) written(database string) map[ledgerRow]int {
 	return counted
 }
 
-// targets are all targets of all runs of the harness's jobs.
+// targets returns all targets of all runs of the harness's jobs.
 func (l *ledger) targets(control *sql.DB) (list []ledgerTarget) {
 	rows, err := control.QueryContext(l.t.Context(), `
 SELECT e.job_execution_id, t.database_name, t.internal_id, j.name, t.lifecycle, t.attempts,
@@ -240,7 +243,7 @@ WHERE j.is_system = 0;`)
 	return list
 }
 
-// audit holds the ledgers against the control database.
+// audit compares the ledgers with the control database.
 func (l *ledger) audit() {
 	t := l.t
 	control := l.server.open(t, embedded.ControlDatabase)
@@ -273,7 +276,7 @@ func (l *ledger) audit() {
 	}
 	list := l.targets(control)
 	lifecycles, known := map[string]int{}, map[ledgerRow]bool{}
-	once := map[uuid.UUID][2]int{} // by internal id: rows of part 1 and 2 in all runs
+	once := map[uuid.UUID][2]int{} // by internal ID: rows of parts 1 and 2 in all runs
 	repeated, ledgerRows, attempts := 0, 0, 0
 	for _, x := range list {
 		kind := kinds[x.job]
@@ -338,7 +341,7 @@ func (l *ledger) audit() {
 		len(l.started), len(list), attempts, ledgerRows, repeated, lifecycles, counted(l.counts))
 }
 
-// counted prints counts in the order of their names.
+// counted formats counts in the order of their names.
 func counted(counts map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -28,7 +28,7 @@ import (
 
 var locksLog = flag.Bool("locks.log", false, "TestLocksOfProcesses waits until the agent has logged who holds the lock of passes (11 s)")
 
-// asLogin is a connection string with another login.
+// asLogin returns a connection string with another login.
 func asLogin(t *testing.T, dsn, user, password string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -37,8 +37,8 @@ func asLogin(t *testing.T, dsn, user, password string) string {
 	return u.String()
 }
 
-// TestLocksOfProcesses: a login without a role stops nothing with an application lock. One of an agent that keeps passes from advancing is
-// named by the commands, and by the agent of another process.
+// A login without a role cannot stop agents with an application lock. If a login with the role of
+// an agent does, the commands and the agents of other processes name it.
 func TestLocksOfProcesses(t *testing.T) {
 	const password = "Only-4-locks"
 	p := startDev(t, t.TempDir(), "127.0.0.1:0")
@@ -91,7 +91,7 @@ func TestLocksOfProcesses(t *testing.T) {
 	id = start()
 	if *locksLog {
 		<-time.After(11 * time.Second)
-	} else { // the same, without the wait
+	} else { // the same without the wait
 		_, err := control.ExecContext(t.Context(), "UPDATE e SET e.create_time = DATEADD(SECOND, -20, e.create_time) FROM jobs_internal.job_executions AS e WHERE e.is_active = 1; "+
 			"UPDATE t SET t.started_at = DATEADD(SECOND, -60, t.started_at) FROM jobs_internal.terms AS t; "+
 			"UPDATE a SET a.last_advanced_at = DATEADD(SECOND, -20, a.last_advanced_at) FROM jobs_internal.advance_state AS a;")
@@ -125,8 +125,8 @@ func TestLocksOfProcesses(t *testing.T) {
 	}
 }
 
-// TestRetentionByAProcessWithoutCredentials: an agent whose login has the role jobs_agent, and which knows no credential for targets, purges
-// history. No author's job can run on the control database by it.
+// An agent whose login has the role jobs_agent, and which has no credentials of targets, purges
+// history. No author's job can run on the control database with it.
 func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 	const password = "Only-4-agents"
 	owner := embedded.RandomPassword()
@@ -158,7 +158,7 @@ func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 	cmd.Stderr = &log
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // the process may have ended
 		_ = cmd.Wait()
 	})
 	const retention = "jobagent$history_retention"

@@ -21,10 +21,10 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 )
 
-// envBeCommand makes the test binary behave as the command jobagent: tests that kill a process start themselves so.
+// envBeCommand makes the test binary run as the command jobagent, for tests that kill processes.
 const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
 
-// TestMain makes the test binary the command jobagent for the scripts and for tests that start processes.
+// TestMain runs the test binary as the command jobagent where scripts and tests start processes.
 func TestMain(m *testing.M) {
 	if os.Getenv(envBeCommand) != "" {
 		main()
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// leakChecker runs the tests, and fails when they leave goroutines behind.
+// leakChecker runs the tests and fails if they leave goroutines running.
 type leakChecker struct{ *testing.M }
 
 // Run implements testscript.TestingM.
@@ -49,13 +49,14 @@ func (c leakChecker) Run() int {
 	return code
 }
 
-// TestScripts runs the commands as a user's shell does, against an embedded server with an agent that all scripts share. Each
-// script has the server's address in $SERVER, a connection string in $JOBAGENT_DSN, and names that are its own by $WORK's last part.
+// TestScripts runs the commands as a shell does, against an embedded server with an agent, which
+// all scripts share. A script has the server's name in $SERVER, a connection string in
+// $JOBAGENT_DSN, and databases of its own in $DATABASE and $TENANT.
 func TestScripts(t *testing.T) {
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	data := t.TempDir() // as that of `jobagent dev`
+	data := t.TempDir() // like the data directory of `jobagent dev`
 	require.NoError(t, embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(server.TargetPassword)))
 	require.NoError(t, server.WriteConfig(data))
 	servers, err := server.OpenServers(t.Context())

@@ -31,13 +31,14 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// canary makes a secret that nothing else contains. It meets the rules for passwords, and has characters that URLs and connection strings
-// escape, so that it is looked for in its plain and its escaped form.
+// canary returns a unique secret. It meets the rules for passwords, and has characters that URLs
+// and connection strings escape.
 func canary(name string) string {
 	return "Canary-" + name + "-7@" + strings.ReplaceAll(uuid.NewString(), "-", "")
 }
 
-// spellings are the forms in which a secret could be written down: plain and escaped, as UTF-8 and as UTF-16.
+// spellings returns the forms in which a secret could be written: plain and escaped, in UTF-8 and
+// in UTF-16.
 func spellings(secret string) (list [][]byte) {
 	for _, text := range []string{secret, url.QueryEscape(secret), url.UserPassword("", secret).String()[1:]} {
 		var wide []byte
@@ -49,7 +50,7 @@ func spellings(secret string) (list [][]byte) {
 	return list
 }
 
-// findCanaries names the secrets that a text holds.
+// findCanaries returns the names of the secrets that a text contains.
 func findCanaries(text []byte, secrets map[string]string) (found []string) {
 	for name, secret := range secrets {
 		if slices.ContainsFunc(spellings(secret), func(s []byte) bool { return bytes.Contains(text, s) }) {
@@ -68,17 +69,17 @@ func TestFindCanaries(t *testing.T) {
 	require.Empty(t, findCanaries([]byte("Canary-a-7@"), secrets))
 }
 
-// secretsHouse is a server and an agent whose secrets are all canaries.
-type secretsHouse struct {
+// canaryServer is a server and an agent whose secrets are all canaries.
+type canaryServer struct {
 	t       *testing.T
 	dir     string
 	data    string
 	secrets map[string]string
-	written map[string]*processOutput // what processes wrote, by the process's name
+	written map[string]*processOutput // output of the processes, by name
 	address string
 }
 
-// processOutput keeps what a process writes.
+// processOutput records the output of a process.
 type processOutput struct {
 	mu   sync.Mutex
 	text []byte
@@ -92,15 +93,15 @@ func (o *processOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was written so far.
+// String returns the recorded output.
 func (o *processOutput) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.text)
 }
 
-// start starts the command as a process, with all that it writes kept.
-func (h *secretsHouse) start(name string, env []string, args ...string) *exec.Cmd {
+// start starts the command as a process and records its output.
+func (h *canaryServer) start(name string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{"--log-level", "debug"}, args...)...)
 	cmd.Env = append(append(os.Environ(), envBeCommand+"=1"), env...)
 	out := &processOutput{}
@@ -111,22 +112,23 @@ func (h *secretsHouse) start(name string, env []string, args ...string) *exec.Cm
 	return cmd
 }
 
-// dsn is a connection string of the server.
-func (h *secretsHouse) dsn(user, password, database string) string {
+// dsn returns a connection string of the server.
+func (h *canaryServer) dsn(user, password, database string) string {
 	u := url.URL{Scheme: "sqlserver", User: url.UserPassword(user, password), Host: h.address,
 		RawQuery: url.Values{"database": {database}, "encrypt": {"true"}, "TrustServerCertificate": {"true"}}.Encode()}
 	return u.String()
 }
 
-// No secret is written down: not in a log at level debug, an output, a trace of all goroutines, nor in any file of the server. Runs go well and
-// fail in every way that concerns a credential meanwhile.
+// No secret is written: neither to a log at level debug, nor to an output, to a trace of all
+// goroutines, or to a file of the server. Meanwhile, runs succeed, and fail in all ways that
+// concern a credential.
 func TestSecretsAreWrittenNowhere(t *testing.T) {
-	h := &secretsHouse{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{}, secrets: map[string]string{}}
+	h := &canaryServer{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{}, secrets: map[string]string{}}
 	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
 		h.secrets[name] = canary(name)
 	}
 	config, environment := h.configure()
-	// dev's own agent may get any of the tasks, and so needs the same credentials.
+	// Dev's own agent may claim any of the tasks, so it needs the same credentials.
 	dev := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json", "--config", config)
 	h.address = h.readyAddress()
 	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase))
@@ -169,8 +171,8 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 	require.Greater(t, files, 2)
 }
 
-// readyAddress waits for dev's line.
-func (h *secretsHouse) readyAddress() string {
+// readyAddress waits for the first line of dev and returns the address.
+func (h *canaryServer) readyAddress() string {
 	var ready struct{ Address string }
 	eventually(h.t, 20*time.Second, "dev is ready", func() bool {
 		for line := range strings.Lines(h.written["dev"].String()) {
@@ -183,8 +185,9 @@ func (h *secretsHouse) readyAddress() string {
 	return ready.Address
 }
 
-// configure writes a configuration whose secrets come by each kind of reference. It returns the file's path, and the environment.
-func (h *secretsHouse) configure() (path string, environment []string) {
+// configure writes a configuration with secrets by all kinds of references. It returns the path and
+// the environment.
+func (h *canaryServer) configure() (path string, environment []string) {
 	const server = "127.0.0.1"
 	secretFile := filepath.Join(h.dir, "secret")
 	require.NoError(h.t, os.WriteFile(secretFile, []byte(h.secrets["file"]+"\n"), 0o600))
@@ -206,8 +209,8 @@ func (h *secretsHouse) configure() (path string, environment []string) {
 	return path, []string{"RUNNER_SECRET=" + h.secrets["env"], "WRONG_SECRET=" + h.secrets["wrong"]}
 }
 
-// runJobs runs a job for each way in which a credential matters, until all have ended.
-func (h *secretsHouse) runJobs() {
+// runJobs runs one job for each use of a credential, until all have ended.
+func (h *canaryServer) runJobs() {
 	t := h.t
 	store, err := controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase)})
 	require.NoError(t, err)
@@ -258,8 +261,8 @@ func (h *secretsHouse) runJobs() {
 	}
 }
 
-// failCommands calls commands with connection strings that cannot be read or used, each of which holds a secret.
-func (h *secretsHouse) failCommands() {
+// failCommands runs commands with invalid or unusable connection strings, each with a secret.
+func (h *canaryServer) failCommands() {
 	secret := h.secrets["wrong"]
 	for i, dsn := range []string{
 		h.dsn("sa", secret, embedded.ControlDatabase),

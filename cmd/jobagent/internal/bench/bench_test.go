@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
-// runBench runs a bench with tiny sizes and answers what it printed.
+// runBench runs a benchmark with small parameters and returns its output.
 func runBench(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -21,7 +21,7 @@ func runBench(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// figures reads a report that was printed as JSON.
+// figures parses a report in JSON.
 func figures(t *testing.T, text string) map[string]float64 {
 	t.Helper()
 	var report output.Bench

@@ -16,9 +16,9 @@ func TestBenchHistory(t *testing.T) {
 	t.Parallel()
 	const rounds, rows = 1, bench.HistoryFirst*bench.HistoryRowsOfRun + 3000
 	f := figures(t, runBench(t, "history", "--executions", strconv.Itoa(rows), "--rounds", strconv.Itoa(rounds), "-o", "json"))
-	// What the runs by hand leave comes on top: of each, its row and those of two steps with one target each.
+	// Measured runs add rows: one of the run, and those of two steps with one target each.
 	byHand := 5 * (3 + 3*rounds)
-	started := 1 // for the lists of active rows; stopped before it had a step
+	started := 1 // for the lists of active rows; stopped before its first step
 	require.Equal(t, float64(rows+byHand+started), f["executions"])
 	names := []string{"query_runs_of_job", "query_runs", "query_active", "query_active_of_job", "query_run", "query_top", "query_messages_of_run",
 		"list_runs_of_job", "list_runs", "list_active", "list_active_of_job", "list_run",

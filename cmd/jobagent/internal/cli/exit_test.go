@@ -10,9 +10,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
-// TestMistakesEndWithTheUsageCode runs command lines that are wrong before any server is asked: each is exit code 2, says one line on
-// stderr and nothing on stdout.
-func TestMistakesEndWithTheUsageCode(t *testing.T) {
+// A command line that is invalid without asking a server gives exit code 2, one line on stderr and
+// nothing on stdout.
+func TestUsageErrors(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
 	for _, line := range []string{

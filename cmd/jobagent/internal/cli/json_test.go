@@ -28,8 +28,9 @@ import (
 
 var writeJSON = flag.Bool("json.write", false, "TestJSONOutput writes testdata/json.golden instead of comparing it")
 
-// jsonCommands run one after the other with -o json. A tilde is a blank within an argument, SERVER the embedded server's name in
-// target groups, GUIDn the nth GUID that was printed, and RUNn an execution ID that the test chooses. "stop" stops the agent.
+// jsonCommands run one after the other with -o json. A tilde stands for a blank within an argument,
+// SERVER for the embedded server's name in target groups, GUIDn for the nth GUID of the output so
+// far, and RUNn for an execution ID that the test chooses. The line "stop" stops the agent.
 const jsonCommands = `
 version
 db install
@@ -115,14 +116,14 @@ agent status
 var (
 	guid    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
-	// prose are the values that differ between machines, and sentences, which may be reworded.
+	// prose matches values that differ between machines, and sentences, which may change.
 	prose = regexp.MustCompile(
 		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description)": ?)"(?:[^"\\]|\\.)*"`)
 	obstacles = regexp.MustCompile(`(?s)("obstacles": \[).*?(\n *\])`)
 )
 
-// The JSON of every command that needs no server of its own keeps its shape, byte for byte. GUIDs, instants, names of machines and
-// sentences are replaced.
+// The JSON of all commands except those with a server of their own stays the same, byte for byte.
+// GUIDs, instants, machine names and sentences are replaced.
 func TestJSONOutput(t *testing.T) {
 	t.Setenv(config.EnvConfig, "")
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
@@ -198,7 +199,7 @@ func TestJSONOutput(t *testing.T) {
 	require.Equal(t, string(want), b.String())
 }
 
-// requireShape fails unless output.Shapes has a shape of the command that text has, field for field.
+// requireShape fails unless text has a shape that output.Shapes lists for the command.
 func requireShape(t *testing.T, args []string, text string) {
 	t.Helper()
 	tried := 0

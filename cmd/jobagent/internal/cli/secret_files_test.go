@@ -12,8 +12,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
-// A configuration that others may read, or a secret's file, draws a warning; what the owner alone may read does not, nor a file without secrets.
-func TestReadableSecretsAreWarnedOf(t *testing.T) {
+// A warning is logged if other users may read a secret's file, or a configuration file that refers
+// to secrets. No warning is logged for files without secrets.
+func TestWarningAboutReadableSecrets(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
 	dir := t.TempDir()

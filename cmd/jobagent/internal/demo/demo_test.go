@@ -28,7 +28,7 @@ func TestDemo(t *testing.T) {
 	require.NotZero(t, got.ElapsedMS)
 }
 
-func TestDemoForPeople(t *testing.T) {
+func TestDemoText(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "6"}, nil, &stdout, &stderr), stderr.String())

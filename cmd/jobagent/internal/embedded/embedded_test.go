@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
-// TestEmbeddedServerMigratesItsData opens a data directory whose control database has another procedure than this program's, as after
-// an update of the program.
+// A data directory is migrated if its control database has the procedures of another version, as
+// after an update of the program.
 func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	dir, password := t.TempDir(), embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), dir, "127.0.0.1:0", password, "disable", zap.NewNop())
@@ -35,8 +35,8 @@ func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	require.NoError(t, server.Close())
 }
 
-// TestReaderUsesTheCommandLine: a login that holds jobs_reader only may look at everything public, is refused the rest, and is never
-// told that nothing is installed.
+// A login with the role jobs_reader only can read all public views and is refused the rest. It
+// never gets the error that the schema is not installed.
 func TestReaderUsesTheCommandLine(t *testing.T) {
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestMemorySize(t *testing.T) {
 	require.NoError(t, MemorySize(leastMemory).Check())
 }
 
-// TestMaxMemoryReachesTheServer: --max-memory bounds what a statement of the embedded server may take.
+// --max-memory limits the memory of a statement of the embedded server.
 func TestMaxMemoryReachesTheServer(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	password := RandomPassword()

@@ -18,19 +18,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write writes the file anew.
+// go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write generates
+// the file.
 var writeLicenses = flag.Bool("licenses.write", false, "TestThirdPartyNotices writes THIRD_PARTY_NOTICES in place of comparing it")
 
-// licensedSystems are the operating systems for which the binary is built; each links other packages.
+// licensedSystems are the operating systems of releases. The linked packages differ between them.
 var licensedSystems = []string{"linux", "darwin", "windows"}
 
-// licenceFile matches the names of files that hold a licence or a notice.
+// licenceFile matches the names of files with a licence or a notice.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-.].*)?$`)
 
-// permissive matches the texts of licences that allow a binary to be passed on with no more than the text itself.
+// permissive matches the texts of licences that require only their text in binary distributions.
 var permissive = regexp.MustCompile(`Redistribution and use in source and binary forms|Permission is hereby granted, free of charge|Apache License\s+Version 2\.0`)
 
-// The embedded notices are those of the modules that the binary links, no more and no less, and each licence is a permissive one.
+// The embedded notices are exactly those of the linked modules, and all licences are permissive.
 func TestThirdPartyNotices(t *testing.T) {
 	modules := map[string]string{} // directories by path@version
 	for _, system := range licensedSystems {
@@ -46,7 +47,7 @@ func TestThirdPartyNotices(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("jobagent contains the Go runtime and library and the modules below. Their licences follow.\n")
 	for _, name := range names {
-		if strings.HasPrefix(name, "golang.org/x/sys ") { // its licence is Go's own; distributions leave that out of GOROOT
+		if strings.HasPrefix(name, "golang.org/x/sys ") { // its licence is Go's own, which distributions omit from GOROOT
 			appendLicences(t, &b, "The Go runtime and standard library", modules[name])
 		}
 	}
@@ -62,10 +63,11 @@ func TestThirdPartyNotices(t *testing.T) {
 	}
 }
 
-// linkedModule is what go list says of a module.
+// linkedModule is a module in the output of go list.
 type linkedModule struct{ Path, Version, Dir string }
 
-// linkedModules are the modules whose packages the binary contains on an operating system, but for the main one.
+// linkedModules returns the modules whose packages the program contains on an operating system,
+// except the main module.
 func linkedModules(t *testing.T, system string) []linkedModule {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Module", "github.com/jobagent/jobagent/cmd/jobagent")
@@ -93,7 +95,7 @@ func linkedModules(t *testing.T, system string) []linkedModule {
 	}
 }
 
-// appendLicences writes the licence files in a module's directory, of which there must be a permissive one.
+// appendLicences writes the licence files of a module. At least one must be permissive.
 func appendLicences(t *testing.T, b *bytes.Buffer, name, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -32,8 +32,9 @@ func ping(t *testing.T, address, user, password, encrypt string) error {
 	return db.PingContext(t.Context())
 }
 
-// TestDevInsistsOnTLSBeyondLoopback: who listens where other machines may connect does not take passwords in clear unless told to.
-func TestDevInsistsOnTLSBeyondLoopback(t *testing.T) {
+// A server to which other machines can connect refuses passwords without TLS, unless a flag allows
+// them.
+func TestDevRequiresTLSBeyondLoopback(t *testing.T) {
 	for _, c := range []struct {
 		listen   string
 		door     devDoor
@@ -57,8 +58,8 @@ func TestDevInsistsOnTLSBeyondLoopback(t *testing.T) {
 	}
 }
 
-// TestDevLogsRefusedLogins: guesses at the password of sa are logged without the password, end in a lock-out of sa on loopback, and leave the
-// agent's way to the control database alone.
+// Password guesses for sa are logged without the password and lock out sa on loopback. The agent's
+// own connections are not affected.
 func TestDevLogsRefusedLogins(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
 	password := embedded.RandomPassword()
@@ -102,7 +103,7 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 	require.EqualValues(t, 17809, e.Number)
 }
 
-// TestDevEndsWhenItsServerDoes: a server that no longer listens ends `jobagent dev`, which would look alive otherwise.
+// `jobagent dev` ends with an error when its server stops listening.
 func TestDevEndsWhenItsServerDoes(t *testing.T) {
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)

@@ -23,7 +23,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// TestDoctorExitCodes: 0 when all is well, 6 where a deployment is refused, 7 for a warning; a read-only target is one.
+// The exit code is 0 without findings, 6 for a refused deployment, and 7 for a warning such as a
+// read-only target.
 func TestDoctorExitCodes(t *testing.T) {
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
@@ -76,8 +77,8 @@ func TestDoctorExitCodes(t *testing.T) {
 	require.Regexp(t, `(?m)^warning +target-writing +.*/frozen is read-only$`, stdout)
 }
 
-// TestDoctorTriesCredentials: a credential of targets that the control database lets in is an error, with the T-SQL that mends it; a warning where
-// the configuration allows that.
+// A credential of targets that can enter the control database is an error, with the T-SQL that
+// prevents it. It is a warning where the configuration allows it.
 func TestDoctorTriesCredentials(t *testing.T) {
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop(), func(cfg *embedded.Config) { cfg.TargetPassword = password })

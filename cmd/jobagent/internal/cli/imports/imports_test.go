@@ -25,7 +25,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// agentTablesDDL makes SQL Server Agent's tables of msdb, as far as they are read, with their documented types.
+// agentTablesDDL creates the tables of SQL Server Agent that are read, with their documented types.
 const agentTablesDDL = `
 CREATE TABLE dbo.syscategories (category_id INT NOT NULL, category_class INT NOT NULL, category_type TINYINT NOT NULL, name SYSNAME NOT NULL);
 CREATE TABLE dbo.sysjobs (job_id UNIQUEIDENTIFIER NOT NULL, originating_server_id INT NOT NULL, name SYSNAME NOT NULL, enabled TINYINT NOT NULL,
@@ -48,7 +48,8 @@ CREATE TABLE dbo.sysjobschedules (schedule_id INT NULL, job_id UNIQUEIDENTIFIER 
 CREATE TABLE dbo.sysalerts (id INT NOT NULL, name SYSNAME NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL);
 `
 
-// agentRowsDDL fills them: a job with three steps, of which one is not T-SQL, and three schedules; and a disabled one.
+// agentRowsDDL fills them with two jobs: one with three steps, one of which is not T-SQL, and three
+// schedules; and a disabled one.
 const agentRowsDDL = `
 INSERT INTO dbo.syscategories VALUES (0, 1, 1, N'[Uncategorized (Local)]'), (3, 1, 1, N'Database Maintenance');
 INSERT INTO dbo.sysjobs VALUES
@@ -70,7 +71,8 @@ INSERT INTO dbo.sysjobschedules VALUES (1, '11111111-1111-1111-1111-111111111111
 INSERT INTO dbo.sysalerts VALUES (1, N'disk full', '11111111-1111-1111-1111-111111111111'), (2, N'other', '00000000-0000-0000-0000-000000000000');
 `
 
-// runScript runs a script as a client does that divides batches at every line with GO, and goes on after an error as sqlcmd does without -b.
+// runScript runs a script as a simple client does: it splits batches at each line with GO, and
+// continues after an error.
 func runScript(t *testing.T, db *sql.DB, script string) (failures []error) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
@@ -87,7 +89,8 @@ func runScript(t *testing.T, db *sql.DB, script string) (failures []error) {
 	return failures
 }
 
-// TestImportedScriptsRun runs what every import writes on a control database, twice: the second time each job is refused as a whole.
+// The scripts of all imports run on a control database. A second execution is refused for each job
+// as a whole.
 func TestImportedScriptsRun(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
@@ -166,7 +169,7 @@ func TestImportedScriptsRun(t *testing.T) {
 	}
 }
 
-// TestImportSQLAgentNeedsFewColumns reads tables of another database that have only what cannot be done without.
+// An import needs only a few columns of SQL Server Agent's tables, in a database of any name.
 func TestImportSQLAgentNeedsFewColumns(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
@@ -216,9 +219,9 @@ func runBatch(t *testing.T, server *embedded.Server, database, batch string) (sq
 	return db.ExecContext(t.Context(), batch)
 }
 
-// TestImportedSchedulesAreJudged lets an agent judge what was imported: what was over is Completed, what was disabled stays so, and all others are
-// due when their specification says.
-func TestImportedSchedulesAreJudged(t *testing.T) {
+// An agent validates the imported schedules: those that are over are Completed, disabled ones stay
+// disabled, and all others are due as specified.
+func TestImportedSchedulesAreValidated(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
@@ -256,7 +259,7 @@ func TestImportedSchedulesAreJudged(t *testing.T) {
 			want = "Disabled"
 		}
 		if s.JobName == "validateSalesOrder" && (s.Name == "c" || s.Name == "once") || s.JobName == "off" {
-			continue // each is due once, on a fixed day: it depends on when this test runs
+			continue // due once on a fixed day, which may be past
 		}
 		require.Equal(t, want, s.State, "%s %s: %s", s.JobName, s.Name, s.Reason)
 		if want == "Enabled" {

@@ -22,8 +22,8 @@ type fakeStopper map[uuid.UUID]error
 // StopJob implements stopper.
 func (f fakeStopper) StopJob(_ context.Context, id uuid.UUID) error { return f[id] }
 
-// An error with one run does not keep the others from being asked, and the result names those that were.
-func TestStopRunsGoesOnAfterAnError(t *testing.T) {
+// After an error with one run, the other runs are still asked to stop, and the result names them.
+func TestStopRunsContinuesAfterError(t *testing.T) {
 	t.Parallel()
 	a, b, c := uuid.New(), uuid.New(), uuid.New()
 	broken := errors.New("broken")

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Every setting of the agent is in the configuration file; flags win over it.
+// The configuration file has all settings of the agent, and flags take precedence.
 func TestAgentConfig(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.json")

@@ -32,8 +32,8 @@ func explainJSON(t *testing.T, dsn, job, name string) (e output.ScheduleExplanat
 	return e
 }
 
-// Without an agent, and then with one: what keeps a schedule from running is said.
-func TestScheduleExplainSaysWhyNot(t *testing.T) {
+// The obstacles of a schedule are explained, without an agent and with one.
+func TestScheduleExplainListsObstacles(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	for _, want := range []string{"Waits for an agent", "no steps", "no agent is alive"} {
 		require.Contains(t, said, want)
 	}
-	// Who may only read learns that, too.
+	// A login with read rights only gets the same explanation.
 	db, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
@@ -84,7 +84,8 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Contains(t, e.NotRun, "step")
 	require.NotNil(t, e.LastDue)
 
-	// What a backfill leaves out is shown, but it is not why the schedule itself did not run.
+	// The skipped instants of a backfill are shown, but do not explain why the schedule itself did
+	// not run.
 	_, err = store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "yearly", Kind: "cron5", Spec: "0 0 1 1 *"})
 	require.NoError(t, err)
 	_, err = store.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "yearly", From: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)})
@@ -103,7 +104,7 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Equal(t, "Completed", e.State)
 	require.Contains(t, strings.Join(e.Obstacles, "\n"), "no further instant is due")
 
-	// All that is in the way of a run is said, not the first thing only.
+	// All obstacles are listed, not only the first.
 	require.NoError(t, store.PauseSchedule(ctx, "j", "often", true, "quiet"))
 	require.NoError(t, store.EnableSchedule(ctx, "j", "often", false))
 	require.NoError(t, store.PauseSchedule(ctx, "j", "faulty", true, ""))
@@ -123,8 +124,8 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Contains(t, stdout.String(), "its definition has an error")
 }
 
-// TestScheduleUpdateShowsWhatIsDue: nothing, of a schedule that is disabled or paused; and of a text that counts from when it was
-// given, not what it would mean now.
+// schedule update shows no due instants of a disabled or paused schedule, and the original instants
+// of a definition that is relative to its creation.
 func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
@@ -174,8 +175,8 @@ SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_intern
 	require.Contains(t, schedule("update", "j", "later", "--overlap", "Skip"), "Nothing is due.")
 }
 
-// TestScheduleAddNamesWhatIsWrongWithACalendar: it is there, and cannot be read.
-func TestScheduleAddNamesWhatIsWrongWithACalendar(t *testing.T) {
+// The errors of a stored calendar that cannot be parsed are listed.
+func TestScheduleAddListsErrorsOfCalendar(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
@@ -192,7 +193,7 @@ func TestScheduleAddNamesWhatIsWrongWithACalendar(t *testing.T) {
 	require.Contains(t, stderr.String(), "try BufferOne", "and the nearest policy is proposed")
 }
 
-// dueOf is the member "due" of a JSON object.
+// dueOf returns the field due of a JSON object.
 func dueOf(t *testing.T, text string) string {
 	t.Helper()
 	var v struct{ Due json.RawMessage }

@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
-// Every vector of part e of the specification of schedules passes through the command.
+// The command gives the expected results for all test vectors of the specification of schedules.
 func TestSchedulePreviewVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "..", "jobs", "schedule", "testdata", "vectors.json"))
@@ -49,7 +49,7 @@ func TestSchedulePreviewVectors(t *testing.T) {
 	}
 }
 
-func TestSchedulePreviewListsEveryFault(t *testing.T) {
+func TestSchedulePreviewListsAllErrors(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
 	code := cli.Run(t.Context(), []string{"schedule", "preview", "--kind", "azure-scheduler", "--spec", "-", "-o", "json"},
@@ -68,8 +68,9 @@ func TestSchedulePreviewListsEveryFault(t *testing.T) {
 	require.Empty(t, stderr.String())
 }
 
-// An end that has passed is refused where the specification says so (D-A7), and said in any case: an empty list alone explains nothing.
-func TestSchedulePreviewSaysThatTheEndHasPassed(t *testing.T) {
+// An end in the past is refused where the specification says so (D-A7), and reported in any case,
+// because an empty list explains nothing.
+func TestSchedulePreviewReportsPastEnd(t *testing.T) {
 	t.Parallel()
 	preview := func(kind, spec string, more ...string) (code int, out, err string) {
 		var stdout, stderr bytes.Buffer

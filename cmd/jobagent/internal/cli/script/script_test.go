@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// TestScriptRecreatesAJob runs the output of jobagent script as a client does that divides batches at every line with GO, even in
-// strings, on a second control database, and scripts the job there again.
+// The output of jobagent script recreates a job in a second control database. The client splits
+// batches at each line with GO, even within strings. The recreated job has the same script.
 func TestScriptRecreatesAJob(t *testing.T) {
 	ctx := t.Context()
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
@@ -59,7 +59,7 @@ EXEC jobs.sp_pause_schedule N'it''s [j]', N'two', 1, N'why
 not';`)
 	require.NoError(t, err)
 
-	// One that has run does not run once more because it is created anew.
+	// A schedule with a single instant that has run does not run again.
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_schedule N'it''s [j]', N'done', N'sap', N'{"time": "2026-01-01T00:00:00Z"}';
 UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, validated_at = SYSUTCDATETIME() WHERE name = N'done';`)
@@ -70,7 +70,8 @@ UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, val
 	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'done';")
 	require.NoError(t, err)
 
-	// What was said relative to when it was given is the instant that it meant, and so is what depends on that only in part (D-S14).
+	// A time relative to the definition becomes the instant that it meant, also where only a part
+	// of the definition depends on it (D-S14).
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_schedule N'it''s [j]', N'later', N'sap', N'{"description": "it''s \u00e9", "time": "2 hours from now"}';
 EXEC jobs.sp_add_schedule N'it''s [j]', N'noon', N'sap', N'{"time": {"date": "12:30", "format": "HH:mm"}, "endTime": "2990-01-01"}', @time_zone = N'Asia/Tokyo';

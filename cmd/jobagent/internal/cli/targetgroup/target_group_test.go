@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
-// TestResolveOfAServerThatIsDown: a group with a server that nobody can reach is a matter of the connection, not of the group.
+// An unreachable server of a group is a connection error, not an error of the group.
 func TestResolveOfAServerThatIsDown(t *testing.T) {
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.NewNop())
@@ -35,7 +35,7 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		var out strings.Builder
 		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out, &out), out.String())
 	}
-	// The login of the control database goes to no target.
+	// The login of the control database is not used on targets.
 	resolve := func(args ...string) (code int, output string) {
 		var out strings.Builder
 		code = cli.Run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", dsn.String()}, args...), strings.NewReader(""), &out, &out)
