@@ -19,13 +19,14 @@ type Entry struct {
 // Description is an object's documentation, from the comment block at the beginning of its file.
 type Description struct {
 	Object
-	// Summary is the text before the first section.
+	// Summary is the text before the first section, as Markdown: paragraphs and lists.
 	Summary string
 	// Parameters are those of a procedure, in order.
 	Parameters []Entry
 	// Columns are those of a view or table, in order.
 	Columns []Entry
-	// CalledBy, Locks and Returns are sections of a procedure.
+	// CalledBy, Locks and Returns are sections of a procedure. Returns is a list if the procedure returns
+	// several result sets.
 	CalledBy, Locks, Returns string
 	// Throws are the errors of a procedure, by number.
 	Throws []Entry
@@ -57,7 +58,7 @@ func Describe(o Object) Description {
 			}
 		}
 		if text := free[section]; text != nil {
-			*text = strings.TrimSpace(*text + " " + strings.TrimSpace(line))
+			*text = appendText(*text, line, section == "")
 			continue
 		}
 		d.entry(section, line)
@@ -73,6 +74,37 @@ func Describe(o Object) Description {
 		}
 	}
 	return d
+}
+
+// resultSetLine is the beginning of the description of a result set.
+var resultSetLine = regexp.MustCompile(`^\s*[1-9]: `)
+
+// appendText appends a line of free text. An empty line begins a paragraph. A line about a result set
+// begins a list item, and so does, with lists, an indented line; deeper lines continue the item.
+func appendText(text, line string, lists bool) string {
+	trimmed := strings.TrimSpace(line)
+	m := entryLine.FindStringSubmatch(line)
+	last := text[strings.LastIndex(text, "\n")+1:]
+	switch {
+	case trimmed == "":
+		return strings.TrimSuffix(text, "\n\n") + "\n\n"
+	case resultSetLine.MatchString(line):
+		return text + "\n- " + trimmed
+	case lists && m != nil && !strings.HasPrefix(line, "   "):
+		if m[2] != "" {
+			trimmed = "`" + m[1] + "`: " + m[2]
+		}
+		separator := "\n\n" // a blank line before the list
+		if strings.HasPrefix(last, "- ") {
+			separator = "\n"
+		}
+		return strings.TrimRight(text, "\n") + separator + "- " + trimmed
+	case lists && strings.HasPrefix(last, "- ") && !strings.HasPrefix(line, " "):
+		return text + "\n\n" + trimmed
+	case text == "" || strings.HasSuffix(text, "\n\n"):
+		return text + trimmed
+	}
+	return text + " " + trimmed
 }
 
 // entry reads a line of a section with entries: a new entry, or a continuation of the last one.

@@ -37,7 +37,7 @@ func Reference() (string, error) {
 
 // write writes one object.
 func (d Description) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n", d.Name, d.Summary)
+	fmt.Fprintf(b, "\n### %s\n\n%s\n", d.Name, strings.TrimSpace(d.Summary))
 	entries := func(header string, list []Entry, typed bool) {
 		if len(list) == 0 {
 			return
@@ -60,7 +60,10 @@ func (d Description) write(b *strings.Builder) {
 	entries("column", d.Columns, false)
 	entries("error", d.Throws, false)
 	for _, line := range []struct{ name, text string }{{"Returns", d.Returns}, {"Called by", d.CalledBy}, {"Locks", d.Locks}} {
-		if line.text != "" {
+		switch {
+		case strings.HasPrefix(line.text, "\n- "):
+			fmt.Fprintf(b, "\n%s:\n%s\n", line.name, line.text)
+		case line.text != "":
 			fmt.Fprintf(b, "\n%s: %s\n", line.name, line.text)
 		}
 	}

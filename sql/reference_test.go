@@ -21,3 +21,30 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, reference, string(kept), "run: go test ./sql -run TestReferenceIsUpToDate -update")
 }
+
+func TestDescribeKeepsParagraphsAndLists(t *testing.T) {
+	d := Describe(Object{Kind: KindProcedure, Text: `-- Does
+-- something:
+--   One   the first
+--         of two
+--   Two   the second
+-- More.
+--
+-- A paragraph:
+--
+--   1  a number
+--
+-- Parameters:
+--   @a  An argument.
+-- Returns:   1: one row: a,
+--               b.
+--            2: more rows.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE p
+    @a INT
+AS
+`})
+	require.Equal(t, "Does something:\n\n- `One`: the first of two\n- `Two`: the second\n\nMore.\n\nA paragraph:\n\n- `1`: a number\n\n", d.Summary)
+	require.Equal(t, "\n- 1: one row: a, b.\n- 2: more rows.", d.Returns)
+	require.Equal(t, []Entry{{Name: "@a", Type: "INT", Text: "An argument."}}, d.Parameters)
+}
