@@ -31,7 +31,11 @@ func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
 // readAdvanceStatus is AdvanceStatus without translation of errors. The view has no row in a
 // database whose row of advance_state is missing.
 func readAdvanceStatus(ctx context.Context, db queryer) (AdvanceStatus, error) {
-	rows, err := selectRows[AdvanceStatus](ctx, db, "SELECT last_advanced_at, skipped_since FROM jobs_internal.advance_status;")
+	rows, err := selectRows[AdvanceStatus](
+		ctx,
+		db,
+		"SELECT last_advanced_at, skipped_since FROM jobs_internal.advance_status;",
+	)
 	if err != nil || len(rows) == 0 {
 		return AdvanceStatus{}, err
 	}
@@ -50,7 +54,10 @@ type LockHolder struct {
 // String describes the session for logs and messages.
 func (h LockHolder) String() string {
 	if h.Login == "" {
-		return fmt.Sprintf("session %d (its login and program are not visible without the permission VIEW SERVER STATE)", h.SessionID)
+		return fmt.Sprintf(
+			"session %d (its login and program are not visible without the permission VIEW SERVER STATE)",
+			h.SessionID,
+		)
 	}
 	return fmt.Sprintf("session %d of login %s, program %q on host %q", h.SessionID, h.Login, h.Program, h.Host)
 }
@@ -73,7 +80,10 @@ func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, v
 // readLockHolders is AdvanceLockHolders without translation of errors.
 func readLockHolders(ctx context.Context, db queryer) (holders []LockHolder, visible bool, err error) {
 	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE.
-	holders, err = selectRows[LockHolder](ctx, db, `SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
+	holders, err = selectRows[LockHolder](
+		ctx,
+		db,
+		`SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
 FROM sys.dm_tran_locks AS l
 LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
 WHERE l.resource_type = N'APPLICATION'

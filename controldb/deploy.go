@@ -128,7 +128,8 @@ func (s *Store) migrate(ctx context.Context) error {
 			known := map[string]bool{}
 			for _, o := range objects {
 				known[strings.ToLower(o.Name)] = true
-				if !o.Kind.IsCode() || !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
+				if !o.Kind.IsCode() ||
+					!slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
 					continue
 				}
 				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
@@ -214,7 +215,12 @@ func (s *Store) Verify(ctx context.Context) error {
 
 // compareObjects finds missing, changed and extra objects. deployed is the record of the
 // deployment, by lower-case name.
-func compareObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, deployed map[string]deployedObject) (Comparison, error) {
+func compareObjects(
+	ctx context.Context,
+	conn *sqlx.Conn,
+	objects []sqlfs.Object,
+	deployed map[string]deployedObject,
+) (Comparison, error) {
 	const op = "verify the control schema"
 	var c Comparison
 	sees, err := seesDefinitions(ctx, conn)
@@ -271,7 +277,8 @@ WHERE p.type = 'R'
 		}
 		delete(names, key)
 		text := definitions[key]
-		if o.Kind.IsCode() && (deployed[key].SHA256 != o.SHA256 || otherOptions[key] || text != "" && moduleBody(text) != moduleBody(o.Text)) {
+		if o.Kind.IsCode() &&
+			(deployed[key].SHA256 != o.SHA256 || otherOptions[key] || text != "" && moduleBody(text) != moduleBody(o.Text)) {
 			c.Changed = append(c.Changed, o.Name)
 		}
 	}
@@ -513,8 +520,10 @@ SELECT @status;`, deployLockTimeout)
 		return fmt.Errorf("%s: another deployment holds it (status %d): try again when it has ended", op, status)
 	}
 	err = f(conn)
-	_, releaseErr := conn.ExecContext(context.WithoutCancel(ctx),
-		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session', @DbPrincipal = N'db_owner';`)
+	_, releaseErr := conn.ExecContext(
+		context.WithoutCancel(ctx),
+		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session', @DbPrincipal = N'db_owner';`,
+	)
 	if err == nil && releaseErr != nil {
 		err = translate("release the deployment lock", releaseErr)
 	}

@@ -185,7 +185,9 @@ func Worst(findings []Finding) Severity {
 // answer runs a check. A missing permission is a finding, and so is any other error of the server.
 func (e *examination) answer(ctx context.Context, c check) ([]Finding, error) {
 	if c.definitions && !e.sees {
-		return []Finding{{Code: c.code, Severity: SeverityOK, Found: "not checked: the login lacks VIEW DEFINITION in the database"}}, nil
+		return []Finding{
+			{Code: c.code, Severity: SeverityOK, Found: "not checked: the login lacks VIEW DEFINITION in the database"},
+		}, nil
 	}
 	found, err := c.run(ctx, e)
 	if err == nil {
@@ -196,11 +198,18 @@ func (e *examination) answer(ctx context.Context, c check) ([]Finding, error) {
 	case !ok || ctx.Err() != nil:
 		return nil, err
 	case isDenied(server.Number):
-		return []Finding{{Code: c.code, Severity: SeverityOK, Found: fmt.Sprintf("not checked: %s (error %d)", server.Message, server.Number)}}, nil
+		return []Finding{
+			{
+				Code:     c.code,
+				Severity: SeverityOK,
+				Found:    fmt.Sprintf("not checked: %s (error %d)", server.Message, server.Number),
+			},
+		}, nil
 	}
 	return []Finding{{
-		Code: c.code, Severity: SeverityWarning, Found: fmt.Sprintf("the check ended with an error: %s (error %d)", server.Message, server.Number),
-		Why: "the result of the check is unknown", Command: "fix the errors above, then run jobagent doctor again",
+		Code: c.code, Severity: SeverityWarning,
+		Found: fmt.Sprintf("the check ended with an error: %s (error %d)", server.Message, server.Number),
+		Why:   "the result of the check is unknown", Command: "fix the errors above, then run jobagent doctor again",
 	}}, nil
 }
 

@@ -80,10 +80,20 @@ func (f databaseFacts) alter(set string) string {
 // version.
 func databaseFindings(f databaseFacts) []Finding {
 	return []Finding{
-		f.versionFinding(), f.nameFinding(), f.stateFinding(), f.compatibilityFinding(), f.rowVersionsFinding(), f.collationFinding(), f.recoveryFinding(),
-		f.durabilityFinding(),
-		f.optionFinding(CodeAutoClose, "AUTO_CLOSE", f.AutoClose, "the database shuts down when the last connection ends, and the next connection waits until it has started again"),
-		f.optionFinding(CodeAutoShrink, "AUTO_SHRINK", f.AutoShrink, "the server shrinks files that then grow again, at unpredictable times"),
+		f.versionFinding(), f.nameFinding(), f.stateFinding(), f.compatibilityFinding(),
+		f.rowVersionsFinding(), f.collationFinding(), f.recoveryFinding(), f.durabilityFinding(),
+		f.optionFinding(
+			CodeAutoClose,
+			"AUTO_CLOSE",
+			f.AutoClose,
+			"the database shuts down when the last connection ends, and the next connection waits until it has started again",
+		),
+		f.optionFinding(
+			CodeAutoShrink,
+			"AUTO_SHRINK",
+			f.AutoShrink,
+			"the server shrinks files that then grow again, at unpredictable times",
+		),
 	}
 }
 
@@ -142,7 +152,12 @@ func (f databaseFacts) compatibilityFinding() Finding {
 			SQL:   f.alter(fmt.Sprintf("COMPATIBILITY_LEVEL = %d", max(current, minCompatibilityLevel)))}
 	}
 	if f.CompatibilityLevel < current {
-		ok := good(CodeCompatibility, "the compatibility level is %d; the server's own is %d, with better plans for table variables from 150 on", f.CompatibilityLevel, current)
+		ok := good(
+			CodeCompatibility,
+			"the compatibility level is %d; the server's own is %d, with better plans for table variables from 150 on",
+			f.CompatibilityLevel,
+			current,
+		)
 		ok.SQL = f.alter(fmt.Sprintf("COMPATIBILITY_LEVEL = %d", current))
 		return ok
 	}
@@ -164,14 +179,22 @@ func (f databaseFacts) rowVersionsFinding() Finding {
 // creates a temporary table, and table variables have the collation of the database.
 func (f databaseFacts) collationFinding() Finding {
 	if f.TempdbCollation != "" && f.TempdbCollation != f.Collation {
-		return good(CodeCollation, "the database has %s; tempdb has %s, which is harmless", f.Collation, f.TempdbCollation)
+		return good(
+			CodeCollation,
+			"the database has %s; tempdb has %s, which is harmless",
+			f.Collation,
+			f.TempdbCollation,
+		)
 	}
 	return good(CodeCollation, "the database has %s", f.Collation)
 }
 
 func (f databaseFacts) recoveryFinding() Finding {
 	if f.RecoveryModel == "SIMPLE" {
-		return good(CodeRecovery, "the recovery model is SIMPLE: a restored database is as old as its last full or differential backup")
+		return good(
+			CodeRecovery,
+			"the recovery model is SIMPLE: a restored database is as old as its last full or differential backup",
+		)
 	}
 	return good(CodeRecovery, "the recovery model is %s; the log waits for %s", f.RecoveryModel, f.LogReuseWait)
 }
@@ -187,7 +210,13 @@ func (f databaseFacts) durabilityFinding() Finding {
 
 func (f databaseFacts) optionFinding(code, option string, on bool, why string) Finding {
 	if on {
-		return Finding{Code: code, Severity: SeverityWarning, Found: option + " is on", Why: why, SQL: f.alter(option + " OFF")}
+		return Finding{
+			Code:     code,
+			Severity: SeverityWarning,
+			Found:    option + " is on",
+			Why:      why,
+			SQL:      f.alter(option + " OFF"),
+		}
 	}
 	return good(code, "%s is off", option)
 }
@@ -203,7 +232,13 @@ type UnfitError struct {
 }
 
 func (e *UnfitError) Error() string {
-	return fmt.Sprintf("%v: %s: %s; to fix it: %s", ErrUnfit, e.Finding.Found, e.Finding.Why, strings.ReplaceAll(e.Finding.Fix(), "\n", " "))
+	return fmt.Sprintf(
+		"%v: %s: %s; to fix it: %s",
+		ErrUnfit,
+		e.Finding.Found,
+		e.Finding.Why,
+		strings.ReplaceAll(e.Finding.Fix(), "\n", " "),
+	)
 }
 
 // Is makes errors.Is(err, ErrUnfit) true.
@@ -263,7 +298,14 @@ func takenSchemasFinding(objects []schemaObject) Finding {
 			names = append(names, o.Schema+"."+o.Name)
 		}
 	}
-	f := Finding{Code: CodeForeign, Severity: SeverityError, Found: "the database has the schema " + strings.Join(schemas, " and ") + " already, and jobagent did not create it"}
+	f := Finding{
+		Code:     CodeForeign,
+		Severity: SeverityError,
+		Found: "the database has the schema " + strings.Join(
+			schemas,
+			" and ",
+		) + " already, and jobagent did not create it",
+	}
 	if len(names) == 0 {
 		f.Why, f.SQL = "a deployment creates the schemas jobs and jobs_internal", strings.Join(drop, "\n")
 		return f
@@ -288,15 +330,25 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 		server.Message = server.All[0].Message // the other errors follow from the first
 	}
 	user, err := currentUser(ctx, conn)
-	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create the objects of the schema: %s", tsql.Name(user), server.Message),
-		Why: "a deployment creates schemas, tables, views, procedures and roles",
-		SQL: fixRole("db_owner", user)}, err
+	return Finding{
+		Code:     CodeDeployRights,
+		Severity: SeverityError,
+		Found:    fmt.Sprintf("user %s may not create the objects of the schema: %s", tsql.Name(user), server.Message),
+		Why:      "a deployment creates schemas, tables, views, procedures and roles",
+		SQL:      fixRole("db_owner", user),
+	}, err
 }
 
 // notOwnerFinding is about a login that may not deploy because it is not a member of db_owner.
 func notOwnerFinding(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	user, err := currentUser(ctx, conn)
-	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create the objects of the schema: it is not a member of db_owner", tsql.Name(user)),
+	return Finding{
+		Code:     CodeDeployRights,
+		Severity: SeverityError,
+		Found: fmt.Sprintf(
+			"user %s may not create the objects of the schema: it is not a member of db_owner",
+			tsql.Name(user),
+		),
 		Why: "a deployment creates schemas, tables, views, procedures and roles that belong to dbo",
 		SQL: fixRole("db_owner", user)}, err
 }

@@ -13,8 +13,20 @@ import (
 
 // TestFindings covers states that the embedded server cannot be brought into.
 func TestFindings(t *testing.T) {
-	base := databaseFacts{EngineEdition: 3, ProductVersion: "15.0.4000.1", Edition: "Enterprise Edition", Name: "it]s", ServerName: "s", MachineName: "m'1",
-		CompatibilityLevel: 150, RowVersions: true, State: "ONLINE", Durability: "DISABLED", RecoveryModel: "FULL", LogReuseWait: "LOG_BACKUP"}
+	base := databaseFacts{
+		EngineEdition:      3,
+		ProductVersion:     "15.0.4000.1",
+		Edition:            "Enterprise Edition",
+		Name:               "it]s",
+		ServerName:         "s",
+		MachineName:        "m'1",
+		CompatibilityLevel: 150,
+		RowVersions:        true,
+		State:              "ONLINE",
+		Durability:         "DISABLED",
+		RecoveryModel:      "FULL",
+		LogReuseWait:       "LOG_BACKUP",
+	}
 	require.Equal(t, SeverityOK, Worst(databaseFindings(base)))
 	with := func(change func(*databaseFacts)) databaseFacts {
 		f := base
@@ -28,16 +40,45 @@ func TestFindings(t *testing.T) {
 		fix       string
 		foundPart string
 	}{
-		{with(func(f *databaseFacts) { f.ProductVersion = "13.0.5000.1" }), CodeServerVersion, SeverityError, "use a newer server", "13.0.5000.1"},
-		{with(func(f *databaseFacts) { f.EngineEdition = editionServerless }), CodeServerVersion, SeverityError, "use SQL Server 2017 or newer, or Azure SQL Database", ""},
-		{with(func(f *databaseFacts) { f.EngineEdition, f.ProductVersion = editionAzureDatabase, "12.0.2000.8" }), CodeServerVersion, SeverityOK, "", ""},
-		{with(func(f *databaseFacts) { f.ServerName = "" }), CodeServerName, SeverityWarning, "EXECUTE master.sys.sp_addserver @server = N'm''1', @local = 'local';", ""},
-		{with(func(f *databaseFacts) { f.CompatibilityLevel = 110 }), CodeCompatibility, SeverityError, "ALTER DATABASE [it]]s] SET COMPATIBILITY_LEVEL = 150;", ""},
-		{with(func(f *databaseFacts) { f.CompatibilityLevel = 140 }), CodeCompatibility, SeverityOK, "ALTER DATABASE [it]]s] SET COMPATIBILITY_LEVEL = 150;", "140"},
-		{with(func(f *databaseFacts) { f.Updateability = "READ_ONLY" }), CodeState, SeverityError, "connect to the primary replica, without ApplicationIntent=ReadOnly", "replica"},
-		{with(func(f *databaseFacts) { f.UserAccess = "SINGLE_USER" }), CodeState, SeverityError, "ALTER DATABASE [it]]s] SET MULTI_USER;", "single-user"},
-		{with(func(f *databaseFacts) { f.State = "EMERGENCY" }), CodeState, SeverityError, "ALTER DATABASE [it]]s] SET ONLINE;", "EMERGENCY"},
-		{with(func(f *databaseFacts) { f.Durability = "FORCED" }), CodeDurability, SeverityWarning, "ALTER DATABASE [it]]s] SET DELAYED_DURABILITY = ALLOWED;", ""},
+		{
+			facts: with(func(f *databaseFacts) { f.ProductVersion = "13.0.5000.1" }), code: CodeServerVersion, severity: SeverityError,
+			fix: "use a newer server", foundPart: "13.0.5000.1",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.EngineEdition = editionServerless }), code: CodeServerVersion, severity: SeverityError,
+			fix: "use SQL Server 2017 or newer, or Azure SQL Database",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.EngineEdition, f.ProductVersion = editionAzureDatabase, "12.0.2000.8" }), code: CodeServerVersion, severity: SeverityOK,
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.ServerName = "" }), code: CodeServerName, severity: SeverityWarning,
+			fix: "EXECUTE master.sys.sp_addserver @server = N'm''1', @local = 'local';",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.CompatibilityLevel = 110 }), code: CodeCompatibility, severity: SeverityError,
+			fix: "ALTER DATABASE [it]]s] SET COMPATIBILITY_LEVEL = 150;",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.CompatibilityLevel = 140 }), code: CodeCompatibility, severity: SeverityOK,
+			fix: "ALTER DATABASE [it]]s] SET COMPATIBILITY_LEVEL = 150;", foundPart: "140",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.Updateability = "READ_ONLY" }), code: CodeState, severity: SeverityError,
+			fix: "connect to the primary replica, without ApplicationIntent=ReadOnly", foundPart: "replica",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.UserAccess = "SINGLE_USER" }), code: CodeState, severity: SeverityError,
+			fix: "ALTER DATABASE [it]]s] SET MULTI_USER;", foundPart: "single-user",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.State = "EMERGENCY" }), code: CodeState, severity: SeverityError,
+			fix: "ALTER DATABASE [it]]s] SET ONLINE;", foundPart: "EMERGENCY",
+		},
+		{
+			facts: with(func(f *databaseFacts) { f.Durability = "FORCED" }), code: CodeDurability, severity: SeverityWarning,
+			fix: "ALTER DATABASE [it]]s] SET DELAYED_DURABILITY = ALLOWED;",
+		},
 	} {
 		var found []Finding
 		for _, f := range databaseFindings(test.facts) {
@@ -54,22 +95,42 @@ func TestFindings(t *testing.T) {
 
 func TestJudgeClock(t *testing.T) {
 	require.Equal(t, SeverityOK, clockFinding(-4*time.Second, time.Millisecond).Severity)
-	require.Equal(t, SeverityOK, clockFinding(6*time.Second, 4*time.Second).Severity, "within what the round trip allows")
-	require.Contains(t, clockFinding(-time.Hour, time.Millisecond).Found, "the server's clock is 1h0m0s behind this machine's")
+	require.Equal(
+		t,
+		SeverityOK,
+		clockFinding(6*time.Second, 4*time.Second).Severity,
+		"within what the round trip allows",
+	)
+	require.Contains(
+		t,
+		clockFinding(-time.Hour, time.Millisecond).Found,
+		"the server's clock is 1h0m0s behind this machine's",
+	)
 	require.Contains(t, clockFinding(time.Minute, time.Millisecond).Found, "1m0s ahead of")
 }
 
 func TestJudgeFilesAndLog(t *testing.T) {
 	d := databaseFacts{Name: "c", EngineEdition: 3, LogReuseWait: "LOG_BACKUP"}
 	file := func(change func(*fileFacts)) []fileFacts {
-		f := fileFacts{Name: "c_data", Type: "ROWS", Size: 2000 * pagesPerMB, Max: -1, Growth: 64 * pagesPerMB, Used: sql.NullInt64{Int64: 1950 * pagesPerMB, Valid: true}}
+		f := fileFacts{
+			Name:   "c_data",
+			Type:   "ROWS",
+			Size:   2000 * pagesPerMB,
+			Max:    -1,
+			Growth: 64 * pagesPerMB,
+			Used:   sql.NullInt64{Int64: 1950 * pagesPerMB, Valid: true},
+		}
 		change(&f)
 		return []fileFacts{f}
 	}
 	require.Equal(t, SeverityOK, Worst(fileFindings(d, file(func(*fileFacts) {}))))
 	full := fileFindings(d, file(func(f *fileFacts) { f.Growth = 0 }))
 	require.Equal(t, "file c_data uses 1950 of at most 2000 MB", full[0].Found)
-	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB);", full[0].SQL)
+	require.Equal(
+		t,
+		"ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB);",
+		full[0].SQL,
+	)
 	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))))
 	percent := fileFindings(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))
 	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', FILEGROWTH = 256 MB);", percent[0].SQL)
@@ -79,9 +140,18 @@ func TestJudgeFilesAndLog(t *testing.T) {
 	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Size = 9500 * pagesPerMB }))))
 
 	require.Equal(t, SeverityOK, logFinding(d, logFacts{Total: 100 << 20, Used: 70 << 20}).Severity)
-	require.Equal(t, "BACKUP LOG [c] TO DISK = N'c.trn';", logFinding(d, logFacts{Total: 100 << 20, Used: 90 << 20}).SQL)
+	require.Equal(
+		t,
+		"BACKUP LOG [c] TO DISK = N'c.trn';",
+		logFinding(d, logFacts{Total: 100 << 20, Used: 90 << 20}).SQL,
+	)
 	d.LogReuseWait = "NOTHING"
-	require.Equal(t, SeverityOK, logFinding(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity, "it is reused at the next checkpoint")
+	require.Equal(
+		t,
+		SeverityOK,
+		logFinding(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity,
+		"it is reused at the next checkpoint",
+	)
 }
 
 // TestIsDenied: only errors about permissions count.
@@ -105,7 +175,8 @@ func TestDeclarations(t *testing.T) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "--") {
 				continue
 			}
-			if strings.Contains(line, "INDEX ") || strings.Contains(line, " PRIMARY KEY") || strings.Contains(line, " UNIQUE (") {
+			if strings.Contains(line, "INDEX ") || strings.Contains(line, " PRIMARY KEY") ||
+				strings.Contains(line, " UNIQUE (") {
 				want++
 			}
 			escalations += strings.Count(line, "LOCK_ESCALATION")

@@ -31,7 +31,9 @@ func (x index) same(y index) bool {
 }
 
 var (
-	indexDeclaration      = regexp.MustCompile(`(?m)^CREATE (UNIQUE )?INDEX (\w+) ON ([\w.]+) \(([^)]*)\)(?:\s+INCLUDE \(([^)]*)\))?(?:\s+WHERE ([^;]*))?;`)
+	indexDeclaration = regexp.MustCompile(
+		`(?m)^CREATE (UNIQUE )?INDEX (\w+) ON ([\w.]+) \(([^)]*)\)(?:\s+INCLUDE \(([^)]*)\))?(?:\s+WHERE ([^;]*))?;`,
+	)
 	constraintDeclaration = regexp.MustCompile(`(?m)^\s*CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE) \(([^)]*)\)`)
 	tableDeclaration      = regexp.MustCompile(`(?m)^CREATE TABLE ([\w.]+) \(`)
 	escalationDeclaration = regexp.MustCompile(`(?m)^ALTER TABLE ([\w.]+) SET \(LOCK_ESCALATION = (\w+)\);`)
@@ -57,8 +59,11 @@ var declarations = sync.OnceValues(func() (declared, error) {
 				table = m[1]
 			}
 			for _, m := range constraintDeclaration.FindAllStringSubmatch(part, -1) {
-				d.indexes = append(d.indexes, index{table: table, name: m[1], unique: true, keys: columnList(m[3]), constraint: true,
-					text: constraintText(table, m[1], m[2], m[3])})
+				d.indexes = append(
+					d.indexes,
+					index{table: table, name: m[1], unique: true, keys: columnList(m[3]), constraint: true,
+						text: constraintText(table, m[1], m[2], m[3])},
+				)
 			}
 		}
 		for _, m := range indexDeclaration.FindAllStringSubmatch(o.Text, -1) {
@@ -99,7 +104,10 @@ func columnList(text string) string {
 // plainFilter returns the predicate of a filtered index in a normalised form. The server adds
 // brackets around names, parentheses around constants and around the whole predicate, and blanks.
 func plainFilter(text string) string {
-	return strings.ToLower(strings.NewReplacer("[", "", "]", "", "(", "", ")", "", " ", "", "\n", "", "\r", "", "\t", "", "N'", "'").Replace(text))
+	return strings.ToLower(
+		strings.NewReplacer("[", "", "]", "", "(", "", ")", "", " ", "", "\n", "", "\r", "", "\t", "", "N'", "'").
+			Replace(text),
+	)
 }
 
 // checkSchema compares the version and the code objects.
@@ -121,15 +129,29 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 		if len(taken) > 0 {
 			return []Finding{takenSchemasFinding(taken)}, nil
 		}
-		return []Finding{{Code: code, Severity: SeverityError, Found: "the control schema is not installed", Why: "agents cannot work without it",
-			Command: "jobagent db install"}}, nil
+		return []Finding{
+			{
+				Code:     code,
+				Severity: SeverityError,
+				Found:    "the control schema is not installed",
+				Why:      "agents cannot work without it",
+				Command:  "jobagent db install",
+			},
+		}, nil
 	case err != nil:
 		return nil, err
 	}
 	want := len(migrations)
 	if version > want {
-		return []Finding{{Code: code, Severity: SeverityError, Found: fmt.Sprintf("the control schema has version %d and this program needs %d", version, want),
-			Why: "this program does not know the later changes", Command: "use a newer jobagent"}}, nil
+		return []Finding{
+			{
+				Code:     code,
+				Severity: SeverityError,
+				Found:    fmt.Sprintf("the control schema has version %d and this program needs %d", version, want),
+				Why:      "this program does not know the later changes",
+				Command:  "use a newer jobagent",
+			},
+		}, nil
 	}
 	deployed, err := deployedObjects(ctx, e.conn)
 	if err != nil {
@@ -139,16 +161,26 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := Finding{Code: code, Severity: SeverityWarning, Why: "the program and its procedures were not tested together", Command: "jobagent db migrate"}
+	f := Finding{
+		Code:     code,
+		Severity: SeverityWarning,
+		Why:      "the program and its procedures were not tested together",
+		Command:  "jobagent db migrate",
+	}
 	var tables []string
 	for _, name := range c.Missing {
-		if i := slices.IndexFunc(objects, func(o sqlfs.Object) bool { return o.Name == name }); i >= 0 && !objects[i].Kind.IsCode() {
+		if i := slices.IndexFunc(objects, func(o sqlfs.Object) bool { return o.Name == name }); i >= 0 &&
+			!objects[i].Kind.IsCode() {
 			tables = append(tables, name)
 		}
 	}
 	switch {
 	case len(tables) > 0:
-		f.Severity, f.Found = SeverityError, fmt.Sprintf("%s missing (%s)", plural(len(tables), "table"), firstNames(tables))
+		f.Severity, f.Found = SeverityError, fmt.Sprintf(
+			"%s missing (%s)",
+			plural(len(tables), "table"),
+			firstNames(tables),
+		)
 		f.Why, f.Command = "a table is lost with its rows", "restore the database from a backup"
 	case version < want:
 		f.Found = fmt.Sprintf("the control schema has version %d and this program needs %d", version, want)
@@ -156,7 +188,11 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 		f.Severity, f.Why = SeverityError, "calls of what is missing fail"
 		f.Found = fmt.Sprintf("%s missing (%s)", plural(len(c.Missing), "object"), firstNames(c.Missing))
 	case len(c.Changed) > 0:
-		f.Found = fmt.Sprintf("%s not as this program deploys them (%s)", plural(len(c.Changed), "object"), firstNames(c.Changed))
+		f.Found = fmt.Sprintf(
+			"%s not as this program deploys them (%s)",
+			plural(len(c.Changed), "object"),
+			firstNames(c.Changed),
+		)
 	default:
 		f = good(code, "the control schema is version %d, without differences", version)
 	}
@@ -173,8 +209,12 @@ func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) 
 		return []Finding{good(CodeModuleOptions, "all modules have QUOTED_IDENTIFIER and ANSI_NULLS on")}, nil
 	}
 	return []Finding{{Code: CodeModuleOptions, Severity: SeverityError,
-		Found: fmt.Sprintf("%s with QUOTED_IDENTIFIER or ANSI_NULLS off (%s)", plural(len(names), "module"), firstNames(names)),
-		Why:   "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
+		Found: fmt.Sprintf(
+			"%s with QUOTED_IDENTIFIER or ANSI_NULLS off (%s)",
+			plural(len(names), "module"),
+			firstNames(names),
+		),
+		Why: "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
 }
 
 // checkIndexes compares the indexes with those of the schema's files.
@@ -189,8 +229,16 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 	}
 	var found []Finding
 	report := func(x index, what, sql string) {
-		found = append(found, Finding{Code: CodeIndexes, Severity: SeverityWarning, Found: fmt.Sprintf("index %s of %s %s", x.name, x.table, what),
-			Why: "each pass reads and locks the whole table instead, which takes longer as the history grows", SQL: sql})
+		found = append(
+			found,
+			Finding{
+				Code:     CodeIndexes,
+				Severity: SeverityWarning,
+				Found:    fmt.Sprintf("index %s of %s %s", x.name, x.table, what),
+				Why:      "each pass reads and locks the whole table instead, which takes longer as the history grows",
+				SQL:      sql,
+			},
+		)
 	}
 	for _, w := range want.indexes {
 		h, ok := have[strings.ToLower(w.table+"."+w.name)]
@@ -230,7 +278,13 @@ func readIndexes(ctx context.Context, e *examination) (map[string]index, error) 
 		key := strings.ToLower(r.Table + "." + r.Name)
 		x, ok := all[key]
 		if !ok {
-			x = index{table: r.Table, name: r.Name, unique: r.Unique, disabled: r.Disabled, filter: plainFilter(r.Filter)}
+			x = index{
+				table:    r.Table,
+				name:     r.Name,
+				unique:   r.Unique,
+				disabled: r.Disabled,
+				filter:   plainFilter(r.Filter),
+			}
 		}
 		column := strings.ToLower(r.Column)
 		if r.Included {
@@ -268,13 +322,27 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 	var found []Finding
 	for _, r := range rows {
 		if option := want.escalation[r.Table]; option != "" && option != r.Escalation {
-			found = append(found, Finding{Code: CodeLockEscalation, Severity: SeverityWarning, Found: fmt.Sprintf("LOCK_ESCALATION of %s is %s", r.Table, r.Escalation),
-				Why: "a statement that locks more than 5,000 rows locks the whole table, and READPAST does not skip that",
-				SQL: fixEscalation(r.Table, option)})
+			found = append(
+				found,
+				Finding{
+					Code:     CodeLockEscalation,
+					Severity: SeverityWarning,
+					Found:    fmt.Sprintf("LOCK_ESCALATION of %s is %s", r.Table, r.Escalation),
+					Why:      "a statement that locks more than 5,000 rows locks the whole table, and READPAST does not skip that",
+					SQL:      fixEscalation(r.Table, option),
+				},
+			)
 		}
 	}
 	if len(found) == 0 {
-		found = append(found, good(CodeLockEscalation, "off for the %d tables in which many rows are locked at once", len(want.escalation)))
+		found = append(
+			found,
+			good(
+				CodeLockEscalation,
+				"off for the %d tables in which many rows are locked at once",
+				len(want.escalation),
+			),
+		)
 	}
 	return found, nil
 }
@@ -299,9 +367,19 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 	if len(names) == 0 {
 		return nil, nil // collationFinding has reported the collation
 	}
-	return []Finding{{Code: CodeCollation, Severity: SeverityError, Found: fmt.Sprintf("%s with another collation than the database's (%s)", plural(len(names), "column"), firstNames(names)),
-		Why: "procedures that compare them with texts of the database's collation fail (error 468)",
-		SQL: fixDatabase(e.database.Name, "COLLATE "+rows[0].Collation)}}, nil
+	return []Finding{
+		{
+			Code:     CodeCollation,
+			Severity: SeverityError,
+			Found: fmt.Sprintf(
+				"%s with another collation than the database's (%s)",
+				plural(len(names), "column"),
+				firstNames(names),
+			),
+			Why: "procedures that compare them with texts of the database's collation fail (error 468)",
+			SQL: fixDatabase(e.database.Name, "COLLATE "+rows[0].Collation),
+		},
+	}, nil
 }
 
 // declaresCollation reports whether the schema's file declares a collation for a column.
@@ -312,10 +390,11 @@ func declaresCollation(table, column string) bool {
 	}
 	declaration := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(column) + `\s[^,\n]*\bCOLLATE\b`)
 	return slices.ContainsFunc(objects, func(o sqlfs.Object) bool {
-		return o.Kind == sqlfs.KindTable && slices.ContainsFunc(splitBefore(o.Text, tableDeclaration), func(part string) bool {
-			m := tableDeclaration.FindStringSubmatch(part)
-			return m != nil && strings.EqualFold(m[1], table) && declaration.MatchString(part)
-		})
+		return o.Kind == sqlfs.KindTable &&
+			slices.ContainsFunc(splitBefore(o.Text, tableDeclaration), func(part string) bool {
+				m := tableDeclaration.FindStringSubmatch(part)
+				return m != nil && strings.EqualFold(m[1], table) && declaration.MatchString(part)
+			})
 	})
 }
 
@@ -346,7 +425,14 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 			continue
 		}
 		name := tsql.Name(p.Schema, p.Name)
-		f := Finding{Code: CodeForeign, Severity: SeverityWarning, Found: fmt.Sprintf("%s is in the schema of jobagent but does not belong to it (%s)", name, strings.ToLower(strings.ReplaceAll(p.Kind, "_", " "))),
+		f := Finding{
+			Code:     CodeForeign,
+			Severity: SeverityWarning,
+			Found: fmt.Sprintf(
+				"%s is in the schema of jobagent but does not belong to it (%s)",
+				name,
+				strings.ToLower(strings.ReplaceAll(p.Kind, "_", " ")),
+			),
 			Why: "a later version may need the name, and the roles of jobagent have rights on the whole schema jobs",
 			SQL: fixForeign(p.Kind, name)}
 		if p.Kind == "SQL_TRIGGER" {

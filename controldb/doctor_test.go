@@ -60,50 +60,101 @@ func TestExamineFresh(t *testing.T) {
 func TestExamine(t *testing.T) {
 	for _, test := range []struct {
 		name, code string
-		make       []string
+		setup      []string
 		severity   controldb.Severity
 		found      string // part of what is reported
 		remains    bool   // another finding of the code stays
 	}{
-		{name: "row versions", code: controldb.CodeRowVersions, severity: controldb.SeverityWarning, found: "is off",
-			make: []string{`ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`}},
-		{name: "compatibility level", code: controldb.CodeCompatibility, severity: controldb.SeverityError, found: "is 120",
-			make: []string{`ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`}},
-		{name: "auto close", code: controldb.CodeAutoClose, severity: controldb.SeverityWarning, found: "AUTO_CLOSE is on",
-			make: []string{`ALTER DATABASE CURRENT SET AUTO_CLOSE ON;`}},
-		{name: "auto shrink", code: controldb.CodeAutoShrink, severity: controldb.SeverityWarning, found: "AUTO_SHRINK is on",
-			make: []string{`ALTER DATABASE CURRENT SET AUTO_SHRINK ON;`}},
-		{name: "read-only", code: controldb.CodeState, severity: controldb.SeverityError, found: "is read-only",
-			make: []string{`ALTER DATABASE CURRENT SET READ_ONLY WITH ROLLBACK IMMEDIATE;`}},
-		{name: "restricted user", code: controldb.CodeState, severity: controldb.SeverityWarning, found: "restricted-user",
-			make: []string{`ALTER DATABASE CURRENT SET RESTRICTED_USER WITH ROLLBACK IMMEDIATE;`}},
-		{name: "missing index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "IX_task_executions_held of jobs_internal.task_executions is missing",
-			make: []string{`DROP INDEX IX_task_executions_held ON jobs_internal.task_executions;`}},
-		{name: "changed index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "IX_task_executions_held of jobs_internal.task_executions is not as declared",
-			make: []string{`CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id) WHERE ended_at IS NULL WITH (DROP_EXISTING = ON);`}},
-		{name: "disabled index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "IX_job_executions_active of jobs_internal.job_executions is disabled",
-			make: []string{`ALTER INDEX IX_job_executions_active ON jobs_internal.job_executions DISABLE;`}},
-		{name: "missing constraint", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "UQ_schedule_skips_due_at of jobs_internal.schedule_skips is missing",
-			make: []string{`ALTER TABLE jobs_internal.schedule_skips DROP CONSTRAINT UQ_schedule_skips_due_at;`}},
-		{name: "lock escalation", code: controldb.CodeLockEscalation, severity: controldb.SeverityWarning, found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
-			make: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`}},
-		{name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[mine] is in the schema of jobagent",
-			make: []string{`CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`}},
-		{name: "foreign trigger", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[watch]",
-			make: []string{`CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`}},
-		{name: "setting below its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "history_retention_days is N'-1', and only whole numbers from 0 to 36500",
-			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'-1');`}},
-		{name: "setting above its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "is N'4000000'",
-			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'4000000');`}},
-		{name: "setting that is no number", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "is N'12 days'",
-			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'12 days');`}},
-		{name: "unknown setting", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "there is no setting N'it''s'",
-			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`}},
+		{
+			name: "row versions", code: controldb.CodeRowVersions, severity: controldb.SeverityWarning,
+			found: "is off",
+			setup: []string{`ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`},
+		},
+		{
+			name: "compatibility level", code: controldb.CodeCompatibility, severity: controldb.SeverityError,
+			found: "is 120",
+			setup: []string{`ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`},
+		},
+		{
+			name: "auto close", code: controldb.CodeAutoClose, severity: controldb.SeverityWarning,
+			found: "AUTO_CLOSE is on",
+			setup: []string{`ALTER DATABASE CURRENT SET AUTO_CLOSE ON;`},
+		},
+		{
+			name: "auto shrink", code: controldb.CodeAutoShrink, severity: controldb.SeverityWarning,
+			found: "AUTO_SHRINK is on",
+			setup: []string{`ALTER DATABASE CURRENT SET AUTO_SHRINK ON;`},
+		},
+		{
+			name: "read-only", code: controldb.CodeState, severity: controldb.SeverityError,
+			found: "is read-only",
+			setup: []string{`ALTER DATABASE CURRENT SET READ_ONLY WITH ROLLBACK IMMEDIATE;`},
+		},
+		{
+			name: "restricted user", code: controldb.CodeState, severity: controldb.SeverityWarning,
+			found: "restricted-user",
+			setup: []string{`ALTER DATABASE CURRENT SET RESTRICTED_USER WITH ROLLBACK IMMEDIATE;`},
+		},
+		{
+			name: "missing index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			found: "IX_task_executions_held of jobs_internal.task_executions is missing",
+			setup: []string{`DROP INDEX IX_task_executions_held ON jobs_internal.task_executions;`},
+		},
+		{
+			name: "changed index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			found: "IX_task_executions_held of jobs_internal.task_executions is not as declared",
+			setup: []string{`CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id) WHERE ended_at IS NULL WITH (DROP_EXISTING = ON);`},
+		},
+		{
+			name: "disabled index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			found: "IX_job_executions_active of jobs_internal.job_executions is disabled",
+			setup: []string{`ALTER INDEX IX_job_executions_active ON jobs_internal.job_executions DISABLE;`},
+		},
+		{
+			name: "missing constraint", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			found: "UQ_schedule_skips_due_at of jobs_internal.schedule_skips is missing",
+			setup: []string{`ALTER TABLE jobs_internal.schedule_skips DROP CONSTRAINT UQ_schedule_skips_due_at;`},
+		},
+		{
+			name: "lock escalation", code: controldb.CodeLockEscalation, severity: controldb.SeverityWarning,
+			found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
+			setup: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`},
+		},
+		{
+			name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning,
+			found: "[jobs_internal].[mine] is in the schema of jobagent",
+			setup: []string{`CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`},
+		},
+		{
+			name: "foreign trigger", code: controldb.CodeForeign, severity: controldb.SeverityWarning,
+			found: "[jobs_internal].[watch]",
+			setup: []string{`CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`},
+		},
+		{
+			name: "setting below its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			found: "history_retention_days is N'-1', and only whole numbers from 0 to 36500",
+			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'-1');`},
+		},
+		{
+			name: "setting above its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			found: "is N'4000000'",
+			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'4000000');`},
+		},
+		{
+			name: "setting that is no number", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			found: "is N'12 days'",
+			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'12 days');`},
+		},
+		{
+			name: "unknown setting", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			found: "there is no setting N'it''s'",
+			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			each(t, func(t *testing.T, c *control) {
 				c.Store = nil // the state may have closed connections, so each examination opens a new one
-				for _, batch := range test.make {
+				for _, batch := range test.setup {
 					c.fresh(t, batch)
 				}
 				var bad []controldb.Finding
@@ -148,7 +199,10 @@ func TestExamineHistory(t *testing.T) {
 		term := c.term(t)
 		c.pass(t, term)
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeHistory)))
-		c.exec(t, `UPDATE jobs_internal.job_executions SET create_time = DATEADD(DAY, -60, create_time), start_time = DATEADD(DAY, -60, start_time), end_time = DATEADD(DAY, -60, end_time);`)
+		c.exec(
+			t,
+			`UPDATE jobs_internal.job_executions SET create_time = DATEADD(DAY, -60, create_time), start_time = DATEADD(DAY, -60, start_time), end_time = DATEADD(DAY, -60, end_time);`,
+		)
 		found := c.findings(t, controldb.CodeHistory)
 		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
 		require.Contains(t, found[0].Found, "ended 60 days ago, and history is kept for 45 days")
@@ -161,15 +215,27 @@ func TestExamineHistory(t *testing.T) {
 func TestExamineAgents(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)))
-		c.exec(t, `UPDATE jobs_internal.terms SET started_at = DATEADD(HOUR, -2, started_at), expires_at = DATEADD(HOUR, -2, expires_at) WHERE term_id = @p1;`, int64(term))
+		require.Equal(
+			t,
+			controldb.SeverityOK,
+			controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)),
+		)
+		c.exec(
+			t,
+			`UPDATE jobs_internal.terms SET started_at = DATEADD(HOUR, -2, started_at), expires_at = DATEADD(HOUR, -2, expires_at) WHERE term_id = @p1;`,
+			int64(term),
+		)
 		require.Equal(t, "no live agent", c.findings(t, controldb.CodeAgents)[0].Found)
 		found := c.findings(t, controldb.CodeTerms)
 		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 term expired")
 		next := c.term(t) // its first pass ends the other one
 		c.pass(t, next)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)))
+		require.Equal(
+			t,
+			controldb.SeverityOK,
+			controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)),
+		)
 	})
 }
 
@@ -184,7 +250,11 @@ func TestExamineModules(t *testing.T) {
 		require.NoError(t, c.Migrate(t.Context()))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeSchema)))
 
-		text := get[string](t, c, `SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID(N'jobs_internal.get_command')`)
+		text := get[string](
+			t,
+			c,
+			`SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID(N'jobs_internal.get_command')`,
+		)
 		text = strings.Replace(text, "CREATE", "ALTER", 1)
 		conn, err := c.db.Conn(t.Context())
 		require.NoError(t, err)
@@ -195,7 +265,11 @@ func TestExamineModules(t *testing.T) {
 		require.NoError(t, err)
 		found = c.findings(t, controldb.CodeModuleOptions)
 		require.Equal(t, controldb.SeverityError, found[0].Severity)
-		require.Contains(t, found[0].Found, "1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)")
+		require.Contains(
+			t,
+			found[0].Found,
+			"1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)",
+		)
 		require.ErrorIs(t, c.Verify(t.Context()), controldb.ErrSchemaVersion)
 		require.NoError(t, c.Migrate(t.Context()))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeModuleOptions)))
@@ -219,7 +293,17 @@ func (c *control) login(t *testing.T, name string, batches ...string) *controldb
 // one finding.
 func TestExamineRights(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		low := &control{Store: c.login(t, "low_"+strings.ToLower(c.name), `ALTER ROLE jobs_reader ADD MEMBER [low_`+strings.ToLower(c.name)+`];`, `GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_reader;`), env: c.env, name: c.name, db: c.db}
+		low := &control{
+			Store: c.login(
+				t,
+				"low_"+strings.ToLower(c.name),
+				`ALTER ROLE jobs_reader ADD MEMBER [low_`+strings.ToLower(c.name)+`];`,
+				`GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_reader;`,
+			),
+			env:  c.env,
+			name: c.name,
+			db:   c.db,
+		}
 		found := low.findings(t, controldb.CodeRights)
 		require.Len(t, found, 1)
 		require.Equal(t, controldb.SeverityError, found[0].Severity)
@@ -242,7 +326,7 @@ func TestExamineRights(t *testing.T) {
 func TestRefusedDeployments(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		make    string
+		setup   string
 		message string
 		fix     string // empty: the T-SQL in the message
 	}{
@@ -259,7 +343,7 @@ func TestRefusedDeployments(t *testing.T) {
 			testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 				name := env.CreateDatabase(t, "control")
 				c := &control{env: env, name: name, db: env.DB(t, name)}
-				c.fresh(t, test.make)
+				c.fresh(t, test.setup)
 				store := env.OpenControl(t, name)
 				err := store.Install(t.Context())
 				var unfit *controldb.UnfitError
@@ -276,7 +360,7 @@ func TestRefusedDeployments(t *testing.T) {
 
 				if strings.HasPrefix(test.name, "compat") || test.name == "read-only" {
 					c.fresh(t, `DROP VIEW jobs.job_versions;`)
-					c.fresh(t, test.make)
+					c.fresh(t, test.setup)
 					require.ErrorIs(t, env.OpenControl(t, name).Migrate(t.Context()), controldb.ErrUnfit)
 					c.fix(t, text)
 					require.NoError(t, env.OpenControl(t, name).Migrate(t.Context()))
@@ -301,7 +385,11 @@ func TestRefusedWithoutRights(t *testing.T) {
 		c.exec(t, unfit.Finding.SQL)
 		require.NoError(t, store.Install(t.Context()))
 		require.NoError(t, store.Verify(t.Context()))
-		require.Empty(t, c.rows(t, `SELECT name FROM sys.schemas WHERE name LIKE N'jobagent%'`), "what was tried is taken back")
+		require.Empty(
+			t,
+			c.rows(t, `SELECT name FROM sys.schemas WHERE name LIKE N'jobagent%'`),
+			"what was tried is taken back",
+		)
 	})
 }
 

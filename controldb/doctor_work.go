@@ -15,12 +15,21 @@ import (
 // agentCalls are the objects that an agent uses. Each call is refused because of its arguments or
 // does nothing, so it changes nothing and holds no lock after the call.
 var agentCalls = []struct{ object, text string }{
-	{"jobs_internal.start_term", `EXECUTE jobs_internal.start_term @agent_id = NULL, @host_name = NULL, @version = NULL, @ttl_seconds = NULL;`},
+	{
+		"jobs_internal.start_term",
+		`EXECUTE jobs_internal.start_term @agent_id = NULL, @host_name = NULL, @version = NULL, @ttl_seconds = NULL;`,
+	},
 	{"jobs_internal.renew_term", `EXECUTE jobs_internal.renew_term @term_id = NULL, @ttl_seconds = NULL;`},
 	{"jobs_internal.end_term", `EXECUTE jobs_internal.end_term @term_id = NULL;`},
-	{"jobs_internal.controller_pass", `EXECUTE jobs_internal.controller_pass @term_id = NULL, @max_tasks = NULL, @max_concurrent_targets = NULL;`},
+	{
+		"jobs_internal.controller_pass",
+		`EXECUTE jobs_internal.controller_pass @term_id = NULL, @max_tasks = NULL, @max_concurrent_targets = NULL;`,
+	},
 	{"jobs_internal.complete_tasks", `EXECUTE jobs_internal.complete_tasks @term_id = NULL, @outcomes = NULL;`},
-	{"jobs_internal.complete_resolution", `EXECUTE jobs_internal.complete_resolution @term_id = NULL, @task_id = NULL, @attempt = NULL;`},
+	{
+		"jobs_internal.complete_resolution",
+		`EXECUTE jobs_internal.complete_resolution @term_id = NULL, @task_id = NULL, @attempt = NULL;`,
+	},
 	{"jobs_internal.get_command", `EXECUTE jobs_internal.get_command @command_id = NULL;`},
 	{"jobs_internal.due_schedules", `EXECUTE jobs_internal.due_schedules @max = NULL;`},
 	{"jobs_internal.fire_schedules", `EXECUTE jobs_internal.fire_schedules @term_id = NULL, @firings = NULL;`},
@@ -64,10 +73,29 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 		}
 	}
 	if len(refused) == 0 {
-		return []Finding{good(CodeRights, "user %s may make all calls of an agent (%d calls tried)", tsql.Name(user), len(agentCalls))}, nil
+		return []Finding{
+			good(
+				CodeRights,
+				"user %s may make all calls of an agent (%d calls tried)",
+				tsql.Name(user),
+				len(agentCalls),
+			),
+		}, nil
 	}
-	return []Finding{{Code: CodeRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not use %s (%s)", tsql.Name(user), plural(len(refused), "object"), firstNames(refused)),
-		Why: "an agent with this login fails", SQL: fixRole("jobs_agent", user)}}, nil
+	return []Finding{
+		{
+			Code:     CodeRights,
+			Severity: SeverityError,
+			Found: fmt.Sprintf(
+				"user %s may not use %s (%s)",
+				tsql.Name(user),
+				plural(len(refused), "object"),
+				firstNames(refused),
+			),
+			Why: "an agent with this login fails",
+			SQL: fixRole("jobs_agent", user),
+		},
+	}, nil
 }
 
 // checkClock compares this machine's clock with the server's. Of three measurements, the one with
@@ -97,13 +125,24 @@ const clockTolerance = 5 * time.Second
 // measurement.
 func clockFinding(difference, roundTrip time.Duration) Finding {
 	if difference.Abs() <= clockTolerance+roundTrip/2 {
-		return good(CodeClock, "this machine's clock and the server's differ by less than %v", clockTolerance+(roundTrip/2).Round(time.Millisecond))
+		return good(
+			CodeClock,
+			"this machine's clock and the server's differ by less than %v",
+			clockTolerance+(roundTrip/2).Round(time.Millisecond),
+		)
 	}
 	direction := "ahead of"
 	if difference < 0 {
 		direction = "behind"
 	}
-	return Finding{Code: CodeClock, Severity: SeverityWarning, Found: fmt.Sprintf("the server's clock is %v %s this machine's", difference.Abs().Round(time.Second), direction),
+	return Finding{
+		Code:     CodeClock,
+		Severity: SeverityWarning,
+		Found: fmt.Sprintf(
+			"the server's clock is %v %s this machine's",
+			difference.Abs().Round(time.Second),
+			direction,
+		),
 		Why:     "schedules go by the server's clock, and logs on this machine by its own: instants cannot be compared; tokens of Microsoft Entra ID may be refused",
 		Command: "synchronise both clocks with NTP"}
 }
@@ -157,19 +196,59 @@ func fileFindings(d databaseFacts, files []fileFacts) []Finding {
 		}
 		switch {
 		case capacity > 0 && capacity != unlimitedLog && (f.Type == "ROWS" || f.Growth != 0) && used*100 >= capacity*fileFullPercent:
-			found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("file %s uses %d of at most %d MB", f.Name, used/pagesPerMB, capacity/pagesPerMB),
-				Why: "when it is full, no run starts and no outcome is recorded (errors 1105 and 9002)", SQL: modify(f, "MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB")})
+			found = append(
+				found,
+				Finding{
+					Code:     code,
+					Severity: SeverityWarning,
+					Found: fmt.Sprintf(
+						"file %s uses %d of at most %d MB",
+						f.Name,
+						used/pagesPerMB,
+						capacity/pagesPerMB,
+					),
+					Why: "when it is full, no run starts and no outcome is recorded (errors 1105 and 9002)",
+					SQL: modify(f, "MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB"),
+				},
+			)
 		case f.PercentGrowth && f.Size >= 1024*pagesPerMB:
-			found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("file %s has %d MB and grows by %d percent", f.Name, f.Size/pagesPerMB, f.Growth),
-				Why: "each growth takes longer than the one before, and all sessions wait for it", SQL: modify(f, "FILEGROWTH = 256 MB")})
+			found = append(
+				found,
+				Finding{
+					Code:     code,
+					Severity: SeverityWarning,
+					Found: fmt.Sprintf(
+						"file %s has %d MB and grows by %d percent",
+						f.Name,
+						f.Size/pagesPerMB,
+						f.Growth,
+					),
+					Why: "each growth takes longer than the one before, and all sessions wait for it",
+					SQL: modify(f, "FILEGROWTH = 256 MB"),
+				},
+			)
 		}
 	}
 	if d.EngineEdition == editionExpress && data*100 >= expressDataMB*pagesPerMB*fileFullPercent {
-		found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("the data files have %d of at most %d MB of SQL Server Express", data/pagesPerMB, expressDataMB),
-			Why: "when they are full, no run starts and no outcome is recorded (error 1827)", SQL: statementOf("shorten_history")})
+		found = append(
+			found,
+			Finding{
+				Code:     code,
+				Severity: SeverityWarning,
+				Found: fmt.Sprintf(
+					"the data files have %d of at most %d MB of SQL Server Express",
+					data/pagesPerMB,
+					expressDataMB,
+				),
+				Why: "when they are full, no run starts and no outcome is recorded (error 1827)",
+				SQL: statementOf("shorten_history"),
+			},
+		)
 	}
 	if len(found) == 0 {
-		return []Finding{good(code, "%s, %d MB of data; none is near its limit", plural(len(files), "file"), data/pagesPerMB)}
+		return []Finding{
+			good(code, "%s, %d MB of data; none is near its limit", plural(len(files), "file"), data/pagesPerMB),
+		}
 	}
 	return found
 }
@@ -195,8 +274,13 @@ func logFinding(d databaseFacts, l logFacts) Finding {
 	if l.Total == 0 || l.Used*100 < l.Total*logFullPercent || wait == "NOTHING" || wait == "CHECKPOINT" || wait == "" {
 		return good(CodeLogSpace, "the log uses %d of %d MB", l.Used/mb, l.Total/mb)
 	}
-	f := Finding{Code: CodeLogSpace, Severity: SeverityWarning, Found: fmt.Sprintf("the log uses %d of %d MB and waits for %s", l.Used/mb, l.Total/mb, wait),
-		Why: "it grows until the disk is full; then every write fails (error 9002)", Command: "see sys.databases.log_reuse_wait_desc for the reason"}
+	f := Finding{
+		Code:     CodeLogSpace,
+		Severity: SeverityWarning,
+		Found:    fmt.Sprintf("the log uses %d of %d MB and waits for %s", l.Used/mb, l.Total/mb, wait),
+		Why:      "it grows until the disk is full; then every write fails (error 9002)",
+		Command:  "see sys.databases.log_reuse_wait_desc for the reason",
+	}
 	switch wait {
 	case "LOG_BACKUP":
 		f.SQL = fixLog(d.Name)
@@ -227,12 +311,26 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 		remove := fixSetting(r.Name)
 		switch {
 		case !r.Default.Valid:
-			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning, Found: fmt.Sprintf("there is no setting %s", tsql.Literal(r.Name)),
-				Why: "no procedure reads it; the name may be misspelled", SQL: remove})
+			found = append(
+				found,
+				Finding{
+					Code:     CodeSettings,
+					Severity: SeverityWarning,
+					Found:    fmt.Sprintf("there is no setting %s", tsql.Literal(r.Name)),
+					Why:      "no procedure reads it; the name may be misspelled",
+					SQL:      remove,
+				},
+			)
 		case !r.Used:
 			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning,
-				Found: fmt.Sprintf("setting %s is %s, and only whole numbers from %d to %d are used", r.Name, tsql.Literal(r.Stored), r.Lowest.Int64, r.Highest.Int64),
-				Why:   fmt.Sprintf("the default %d holds instead", r.Default.Int64), SQL: remove})
+				Found: fmt.Sprintf(
+					"setting %s is %s, and only whole numbers from %d to %d are used",
+					r.Name,
+					tsql.Literal(r.Stored),
+					r.Lowest.Int64,
+					r.Highest.Int64,
+				),
+				Why: fmt.Sprintf("the default %d holds instead", r.Default.Int64), SQL: remove})
 		}
 	}
 	if len(found) == 0 {
@@ -263,15 +361,31 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 	switch age := h.Now.Sub(h.Oldest); {
 	case !h.Oldest.IsZero() && age > kept+purgeDelay:
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
-			Found: fmt.Sprintf("the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)", int(age.Hours()/24), h.Retention, h.Targets),
-			Why:   "the system job jobagent$history_retention does not run, or fails: the database grows without limit",
-			SQL:   fixHistory}}, nil
+			Found: fmt.Sprintf(
+				"the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)",
+				int(age.Hours()/24),
+				h.Retention,
+				h.Targets,
+			),
+			Why: "the system job jobagent$history_retention does not run, or fails: the database grows without limit",
+			SQL: fixHistory}}, nil
 	case !h.OldestPurged.IsZero() && h.Now.Sub(h.OldestPurged) > purgeDelay:
-		return []Finding{{Code: CodeHistory, Severity: SeverityWarning, Found: fmt.Sprintf("runs that were purged %d days ago still have their rows", int(h.Now.Sub(h.OldestPurged).Hours()/24)),
-			Why: "no agent deletes them: the database grows without limit",
-			SQL: fixLeftovers}}, nil
+		return []Finding{
+			{
+				Code:     CodeHistory,
+				Severity: SeverityWarning,
+				Found: fmt.Sprintf(
+					"runs that were purged %d days ago still have their rows",
+					int(h.Now.Sub(h.OldestPurged).Hours()/24),
+				),
+				Why: "no agent deletes them: the database grows without limit",
+				SQL: fixLeftovers,
+			},
+		}, nil
 	}
-	return []Finding{good(CodeHistory, "%d target executions; history is kept for %d days", h.Targets, h.Retention)}, nil
+	return []Finding{
+		good(CodeHistory, "%d target executions; history is kept for %d days", h.Targets, h.Retention),
+	}, nil
 }
 
 // termDelay is how long an expired term may lack its end: any live agent ends it within seconds.
@@ -294,8 +408,11 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, err
 	}
 	f := Finding{Code: CodeAdvance, Severity: SeverityError,
-		Found: fmt.Sprintf("no pass of an agent has advanced executions since %s; the application lock jobagent.advance is held by: %s",
-			status.SkippedSince.Format(time.RFC3339), describeHolders(holders, visible)),
+		Found: fmt.Sprintf(
+			"no pass of an agent has advanced executions since %s; the application lock jobagent.advance is held by: %s",
+			status.SkippedSince.Format(time.RFC3339),
+			describeHolders(holders, visible),
+		),
 		Why: "executions neither start nor end"}
 	if len(holders) == 0 {
 		f.Command = "jobagent doctor, with a login that has the permission VIEW SERVER STATE, to see the session that holds the lock"
@@ -350,8 +467,18 @@ ORDER BY term_id;`)
 	}
 	terms := good(CodeTerms, "no term has expired without an end")
 	if len(lost) > 0 {
-		terms = Finding{Code: CodeTerms, Severity: SeverityWarning, Found: fmt.Sprintf("%s expired and without an end (%s), with %s", plural(len(lost), "term"), firstNames(lost), plural(held, "task")),
-			Why: "their tasks are not handed over, so runs that wait for them do not continue", Command: "jobagent run"}
+		terms = Finding{
+			Code:     CodeTerms,
+			Severity: SeverityWarning,
+			Found: fmt.Sprintf(
+				"%s expired and without an end (%s), with %s",
+				plural(len(lost), "term"),
+				firstNames(lost),
+				plural(held, "task"),
+			),
+			Why:     "their tasks are not handed over, so runs that wait for them do not continue",
+			Command: "jobagent run",
+		}
 	}
 	return []Finding{agents, terms}, nil
 }

@@ -64,7 +64,11 @@ var conditions = map[int32]condition{
 	50001: {KindInvalid, nil, "the job name is missing or empty"},
 	50002: {KindInvalid, nil, "the job name contains %"},
 	50003: {KindInvalid, nil, "the job name is reserved for system jobs"},
-	50004: {KindInvalid, nil, "the schedule interval type is invalid: want Once, Minutes, Hours, Days, Weeks or Months"},
+	50004: {
+		KindInvalid,
+		nil,
+		"the schedule interval type is invalid: want Once, Minutes, Hours, Days, Weeks or Months",
+	},
 	50005: {KindInvalid, nil, "the schedule interval count is below 1"},
 	50006: {KindInvalid, nil, "the schedule ends before it starts"},
 	50007: {KindInvalid, nil, "the command type is not TSql"},

@@ -25,7 +25,8 @@ func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.U
 			return uuid.Nil, fmt.Errorf("start job: make an id: %w", err)
 		}
 	}
-	if err := s.exec(ctx, "start job", newCall("jobs.sp_start_job").in("job_name", name).in("job_execution_id", id)); err != nil {
+	c := newCall("jobs.sp_start_job").in("job_name", name).in("job_execution_id", id)
+	if err := s.exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err
 	}
 	return id, nil
@@ -58,7 +59,11 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 			return uuid.Nil, fmt.Errorf("rerun execution: make an id: %w", err)
 		}
 	}
-	c := newCall("jobs.sp_rerun_job_execution").in("job_execution_id", req.Origin).optText("only", req.Only).in("new_job_execution_id", req.ID)
+	c := newCall(
+		"jobs.sp_rerun_job_execution",
+	).in("job_execution_id", req.Origin).
+		optText("only", req.Only).
+		in("new_job_execution_id", req.ID)
 	if err := s.exec(ctx, "rerun execution", c); err != nil {
 		return uuid.Nil, err
 	}
@@ -154,7 +159,8 @@ WHERE o.job_execution_id = @p1
 		unknown[t] = true
 	}
 	for i, e := range rows {
-		rows[i].OutcomeUnknown = e.StepID != nil && e.TargetType == "SqlDatabase" && unknown[stepTarget{*e.StepID, e.TargetID}]
+		rows[i].OutcomeUnknown = e.StepID != nil && e.TargetType == "SqlDatabase" &&
+			unknown[stepTarget{*e.StepID, e.TargetID}]
 	}
 	return nil
 }
@@ -175,7 +181,11 @@ type RunProgress struct {
 // that it can be called often. The error is [ErrExecutionNotFound] when no run has this ID.
 func (s *Store) RunProgress(ctx context.Context, id uuid.UUID) (RunProgress, error) {
 	const op = "read progress"
-	list, err := selectAll[RunProgress](ctx, s, op, `SELECT r.job_name, r.is_active, r.lifecycle, t.targets, t.active_targets, t.failed_targets
+	list, err := selectAll[RunProgress](
+		ctx,
+		s,
+		op,
+		`SELECT r.job_name, r.is_active, r.lifecycle, t.targets, t.active_targets, t.failed_targets
 FROM jobs.job_executions AS r
 CROSS JOIN (
     SELECT COUNT(*) AS targets,
@@ -293,7 +303,8 @@ ORDER BY step_id, target_server_name, target_database_name, attempt_start_time, 
 	list := make([]ExecutionMessage, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, ExecutionMessage{
-			StepID: r.StepID, Server: r.Server, Database: r.Database, Attempt: r.Attempt, Ordinal: r.Ordinal, AttemptStart: r.AttemptStart,
+			StepID: r.StepID, Server: r.Server, Database: r.Database, Attempt: r.Attempt, Ordinal: r.Ordinal,
+			AttemptStart: r.AttemptStart,
 			Message: targets.Message{
 				Kind: r.Kind, Number: r.Number, Severity: r.Severity, State: r.State, Line: r.Line,
 				Procedure: r.Procedure, Text: r.Text, Rows: r.Rows,

@@ -69,7 +69,11 @@ func Grants(r GrantRequest) ([]GrantSection, error) {
 	case !slices.Contains(Platforms, r.Platform):
 		return nil, fmt.Errorf("invalid platform %q: want one of %s", r.Platform, strings.Join(Platforms, ", "))
 	case r.Entra && r.Platform == PlatformSQLServer:
-		return nil, fmt.Errorf("logins of Microsoft Entra ID need --platform %s or %s", PlatformAzureDatabase, PlatformManagedInstance)
+		return nil, fmt.Errorf(
+			"logins of Microsoft Entra ID need --platform %s or %s",
+			PlatformAzureDatabase,
+			PlatformManagedInstance,
+		)
 	}
 	if r.Role == GrantTarget {
 		return r.target(), nil
@@ -128,7 +132,9 @@ func (r GrantRequest) state() string {
 	}
 	// SQL Server 2022 introduced the permission; older versions cannot parse its name.
 	return "IF CAST(SERVERPROPERTY(N'ProductMajorVersion') AS INT) >= 16\n    EXECUTE (" +
-		tsql.Literal("GRANT VIEW SERVER PERFORMANCE STATE TO "+name+";") + ");\nELSE\n    GRANT VIEW SERVER STATE TO " + name + ";"
+		tsql.Literal(
+			"GRANT VIEW SERVER PERFORMANCE STATE TO "+name+";",
+		) + ");\nELSE\n    GRANT VIEW SERVER STATE TO " + name + ";"
 }
 
 // control returns the T-SQL for a role of the control database.
@@ -165,13 +171,20 @@ func (r GrantRequest) target() []GrantSection {
 	var server, database, output grantText
 	r.login(&server)
 	if azure {
-		server.add("Target groups with servers or elastic pools: the agent lists their databases in master.", "CREATE USER "+name+" FOR LOGIN "+name+";")
-		server.optional("Optional, for target groups with elastic pools, and for limits by pool: sys.database_service_objectives, which lists the pools,\n"+
-			"shows all databases to members of dbmanager only, who may also create and drop databases.\n"+
-			"https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-service-objectives-azure-sql-database",
-			"ALTER ROLE dbmanager ADD MEMBER "+name+";")
-		server.optional("Optional, for canceling in elastic pools and small service objectives, where VIEW DATABASE STATE is not enough to see sessions.",
-			"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER "+name+";")
+		server.add(
+			"Target groups with servers or elastic pools: the agent lists their databases in master.",
+			"CREATE USER "+name+" FOR LOGIN "+name+";",
+		)
+		server.optional(
+			"Optional, for target groups with elastic pools, and for limits by pool: sys.database_service_objectives, which lists the pools,\n"+
+				"shows all databases to members of dbmanager only, who may also create and drop databases.\n"+
+				"https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-service-objectives-azure-sql-database",
+			"ALTER ROLE dbmanager ADD MEMBER "+name+";",
+		)
+		server.optional(
+			"Optional, for canceling in elastic pools and small service objectives, where VIEW DATABASE STATE is not enough to see sessions.",
+			"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER "+name+";",
+		)
 	} else {
 		server.add("Target groups with servers: the agent lists their databases. All logins have this permission unless it was revoked from public.",
 			"GRANT VIEW ANY DATABASE TO "+name+";")
@@ -181,19 +194,37 @@ func (r GrantRequest) target() []GrantSection {
 	}
 	database.add(whyUser, "CREATE USER "+name+" FOR LOGIN "+name+";")
 	if azure {
-		database.add("Canceling: to see whether a script that ignored the request to end has ended.", "GRANT VIEW DATABASE STATE TO "+name+";")
-		database.add("Canceling: to end it with KILL; without it, such an attempt ends as Unknown.", "GRANT KILL DATABASE CONNECTION TO "+name+";")
+		database.add(
+			"Canceling: to see whether a script that ignored the request to end has ended.",
+			"GRANT VIEW DATABASE STATE TO "+name+";",
+		)
+		database.add(
+			"Canceling: to end it with KILL; without it, such an attempt ends as Unknown.",
+			"GRANT KILL DATABASE CONNECTION TO "+name+";",
+		)
 	}
-	database.add("Steps that run at most once: the table that records which scripts have committed. Create it with this script, so that the\n"+
-		"login needs no permission to create schemas and tables.", strings.TrimSpace(r.Ledger))
+	database.add(
+		"Steps that run at most once: the table that records which scripts have committed. Create it with this script, so that the\n"+
+			"login needs no permission to create schemas and tables.",
+		strings.TrimSpace(r.Ledger),
+	)
 	database.add("Steps that run at most once: a row for each script, which the agent deletes after some days.",
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON OBJECT::jobagent.executed_scripts TO "+name+";")
-	database.optional("The permissions that the scripts of your jobs need. For example:", "GRANT SELECT, INSERT, UPDATE, DELETE ON SCHEMA::dbo TO "+name+";")
+	database.optional(
+		"The permissions that the scripts of your jobs need. For example:",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON SCHEMA::dbo TO "+name+";",
+	)
 
-	output.add("The login's user, unless this is a target database, too.", "IF DATABASE_PRINCIPAL_ID("+tsql.Literal(r.Login)+") IS NULL\n    CREATE USER "+name+" FOR LOGIN "+name+";")
+	output.add(
+		"The login's user, unless this is a target database, too.",
+		"IF DATABASE_PRINCIPAL_ID("+tsql.Literal(r.Login)+") IS NULL\n    CREATE USER "+name+" FOR LOGIN "+name+";",
+	)
 	output.add("Output tables: the agent creates a missing table, with its index, in the schema that the step names.",
 		"GRANT CREATE TABLE TO "+name+";\nGRANT ALTER ON SCHEMA::dbo TO "+name+";")
-	output.add("Output tables: the rows of a later attempt replace those of an earlier one. Without the two grants above, the tables must exist; then\n"+
-		"grant this on these tables only.", "GRANT SELECT, INSERT, DELETE ON SCHEMA::dbo TO "+name+";")
+	output.add(
+		"Output tables: the rows of a later attempt replace those of an earlier one. Without the two grants above, the tables must exist; then\n"+
+			"grant this on these tables only.",
+		"GRANT SELECT, INSERT, DELETE ON SCHEMA::dbo TO "+name+";",
+	)
 	return []GrantSection{server.section(inMaster), database.section(inTarget), output.section(inOutput)}
 }

@@ -16,12 +16,30 @@ func TestGrantsRejectInvalidArguments(t *testing.T) {
 		request controldb.GrantRequest
 		message string
 	}{
-		{controldb.GrantRequest{Role: "jobs_agent"}, "invalid login name: want 1 to 128 characters"},
-		{controldb.GrantRequest{Login: strings.Repeat("ä", 129), Role: "jobs_agent"}, "invalid login name: want 1 to 128 characters"},
-		{controldb.GrantRequest{Login: "a\nGO", Role: "jobs_agent"}, `invalid login name "a\nGO": control characters are not allowed`},
-		{controldb.GrantRequest{Login: "a", Role: "db_owner"}, `invalid role "db_owner": want one of jobs_agent, jobs_admin, jobs_author, jobs_operator, jobs_reader, target`},
-		{controldb.GrantRequest{Login: "a", Role: "target", Platform: "oracle"}, `invalid platform "oracle": want one of sqlserver, azure-sql-database, managed-instance`},
-		{controldb.GrantRequest{Login: "a", Role: "target", Entra: true}, "logins of Microsoft Entra ID need --platform azure-sql-database or managed-instance"},
+		{
+			request: controldb.GrantRequest{Role: "jobs_agent"},
+			message: "invalid login name: want 1 to 128 characters",
+		},
+		{
+			request: controldb.GrantRequest{Login: strings.Repeat("ä", 129), Role: "jobs_agent"},
+			message: "invalid login name: want 1 to 128 characters",
+		},
+		{
+			request: controldb.GrantRequest{Login: "a\nGO", Role: "jobs_agent"},
+			message: `invalid login name "a\nGO": control characters are not allowed`,
+		},
+		{
+			request: controldb.GrantRequest{Login: "a", Role: "db_owner"},
+			message: `invalid role "db_owner": want one of jobs_agent, jobs_admin, jobs_author, jobs_operator, jobs_reader, target`,
+		},
+		{
+			request: controldb.GrantRequest{Login: "a", Role: "target", Platform: "oracle"},
+			message: `invalid platform "oracle": want one of sqlserver, azure-sql-database, managed-instance`,
+		},
+		{
+			request: controldb.GrantRequest{Login: "a", Role: "target", Entra: true},
+			message: "logins of Microsoft Entra ID need --platform azure-sql-database or managed-instance",
+		},
 	} {
 		_, err := controldb.Grants(test.request)
 		require.EqualError(t, err, test.message)
@@ -53,8 +71,23 @@ func TestGrantsByPlatform(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, text(controldb.GrantRequest{Login: `CORP\svc`, Role: "jobs_agent"}), `CREATE LOGIN [CORP\svc] FROM WINDOWS;`)
-	require.Contains(t, text(controldb.GrantRequest{Login: "app", Role: "jobs_agent", Platform: controldb.PlatformManagedInstance, Entra: true}), "CREATE LOGIN [app] FROM EXTERNAL PROVIDER;")
+	require.Contains(
+		t,
+		text(controldb.GrantRequest{Login: `CORP\svc`, Role: "jobs_agent"}),
+		`CREATE LOGIN [CORP\svc] FROM WINDOWS;`,
+	)
+	require.Contains(
+		t,
+		text(
+			controldb.GrantRequest{
+				Login:    "app",
+				Role:     "jobs_agent",
+				Platform: controldb.PlatformManagedInstance,
+				Entra:    true,
+			},
+		),
+		"CREATE LOGIN [app] FROM EXTERNAL PROVIDER;",
+	)
 	azure := text(controldb.GrantRequest{Login: "app", Role: "target", Platform: controldb.PlatformAzureDatabase})
 	require.Contains(t, azure, "\nGRANT KILL DATABASE CONNECTION TO [app];")
 	require.NotContains(t, azure, "SERVER STATE TO")

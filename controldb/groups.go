@@ -59,7 +59,11 @@ ORDER BY target_group_name;`, name)
 // TargetGroupMembers lists the members of a target group, Includes first. The list is empty for a
 // group that does not exist.
 func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets.Member, error) {
-	rows, err := selectAll[memberRow](ctx, s, "list target group members", `SELECT membership_type, target_type, target_id,
+	rows, err := selectAll[memberRow](
+		ctx,
+		s,
+		"list target group members",
+		`SELECT membership_type, target_type, target_id,
     refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
 FROM jobs.target_group_member_details
 WHERE target_group_name = @p1

@@ -135,7 +135,14 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	c.in("command", spec.Command)
 	opt(c, "credential_name", spec.Credential)
 	c.in("target_group_name", spec.TargetGroup)
-	attemptArgs(c, spec.InitialRetryInterval, spec.MaximumRetryInterval, spec.RetryIntervalMultiplier, spec.RetryAttempts, spec.Timeout)
+	attemptArgs(
+		c,
+		spec.InitialRetryInterval,
+		spec.MaximumRetryInterval,
+		spec.RetryIntervalMultiplier,
+		spec.RetryAttempts,
+		spec.Timeout,
+	)
 	spec.Output.args(c)
 	opt(c, "max_parallelism", spec.MaxParallelism)
 	c.out("job_version", &version)
@@ -177,7 +184,14 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	opt(c, "command", u.Command)
 	opt(c, "credential_name", u.Credential)
 	opt(c, "target_group_name", u.TargetGroup)
-	attemptArgs(c, u.InitialRetryInterval, u.MaximumRetryInterval, u.RetryIntervalMultiplier, u.RetryAttempts, u.Timeout)
+	attemptArgs(
+		c,
+		u.InitialRetryInterval,
+		u.MaximumRetryInterval,
+		u.RetryIntervalMultiplier,
+		u.RetryAttempts,
+		u.Timeout,
+	)
 	u.Output.args(c)
 	opt(c, "max_parallelism", u.MaxParallelism)
 	c.out("job_version", &version)
@@ -220,7 +234,11 @@ type StepOption struct {
 
 // JobStepOptions lists the options of the steps of a job's current version, in order.
 func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOption, error) {
-	return selectAll[StepOption](ctx, s, "list job step options", `SELECT step_id, step_name, on_unknown_outcome, at_most_once
+	return selectAll[StepOption](
+		ctx,
+		s,
+		"list job step options",
+		`SELECT step_id, step_name, on_unknown_outcome, at_most_once
 FROM jobs.jobstep_options
 WHERE job_name = @p1 AND is_current = 1
 ORDER BY step_id;`, jobName)

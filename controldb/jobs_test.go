@@ -21,7 +21,11 @@ func TestAddJob(t *testing.T) {
 			ID: id, Name: "nightly", IntervalType: "Once", IntervalCount: 1,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
 		}}, jobs)
-		require.Equal(t, []string{"0"}, c.rows(t, `SELECT job_version FROM jobs.job_versions WHERE job_name = N'nightly'`))
+		require.Equal(
+			t,
+			[]string{"0"},
+			c.rows(t, `SELECT job_version FROM jobs.job_versions WHERE job_name = N'nightly'`),
+		)
 
 		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "nightly"})
 		require.ErrorIs(t, err, controldb.ErrJobExists)
@@ -30,7 +34,14 @@ func TestAddJob(t *testing.T) {
 		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER;
 EXEC jobs.sp_add_job N'by position', N'about', 1, 'minutes', 15, '2030-01-01', '2031-01-01', @id OUTPUT;
 IF @id <> (SELECT job_id FROM jobs.jobs WHERE job_name = N'by position') THROW 60000, N'other id', 1;`)
-		require.Equal(t, []string{"about|true|Minutes|15"}, c.rows(t, `SELECT description, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs WHERE job_name = N'BY POSITION'`))
+		require.Equal(
+			t,
+			[]string{"about|true|Minutes|15"},
+			c.rows(
+				t,
+				`SELECT description, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs WHERE job_name = N'BY POSITION'`,
+			),
+		)
 	})
 }
 
@@ -59,7 +70,10 @@ func TestUpdateJobChangesOnlyWhatIsGiven(t *testing.T) {
 		c.exec(t, `EXEC jobs.sp_add_job @job_name = N'a', @description = N'about', @schedule_start_time = '2030-01-01'`)
 		c.exec(t, `EXEC jobs.sp_add_job @job_name = N'b'`)
 		const view = `SELECT description, enabled, schedule_interval_type, schedule_interval_count, CONVERT(NVARCHAR(19), schedule_start_time, 126), job_version FROM jobs.jobs WHERE job_name = @p1`
-		c.exec(t, `EXEC jobs.sp_update_job @job_name = N'a', @enabled = 1, @schedule_interval_type = N'MINUTES', @schedule_interval_count = 15`)
+		c.exec(
+			t,
+			`EXEC jobs.sp_update_job @job_name = N'a', @enabled = 1, @schedule_interval_type = N'MINUTES', @schedule_interval_count = 15`,
+		)
 		require.Equal(t, []string{"about|true|Minutes|15|2030-01-01T00:00:00|0"}, c.rows(t, view, "a"))
 		c.exec(t, `EXEC jobs.sp_update_job N'a', N'c', N''`)
 		require.Equal(t, []string{"|true|Minutes|15|2030-01-01T00:00:00|0"}, c.rows(t, view, "c"))
@@ -69,10 +83,19 @@ func TestUpdateJobChangesOnlyWhatIsGiven(t *testing.T) {
 		c.fails(t, 50101, `EXEC jobs.sp_update_job @job_name = N'c', @new_name = N'B'`)
 		c.fails(t, 50002, `EXEC jobs.sp_update_job @job_name = N'c', @new_name = N'%'`)
 		c.fails(t, 50001, `EXEC jobs.sp_update_job @job_name = NULL`)
-		c.fails(t, 50005, `EXEC jobs.sp_update_job @job_name = N'c', @schedule_interval_count = -1, @description = N'half'`)
+		c.fails(
+			t,
+			50005,
+			`EXEC jobs.sp_update_job @job_name = N'c', @schedule_interval_count = -1, @description = N'half'`,
+		)
 		c.fails(t, 50004, `EXEC jobs.sp_update_job @job_name = N'c', @schedule_interval_type = N'x'`)
 		c.fails(t, 50006, `EXEC jobs.sp_update_job @job_name = N'c', @schedule_end_time = '2029-01-01'`)
-		require.Equal(t, []string{"|true|Minutes|15|2030-01-01T00:00:00|0"}, c.rows(t, view, "c"), "nothing is half done")
+		require.Equal(
+			t,
+			[]string{"|true|Minutes|15|2030-01-01T00:00:00|0"},
+			c.rows(t, view, "c"),
+			"nothing is half done",
+		)
 	})
 }
 
@@ -82,31 +105,85 @@ func TestSteps(t *testing.T) {
 		const steps = `SELECT step_id, step_name, command, job_version FROM jobs.jobsteps ORDER BY step_id`
 		c.exec(t, `EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'G'`)
 		require.Equal(t, []string{"1|JobStep|SELECT 1|1"}, c.rows(t, steps))
-		require.Equal(t, []string{"TSql|Inline|NULL|g|1|120|2|10|43200|NULL|NULL|NULL"}, c.rows(t, `SELECT command_type, command_source, credential_name, target_group_name,
-initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier, retry_attempts, step_timeout_seconds, output_type, output_schema_name, max_parallelism FROM jobs.jobsteps`))
+		require.Equal(
+			t,
+			[]string{"TSql|Inline|NULL|g|1|120|2|10|43200|NULL|NULL|NULL"},
+			c.rows(t, `SELECT command_type, command_source, credential_name, target_group_name,
+initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier, retry_attempts, step_timeout_seconds, output_type, output_schema_name, max_parallelism FROM jobs.jobsteps`),
+		)
 
-		added, err := c.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepName: ptr("first"), StepID: ptr(1), Command: "SELECT 0", TargetGroup: "g", MaxParallelism: ptr(3)})
+		added, err := c.AddJobStep(
+			t.Context(),
+			controldb.StepSpec{
+				JobName:        "j",
+				StepName:       ptr("first"),
+				StepID:         ptr(1),
+				Command:        "SELECT 0",
+				TargetGroup:    "g",
+				MaxParallelism: ptr(3),
+			},
+		)
 		require.NoError(t, err)
 		require.Equal(t, controldb.StepAdded{StepID: 1, JobVersion: 2}, added)
-		added, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepName: ptr("last"), Command: "SELECT 2", TargetGroup: "g"})
+		added, err = c.AddJobStep(
+			t.Context(),
+			controldb.StepSpec{JobName: "j", StepName: ptr("last"), Command: "SELECT 2", TargetGroup: "g"},
+		)
 		require.NoError(t, err)
 		require.Equal(t, controldb.StepAdded{StepID: 3, JobVersion: 3}, added)
 		require.Equal(t, []string{"1|first|SELECT 0|3", "2|JobStep|SELECT 1|3", "3|last|SELECT 2|3"}, c.rows(t, steps))
 
-		version, err := c.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepName: ptr("last"), NewID: ptr(1), NewName: ptr("new"), Command: ptr("SELECT 3")})
+		version, err := c.UpdateJobStep(
+			t.Context(),
+			controldb.StepUpdate{
+				JobName:  "j",
+				StepName: ptr("last"),
+				NewID:    ptr(1),
+				NewName:  ptr("new"),
+				Command:  ptr("SELECT 3"),
+			},
+		)
 		require.NoError(t, err)
 		require.Equal(t, 4, version)
 		require.Equal(t, []string{"1|new|SELECT 3|4", "2|first|SELECT 0|4", "3|JobStep|SELECT 1|4"}, c.rows(t, steps))
-		version, err = c.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)})
+		version, err = c.UpdateJobStep(
+			t.Context(),
+			controldb.StepUpdate{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)},
+		)
 		require.NoError(t, err)
 		require.Equal(t, 5, version)
 		require.Equal(t, []string{"1|first|SELECT 0|5", "2|new|SELECT 3|5", "3|JobStep|SELECT 1|5"}, c.rows(t, steps))
-		require.Equal(t, 4, get[int](t, c, `SELECT COUNT(DISTINCT command_id) FROM jobs_internal.job_steps`), "each text is stored once")
+		require.Equal(
+			t,
+			4,
+			get[int](t, c, `SELECT COUNT(DISTINCT command_id) FROM jobs_internal.job_steps`),
+			"each text is stored once",
+		)
 
-		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @step_id = 2, @max_parallelism = -1, @output_type = N'sqldatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @credential_name = N'k'`)
-		require.Equal(t, []string{"NULL|SqlDatabase|s|d|dbo|t|k"}, c.rows(t, `SELECT max_parallelism, output_type, output_server_name, output_database_name, output_schema_name, output_table_name, credential_name FROM jobs.jobsteps WHERE step_id = 2`))
-		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @step_id = 2, @output_type = N'', @output_server_name = N'', @output_database_name = N'', @output_schema_name = N'', @output_table_name = N'', @output_credential_name = N''`)
-		require.Equal(t, []string{"NULL|NULL|NULL|NULL|NULL|k"}, c.rows(t, `SELECT output_type, output_server_name, output_database_name, output_schema_name, output_table_name, credential_name FROM jobs.jobsteps WHERE step_id = 2`))
+		c.exec(
+			t,
+			`EXEC jobs.sp_update_jobstep @job_name = N'j', @step_id = 2, @max_parallelism = -1, @output_type = N'sqldatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @credential_name = N'k'`,
+		)
+		require.Equal(
+			t,
+			[]string{"NULL|SqlDatabase|s|d|dbo|t|k"},
+			c.rows(
+				t,
+				`SELECT max_parallelism, output_type, output_server_name, output_database_name, output_schema_name, output_table_name, credential_name FROM jobs.jobsteps WHERE step_id = 2`,
+			),
+		)
+		c.exec(
+			t,
+			`EXEC jobs.sp_update_jobstep @job_name = N'j', @step_id = 2, @output_type = N'', @output_server_name = N'', @output_database_name = N'', @output_schema_name = N'', @output_table_name = N'', @output_credential_name = N''`,
+		)
+		require.Equal(
+			t,
+			[]string{"NULL|NULL|NULL|NULL|NULL|k"},
+			c.rows(
+				t,
+				`SELECT output_type, output_server_name, output_database_name, output_schema_name, output_table_name, credential_name FROM jobs.jobsteps WHERE step_id = 2`,
+			),
+		)
 
 		version, err = c.DeleteJobStep(t.Context(), "j", nil, ptr("first"))
 		require.NoError(t, err)
@@ -159,7 +236,12 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @step_name = N'two', @command = N'SEL
 			c.fails(t, test.number, test.query)
 		}
 		require.Contains(t, c.fails(t, 50021, `EXEC jobs.sp_delete_jobstep @job_name = N'j'`), "1 'one', 2 'two'")
-		require.Equal(t, 2, get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'j'`), "nothing is half done")
+		require.Equal(
+			t,
+			2,
+			get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'j'`),
+			"nothing is half done",
+		)
 		require.Equal(t, 2, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.step_commands`))
 	})
 }
@@ -178,14 +260,27 @@ func TestTargetGroups(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		id, err := c.AddTargetGroup(t.Context(), "g")
 		require.NoError(t, err)
-		require.Equal(t, id, uuid.MustParse(get[string](t, c, `SELECT CONVERT(NVARCHAR(36), target_group_id) FROM jobs.target_groups WHERE target_group_name = N'g'`)))
+		require.Equal(
+			t,
+			id,
+			uuid.MustParse(
+				get[string](
+					t,
+					c,
+					`SELECT CONVERT(NVARCHAR(36), target_group_id) FROM jobs.target_groups WHERE target_group_name = N'g'`,
+				),
+			),
+		)
 		c.fails(t, 50107, `EXEC jobs.sp_add_target_group N'G'`)
 		c.fails(t, 50012, `EXEC jobs.sp_add_target_group N''`)
 
-		c.exec(t, `EXEC jobs.sp_add_target_group_member N'g', @target_type = N'Sqldatabase', @server_name = N's', @database_name = N'd';
+		c.exec(
+			t,
+			`EXEC jobs.sp_add_target_group_member N'g', @target_type = N'Sqldatabase', @server_name = N's', @database_name = N'd';
 EXEC jobs.sp_add_target_group_member N'g', N'exclude', N'SqlElasticPool', N'refresh', N's', NULL, N'Pool-1';
 EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlServer', @server_name = N's';
-EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlShardMap', @server_name = N's', @database_name = N'm', @shard_map_name = N'map';`)
+EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlShardMap', @server_name = N's', @database_name = N'm', @shard_map_name = N'map';`,
+		)
 		require.Equal(t, []string{
 			"Exclude|SqlElasticPool|refresh|s|NULL|Pool-1|NULL", "Include|SqlDatabase|NULL|s|d|NULL|NULL",
 			"Include|SqlServer|NULL|s|NULL|NULL|NULL", "Include|SqlShardMap|NULL|s|m|NULL|map",
@@ -218,11 +313,17 @@ FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY me
 		c.fails(t, 50026, `EXEC jobs.sp_delete_target_group_member N'g'`)
 		c.fails(t, 50106, `EXEC jobs.sp_delete_target_group_member N'nope', 'B9A5E1C0-0000-0000-0000-000000000000'`)
 
-		c.exec(t, `EXEC jobs.sp_add_job N'j'; EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_add_target_group N'other';`)
+		c.exec(
+			t,
+			`EXEC jobs.sp_add_job N'j'; EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_add_target_group N'other';`,
+		)
 		err = c.DeleteTargetGroup(t.Context(), "g")
 		require.ErrorIs(t, err, controldb.ErrGroupInUse)
 		require.ErrorContains(t, err, "'JobStep' of the job 'j'")
-		c.exec(t, `EXEC jobs.sp_start_job N'j'; EXEC jobs.sp_update_jobstep @job_name = N'j', @target_group_name = N'other';`)
+		c.exec(
+			t,
+			`EXEC jobs.sp_start_job N'j'; EXEC jobs.sp_update_jobstep @job_name = N'j', @target_group_name = N'other';`,
+		)
 		c.fails(t, 50109, `EXEC jobs.sp_delete_target_group N'g'`)
 		c.exec(t, `EXEC jobs.sp_delete_job N'j', 1; EXEC jobs.sp_delete_target_group N'g';`)
 		require.ErrorIs(t, c.DeleteTargetGroup(t.Context(), "g"), controldb.ErrGroupNotFound)
@@ -233,9 +334,16 @@ func TestCallersTransaction(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `BEGIN TRANSACTION; EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j';
 EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_start_job N'j'; ROLLBACK;`)
-		require.Empty(t, c.rows(t, `SELECT job_name FROM jobs.jobs UNION ALL SELECT target_group_name FROM jobs.target_groups`))
+		require.Empty(
+			t,
+			c.rows(t, `SELECT job_name FROM jobs.jobs UNION ALL SELECT target_group_name FROM jobs.target_groups`),
+		)
 		c.fails(t, 50100, `BEGIN TRANSACTION; EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_start_job N'j'; COMMIT;`)
-		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups`), "an error rolls the caller's transaction back")
+		require.Empty(
+			t,
+			c.rows(t, `SELECT target_group_name FROM jobs.target_groups`),
+			"an error rolls the caller's transaction back",
+		)
 		c.exec(t, `BEGIN TRANSACTION; EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j'; COMMIT;`)
 		require.Len(t, c.rows(t, `SELECT job_name FROM jobs.jobs`), 1)
 	})
@@ -265,7 +373,11 @@ func TestCalledTwiceAtOnce(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, added)
-		require.Equal(t, []string{"8|8"}, c.rows(t, `SELECT MAX(job_version), COUNT(*) FROM jobs.jobsteps WHERE job_name = N'steps'`))
+		require.Equal(
+			t,
+			[]string{"8|8"},
+			c.rows(t, `SELECT MAX(job_version), COUNT(*) FROM jobs.jobsteps WHERE job_name = N'steps'`),
+		)
 	})
 }
 
@@ -275,12 +387,23 @@ func TestDeleteJob(t *testing.T) {
 EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_start_job N'j';`)
 		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), controldb.ErrJobActive)
 		require.NoError(t, c.DeleteJob(t.Context(), "j", true))
-		require.Empty(t, c.rows(t, `SELECT job_name FROM jobs.jobs UNION ALL SELECT job_name FROM jobs.job_executions UNION ALL SELECT job_name FROM jobs.jobstep_versions`))
+		require.Empty(
+			t,
+			c.rows(
+				t,
+				`SELECT job_name FROM jobs.jobs UNION ALL SELECT job_name FROM jobs.job_executions UNION ALL SELECT job_name FROM jobs.jobstep_versions`,
+			),
+		)
 		c.fails(t, 50100, `EXEC jobs.sp_delete_job N'j'`)
 		c.fails(t, 50100, `EXEC jobs.sp_purge_jobhistory @job_name = N'j'`)
 		c.exec(t, `EXEC jobs.sp_add_job N'j'`)
 		require.NoError(t, c.DeleteJob(t.Context(), "j", false))
-		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs`), "the run that was canceled has not ended yet")
+		require.Equal(
+			t,
+			1,
+			get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs`),
+			"the run that was canceled has not ended yet",
+		)
 
 		term := c.term(t)
 		require.True(t, c.pass(t, term).CleanupDue)
@@ -289,6 +412,14 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		require.Positive(t, deleted)
 		require.False(t, remaining)
 		require.False(t, c.pass(t, term).CleanupDue)
-		require.Equal(t, 0, get[int](t, c, `SELECT (SELECT COUNT(*) FROM jobs_internal.jobs) + (SELECT COUNT(*) FROM jobs_internal.step_commands) + (SELECT COUNT(*) FROM jobs_internal.job_executions)`))
+		require.Equal(
+			t,
+			0,
+			get[int](
+				t,
+				c,
+				`SELECT (SELECT COUNT(*) FROM jobs_internal.jobs) + (SELECT COUNT(*) FROM jobs_internal.step_commands) + (SELECT COUNT(*) FROM jobs_internal.job_executions)`,
+			),
+		)
 	})
 }

@@ -50,7 +50,11 @@ func limitCall(l Limit) *call {
 
 // Limits lists all limits, by scope and name.
 func (s *Store) Limits(ctx context.Context) ([]Limit, error) {
-	return selectAll[Limit](ctx, s, "list limits", `SELECT scope, name, server_name, max_concurrent_targets, running, waiting, updated_at
+	return selectAll[Limit](
+		ctx,
+		s,
+		"list limits",
+		`SELECT scope, name, server_name, max_concurrent_targets, running, waiting, updated_at
 FROM jobs.limits
 ORDER BY scope, name, server_name;`)
 }

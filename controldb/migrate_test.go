@@ -52,12 +52,23 @@ func release0(t *testing.T, env *testenv.Env) *control {
 		c.exec(t, text)
 		if kind, ok := kinds[path.Dir(file)]; ok {
 			sum := sha256.Sum256([]byte(text))
-			code = append(code, object{Name: strings.TrimSuffix(path.Base(file), ".sql"), Kind: kind, SHA256: hex.EncodeToString(sum[:])})
+			code = append(
+				code,
+				object{
+					Name:   strings.TrimSuffix(path.Base(file), ".sql"),
+					Kind:   kind,
+					SHA256: hex.EncodeToString(sum[:]),
+				},
+			)
 		}
 	}
 	list, err := json.Marshal(code)
 	require.NoError(t, err)
-	c.exec(t, `EXECUTE jobs_internal.record_deployment @objects = @p1, @migrations = N'[{"version": 0, "name": "install", "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}]';`, string(list))
+	c.exec(
+		t,
+		`EXECUTE jobs_internal.record_deployment @objects = @p1, @migrations = N'[{"version": 0, "name": "install", "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}]';`,
+		string(list),
+	)
 	return c
 }
 
@@ -66,8 +77,12 @@ func (c *control) term1(t *testing.T) controldb.TermID {
 	t.Helper()
 	var id controldb.TermID
 	var started, expires any
-	require.NoError(t, c.db.QueryRowContext(t.Context(), `EXECUTE jobs_internal.start_term @agent_id = @p1, @host_name = N'host', @version = N'1', @ttl_seconds = 3600;`,
-		uuid.NewString()).Scan(&id, &started, &expires))
+	require.NoError(
+		t,
+		c.db.QueryRowContext(t.Context(), `EXECUTE jobs_internal.start_term @agent_id = @p1, @host_name = N'host', @version = N'1', @ttl_seconds = 3600;`,
+			uuid.NewString()).
+			Scan(&id, &started, &expires),
+	)
 	return id
 }
 
@@ -126,17 +141,39 @@ func TestMigrateFromRelease0(t *testing.T) {
 		held := c.passMax(t, term, 2).Tasks
 		require.Len(t, held, 2)
 		rerun := uuid.New()
-		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = @p2; EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_id = @id OUTPUT;`, done.String(), rerun.String())
-		c.exec(t, `EXECUTE jobs.sp_add_schedule @job_name = N'done', @schedule_name = N'nightly', @kind = N'cron5', @spec = N'0 3 * * *', @enabled = 1;`)
+		c.exec(
+			t,
+			`DECLARE @id UNIQUEIDENTIFIER = @p2; EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_id = @id OUTPUT;`,
+			done.String(),
+			rerun.String(),
+		)
+		c.exec(
+			t,
+			`EXECUTE jobs.sp_add_schedule @job_name = N'done', @schedule_name = N'nightly', @kind = N'cron5', @spec = N'0 3 * * *', @enabled = 1;`,
+		)
 		// One run of the retention job waits for its resolution, and one for an agent.
 		waiting := c.start(t, retention)
 		upkeep := c.start(t, retention)
 		pass := c.passMax(t, term, 1)
 		require.Len(t, pass.Tasks, 1)
 		require.Equal(t, "jobagent$control_database", pass.Tasks[0].TargetGroupName)
-		require.NoError(t, c.CompleteResolution(ctx, term, pass.Tasks[0].ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", c.name, "")}}))
-		require.ElementsMatch(t, []string{"root=WaitingForChildJobExecutions 1=Created", "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/" + c.name + "=Created"},
-			[]string{c.lifecycles(t, waiting), c.lifecycles(t, upkeep)})
+		require.NoError(
+			t,
+			c.CompleteResolution(
+				ctx,
+				term,
+				pass.Tasks[0].ID,
+				controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", c.name, "")}},
+			),
+		)
+		require.ElementsMatch(
+			t,
+			[]string{
+				"root=WaitingForChildJobExecutions 1=Created",
+				"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/" + c.name + "=Created",
+			},
+			[]string{c.lifecycles(t, waiting), c.lifecycles(t, upkeep)},
+		)
 		before := c.lifecycles(t, busy)
 		const executions = `SELECT job_execution_id, step_id, target_database_name, lifecycle, current_attempts, last_message
 FROM jobs.job_executions
@@ -160,30 +197,79 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 			for _, task := range c.pass(t, term).Tasks {
 				require.NotEqual(t, retention, task.JobName, "an agent of protocol 1 does not know such tasks")
 				if task.Kind == controldb.TaskResolve {
-					require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("s", "a", "")}}))
+					require.NoError(
+						t,
+						c.CompleteResolution(
+							ctx,
+							term,
+							task.ID,
+							controldb.Resolution{
+								Attempt: task.Attempt,
+								Targets: []targets.Target{targets.NewTarget("s", "a", "")},
+							},
+						),
+					)
 					continue
 				}
 				c.complete(t, term, targets.Succeeded, "", task)
 			}
 		}
-		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 1/c=Succeeded 2=Succeeded 2/a=Succeeded", c.lifecycles(t, busy))
+		require.Equal(
+			t,
+			"root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 1/c=Succeeded 2=Succeeded 2/a=Succeeded",
+			c.lifecycles(t, busy),
+		)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, rerun))
 		reruns, err := c.ExecutionReruns(ctx, done)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.ExecutionRerun{{ID: rerun, Origin: done, Only: "Canceled,Failed,Skipped,TimedOut,Unknown"}}, reruns)
+		require.Equal(
+			t,
+			[]controldb.ExecutionRerun{{ID: rerun, Origin: done, Only: "Canceled,Failed,Skipped,TimedOut,Unknown"}},
+			reruns,
+		)
 
-		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups WHERE target_group_name LIKE N'jobagent$%'`))
-		require.Equal(t, []string{"1|Upkeep|PurgeHistory|(control database)"}, c.rows(t, `SELECT job_version, command_type, command, target_group_name FROM jobs.jobsteps WHERE job_name = N'jobagent$history_retention'`))
+		require.Empty(
+			t,
+			c.rows(t, `SELECT target_group_name FROM jobs.target_groups WHERE target_group_name LIKE N'jobagent$%'`),
+		)
+		require.Equal(
+			t,
+			[]string{"1|Upkeep|PurgeHistory|(control database)"},
+			c.rows(
+				t,
+				`SELECT job_version, command_type, command, target_group_name FROM jobs.jobsteps WHERE job_name = N'jobagent$history_retention'`,
+			),
+		)
 		require.NoError(t, c.EnsureSystemJobs(ctx))
-		require.Equal(t, 1, get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'jobagent$history_retention'`), "it is as it should be")
+		require.Equal(
+			t,
+			1,
+			get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'jobagent$history_retention'`),
+			"it is as it should be",
+		)
 		term = c.term(t)
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 2)
 		resolve, run := tasks[0], tasks[1]
-		require.Equal(t, []any{controldb.TaskResolve, controldb.TaskRun, true, true}, []any{resolve.Kind, run.Kind, resolve.Upkeep, run.Upkeep})
+		require.Equal(
+			t,
+			[]any{controldb.TaskResolve, controldb.TaskRun, true, true},
+			[]any{resolve.Kind, run.Kind, resolve.Upkeep, run.Upkeep},
+		)
 		require.Len(t, resolve.Members, 1)
 		require.Equal(t, c.name, resolve.Members[0].Database)
-		require.NoError(t, c.CompleteResolution(ctx, term, resolve.ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget(resolve.Members[0].Server, c.name, "")}}))
+		require.NoError(
+			t,
+			c.CompleteResolution(
+				ctx,
+				term,
+				resolve.ID,
+				controldb.Resolution{
+					Attempt: 1,
+					Targets: []targets.Target{targets.NewTarget(resolve.Members[0].Server, c.name, "")},
+				},
+			),
+		)
 		command, err := c.Command(ctx, run.CommandID)
 		require.NoError(t, err)
 		require.Equal(t, controldb.UpkeepPurgeHistory, command)
@@ -204,10 +290,20 @@ func TestMigrateEditedSystemJob(t *testing.T) {
 		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';
 EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'SELECT 1;';`)
 		require.NoError(t, c.Migrate(t.Context()))
-		require.Equal(t, []string{"1|Upkeep|(control database)", "2|TSql|jobagent$control_database"},
-			c.rows(t, `SELECT job_version, command_type, target_group_name FROM jobs.jobstep_versions ORDER BY job_version`))
+		require.Equal(
+			t,
+			[]string{"1|Upkeep|(control database)", "2|TSql|jobagent$control_database"},
+			c.rows(
+				t,
+				`SELECT job_version, command_type, target_group_name FROM jobs.jobstep_versions ORDER BY job_version`,
+			),
+		)
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))
-		require.Equal(t, []string{"3|Upkeep|(control database)"}, c.rows(t, `SELECT job_version, command_type, target_group_name FROM jobs.jobsteps`))
+		require.Equal(
+			t,
+			[]string{"3|Upkeep|(control database)"},
+			c.rows(t, `SELECT job_version, command_type, target_group_name FROM jobs.jobsteps`),
+		)
 		c.exec(t, `EXECUTE jobs.sp_delete_target_group N'jobagent$control_database';`)
 		env.CheckInvariants(t, c.name, false)
 	})
@@ -230,11 +326,25 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 		}
 		once := c.start(t, "once")
 		c.resolve(t, term, "failed", "unknown", "fine")
-		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"failed": targets.Failed, "unknown": targets.Unknown, "fine": targets.Succeeded})
+		outcomes(
+			c.pass(t, term).Tasks,
+			map[string]targets.Outcome{"failed": targets.Failed, "unknown": targets.Unknown, "fine": targets.Succeeded},
+		)
 		twice := c.start(t, "twice")
 		c.resolve(t, term, "told", "again", "stopped", "held")
-		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"told": targets.Unknown, "again": targets.Unknown, "stopped": targets.Unknown, "held": targets.Unknown})
-		c.exec(t, `UPDATE t SET t.next_attempt_at = DATEADD(SECOND, -2, t.next_attempt_at) FROM jobs_internal.target_executions AS t WHERE t.database_name <> N'stopped' AND t.next_attempt_at IS NOT NULL;`)
+		outcomes(
+			c.pass(t, term).Tasks,
+			map[string]targets.Outcome{
+				"told":    targets.Unknown,
+				"again":   targets.Unknown,
+				"stopped": targets.Unknown,
+				"held":    targets.Unknown,
+			},
+		)
+		c.exec(
+			t,
+			`UPDATE t SET t.next_attempt_at = DATEADD(SECOND, -2, t.next_attempt_at) FROM jobs_internal.target_executions AS t WHERE t.database_name <> N'stopped' AND t.next_attempt_at IS NOT NULL;`,
+		)
 		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"told": targets.Failed, "again": targets.Unknown})
 		require.NoError(t, c.StopJob(t.Context(), twice))
 		c.pass(t, term)

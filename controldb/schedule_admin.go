@@ -25,7 +25,12 @@ type ScheduleSpec struct {
 // the name is taken. An agent validates the text afterwards: see Schedule.State.
 func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID, error) {
 	var id int64
-	c := newCall("jobs.sp_add_schedule").in("job_name", spec.JobName).in("schedule_name", spec.Name).in("kind", spec.Kind).in("spec", spec.Spec)
+	c := newCall(
+		"jobs.sp_add_schedule",
+	).in("job_name", spec.JobName).
+		in("schedule_name", spec.Name).
+		in("kind", spec.Kind).
+		in("spec", spec.Spec)
 	schedulePolicyArgs(c, spec.TimeZone, spec.CatchUp, spec.Overlap, spec.PauseOnFailure, spec.Enabled)
 	err := s.exec(ctx, "add schedule", c.out("schedule_id", &id))
 	return ScheduleID(id), err
@@ -61,19 +66,35 @@ func (s *Store) UpdateSchedule(ctx context.Context, u ScheduleUpdate) error {
 
 // DeleteSchedule deletes a schedule. Its active runs continue.
 func (s *Store) DeleteSchedule(ctx context.Context, job, name string) error {
-	return s.exec(ctx, "delete schedule", newCall("jobs.sp_delete_schedule").in("job_name", job).in("schedule_name", name))
+	return s.exec(
+		ctx,
+		"delete schedule",
+		newCall("jobs.sp_delete_schedule").in("job_name", job).in("schedule_name", name),
+	)
 }
 
 // EnableSchedule enables or disables a schedule. An empty name means the job's own definition.
 func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bool) error {
-	return s.exec(ctx, "enable schedule", newCall("jobs.sp_enable_schedule").in("job_name", job).in("schedule_name", name).in("enabled", enabled))
+	return s.exec(
+		ctx,
+		"enable schedule",
+		newCall("jobs.sp_enable_schedule").in("job_name", job).in("schedule_name", name).in("enabled", enabled),
+	)
 }
 
 // PauseSchedule pauses or resumes a schedule and stores a note. An empty name means the job's own
 // definition.
 func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool, note string) error {
-	return s.exec(ctx, "pause schedule",
-		newCall("jobs.sp_pause_schedule").in("job_name", job).in("schedule_name", name).in("paused", paused).optText("note", note))
+	return s.exec(
+		ctx,
+		"pause schedule",
+		newCall(
+			"jobs.sp_pause_schedule",
+		).in("job_name", job).
+			in("schedule_name", name).
+			in("paused", paused).
+			optText("note", note),
+	)
 }
 
 // BackfillRequest is the argument of BackfillSchedule.
@@ -89,7 +110,12 @@ type BackfillRequest struct {
 // BackfillSchedule requests runs for a schedule's due instants in a past range.
 func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (BackfillID, error) {
 	var id int64
-	c := newCall("jobs.sp_backfill_schedule").in("job_name", req.JobName).in("schedule_name", req.Name).in("from", req.From).in("to", req.To)
+	c := newCall(
+		"jobs.sp_backfill_schedule",
+	).in("job_name", req.JobName).
+		in("schedule_name", req.Name).
+		in("from", req.From).
+		in("to", req.To)
 	err := s.exec(ctx, "backfill schedule", c.optText("overlap", req.Overlap).out("backfill_id", &id))
 	return BackfillID(id), err
 }
@@ -219,7 +245,11 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 	if f.State != "" {
 		w.add("state = %s", f.State)
 	}
-	return selectAll[Schedule](ctx, s, "list schedules", `SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec,
+	return selectAll[Schedule](
+		ctx,
+		s,
+		"list schedules",
+		`SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec,
     time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
     last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time
@@ -266,7 +296,11 @@ func (s *Store) ScheduleSkips(ctx context.Context, f SkipFilter) ([]ScheduleSkip
 	if !f.Since.IsZero() {
 		w.add("due_time >= %s", datetime2(f.Since))
 	}
-	return selectAll[ScheduleSkip](ctx, s, "list skipped instants", `SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
+	return selectAll[ScheduleSkip](
+		ctx,
+		s,
+		"list skipped instants",
+		`SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
     schedule_id, due_time, skipped, cause, reason, recorded_time
 FROM jobs.schedule_skips`+w.text()+`
 ORDER BY due_time DESC, schedule_id;`, w.args...)
@@ -297,7 +331,11 @@ type Backfill struct {
 // all; limit 0 means 1000000.
 func (s *Store) Backfills(ctx context.Context, job string, name *string, limit int) ([]Backfill, error) {
 	w := newScheduleFilter(limit, job, name)
-	return selectAll[Backfill](ctx, s, "list backfills", `SELECT TOP (@p1) job_name, schedule_name, backfill_id, state, reason, from_time,
+	return selectAll[Backfill](
+		ctx,
+		s,
+		"list backfills",
+		`SELECT TOP (@p1) job_name, schedule_name, backfill_id, state, reason, from_time,
     to_time, next_time, overlap, started, buffered, skipped, requested_by, requested_time, end_time
 FROM jobs.schedule_backfills`+w.text()+`
 ORDER BY backfill_id DESC;`, w.args...)
@@ -333,7 +371,11 @@ func (s *Store) Calendars(ctx context.Context, name string) ([]Calendar, error) 
 	if name != "" {
 		w.add("calendar_name = %s", name)
 	}
-	return selectAll[Calendar](ctx, s, "list calendars", `SELECT TOP (@p1) calendar_name, spec, created_time, updated_time
+	return selectAll[Calendar](
+		ctx,
+		s,
+		"list calendars",
+		`SELECT TOP (@p1) calendar_name, spec, created_time, updated_time
 FROM jobs.calendars`+w.text()+`
 ORDER BY calendar_name;`, w.args...)
 }

@@ -33,7 +33,9 @@ func (c *control) validate(t *testing.T, term controldb.TermID, due time.Time) [
 			NextDueAt: due, NextFireAt: due.Add(time.Second), Upcoming: []time.Time{due, due.Add(time.Hour)},
 		}
 		if due.IsZero() {
-			v.Errors = map[string]any{"errors": []map[string]string{{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}}}
+			v.Errors = map[string]any{
+				"errors": []map[string]string{{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}},
+			}
 		}
 		validations = append(validations, v)
 	}
@@ -86,7 +88,9 @@ func TestNamedSchedule(t *testing.T) {
 
 		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{{
 			Schedule: id, Revision: 2, DueAt: later, Runs: []time.Time{later, later.Add(time.Hour)}, Limit: 2,
-			Skips: []controldb.Skip{{DueAt: later.Add(-time.Hour), Count: 7, Cause: controldb.SkipCatchUp, Reason: "missed"}}, LastDueAt: later.Add(2 * time.Hour),
+			Skips: []controldb.Skip{
+				{DueAt: later.Add(-time.Hour), Count: 7, Cause: controldb.SkipCatchUp, Reason: "missed"},
+			}, LastDueAt: later.Add(2 * time.Hour),
 			NextDueAt: later.Add(3 * time.Hour), Upcoming: []time.Time{later.Add(3 * time.Hour)},
 		}})
 		require.NoError(t, err)
@@ -101,13 +105,29 @@ func TestNamedSchedule(t *testing.T) {
 		require.Equal(t, fired[1].JobExecutionID, s.LastExecution)
 		require.Equal(t, "Created", s.LastLifecycle)
 		require.Equal(t, later.Add(2*time.Hour), s.LastDue)
-		require.Equal(t, []int64{2, 7, 0, 0}, []int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise})
+		require.Equal(
+			t,
+			[]int64{2, 7, 0, 0},
+			[]int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise},
+		)
 
-		require.Equal(t, []string{fmt.Sprintf("j|nightly|%d|NULL|Created|true|%s", id, strings.ToUpper(fired[1].JobExecutionID.String()))},
-			c.rows(t, `SELECT TOP (1) job_name, schedule_name, schedule_id, backfill_id, lifecycle, is_active, CONVERT(NVARCHAR(36), job_execution_id)
-FROM jobs.schedule_executions WHERE due_time = @p1`, later.Add(time.Hour)))
+		require.Equal(
+			t,
+			[]string{
+				fmt.Sprintf("j|nightly|%d|NULL|Created|true|%s", id, strings.ToUpper(fired[1].JobExecutionID.String())),
+			},
+			c.rows(
+				t,
+				`SELECT TOP (1) job_name, schedule_name, schedule_id, backfill_id, lifecycle, is_active, CONVERT(NVARCHAR(36), job_execution_id)
+FROM jobs.schedule_executions WHERE due_time = @p1`,
+				later.Add(time.Hour),
+			),
+		)
 
-		skips, err := c.ScheduleSkips(ctx, controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
+		skips, err := c.ScheduleSkips(
+			ctx,
+			controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1},
+		)
 		require.NoError(t, err)
 		require.Len(t, skips, 1)
 		require.Equal(t, controldb.ScheduleSkip{
@@ -120,7 +140,11 @@ FROM jobs.schedule_executions WHERE due_time = @p1`, later.Add(time.Hour)))
 		}))
 		require.Equal(t, "Faulted", c.validate(t, term, time.Time{})[0].State)
 		s = c.schedule(t, "j", "hourly")
-		require.JSONEq(t, `{"errors": [{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}]}`, string(s.ValidationErrors))
+		require.JSONEq(
+			t,
+			`{"errors": [{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}]}`,
+			string(s.ValidationErrors),
+		)
 		require.True(t, json.Valid(s.ValidationErrors))
 		require.Equal(t, "The text cannot be read: hour is 99: allowed is 0 to 23", s.Reason)
 		require.Equal(t, "Skip", s.Overlap)
@@ -149,19 +173,47 @@ func TestBackfill(t *testing.T) {
 		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "0 * * * *"})
 		require.NoError(t, err)
 		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		id, err := c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(2 * time.Hour), Overlap: "bufferall"})
+		id, err := c.BackfillSchedule(
+			ctx,
+			controldb.BackfillRequest{
+				JobName: "j",
+				Name:    "s",
+				From:    from,
+				To:      from.Add(2 * time.Hour),
+				Overlap: "bufferall",
+			},
+		)
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Backfills, "it waits for the verdict on the schedule")
 		c.validate(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
 		open := c.due(t).Backfills
 		require.Len(t, open, 1)
-		require.Equal(t, controldb.OpenBackfill{ID: id, From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Schedule: open[0].Schedule}, open[0])
+		require.Equal(
+			t,
+			controldb.OpenBackfill{
+				ID:       id,
+				From:     from,
+				To:       from.Add(2 * time.Hour),
+				Overlap:  "BufferAll",
+				Schedule: open[0].Schedule,
+			},
+			open[0],
+		)
 		require.Equal(t, "0 * * * *", open[0].Schedule.Spec)
 
-		firing := controldb.Firing{Schedule: open[0].Schedule.ID, Backfill: id, Runs: []time.Time{from, from.Add(time.Hour)}, NextDueAt: from.Add(2 * time.Hour)}
+		firing := controldb.Firing{
+			Schedule:  open[0].Schedule.ID,
+			Backfill:  id,
+			Runs:      []time.Time{from, from.Add(time.Hour)},
+			NextDueAt: from.Add(2 * time.Hour),
+		}
 		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{firing})
 		require.NoError(t, err)
-		require.Equal(t, []string{controldb.FiredStarted, controldb.FiredBuffered}, []string{fired[0].Result, fired[1].Result})
+		require.Equal(
+			t,
+			[]string{controldb.FiredStarted, controldb.FiredBuffered},
+			[]string{fired[0].Result, fired[1].Result},
+		)
 		fired, err = c.FireSchedules(ctx, term, []controldb.Firing{firing})
 		require.NoError(t, err)
 		require.Equal(t, controldb.FiredStale, fired[0].Result)
@@ -170,7 +222,13 @@ func TestBackfill(t *testing.T) {
 		list, err := c.Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
 		require.Equal(t, from.Add(2*time.Hour), list[0].NextAt)
-		_, err = c.FireSchedules(ctx, term, []controldb.Firing{{Schedule: firing.Schedule, Backfill: id, DueAt: from.Add(2 * time.Hour), Error: "it cannot go on"}})
+		_, err = c.FireSchedules(
+			ctx,
+			term,
+			[]controldb.Firing{
+				{Schedule: firing.Schedule, Backfill: id, DueAt: from.Add(2 * time.Hour), Error: "it cannot go on"},
+			},
+		)
 		require.NoError(t, err)
 		list, err = c.Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
@@ -197,15 +255,38 @@ func TestCalendars(t *testing.T) {
 		require.ErrorIs(t, c.AddCalendar(ctx, "holidays", `{}`), controldb.ErrCalendarExists)
 		require.NoError(t, c.UpdateCalendar(ctx, "holidays", `{"dates": ["2026-12-25"]}`))
 		require.ErrorIs(t, c.UpdateCalendar(ctx, "none", `{}`), controldb.ErrCalendarNotFound)
-		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: `{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`})
+		_, err := c.AddSchedule(
+			ctx,
+			controldb.ScheduleSpec{
+				JobName: "j",
+				Name:    "s",
+				Kind:    "cron5",
+				Spec:    `{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`,
+			},
+		)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}}, c.due(t).Calendars)
+		require.Equal(
+			t,
+			[]controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}},
+			c.due(t).Calendars,
+		)
 		require.Equal(t, controldb.KindConflict, controldb.KindOf(c.DeleteCalendar(ctx, "holidays")))
 		require.NoError(t, c.DeleteSchedule(ctx, "j", "s"))
 		require.Empty(t, c.due(t).Calendars)
 		list, err := c.Calendars(ctx, "holidays")
 		require.NoError(t, err)
-		require.Equal(t, []controldb.Calendar{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`, CreatedTime: list[0].CreatedTime, UpdatedTime: list[0].UpdatedTime}}, list)
+		require.Equal(
+			t,
+			[]controldb.Calendar{
+				{
+					Name:        "holidays",
+					Spec:        `{"dates": ["2026-12-25"]}`,
+					CreatedTime: list[0].CreatedTime,
+					UpdatedTime: list[0].UpdatedTime,
+				},
+			},
+			list,
+		)
 		require.NoError(t, c.DeleteCalendar(ctx, "holidays"))
 		list, err = c.Calendars(ctx, "")
 		require.NoError(t, err)
@@ -223,8 +304,16 @@ func TestOutage(t *testing.T) {
 		term := c.term(t)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)
-		require.Equal(t, c.rows(t, `SELECT CONVERT(NVARCHAR(33), ended_at, 126) FROM jobs_internal.terms WHERE term_id <> @p1`, int64(term))[0][:26], due.LastWorkedAt.Format("2006-01-02T15:04:05.000000"))
-		require.Equal(t, c.rows(t, `SELECT CONVERT(NVARCHAR(33), started_at, 126) FROM jobs_internal.terms WHERE term_id = @p1`, int64(term))[0][:26], due.WorkingSince.Format("2006-01-02T15:04:05.000000"))
+		require.Equal(
+			t,
+			c.rows(t, `SELECT CONVERT(NVARCHAR(33), ended_at, 126) FROM jobs_internal.terms WHERE term_id <> @p1`, int64(term))[0][:26],
+			due.LastWorkedAt.Format("2006-01-02T15:04:05.000000"),
+		)
+		require.Equal(
+			t,
+			c.rows(t, `SELECT CONVERT(NVARCHAR(33), started_at, 126) FROM jobs_internal.terms WHERE term_id = @p1`, int64(term))[0][:26],
+			due.WorkingSince.Format("2006-01-02T15:04:05.000000"),
+		)
 		require.True(t, due.LastWorkedAt.Before(due.Schedules[0].DueAt))
 		require.False(t, due.WorkingSince.Before(due.Schedules[0].DueAt))
 	})

@@ -209,15 +209,20 @@ type validationJSON struct {
 // RecordValidations stores the results of validations. It returns [ErrTermEnded] when the term has
 // ended. The procedure is called record_verdicts, because agents of the previous release call it by
 // that name.
-func (s *Store) RecordValidations(ctx context.Context, term TermID, validations []Validation) ([]RecordedValidation, error) {
+func (s *Store) RecordValidations(
+	ctx context.Context,
+	term TermID,
+	validations []Validation,
+) ([]RecordedValidation, error) {
 	if len(validations) == 0 {
 		return nil, nil
 	}
 	list := make([]validationJSON, 0, len(validations))
 	for _, v := range validations {
 		list = append(list, validationJSON{
-			ScheduleID: v.Schedule, Revision: v.Revision, SeenDueAt: optInstant(v.SeenDueAt), Errors: v.Errors, Warnings: v.Warnings,
-			Zone: v.Zone, Engine: v.Engine, NextDueAt: optInstant(v.NextDueAt), NextFireAt: optInstant(v.NextFireAt), Upcoming: upcoming(v.Upcoming),
+			ScheduleID: v.Schedule, Revision: v.Revision, SeenDueAt: optInstant(v.SeenDueAt),
+			Errors: v.Errors, Warnings: v.Warnings, Zone: v.Zone, Engine: v.Engine,
+			NextDueAt: optInstant(v.NextDueAt), NextFireAt: optInstant(v.NextFireAt), Upcoming: upcoming(v.Upcoming),
 		})
 	}
 	text, err := json.Marshal(list)
@@ -238,8 +243,15 @@ func (s *Store) RecordValidations(ctx context.Context, term TermID, validations 
 // One call covers some thousand schedules and skips those that another transaction holds; remaining
 // is true when more are left.
 func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string) (n int, remaining bool, err error) {
-	err = s.query(ctx, "recheck schedules",
-		newCall("jobs_internal.recheck_schedules").in("term_id", int64(term)).in("engine", engine), scanOne(&n, &remaining))
+	err = s.query(
+		ctx,
+		"recheck schedules",
+		newCall(
+			"jobs_internal.recheck_schedules",
+		).in("term_id", int64(term)).
+			in("engine", engine),
+		scanOne(&n, &remaining),
+	)
 	return n, remaining, err
 }
 
@@ -384,12 +396,18 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 	list := make([]firingJSON, 0, len(firings))
 	for _, f := range firings {
 		j := firingJSON{
-			ScheduleID: f.Schedule, Revision: f.Revision, BackfillID: f.Backfill, DueAt: optInstant(f.DueAt), Runs: instants(f.Runs),
-			LastDueAt: optInstant(f.LastDueAt), NextDueAt: optInstant(f.NextDueAt), NextFireAt: optInstant(f.NextFireAt),
+			ScheduleID: f.Schedule, Revision: f.Revision, BackfillID: f.Backfill,
+			DueAt: optInstant(f.DueAt), Runs: instants(f.Runs),
+			LastDueAt: optInstant(
+				f.LastDueAt,
+			), NextDueAt: optInstant(f.NextDueAt), NextFireAt: optInstant(f.NextFireAt),
 			Upcoming: upcoming(f.Upcoming), Limit: f.Limit, Error: f.Error,
 		}
 		for _, skip := range f.Skips {
-			j.Skips = append(j.Skips, skipJSON{DueAt: datetime2(skip.DueAt), Count: skip.Count, Cause: skip.Cause, Reason: skip.Reason})
+			j.Skips = append(
+				j.Skips,
+				skipJSON{DueAt: datetime2(skip.DueAt), Count: skip.Count, Cause: skip.Cause, Reason: skip.Reason},
+			)
 		}
 		list = append(list, j)
 	}

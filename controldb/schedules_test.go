@@ -22,11 +22,27 @@ func TestScheduleIsDueOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		require.Empty(t, c.due(t).Schedules)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true), IntervalType: ptr("Minutes"), IntervalCount: ptr(15)}))
+		require.NoError(
+			t,
+			c.UpdateJob(
+				t.Context(),
+				controldb.JobUpdate{
+					Name:          "j",
+					Enabled:       ptr(true),
+					IntervalType:  ptr("Minutes"),
+					IntervalCount: ptr(15),
+				},
+			),
+		)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)
 		s := due.Schedules[0]
-		require.Equal(t, s.DueAt.Truncate(time.Second), s.Anchor, "a start in the year 1 anchors at the activation, by the second")
+		require.Equal(
+			t,
+			s.DueAt.Truncate(time.Second),
+			s.Anchor,
+			"a start in the year 1 anchors at the activation, by the second",
+		)
 		require.Equal(t, controldb.DueSchedule{
 			ID: s.ID, JobID: s.JobID, JobName: "j", Kind: "elastic", IntervalType: "Minutes", IntervalCount: 15,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
@@ -39,12 +55,28 @@ func TestScheduleIsDueOnce(t *testing.T) {
 
 		term := c.term(t)
 		next := s.DueAt.Add(15 * time.Minute)
-		firing := controldb.Firing{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}, NextDueAt: next, Skips: []controldb.Skip{{DueAt: s.DueAt.Add(time.Minute), Count: 3, Reason: "the agent was down"}}}
+		firing := controldb.Firing{
+			Schedule:  s.ID,
+			DueAt:     s.DueAt,
+			Runs:      []time.Time{s.DueAt},
+			NextDueAt: next,
+			Skips:     []controldb.Skip{{DueAt: s.DueAt.Add(time.Minute), Count: 3, Reason: "the agent was down"}},
+		}
 		fired, err := c.FireSchedules(t.Context(), term, []controldb.Firing{firing})
 		require.NoError(t, err)
 		require.Len(t, fired, 1)
 		require.NotEqual(t, uuid.Nil, fired[0].JobExecutionID)
-		require.Equal(t, controldb.FiredExecution{Schedule: s.ID, JobName: "j", JobExecutionID: fired[0].JobExecutionID, DueAt: s.DueAt, Result: controldb.FiredStarted}, fired[0])
+		require.Equal(
+			t,
+			controldb.FiredExecution{
+				Schedule:       s.ID,
+				JobName:        "j",
+				JobExecutionID: fired[0].JobExecutionID,
+				DueAt:          s.DueAt,
+				Result:         controldb.FiredStarted,
+			},
+			fired[0],
+		)
 		again, err := c.FireSchedules(t.Context(), term, []controldb.Firing{firing})
 		require.NoError(t, err)
 		require.Equal(t, controldb.FiredStale, again[0].Result)
@@ -54,7 +86,11 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		require.Empty(t, due.Schedules)
 		require.Equal(t, next, due.NextFireAt)
 		require.Equal(t, []string{"1|3"}, c.rows(t, `SELECT executions, skips FROM jobs_internal.schedules`))
-		require.Equal(t, []string{"3|the agent was down"}, c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`))
+		require.Equal(
+			t,
+			[]string{"3|the agent was down"},
+			c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`),
+		)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(false)}))
 		require.True(t, c.due(t).NextFireAt.IsZero())
 	})
@@ -63,13 +99,19 @@ func TestScheduleIsDueOnce(t *testing.T) {
 func TestFirstDueInstant(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		start := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
-		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start})
+		_, err := c.AddJob(
+			t.Context(),
+			controldb.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start},
+		)
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Schedules)
 		require.Equal(t, start, c.due(t).NextFireAt)
 
 		past := time.Date(2017, 3, 19, 22, 0, 0, 0, time.UTC)
-		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past})
+		_, err = c.AddJob(
+			t.Context(),
+			controldb.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past},
+		)
 		require.NoError(t, err)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)
@@ -80,7 +122,14 @@ func TestFirstDueInstant(t *testing.T) {
 		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "over", Enabled: ptr(true), Start: &past, End: &over})
 		require.NoError(t, err)
 		require.Len(t, c.due(t).Schedules, 1)
-		require.Equal(t, []string{"Completed"}, c.rows(t, `SELECT s.state FROM jobs_internal.schedules AS s INNER JOIN jobs.jobs AS j ON j.job_id = s.job_id WHERE j.job_name = N'over'`))
+		require.Equal(
+			t,
+			[]string{"Completed"},
+			c.rows(
+				t,
+				`SELECT s.state FROM jobs_internal.schedules AS s INNER JOIN jobs.jobs AS j ON j.job_id = s.job_id WHERE j.job_name = N'over'`,
+			),
+		)
 	})
 }
 
@@ -89,7 +138,11 @@ func TestOnceFiresOneTime(t *testing.T) {
 		c.job(t, "j", nil)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
 		s := c.due(t).Schedules[0]
-		_, err := c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
+		_, err := c.FireSchedules(
+			t.Context(),
+			c.term(t),
+			[]controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}},
+		)
 		require.NoError(t, err)
 		require.Equal(t, []string{"false"}, c.rows(t, `SELECT enabled FROM jobs.jobs`))
 		require.Empty(t, c.due(t).Schedules)
@@ -119,11 +172,21 @@ func TestDueWithoutSteps(t *testing.T) {
 			require.NoError(t, err)
 			due := c.due(t)
 			require.Len(t, due.Schedules, 1, "the first step makes it due again")
-			fired, err = c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: due.Schedules[0].DueAt, Runs: []time.Time{due.Schedules[0].DueAt}}})
+			fired, err = c.FireSchedules(
+				t.Context(),
+				c.term(t),
+				[]controldb.Firing{
+					{Schedule: s.ID, DueAt: due.Schedules[0].DueAt, Runs: []time.Time{due.Schedules[0].DueAt}},
+				},
+			)
 			require.NoError(t, err)
 			require.Equal(t, controldb.FiredStarted, fired[0].Result)
 		}
-		require.Equal(t, []string{"1|The job has no steps.", "1|The job has no steps."}, c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`))
+		require.Equal(
+			t,
+			[]string{"1|The job has no steps.", "1|The job has no steps."},
+			c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`),
+		)
 	})
 }
 
@@ -134,11 +197,19 @@ func TestSystemJobs(t *testing.T) {
 		const view = `SELECT job_name, job_version, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs`
 		require.Equal(t, []string{"jobagent$history_retention|1|true|Days|1"}, c.rows(t, view))
 		require.Empty(t, c.due(t).Schedules, "it waits for the night")
-		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups`), "its target is the control database, which is in no group")
+		require.Empty(
+			t,
+			c.rows(t, `SELECT target_group_name FROM jobs.target_groups`),
+			"its target is the control database, which is in no group",
+		)
 
 		c.exec(t, `EXEC jobs.sp_update_job @job_name = N'jobagent$history_retention', @enabled = 0;
 UPDATE s SET s.at_most_once = 1 FROM jobs_internal.job_steps AS s;`)
-		c.fails(t, 50118, `EXEC jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'DROP TABLE x';`)
+		c.fails(
+			t,
+			50118,
+			`EXEC jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'DROP TABLE x';`,
+		)
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))
 		require.Equal(t, []string{"jobagent$history_retention|2|true|Days|1"}, c.rows(t, view))
 		require.Equal(t, []string{"Upkeep|PurgeHistory"}, c.rows(t, `SELECT command_type, command FROM jobs.jobsteps`))
@@ -160,16 +231,34 @@ func TestHistory(t *testing.T) {
 			c.pass(t, term)
 		}
 		active := c.start(t, "j")
-		c.exec(t, `UPDATE jobs_internal.job_executions SET create_time = DATEADD(DAY, -46, create_time), end_time = DATEADD(DAY, -46, end_time) WHERE execution_id IN (1, 4)`)
+		c.exec(
+			t,
+			`UPDATE jobs_internal.job_executions SET create_time = DATEADD(DAY, -46, create_time), end_time = DATEADD(DAY, -46, end_time) WHERE execution_id IN (1, 4)`,
+		)
 
 		c.exec(t, `EXEC jobs_internal.purge_history @batch_size = 10`)
-		require.Equal(t, 3, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL`), "45 days are kept, and what is active")
+		require.Equal(
+			t,
+			3,
+			get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL`),
+			"45 days are kept, and what is active",
+		)
 		c.exec(t, `EXEC jobs.sp_purge_jobhistory @job_name = N'j', @oldest_date = '2016-07-01 00:00:00'`)
 		require.Equal(t, 3, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL`))
-		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = (SELECT job_id FROM jobs.jobs); EXEC jobs.sp_purge_jobhistory NULL, @id`)
+		c.exec(
+			t,
+			`DECLARE @id UNIQUEIDENTIFIER = (SELECT job_id FROM jobs.jobs); EXEC jobs.sp_purge_jobhistory NULL, @id`,
+		)
 		require.Equal(t, "root=Created", c.lifecycles(t, active))
-		require.Equal(t, []string{"1|0|0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.job_executions), (SELECT COUNT(*) FROM jobs_internal.step_executions),
-(SELECT COUNT(*) FROM jobs_internal.target_executions), (SELECT COUNT(*) FROM jobs_internal.task_executions)`))
+		require.Equal(
+			t,
+			[]string{"1|0|0|0"},
+			c.rows(
+				t,
+				`SELECT (SELECT COUNT(*) FROM jobs_internal.job_executions), (SELECT COUNT(*) FROM jobs_internal.step_executions),
+(SELECT COUNT(*) FROM jobs_internal.target_executions), (SELECT COUNT(*) FROM jobs_internal.task_executions)`,
+			),
+		)
 
 		c.exec(t, `INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'0')`)
 		require.NoError(t, c.StopJob(t.Context(), active))
@@ -180,7 +269,15 @@ func TestHistory(t *testing.T) {
 		for _, args := range []string{``, `@job_name = N'j', @job_id = 'B9A5E1C0-0000-0000-0000-000000000000'`} {
 			c.fails(t, 50027, `EXEC jobs.sp_purge_jobhistory `+args)
 		}
-		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}), controldb.ErrJobNotFound)
-		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}), controldb.ErrJobNotFound)
+		require.ErrorIs(
+			t,
+			c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}),
+			controldb.ErrJobNotFound,
+		)
+		require.ErrorIs(
+			t,
+			c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}),
+			controldb.ErrJobNotFound,
+		)
 	})
 }

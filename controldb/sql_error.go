@@ -41,9 +41,17 @@ type SchemaVersionError struct {
 func (e *SchemaVersionError) Error() string {
 	switch {
 	case e.Have > e.Want:
-		return fmt.Sprintf("the control schema has version %d and this program needs %d: use a newer jobagent", e.Have, e.Want)
+		return fmt.Sprintf(
+			"the control schema has version %d and this program needs %d: use a newer jobagent",
+			e.Have,
+			e.Want,
+		)
 	case e.Have < e.Want:
-		return fmt.Sprintf("the control schema has version %d and this program needs %d: run \"jobagent db migrate\"", e.Have, e.Want)
+		return fmt.Sprintf(
+			"the control schema has version %d and this program needs %d: run \"jobagent db migrate\"",
+			e.Have,
+			e.Want,
+		)
 	}
 	var what []string
 	if n := len(e.Missing); n > 0 {
@@ -52,7 +60,11 @@ func (e *SchemaVersionError) Error() string {
 	if n := len(e.Changed); n > 0 {
 		what = append(what, fmt.Sprintf("%d objects differ from this program's (%s)", n, firstNames(e.Changed)))
 	}
-	return fmt.Sprintf("the control schema has version %d, as expected, but %s: run \"jobagent db migrate\"", e.Have, strings.Join(what, ", and "))
+	return fmt.Sprintf(
+		"the control schema has version %d, as expected, but %s: run \"jobagent db migrate\"",
+		e.Have,
+		strings.Join(what, ", and "),
+	)
 }
 
 // firstNames lists at most five names.
@@ -125,7 +137,12 @@ var errCallLimit = errors.New("no answer in time")
 // translateCall is translate for a call under ctx, whose limit may have been the reason.
 func translateCall(ctx context.Context, op string, err error) error {
 	if err != nil && context.Cause(ctx) == errCallLimit { //nolint:errorlint // the cause itself, never wrapped
-		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: fmt.Sprintf("%v; the connection was abandoned", errCallLimit)}
+		return &callError{
+			op:       op,
+			sentinel: ErrUnreachable,
+			cause:    err,
+			text:     fmt.Sprintf("%v; the connection was abandoned", errCallLimit),
+		}
 	}
 	return translate(op, err)
 }
@@ -143,7 +160,11 @@ func translate(op string, err error) error {
 		switch e.Number {
 		case numLoginFailed, numCannotOpenDB, numNoDatabaseAccess:
 			return &callError{op: op, sentinel: ErrLoginFailed, cause: err,
-				text: fmt.Sprintf("%s (error %d): check user, password and database of the connection string", e.Message, e.Number)}
+				text: fmt.Sprintf(
+					"%s (error %d): check user, password and database of the connection string",
+					e.Message,
+					e.Number,
+				)}
 		case numMissingProcedure, numInvalidObjectName:
 			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
 				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", e.Message)}

@@ -74,7 +74,9 @@ func New(cfg Config) (*Store, error) {
 			return nil, errors.New("the connection string names no control database: add database=NAME")
 		}
 		if strings.EqualFold(parsed.Database, "master") {
-			return nil, errors.New("the control database cannot be master: create a database for it, and give database=NAME")
+			return nil, errors.New(
+				"the control database cannot be master: create a database for it, and give database=NAME",
+			)
 		}
 		connector = dsn.Connector(cfg.Dialer)
 		if serverName == "" {
@@ -156,5 +158,6 @@ func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
 // unreachable reports whether err means that no server answered.
 func unreachable(err error) bool {
 	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) || mssql.Classify(err).Class == targets.ClassLostConnection
+	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) ||
+		mssql.Classify(err).Class == targets.ClassLostConnection
 }

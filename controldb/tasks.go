@@ -349,17 +349,20 @@ const returned = "Returned"
 func (o Outcome) json() outcomeJSON {
 	j := outcomeJSON{
 		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
-		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID, Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
+		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
+		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
 	}
 	if o.Outcome == targets.NotSent {
 		j.Outcome = returned
 	}
 	if e := o.Error; e.Number != 0 {
-		j.ErrorNumber, j.ErrorSeverity, j.ErrorState, j.ErrorLine, j.ErrorProcedure = &e.Number, &e.Severity, &e.State, &e.Line, e.Procedure
+		j.ErrorNumber, j.ErrorSeverity, j.ErrorState = &e.Number, &e.Severity, &e.State
+		j.ErrorLine, j.ErrorProcedure = &e.Line, e.Procedure
 	}
 	for i, m := range o.Messages {
 		mj := messageJSON{
-			Ordinal: i + 1, Kind: m.Kind, Number: m.Number, Severity: m.Severity, State: m.State, Line: m.Line, Procedure: m.Procedure, Text: m.Text,
+			Ordinal: i + 1, Kind: m.Kind, Number: m.Number, Severity: m.Severity, State: m.State,
+			Line: m.Line, Procedure: m.Procedure, Text: m.Text,
 		}
 		if m.Kind == targets.KindRows {
 			mj.Rows = &m.Rows
@@ -435,7 +438,9 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 	} else {
 		list := make([]targetJSON, 0, len(r.Targets))
 		for i, t := range r.Targets {
-			list = append(list, targetJSON{Ordinal: i + 1, TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool})
+			list = append(list, targetJSON{
+				Ordinal: i + 1, TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool,
+			})
 		}
 		text, err := json.Marshal(list)
 		if err != nil {

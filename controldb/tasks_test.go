@@ -18,7 +18,11 @@ import (
 // term starts a term of a new agent.
 func (c *control) term(t *testing.T) controldb.TermID {
 	t.Helper()
-	term, err := c.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100}, time.Hour)
+	term, err := c.StartTerm(
+		t.Context(),
+		controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100},
+		time.Hour,
+	)
 	require.NoError(t, err)
 	return term.ID
 }
@@ -41,12 +45,20 @@ func (c *control) passMax(t *testing.T, term controldb.TermID, maxTasks int) con
 func (c *control) job(t *testing.T, name string, steps ...func(*controldb.StepSpec)) {
 	t.Helper()
 	if get[int](t, c, `SELECT COUNT(*) FROM jobs.target_groups`) == 0 {
-		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlServer', @server_name = N's', @refresh_credential_name = N'r';`)
+		c.exec(
+			t,
+			`EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlServer', @server_name = N's', @refresh_credential_name = N'r';`,
+		)
 	}
 	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
 	for i, option := range steps {
-		spec := controldb.StepSpec{JobName: name, StepName: ptr(fmt.Sprintf("step %d", i+1)), Command: "SELECT 1", TargetGroup: "g"}
+		spec := controldb.StepSpec{
+			JobName:     name,
+			StepName:    ptr(fmt.Sprintf("step %d", i+1)),
+			Command:     "SELECT 1",
+			TargetGroup: "g",
+		}
 		if option != nil {
 			option(&spec)
 		}
@@ -78,16 +90,34 @@ func (c *control) resolve(t *testing.T, term controldb.TermID, databases ...stri
 		}
 		list = append(list, targets.NewTarget("s", name, pool))
 	}
-	require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+	require.NoError(
+		t,
+		c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}),
+	)
 	return task
 }
 
 // complete records the same outcome for all tasks; all must be accepted.
-func (c *control) complete(t *testing.T, term controldb.TermID, outcome targets.Outcome, message string, tasks ...controldb.Task) {
+func (c *control) complete(
+	t *testing.T,
+	term controldb.TermID,
+	outcome targets.Outcome,
+	message string,
+	tasks ...controldb.Task,
+) {
 	t.Helper()
 	var list []controldb.Outcome
 	for _, task := range tasks {
-		list = append(list, controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: outcome, Message: message, Elapsed: time.Second})
+		list = append(
+			list,
+			controldb.Outcome{
+				Task:    task.ID,
+				Attempt: task.Attempt,
+				Outcome: outcome,
+				Message: message,
+				Elapsed: time.Second,
+			},
+		)
 	}
 	refusals, err := c.CompleteTasks(t.Context(), term, list)
 	require.NoError(t, err)
@@ -118,7 +148,12 @@ func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", func(s *controldb.StepSpec) {
 			s.Credential, s.Timeout = ptr("k"), ptr(60)
-			s.Output = &controldb.OutputSpec{Type: ptr("SqlDatabase"), Server: ptr("o"), Database: ptr("d"), Table: ptr("t")}
+			s.Output = &controldb.OutputSpec{
+				Type:     ptr("SqlDatabase"),
+				Server:   ptr("o"),
+				Database: ptr("d"),
+				Table:    ptr("t"),
+			}
 		}, nil)
 		id := c.start(t, "j")
 		require.Equal(t, "root=Created", c.lifecycles(t, id))
@@ -128,14 +163,45 @@ func TestRun(t *testing.T) {
 		task := res.Tasks[0]
 		require.Equal(t, controldb.TaskResolve, task.Kind)
 		require.Len(t, task.Members, 1)
-		require.Equal(t, targets.Member{ID: task.Members[0].ID, Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "r"}, task.Members[0])
+		require.Equal(
+			t,
+			targets.Member{
+				ID:                task.Members[0].ID,
+				Membership:        targets.Include,
+				Kind:              targets.SQLServer,
+				Server:            "s",
+				RefreshCredential: "r",
+			},
+			task.Members[0],
+		)
 		require.Equal(t, "root=WaitingForChildJobExecutions 1=InProgress", c.lifecycles(t, id))
 		require.Empty(t, c.pass(t, term).Tasks, "what is held is not claimed again")
 
 		b, a := targets.NewTarget("s", "b", ""), targets.NewTarget("s", "a", "pool")
-		require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{b, a}}))
-		require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{b}}), "a second answer is forgotten")
-		require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=Created 1/b=Created", c.lifecycles(t, id))
+		require.NoError(
+			t,
+			c.CompleteResolution(
+				t.Context(),
+				term,
+				task.ID,
+				controldb.Resolution{Attempt: 1, Targets: []targets.Target{b, a}},
+			),
+		)
+		require.NoError(
+			t,
+			c.CompleteResolution(
+				t.Context(),
+				term,
+				task.ID,
+				controldb.Resolution{Attempt: 1, Targets: []targets.Target{b}},
+			),
+			"a second answer is forgotten",
+		)
+		require.Equal(
+			t,
+			"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=Created 1/b=Created",
+			c.lifecycles(t, id),
+		)
 
 		res = c.pass(t, term)
 		require.Len(t, res.Tasks, 2)
@@ -153,13 +219,31 @@ func TestRun(t *testing.T) {
 		require.NotEqual(t, uuid.Nil, run.TargetExecutionID)
 
 		refusals, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{
-			{Task: run.ID, Attempt: 1, Outcome: targets.Succeeded, RowsAffected: 3, SPID: 51, Messages: []targets.Message{
-				{Kind: targets.KindInfo, Text: "hello", Line: 2}, {Kind: targets.KindRows, Rows: 3},
-			}},
-			{Task: res.Tasks[1].ID, Attempt: 2, Outcome: targets.Succeeded}, {Task: 999, Attempt: 1, Outcome: targets.Succeeded},
+			{
+				Task:         run.ID,
+				Attempt:      1,
+				Outcome:      targets.Succeeded,
+				RowsAffected: 3,
+				SPID:         51,
+				Messages: []targets.Message{
+					{Kind: targets.KindInfo, Text: "hello", Line: 2}, {Kind: targets.KindRows, Rows: 3},
+				},
+			},
+			{
+				Task:    res.Tasks[1].ID,
+				Attempt: 2,
+				Outcome: targets.Succeeded,
+			}, {Task: 999, Attempt: 1, Outcome: targets.Succeeded},
 		})
 		require.NoError(t, err)
-		require.Equal(t, []controldb.Refusal{{Task: res.Tasks[1].ID, Reason: "the task is another attempt"}, {Task: 999, Reason: "the task does not exist"}}, refusals)
+		require.Equal(
+			t,
+			[]controldb.Refusal{
+				{Task: res.Tasks[1].ID, Reason: "the task is another attempt"},
+				{Task: 999, Reason: "the task does not exist"},
+			},
+			refusals,
+		)
 		messages, err := c.ExecutionMessages(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, messages, 2)
@@ -167,7 +251,11 @@ func TestRun(t *testing.T) {
 		require.Equal(t, int64(3), messages[1].Message.Rows)
 
 		other := c.term(t)
-		refusals, err = c.CompleteTasks(t.Context(), other, []controldb.Outcome{{Task: res.Tasks[1].ID, Attempt: 1, Outcome: targets.Succeeded}})
+		refusals, err = c.CompleteTasks(
+			t.Context(),
+			other,
+			[]controldb.Outcome{{Task: res.Tasks[1].ID, Attempt: 1, Outcome: targets.Succeeded}},
+		)
 		require.NoError(t, err)
 		require.Len(t, refusals, 1)
 		c.complete(t, term, targets.Succeeded, "2 rows were written to t.", res.Tasks[1])
@@ -186,14 +274,30 @@ func TestRun(t *testing.T) {
 			"Step 1 succeeded execution on target (server 's', database 'b').|SqlDatabase|1",
 			"Step 2 succeeded: the target group 'g' resolved to no databases.|TargetGroup|1",
 		}, c.rows(t, `SELECT last_message, target_type, current_attempts FROM jobs.job_executions ORDER BY step_id, target_server_name, target_database_name`))
-		require.Equal(t, 5, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE is_active = 0 AND start_time IS NOT NULL AND end_time IS NOT NULL AND create_time <= start_time AND start_time <= end_time`))
+		require.Equal(
+			t,
+			5,
+			get[int](
+				t,
+				c,
+				`SELECT COUNT(*) FROM jobs.job_executions WHERE is_active = 0 AND start_time IS NOT NULL AND end_time IS NOT NULL AND create_time <= start_time AND start_time <= end_time`,
+			),
+		)
 	})
 }
 
 func TestRetriesThenFails(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", func(s *controldb.StepSpec) {
-			s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier = ptr(3), ptr(10), ptr(35), ptr(2.0)
+			s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier = ptr(
+				3,
+			), ptr(
+				10,
+			), ptr(
+				35,
+			), ptr(
+				2.0,
+			)
 		}, nil)
 		policy := oracle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Maximum: 35 * time.Second, Multiplier: 2}
 		id := c.start(t, "j")
@@ -211,20 +315,40 @@ func TestRetriesThenFails(t *testing.T) {
 			}})
 			require.NoError(t, err)
 			require.Empty(t, refusals)
-			require.Equal(t, []string{fmt.Sprintf("WaitingForRetry|%d|%d", attempt+1, wait)}, c.rows(t, `SELECT t.lifecycle, t.attempts, DATEDIFF(SECOND, k.ended_at, t.next_attempt_at)
-FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.task_executions AS k ON k.target_execution_id = t.target_execution_id WHERE k.task_id = @p1`, int64(task.ID)))
+			require.Equal(
+				t,
+				[]string{fmt.Sprintf("WaitingForRetry|%d|%d", attempt+1, wait)},
+				c.rows(t, `SELECT t.lifecycle, t.attempts, DATEDIFF(SECOND, k.ended_at, t.next_attempt_at)
+FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.task_executions AS k ON k.target_execution_id = t.target_execution_id WHERE k.task_id = @p1`, int64(task.ID)),
+			)
 			res = c.pass(t, term)
 			require.Empty(t, res.Tasks, "it waits")
 			require.WithinDuration(t, res.Now.Add(time.Duration(wait)*time.Second), res.NextWake, 5*time.Second)
-			require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE next_attempt_start_time IS NOT NULL AND lifecycle = N'WaitingForRetry'`))
-			c.exec(t, `UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`)
+			require.Equal(
+				t,
+				1,
+				get[int](
+					t,
+					c,
+					`SELECT COUNT(*) FROM jobs.job_executions WHERE next_attempt_start_time IS NOT NULL AND lifecycle = N'WaitingForRetry'`,
+				),
+			)
+			c.exec(
+				t,
+				`UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`,
+			)
 			res = c.pass(t, term)
 			require.Len(t, res.Tasks, 1)
 			task = res.Tasks[0]
 		}
 		c.complete(t, term, targets.Failed, "Msg 8134: Divide by zero", task)
 		c.pass(t, term)
-		require.Equal(t, "root=Failed 1=Failed 1/a=Failed 1/b=Succeeded", c.lifecycles(t, id), "later steps do not start")
+		require.Equal(
+			t,
+			"root=Failed 1=Failed 1/a=Failed 1/b=Succeeded",
+			c.lifecycles(t, id),
+			"later steps do not start",
+		)
 		require.Equal(t, []string{
 			"Job execution failed. Step 1 ended with 1 of 2 targets succeeded, 1 failed.", "Step 1 ended with 1 of 2 targets succeeded, 1 failed.", "Msg 8134: Divide by zero",
 		}, c.rows(t, `SELECT last_message FROM jobs.job_executions WHERE lifecycle = N'Failed' ORDER BY step_id, target_database_name`))
@@ -240,7 +364,19 @@ func TestResolutionRetriesThenFails(t *testing.T) {
 			res := c.pass(t, term)
 			require.Len(t, res.Tasks, 1)
 			require.Equal(t, attempt, res.Tasks[0].Attempt)
-			require.NoError(t, c.CompleteResolution(t.Context(), term, res.Tasks[0].ID, controldb.Resolution{Attempt: attempt, Failure: "login refused", Error: targets.ErrorDetail{Number: 18456}}))
+			require.NoError(
+				t,
+				c.CompleteResolution(
+					t.Context(),
+					term,
+					res.Tasks[0].ID,
+					controldb.Resolution{
+						Attempt: attempt,
+						Failure: "login refused",
+						Error:   targets.ErrorDetail{Number: 18456},
+					},
+				),
+			)
 			if attempt == 1 {
 				require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForRetry", c.lifecycles(t, id))
 				c.exec(t, `UPDATE jobs_internal.step_executions SET next_attempt_at = SYSUTCDATETIME()`)
@@ -248,7 +384,11 @@ func TestResolutionRetriesThenFails(t *testing.T) {
 		}
 		c.pass(t, term)
 		require.Equal(t, "root=Failed 1=Failed", c.lifecycles(t, id))
-		require.Equal(t, []string{"The targets of the group 'g' could not be found: login refused|2"}, c.rows(t, `SELECT last_message, current_attempts FROM jobs.job_executions WHERE step_id = 1`))
+		require.Equal(
+			t,
+			[]string{"The targets of the group 'g' could not be found: login refused|2"},
+			c.rows(t, `SELECT last_message, current_attempts FROM jobs.job_executions WHERE step_id = 1`),
+		)
 	})
 }
 
@@ -280,7 +420,15 @@ func TestOutcomes(t *testing.T) {
 				c.pass(t, term)
 			}
 		}
-		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE last_message LIKE N'The outcome of attempt 1 of step 1 on target (server ''s'', database ''a'') is unknown: because%'`))
+		require.Equal(
+			t,
+			1,
+			get[int](
+				t,
+				c,
+				`SELECT COUNT(*) FROM jobs.job_executions WHERE last_message LIKE N'The outcome of attempt 1 of step 1 on target (server ''s'', database ''a'') is unknown: because%'`,
+			),
+		)
 	})
 }
 
@@ -294,7 +442,13 @@ func TestTimeLimitWhileWaiting(t *testing.T) {
 		require.Equal(t, 30*time.Second, res.Tasks[0].Timeout)
 		c.complete(t, term, targets.Failed, "no", res.Tasks...)
 		res = c.pass(t, term)
-		require.WithinDuration(t, res.Now.Add(30*time.Second), res.NextWake, 5*time.Second, "the time limit comes before the next attempt")
+		require.WithinDuration(
+			t,
+			res.Now.Add(30*time.Second),
+			res.NextWake,
+			5*time.Second,
+			"the time limit comes before the next attempt",
+		)
 		c.exec(t, `EXEC jobs_internal.advance @now = @p1`, res.NextWake)
 		require.Equal(t, "root=TimedOut 1=TimedOut 1/a=TimedOut", c.lifecycles(t, id))
 	})
@@ -314,10 +468,19 @@ func TestStop(t *testing.T) {
 		require.Len(t, next.Cancels, 1)
 		require.Equal(t, res.Tasks[0].ID, next.Cancels[0].Task)
 		require.Contains(t, next.Cancels[0].Reason, "stop requested by")
-		require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=InProgress 1/b=Canceled 1/c=Canceled", c.lifecycles(t, id))
+		require.Equal(
+			t,
+			"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=InProgress 1/b=Canceled 1/c=Canceled",
+			c.lifecycles(t, id),
+		)
 		c.complete(t, term, targets.Failed, "it failed by itself", res.Tasks...)
 		c.pass(t, term)
-		require.Equal(t, "root=Canceled 1=Canceled 1/a=Canceled 1/b=Canceled 1/c=Canceled", c.lifecycles(t, id), "no retry after a stop request")
+		require.Equal(
+			t,
+			"root=Canceled 1=Canceled 1/a=Canceled 1/b=Canceled 1/c=Canceled",
+			c.lifecycles(t, id),
+			"no retry after a stop request",
+		)
 		require.NoError(t, c.StopJob(t.Context(), id), "stopping a finished run has no effect")
 		require.Equal(t, "root=Canceled 1=Canceled 1/a=Canceled 1/b=Canceled 1/c=Canceled", c.lifecycles(t, id))
 
@@ -329,7 +492,15 @@ func TestStop(t *testing.T) {
 		id = c.start(t, "j")
 		res = c.pass(t, term)
 		require.NoError(t, c.StopJob(t.Context(), id))
-		require.NoError(t, c.CompleteResolution(t.Context(), term, res.Tasks[0].ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", "a", "")}}))
+		require.NoError(
+			t,
+			c.CompleteResolution(
+				t.Context(),
+				term,
+				res.Tasks[0].ID,
+				controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", "a", "")}},
+			),
+		)
 		c.pass(t, term)
 		require.Equal(t, "root=Canceled 1=Canceled", c.lifecycles(t, id))
 
@@ -366,7 +537,10 @@ func TestVersionIsPinned(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil, nil)
 		id := c.start(t, "j")
-		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @step_id = 2, @command = N'SELECT 2'; EXEC jobs.sp_delete_jobstep @job_name = N'j', @step_id = 1;`)
+		c.exec(
+			t,
+			`EXEC jobs.sp_update_jobstep @job_name = N'j', @step_id = 2, @command = N'SELECT 2'; EXEC jobs.sp_delete_jobstep @job_name = N'j', @step_id = 1;`,
+		)
 		term := c.term(t)
 		for range 2 {
 			c.resolve(t, term, "a")
@@ -390,13 +564,21 @@ func TestOverlapIsSkipped(t *testing.T) {
 		held := c.pass(t, term).Tasks
 		second := c.start(t, "j")
 		c.resolve(t, term, "b", "c")
-		require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/b=Skipped 1/c=Created", c.lifecycles(t, second))
+		require.Equal(
+			t,
+			"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/b=Skipped 1/c=Created",
+			c.lifecycles(t, second),
+		)
 		res := c.pass(t, term)
 		require.Len(t, res.Tasks, 1)
 		c.complete(t, term, targets.Succeeded, "", append(held, res.Tasks...)...)
 		c.pass(t, term)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, first))
-		require.Equal(t, "root=SucceededWithSkipped 1=SucceededWithSkipped 1/b=Skipped 1/c=Succeeded", c.lifecycles(t, second))
+		require.Equal(
+			t,
+			"root=SucceededWithSkipped 1=SucceededWithSkipped 1/b=Skipped 1/c=Succeeded",
+			c.lifecycles(t, second),
+		)
 	})
 }
 
@@ -435,10 +617,23 @@ func TestTurns(t *testing.T) {
 		c.start(t, "narrow")
 		res := c.passMax(t, term, 1)
 		require.Equal(t, controldb.TaskResolve, res.Tasks[0].Kind)
-		require.NoError(t, c.CompleteResolution(t.Context(), term, res.Tasks[0].ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", "one", "")}}))
+		require.NoError(
+			t,
+			c.CompleteResolution(
+				t.Context(),
+				term,
+				res.Tasks[0].ID,
+				controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", "one", "")}},
+			),
+		)
 		res = c.passMax(t, term, 2)
 		require.Len(t, res.Tasks, 2)
-		require.ElementsMatch(t, []string{"narrow", "wide"}, []string{res.Tasks[0].JobName, res.Tasks[1].JobName}, "the narrow job goes first")
+		require.ElementsMatch(
+			t,
+			[]string{"narrow", "wide"},
+			[]string{res.Tasks[0].JobName, res.Tasks[1].JobName},
+			"the narrow job goes first",
+		)
 	})
 }
 

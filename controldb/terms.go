@@ -41,7 +41,8 @@ type Term struct {
 func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
 	var terms []Term
 	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
-		in("ttl_seconds", seconds(ttl)).in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol))
+		in("ttl_seconds", seconds(ttl)).
+		in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol))
 	if err := s.query(ctx, "start a term", c, into(&terms)); err != nil {
 		return Term{}, err
 	}
@@ -54,7 +55,11 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 // RenewTerm extends a term to ttl from the database's current time. It returns [ErrTermEnded] when
 // the term has ended or expired; then the caller holds no task.
 func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) error {
-	return s.exec(ctx, "renew the term", newCall("jobs_internal.renew_term").in("term_id", int64(id)).in("ttl_seconds", seconds(ttl)))
+	return s.exec(
+		ctx,
+		"renew the term",
+		newCall("jobs_internal.renew_term").in("term_id", int64(id)).in("ttl_seconds", seconds(ttl)),
+	)
 }
 
 // EndTerm ends a term. Tasks that it still holds are handed over with an unknown outcome. It
@@ -112,7 +117,11 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 // until it returns 0. It returns [ErrTermEnded] when the term has ended.
 func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (int, error) {
 	var deleted int
-	c := newCall("jobs_internal.purge_history").in("batch_size", int64(limit)).in("term_id", int64(term)).out("deleted", &deleted)
+	c := newCall(
+		"jobs_internal.purge_history",
+	).in("batch_size", int64(limit)).
+		in("term_id", int64(term)).
+		out("deleted", &deleted)
 	err := s.exec(ctx, "purge history", c)
 	return deleted, err
 }

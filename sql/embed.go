@@ -62,7 +62,12 @@ var objects = sync.OnceValues(func() ([]Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("install.txt: %w", err)
 		}
-		o := Object{Name: strings.TrimSuffix(path.Base(file), ".sql"), File: file, Text: string(text), SHA256: hash(text)}
+		o := Object{
+			Name:   strings.TrimSuffix(path.Base(file), ".sql"),
+			File:   file,
+			Text:   string(text),
+			SHA256: hash(text),
+		}
 		switch path.Dir(file) {
 		case "schema":
 			o.Kind = KindTable
@@ -129,7 +134,15 @@ func Migrations() ([]Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Migration{Version: version, Name: strings.TrimSuffix(e.Name(), ".sql"), Text: string(text), SHA256: hash(text)})
+		all = append(
+			all,
+			Migration{
+				Version: version,
+				Name:    strings.TrimSuffix(e.Name(), ".sql"),
+				Text:    string(text),
+				SHA256:  hash(text),
+			},
+		)
 	}
 	return all, nil
 }

@@ -97,19 +97,54 @@ var differentRows = []reason{
 	{"record_outcomes", "advance", running,
 		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds."},
 	{"record_outcomes", "start_rerun_steps", running, "The steps of reruns that it starts have no tasks yet."},
-	{"record_outcomes", "claim_limited_targets", running, "Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time."},
+	{
+		"record_outcomes",
+		"claim_limited_targets",
+		running,
+		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time.",
+	},
 	{"record_outcomes", "claim_unlimited_targets", running, "The same."},
-	{"record_outcomes", "complete_resolution", running, "The step and targets of a resolution are held by its own task, which has no outcome yet."},
-	{"advance", "claim_unlimited_targets", running, "A step with targets to claim has targets that are not final, so advance does not change its row."},
-	{"advance", "complete_resolution", running, "advance waits for targets that are being created, and holds no step that is in progress."},
-	{"purge_history", "activate_schedule", []string{"schedules", "schedule_buffer"}, "A schedule is deleted only when it has no buffered instants, so no row of schedule_buffer is deleted with it."},
+	{
+		"record_outcomes",
+		"complete_resolution",
+		running,
+		"The step and targets of a resolution are held by its own task, which has no outcome yet.",
+	},
+	{
+		"advance",
+		"claim_unlimited_targets",
+		running,
+		"A step with targets to claim has targets that are not final, so advance does not change its row.",
+	},
+	{
+		"advance",
+		"complete_resolution",
+		running,
+		"advance waits for targets that are being created, and holds no step that is in progress.",
+	},
+	{
+		"purge_history",
+		"activate_schedule",
+		[]string{"schedules", "schedule_buffer"},
+		"A schedule is deleted only when it has no buffered instants, so no row of schedule_buffer is deleted with it.",
+	},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same."},
 }
 
 // differentReads lists such pairs for reads, which wait without READ_COMMITTED_SNAPSHOT.
 var differentReads = []reason{
-	{"fire_schedules", "copy_steps", []string{"jobs", "job_steps"}, "It reads the steps of the current version, by key; steps that are being added belong to the next version."},
-	{"purge_history", "start_buffered_runs", []string{"schedules", "job_executions"}, "It finds buffered instants by an index of schedules with such instants, which has no deleted schedules."},
+	{
+		"fire_schedules",
+		"copy_steps",
+		[]string{"jobs", "job_steps"},
+		"It reads the steps of the current version, by key; steps that are being added belong to the next version.",
+	},
+	{
+		"purge_history",
+		"start_buffered_runs",
+		[]string{"schedules", "job_executions"},
+		"It finds buffered instants by an index of schedules with such instants, which has no deleted schedules.",
+	},
 }
 
 // index returns the index of the reason that excludes a deadlock; -1 means that there is none.
