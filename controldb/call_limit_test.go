@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-func TestCallLimitEndsACallThatIsNeverAnswered(t *testing.T) {
+func TestCallLimitEndsUnansweredCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := testenv.Embedded(t, testenv.Options{})
 		_, name := env.Control(t)

@@ -22,7 +22,7 @@ func TestSecondsRoundUp(t *testing.T) {
 	}
 }
 
-func TestCallSendsOnlyWhatIsGiven(t *testing.T) {
+func TestCallOmitsMissingArguments(t *testing.T) {
 	c := newCall("p").in("a", 1).optText("b", "").optTime("c", time.Time{})
 	opt[int](c, "d", nil)
 	require.Len(t, c.args, 1)
@@ -39,7 +39,7 @@ func TestServerNameOfDSN(t *testing.T) {
 	}
 }
 
-func TestModuleBodyIgnoresTheVerb(t *testing.T) {
+func TestModuleBodyIgnoresCreate(t *testing.T) {
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
 	for _, o := range objects {

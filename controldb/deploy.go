@@ -19,9 +19,9 @@ import (
 // deployLockTimeout is how long a deployment waits for another one, in milliseconds.
 const deployLockTimeout = 60_000
 
-// SchemaVersion returns the schema version of this program: the number of its latest migration, or 0
-// for the first release. It panics if the embedded migrations cannot be read, which means a broken
-// build.
+// SchemaVersion returns the schema version of this program: the number of its latest migration, or
+// 0 for the first release. It panics if the embedded migrations cannot be read, which means a
+// broken build.
 func SchemaVersion() int {
 	migrations, err := sqlfs.Migrations()
 	if err != nil {
@@ -149,9 +149,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures. A missing
-// view is no error: release 0 lacks it, and the deployment restores it. Every other error is
-// returned, because a deployment over a newer one would take its procedures back.
+// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures. A
+// missing view is no error: release 0 lacks it, and the deployment restores it. Every other error
+// is returned, because a deployment over a newer one would take its procedures back.
 func checkNotNewer(ctx context.Context, conn *sqlx.Conn) error {
 	newest, err := selectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
 	switch {

@@ -63,7 +63,8 @@ func TestDeployment(t *testing.T) {
 	})
 }
 
-// TestMigrateChecksTheDeployedProtocol: only a missing view means that no newer program has deployed.
+// TestMigrateChecksTheDeployedProtocol: only a missing view means that no newer program has
+// deployed.
 func TestMigrateChecksTheDeployedProtocol(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()

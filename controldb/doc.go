@@ -2,13 +2,14 @@
 // verifies the schema, and has one method for each procedure and view that Go code uses.
 //
 // Vocabulary. A term is one period of work of an agent; every write of task state names its term. A
-// task is one attempt on one target, or one resolution of a target group; exactly one term holds it.
-// A pass is one call of the procedure controller_pass, which advances executions and claims tasks.
-// The package sqlfs (folder sql) has the tables and procedures, and its DESIGN.md their locking.
+// task is one attempt on one target, or one resolution of a target group; exactly one term holds
+// it. A pass is one call of the procedure controller_pass, which advances executions and claims
+// tasks. The package sqlfs (folder sql) has the tables and procedures, and its DESIGN.md their
+// locking.
 //
-// Common mistakes. Nothing is decided here: a method sends its arguments to a procedure and scans the
-// result, so a missing rule belongs in a procedure. An argument that is not given (nil, or the zero
-// value where a comment says so) is not sent, so the procedure's default applies.
+// Common mistakes. Nothing is decided here: a method sends its arguments to a procedure and scans
+// the result, so a missing rule belongs in a procedure. An argument that is not given (nil, or the
+// zero value where a comment says so) is not sent, so the procedure's default applies.
 //
 // Errors. A number that our T-SQL throws becomes one of this package's sentinels
 // (error_numbers.go); the driver's error stays in the chain. The package does not log, and no error

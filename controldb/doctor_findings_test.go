@@ -93,7 +93,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-func TestJudgeClock(t *testing.T) {
+func TestClockFinding(t *testing.T) {
 	require.Equal(t, SeverityOK, clockFinding(-4*time.Second, time.Millisecond).Severity)
 	require.Equal(
 		t,
@@ -109,7 +109,7 @@ func TestJudgeClock(t *testing.T) {
 	require.Contains(t, clockFinding(time.Minute, time.Millisecond).Found, "1m0s ahead of")
 }
 
-func TestJudgeFilesAndLog(t *testing.T) {
+func TestFileAndLogFindings(t *testing.T) {
 	d := databaseFacts{Name: "c", EngineEdition: 3, LogReuseWait: "LOG_BACKUP"}
 	file := func(change func(*fileFacts)) []fileFacts {
 		f := fileFacts{

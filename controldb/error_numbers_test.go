@@ -11,7 +11,7 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
-func TestConditionsAreThoseThatAreThrown(t *testing.T) {
+func TestConditionsMatchThrows(t *testing.T) {
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
 	thrown := map[int32]bool{}

@@ -170,15 +170,15 @@ type RunProgress struct {
 	JobName   string         `db:"job_name"`
 	Active    bool           `db:"is_active"`
 	Lifecycle jobs.Lifecycle `db:"lifecycle"`
-	// Targets counts the targets of the steps that have begun, ActiveTargets those that have not ended,
-	// and FailedTargets those that ended as Failed or TimedOut.
+	// Targets counts the targets of the steps that have begun, ActiveTargets those that have not
+	// ended, and FailedTargets those that ended as Failed or TimedOut.
 	Targets       int `db:"targets"`
 	ActiveTargets int `db:"active_targets"`
 	FailedTargets int `db:"failed_targets"`
 }
 
-// RunProgress returns the progress of a run. It returns one row however many targets the run has, so
-// that it can be called often. The error is [ErrExecutionNotFound] when no run has this ID.
+// RunProgress returns the progress of a run. It returns one row however many targets the run has,
+// so that it can be called often. The error is [ErrExecutionNotFound] when no run has this ID.
 func (s *Store) RunProgress(ctx context.Context, id uuid.UUID) (RunProgress, error) {
 	const op = "read progress"
 	list, err := selectAll[RunProgress](

@@ -24,8 +24,8 @@ type Explanation struct {
 	StopRequestedAt time.Time `db:"stop_requested_at"`
 	Now             time.Time `db:"now"`
 	StopRequestedBy string    `db:"stop_requested_by"`
-	// Agents is the number of live agents, Workers the number of their workers, and Busy the number of
-	// tasks that they hold.
+	// Agents is the number of live agents, Workers the number of their workers, and Busy the number
+	// of tasks that they hold.
 	Agents  int `db:"live_agents"`
 	Workers int `db:"workers"`
 	Busy    int `db:"busy_workers"`
@@ -48,20 +48,20 @@ type Wait struct {
 	Server    string         `db:"server_name"`
 	Database  string         `db:"database_name"`
 	Lifecycle jobs.Lifecycle `db:"lifecycle"`
-	// For is a keyword: Agent, Advance, Resolution, Targets, Step, Outcome, Stop, Retry, Limit, Worker
-	// or Turn. Text is the same in words.
+	// For is a keyword: Agent, Advance, Resolution, Targets, Step, Outcome, Stop, Retry, Limit,
+	// Worker or Turn. Text is the same in words.
 	For      string `db:"waits_for"`
 	Text     string `db:"explanation"`
 	Attempts int    `db:"attempts"`
-	// Position is the place among the targets that wait for the same, from 1; 0 means that they have
-	// no order.
+	// Position is the place among the targets that wait for the same, from 1; 0 means that they
+	// have no order.
 	Position int64 `db:"position"`
-	// Since is when the wait began. Until is when the next attempt begins, or when the time limit ends
-	// the running one.
+	// Since is when the wait began. Until is when the next attempt begins, or when the time limit
+	// ends the running one.
 	Since time.Time `db:"since"`
 	Until time.Time `db:"until_time"`
-	// LimitScope, LimitRunning and LimitMax describe the limit that the row waits for; LimitScope is
-	// empty without one.
+	// LimitScope, LimitRunning and LimitMax describe the limit that the row waits for; LimitScope
+	// is empty without one.
 	LimitScope   string `db:"limit_scope"`
 	LimitRunning int    `db:"limit_running"`
 	LimitMax     int    `db:"max_concurrent_targets"`

@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// AddTargetGroup creates an empty target group and returns its id. It returns [ErrGroupExists] when the name
-// is taken.
+// AddTargetGroup creates an empty target group and returns its id. It returns [ErrGroupExists] when
+// the name is taken.
 func (s *Store) AddTargetGroup(ctx context.Context, name string) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_target_group").in("target_group_name", name).out("target_group_id", &id)
@@ -18,7 +18,8 @@ func (s *Store) AddTargetGroup(ctx context.Context, name string) (uuid.UUID, err
 	return uuid.UUID(id), err
 }
 
-// DeleteTargetGroup deletes a target group with its members. It returns [ErrGroupInUse] when a job uses it.
+// DeleteTargetGroup deletes a target group with its members. It returns [ErrGroupInUse] when a job
+// uses it.
 func (s *Store) DeleteTargetGroup(ctx context.Context, name string) error {
 	return s.exec(ctx, "delete target group", newCall("jobs.sp_delete_target_group").in("target_group_name", name))
 }

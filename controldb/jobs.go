@@ -68,7 +68,8 @@ func (s *Store) DeleteJob(ctx context.Context, name string, force bool) error {
 	return s.exec(ctx, "delete job", newCall("jobs.sp_delete_job").in("job_name", name).in("force", force))
 }
 
-// StepSpec is the argument of AddJobStep: the parameters of jobs.sp_add_jobstep. A nil field is not sent.
+// StepSpec is the argument of AddJobStep: the parameters of jobs.sp_add_jobstep. A nil field is not
+// sent.
 type StepSpec struct {
 	JobName                 string
 	StepID                  *int

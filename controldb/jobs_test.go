@@ -45,7 +45,7 @@ IF @id <> (SELECT job_id FROM jobs.jobs WHERE job_name = N'by position') THROW 6
 	})
 }
 
-func TestAddJobRefuses(t *testing.T) {
+func TestAddJobRejectsInvalidArguments(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		for _, test := range []struct {
 			number int32
@@ -65,7 +65,7 @@ func TestAddJobRefuses(t *testing.T) {
 	})
 }
 
-func TestUpdateJobChangesOnlyWhatIsGiven(t *testing.T) {
+func TestUpdateJobKeepsOmittedValues(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs.sp_add_job @job_name = N'a', @description = N'about', @schedule_start_time = '2030-01-01'`)
 		c.exec(t, `EXEC jobs.sp_add_job @job_name = N'b'`)
@@ -198,7 +198,7 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 	})
 }
 
-func TestStepsRefuse(t *testing.T) {
+func TestStepsRejectInvalidArguments(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j'; EXEC jobs.sp_add_job N'empty';
 EXEC jobs.sp_add_jobstep N'j', NULL, N'one', N'tsql', N'INLINE', N'SELECT 1', NULL, N'g';

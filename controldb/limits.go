@@ -22,8 +22,8 @@ type Limit struct {
 	// Name is that of the job, server, pool or credential. "*" stands for all that have no limit of
 	// their own, each counted by itself, and "(default)" for the agents' default credential.
 	Name string `db:"name"`
-	// Server is the elastic pool's server. It is empty for pools of this name on any server, and for
-	// other scopes.
+	// Server is the elastic pool's server. It is empty for pools of this name on any server, and
+	// for other scopes.
 	Server string `db:"server_name"`
 	// Max is the limit.
 	Max int `db:"max_concurrent_targets"`

@@ -86,7 +86,8 @@ func (c *control) term1(t *testing.T) controldb.TermID {
 	return id
 }
 
-// tableDefinitions describes all tables of the schema: columns, indexes, constraints and options, a line each.
+// tableDefinitions describes all tables of the schema: columns, indexes, constraints and options, a
+// line each.
 func (c *control) tableDefinitions(t *testing.T) []string {
 	t.Helper()
 	return c.rows(t, `SELECT d.line

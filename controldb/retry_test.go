@@ -17,7 +17,7 @@ import (
 
 // A deadlock victim is repeated a few times, and each retry is reported. A store without retries
 // returns the error.
-func TestDeadlockVictimsTryAgain(t *testing.T) {
+func TestDeadlockRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deadlocks atomic.Int64
 		env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {

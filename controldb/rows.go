@@ -162,7 +162,8 @@ func (c guidColumn) Scan(src any) error {
 	return err
 }
 
-// jsonColumn scans a JSON text into what dest points to. NULL and the empty text leave it unchanged.
+// jsonColumn scans a JSON text into what dest points to. NULL and the empty text leave it
+// unchanged.
 type jsonColumn struct{ dest any }
 
 // Scan implements sql.Scanner.

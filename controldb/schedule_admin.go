@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// ScheduleSpec is the argument of AddSchedule: the parameters of jobs.sp_add_schedule. A nil field is not sent.
+// ScheduleSpec is the argument of AddSchedule: the parameters of jobs.sp_add_schedule. A nil field
+// is not sent.
 type ScheduleSpec struct {
 	JobName, Name string
 	// Kind is elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule. Spec is the definition
@@ -142,8 +143,8 @@ type Schedule struct {
 	CatchUp        string `db:"catch_up"`
 	Overlap        string `db:"overlap"`
 	PauseOnFailure bool   `db:"pause_on_failure"`
-	// Paused is true while the schedule is paused. PausedBy, PausedAt and PauseNote describe the latest
-	// pause or resumption.
+	// Paused is true while the schedule is paused. PausedBy, PausedAt and PauseNote describe the
+	// latest pause or resumption.
 	Paused    bool      `db:"paused"`
 	PausedBy  string    `db:"paused_by"`
 	PausedAt  time.Time `db:"paused_at"`
@@ -167,7 +168,8 @@ type Schedule struct {
 	ValidatedTime time.Time `db:"validated_time"`
 	// Engine is the program and time zone data that computed its instants.
 	Engine string `db:"engine"`
-	// ValidationErrors is {"errors": [{path, value, message}]}; nil means that the schedule is valid.
+	// ValidationErrors is {"errors": [{path, value, message}]}; nil means that the schedule is
+	// valid.
 	ValidationErrors json.RawMessage `db:"validation_errors"`
 	Warnings         []string        `db:"warnings"`
 	CreatedTime      time.Time       `db:"created_time"`
@@ -316,7 +318,8 @@ type Backfill struct {
 	Reason string    `db:"reason"`
 	From   time.Time `db:"from_time"`
 	To     time.Time `db:"to_time"`
-	// NextAt is the next instant to handle; zero means that the backfill has not begun, or has ended.
+	// NextAt is the next instant to handle; zero means that the backfill has not begun, or has
+	// ended.
 	NextAt        time.Time `db:"next_time"`
 	Overlap       string    `db:"overlap"`
 	Started       int64     `db:"started"`

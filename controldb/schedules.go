@@ -33,11 +33,11 @@ type DueSchedule struct {
 	// Start and End bound the due instants.
 	Start time.Time `db:"start_time"`
 	End   time.Time `db:"end_time"`
-	// Anchor is the origin of the grid of due instants: Start, or the time of activation when Start is
-	// in the year 1 (decision 10).
+	// Anchor is the origin of the grid of due instants: Start, or the time of activation when Start
+	// is in the year 1 (decision 10).
 	Anchor time.Time `db:"anchor_at"`
-	// TimeZone is an IANA name. If empty, the zone in Spec applies, or else the kind's default. It is
-	// "UTC" for the schedule of jobs.sp_add_job.
+	// TimeZone is an IANA name. If empty, the zone in Spec applies, or else the kind's default. It
+	// is "UTC" for the schedule of jobs.sp_add_job.
 	TimeZone string `db:"time_zone"`
 	// DueAt is the stored due instant; zero means that none is stored.
 	DueAt time.Time `db:"next_due_at"`
@@ -45,7 +45,8 @@ type DueSchedule struct {
 	LastDueAt time.Time `db:"last_due_at"`
 	// FireAt is when DueAt is handled: DueAt plus the jitter.
 	FireAt time.Time `db:"next_fire_at"`
-	// CatchUp is the policy for missed runs. If empty, the policy in Spec applies, or else the default.
+	// CatchUp is the policy for missed runs. If empty, the policy in Spec applies, or else the
+	// default.
 	CatchUp string `db:"catch_up"`
 	// Overlap is the policy that FireSchedules applies.
 	Overlap string `db:"overlap"`
@@ -55,8 +56,8 @@ type DueSchedule struct {
 	Activated time.Time `db:"activated_at"`
 	// LastStarted is when its latest run was created; zero means none.
 	LastStarted time.Time `db:"last_started_at"`
-	// Executions is the number of runs started since Kind or Spec changed. A count in Spec is compared
-	// with it (D-P3).
+	// Executions is the number of runs started since Kind or Spec changed. A count in Spec is
+	// compared with it (D-P3).
 	Executions int64 `db:"executions"`
 	// Revision is the definition's. A Validation and a Firing name the revision from which they
 	// were computed.

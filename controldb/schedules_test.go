@@ -133,7 +133,7 @@ func TestFirstDueInstant(t *testing.T) {
 	})
 }
 
-func TestOnceFiresOneTime(t *testing.T) {
+func TestOnceFiresOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))

@@ -103,7 +103,7 @@ const typeText = `CONCAT(TYPE_NAME(x.user_type_id), CASE
     WHEN TYPE_NAME(x.user_type_id) = N'datetime2' THEN CONCAT(N'(', x.scale, N')')
 END)`
 
-func TestPublicProceduresAreAzures(t *testing.T) {
+func TestPublicProceduresMatchAzure(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		for name, want := range publicProcedures {
 			got := c.rows(t, `SELECT CONCAT(SUBSTRING(x.name, 2, 200), N' ', `+typeText+`, CASE WHEN x.is_output = 1 THEN N'*' END)
@@ -115,7 +115,7 @@ FROM sys.parameters AS x WHERE x.object_id = OBJECT_ID(@p1) ORDER BY x.parameter
 	})
 }
 
-func TestPublicViewsAreAzures(t *testing.T) {
+func TestPublicViewsMatchAzure(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		for name, want := range publicViews {
 			got := c.rows(t, `SELECT CONCAT(x.name, N' ', `+typeText+`)

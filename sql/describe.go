@@ -25,8 +25,8 @@ type Description struct {
 	Parameters []Entry
 	// Columns are those of a view or table, in order.
 	Columns []Entry
-	// CalledBy, Locks and Returns are sections of a procedure. Returns is a list if the procedure returns
-	// several result sets.
+	// CalledBy, Locks and Returns are sections of a procedure. Returns is a list if the procedure
+	// returns several result sets.
 	CalledBy, Locks, Returns string
 	// Throws are the errors of a procedure, by number.
 	Throws []Entry
@@ -79,8 +79,9 @@ func Describe(o Object) Description {
 // resultSetLine is the beginning of the description of a result set.
 var resultSetLine = regexp.MustCompile(`^\s*[1-9]: `)
 
-// appendText appends a line of free text. An empty line begins a paragraph. A line about a result set
-// begins a list item, and so does, with lists, an indented line; deeper lines continue the item.
+// appendText appends a line of free text. An empty line begins a paragraph. A line about a result
+// set begins a list item, and so does, with lists, an indented line; deeper lines continue the
+// item.
 func appendText(text, line string, lists bool) string {
 	trimmed := strings.TrimSpace(line)
 	m := entryLine.FindStringSubmatch(line)

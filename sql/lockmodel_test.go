@@ -302,7 +302,8 @@ func (w *lockWalk) take(list []*access) {
 	}
 }
 
-// scope lists the accesses of one SELECT, UPDATE or DELETE without its subqueries, which are scopes of their own.
+// scope lists the accesses of one SELECT, UPDATE or DELETE without its subqueries, which are scopes
+// of their own.
 func (w *lockWalk) scope(sc scope, safe map[string]lockMode) []*access {
 	var list []*access
 	said := ""

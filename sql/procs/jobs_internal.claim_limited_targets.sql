@@ -35,7 +35,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @claimed INT;
-    DECLARE @left INT; -- candidates
+    DECLARE @remaining INT; -- candidates
     DECLARE @round INT = 1;
     DECLARE @has_limits BIT;
     -- Steps with waiting targets, and the number of tasks that each has running.
@@ -143,7 +143,7 @@ BEGIN
     OPTION (RECOMPILE); -- the number of queues is unknown to a cached plan
 
     -- More targets may be running than a limit allows, because it applies only to claims that begin after it was set.
-    WITH least AS (
+    WITH queue_room AS (
         SELECT v.queue_id, MIN(v.room) AS room
         FROM @queue_limits AS v
         GROUP BY v.queue_id
@@ -151,7 +151,7 @@ BEGIN
     UPDATE q
     SET q.room = CASE WHEN m.room > 0 THEN m.room ELSE 0 END
     FROM @queues AS q
-    INNER JOIN least AS m ON m.queue_id = q.queue_id
+    INNER JOIN queue_room AS m ON m.queue_id = q.queue_id
     WHERE m.room < q.room;
 
     -- Plan: per queue (per step without limits) a range of IX_target_executions_queue_id (IX_target_executions_due), which holds
@@ -191,14 +191,14 @@ BEGIN
     FROM waiting AS w
     INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id
     OPTION (RECOMPILE); -- as above
-    SET @left = @@ROWCOUNT;
+    SET @remaining = @@ROWCOUNT;
 
     -- Each round picks the candidates whose position is within each of their limits. These are never too many, but may be
     -- too few: a target may be behind one that another limit excludes. Once the latter is removed, the next round
     -- finds the former. Each round picks at least the first candidate; two rounds are enough unless limits overlap.
-    WHILE @left > 0 AND @room > 0
+    WHILE @remaining > 0 AND @room > 0
     BEGIN
-        WITH places AS (
+        WITH positions AS (
             SELECT
                 c.target_execution_id,
                 v.room,
@@ -206,15 +206,15 @@ BEGIN
             FROM @candidates AS c
             INNER JOIN @queue_limits AS v ON v.queue_id = c.queue_id
         ),
-        kept_back AS (
+        over_limit AS (
             SELECT DISTINCT p.target_execution_id
-            FROM places AS p
+            FROM positions AS p
             WHERE p.place > p.room
         )
         INSERT INTO @picked (target_execution_id, queue_id, round)
         SELECT TOP (@room) c.target_execution_id, c.queue_id, @round
         FROM @candidates AS c
-        LEFT JOIN kept_back AS b ON b.target_execution_id = c.target_execution_id
+        LEFT JOIN over_limit AS b ON b.target_execution_id = c.target_execution_id
         WHERE b.target_execution_id IS NULL
         ORDER BY c.turn, c.next_attempt_at, c.target_execution_id
         OPTION (RECOMPILE); -- a plan for one candidate would rank all of them once for each
@@ -222,7 +222,7 @@ BEGIN
 
         IF @room > 0
         BEGIN
-            WITH gone AS (
+            WITH claimed AS (
                 SELECT v.limit_key, COUNT(*) AS picked
                 FROM @picked AS p
                 INNER JOIN @queue_limits AS v ON v.queue_id = p.queue_id
@@ -231,14 +231,14 @@ BEGIN
             )
             UPDATE v
             SET v.room = v.room - g.picked
-            FROM gone AS g
+            FROM claimed AS g
             INNER JOIN @queue_limits AS v ON v.limit_key = g.limit_key
             OPTION (RECOMPILE); -- as above
             DELETE c
             FROM @candidates AS c
             WHERE EXISTS (SELECT 1 FROM @picked AS p WHERE p.target_execution_id = c.target_execution_id)
                 OR EXISTS (SELECT 1 FROM @queue_limits AS v WHERE v.queue_id = c.queue_id AND v.room <= 0);
-            SET @left = (SELECT COUNT(*) FROM @candidates AS c);
+            SET @remaining = (SELECT COUNT(*) FROM @candidates AS c);
             SET @round = @round + 1;
         END;
     END;

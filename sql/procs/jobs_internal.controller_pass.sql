@@ -122,7 +122,7 @@ BEGIN
 
         -- Plan: one key each of IX_target_executions_next_attempt_at, IX_target_executions_deadline_at and IX_step_executions_due; the runs
         -- of IX_job_executions_unaccounted; the terms that last.
-        WITH wakes AS (
+        WITH wake_times AS (
             SELECT MIN(t.next_attempt_at) AS at
             FROM jobs_internal.target_executions AS t
             WHERE t.next_attempt_at IS NOT NULL
@@ -157,7 +157,7 @@ BEGIN
                 AND t.term_id <> @term_id
         )
         SELECT @wake_at = MIN(w.at)
-        FROM wakes AS w;
+        FROM wake_times AS w;
     END;
 
     -- Deleted jobs whose last run has ended, and rows that a purge has left. The caller of a purge or deletion has a

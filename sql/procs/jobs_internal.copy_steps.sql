@@ -39,7 +39,7 @@ BEGIN
             AND s.version = @version
             AND s.step_id <> COALESCE(@from, 0)
     ),
-    places AS (
+    positions AS (
         SELECT o.step_id, CASE WHEN o.place >= @to THEN o.place + 1 ELSE o.place END AS new_step_id
         FROM others AS o
         UNION ALL
@@ -60,7 +60,7 @@ BEGIN
         s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
         s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
         s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once
-    FROM places AS p
+    FROM positions AS p
     INNER JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = p.step_id;
 
     UPDATE j

@@ -64,7 +64,7 @@ BEGIN
                 AND t.expires_at > @now
                 AND t.started_at <= @first_due_at
         )
-        WITH stretches AS (
+        WITH term_periods AS (
             SELECT
                 t.term_id,
                 t.started_at,
@@ -76,7 +76,7 @@ BEGIN
         SELECT TOP (1)
             @last_worked_at = g.worked_until,
             @working_since = g.started_at
-        FROM stretches AS g
+        FROM term_periods AS g
         WHERE g.worked_until IS NULL
             OR g.worked_until < g.started_at
         ORDER BY g.started_at DESC, g.term_id DESC;

@@ -49,7 +49,7 @@ BEGIN
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @wanted_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, schedule_id BIGINT NOT NULL); -- that the overlap policy may end
     DECLARE @locked_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
-    DECLARE @left TABLE (schedule_id BIGINT NOT NULL, due_at DATETIME2(7) NULL);
+    DECLARE @blocked TABLE (schedule_id BIGINT NOT NULL, due_at DATETIME2(7) NULL);
     DECLARE @given TABLE (
         firing_no    INT NOT NULL IDENTITY(1, 1) PRIMARY KEY,
         schedule_id  BIGINT NOT NULL,
@@ -99,7 +99,7 @@ BEGIN
         cause       NVARCHAR(20) NOT NULL,
         PRIMARY KEY (schedule_id, due_at)
     );
-    DECLARE @made TABLE (
+    DECLARE @created TABLE (
         schedule_id      BIGINT NOT NULL,
         execution_id     BIGINT NOT NULL,
         job_execution_id UNIQUEIDENTIFIER NOT NULL,
@@ -188,7 +188,7 @@ BEGIN
 
     DELETE g
     OUTPUT deleted.schedule_id, deleted.due_at
-    INTO @left (schedule_id, due_at)
+    INTO @blocked (schedule_id, due_at)
     FROM @given AS g
     INNER JOIN @wanted_schedules AS ws ON ws.schedule_id = g.schedule_id
     WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS ls WHERE ls.schedule_id = g.schedule_id);
@@ -420,7 +420,7 @@ BEGIN
         allow_overlap, unaccounted, last_message
     )
     OUTPUT inserted.execution_id, inserted.schedule_id, inserted.job_execution_id
-    INTO @made (execution_id, schedule_id, job_execution_id)
+    INTO @created (execution_id, schedule_id, job_execution_id)
     SELECT
         r.job_execution_id, m.job_id, m.job_version, N'Created', 1, @now, r.schedule_id, r.due_at, m.backfill_id,
         CASE WHEN m.overlap IN (N'AllowAll', N'TerminateOther') THEN 1 ELSE 0 END, 1, N'Job execution created.'
@@ -502,7 +502,7 @@ BEGIN
                 WHERE q.schedule_id = m.schedule_id
                     AND q.cause = N'CatchUp'
             ) AS skips_catch_up,
-            (SELECT MAX(n.execution_id) FROM @made AS n WHERE n.schedule_id = m.schedule_id) AS execution_id,
+            (SELECT MAX(n.execution_id) FROM @created AS n WHERE n.schedule_id = m.schedule_id) AS execution_id,
             COALESCE(
                 (SELECT MIN(r.reason) FROM @runs AS r WHERE r.schedule_id = m.schedule_id AND r.result = N'Skipped'),
                 JSON_VALUE(g.skips, '$[0].reason')
@@ -541,7 +541,7 @@ BEGIN
     FROM @moved AS m
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
     INNER JOIN counted AS h ON h.schedule_id = m.schedule_id
-    LEFT JOIN @made AS n ON n.schedule_id = h.schedule_id AND n.execution_id = h.execution_id;
+    LEFT JOIN @created AS n ON n.schedule_id = h.schedule_id AND n.execution_id = h.execution_id;
 
     WITH outcomes AS (
         SELECT
@@ -581,7 +581,7 @@ BEGIN
         SELECT
             fl.schedule_id, j.name, NULL, fl.due_at, N'Locked',
             N'Another transaction holds the job, the schedule or a run that is to end.'
-        FROM @left AS fl
+        FROM @blocked AS fl
         INNER JOIN @wanted_schedules AS ws ON ws.schedule_id = fl.schedule_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = ws.job_id
     )

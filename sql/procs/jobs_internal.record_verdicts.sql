@@ -45,7 +45,7 @@ BEGIN
         next_fire_at DATETIME2(7) NULL,
         upcoming     NVARCHAR(MAX) NULL
     );
-    DECLARE @taken TABLE (
+    DECLARE @stored TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         state       NVARCHAR(20) NOT NULL,
         old_due_at  DATETIME2(7) NULL,
@@ -119,7 +119,7 @@ BEGIN
         s.next_due_at = CASE WHEN n.state = N'Enabled' THEN g.next_due_at END,
         s.next_fire_at = CASE WHEN n.state = N'Enabled' THEN COALESCE(g.next_fire_at, g.next_due_at) END
     OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at
-    INTO @taken (schedule_id, state, old_due_at, next_due_at)
+    INTO @stored (schedule_id, state, old_due_at, next_due_at)
     FROM @given AS g
     INNER JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
@@ -142,7 +142,7 @@ BEGIN
         f.reason = N'The text of the schedule cannot be read.',
         f.next_at = NULL,
         f.ended_at = @now
-    FROM @taken AS t
+    FROM @stored AS t
     INNER JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = t.schedule_id
     WHERE t.state = N'Faulted'
         AND f.state = N'Open';
@@ -162,7 +162,7 @@ BEGIN
         t.old_due_at,
         t.next_due_at
     FROM @given AS g
-    LEFT JOIN @taken AS t ON t.schedule_id = g.schedule_id
+    LEFT JOIN @stored AS t ON t.schedule_id = g.schedule_id
     LEFT JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     LEFT JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id

@@ -31,7 +31,7 @@ BEGIN
         job_execution_id UNIQUEIDENTIFIER NOT NULL DEFAULT NEWID(),
         job_version      INT NULL -- NULL: the job has no steps
     );
-    DECLARE @made TABLE (
+    DECLARE @created TABLE (
         execution_id BIGINT NOT NULL,
         schedule_id  BIGINT NOT NULL PRIMARY KEY
     );
@@ -103,7 +103,7 @@ BEGIN
         allow_overlap, unaccounted, last_message
     )
     OUTPUT inserted.execution_id, inserted.schedule_id
-    INTO @made (execution_id, schedule_id)
+    INTO @created (execution_id, schedule_id)
     SELECT
         n.job_execution_id, n.job_id, n.job_version, N'Created', 1, @now, n.schedule_id, n.due_at, n.backfill_id,
         0, 1, N'Job execution created.'
@@ -133,7 +133,7 @@ BEGIN
         s.last_lifecycle = CASE WHEN m.execution_id IS NULL THEN s.last_lifecycle END
     FROM @next AS n
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
-    LEFT JOIN @made AS m ON m.schedule_id = n.schedule_id;
+    LEFT JOIN @created AS m ON m.schedule_id = n.schedule_id;
 
     UPDATE f
     SET f.started = f.started + 1
