@@ -336,7 +336,7 @@ func TestRefusedDeployments(t *testing.T) {
 			"database [control] is read-only: nothing can be written; to fix it: ALTER DATABASE [control] SET READ_WRITE WITH NO_WAIT;", `ALTER DATABASE CURRENT SET READ_WRITE WITH ROLLBACK IMMEDIATE;`},
 		{"schema of another product", `EXECUTE (N'CREATE SCHEMA jobs;'); EXECUTE (N'CREATE TABLE jobs.jobs_of_azure (id INT);');`,
 			"the database has the schema jobs already, and jobagent did not create it; it holds 1 object (jobs.jobs_of_azure): the schemas belong to another product", `DROP TABLE jobs.jobs_of_azure; DROP SCHEMA jobs;`},
-		{"empty schema of somebody else", `CREATE SCHEMA jobs_internal;`,
+		{"empty foreign schema", `CREATE SCHEMA jobs_internal;`,
 			"the database has the schema jobs_internal already, and jobagent did not create it: a deployment creates the schemas jobs and jobs_internal; to fix it: DROP SCHEMA [jobs_internal];", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestInstallTurnsRowVersionsOn(t *testing.T) {
 		store := env.OpenControl(t, shared)
 		require.NoError(t, store.Install(ctx))
 		require.Equal(t, 0, state(shared))
-		require.NoError(t, other.PingContext(ctx), "nobody's connection was ended")
+		require.NoError(t, other.PingContext(ctx), "no connection was closed")
 		found, err := store.ExamineDatabase(ctx)
 		require.NoError(t, err)
 		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))

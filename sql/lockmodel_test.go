@@ -615,7 +615,7 @@ func apart(wanted, held *access, waiting, before []*access) string {
 		}
 	}
 	if held.kind == "insert" && wanted.kind == "foreign key" {
-		return "nobody refers to a row that is not committed"
+		return "no row refers to an uncommitted row"
 	}
 	if wanted.own != 0 && conflicts(held.mode, wanted.own) {
 		return "the row is locked already"

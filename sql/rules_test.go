@@ -55,7 +55,7 @@ func requireFindings(t *testing.T, check rule, body string, want ...string) {
 func requireKnown(t *testing.T, known map[string]bool, found map[string][]string) {
 	t.Helper()
 	for name := range known {
-		require.Contains(t, found, name, "the object has no finding any more: remove it from the list")
+		require.Contains(t, found, name, "the object has no finding now: remove it from the list")
 		delete(found, name)
 	}
 	require.Empty(t, found)

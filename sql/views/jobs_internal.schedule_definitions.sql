@@ -4,7 +4,7 @@
 --   schedule_id, job_id, job_name, schedule_name  Which schedule.
 --   kind, spec         Its kind and text; spec is NULL for the schedule of jobs.sp_add_job.
 --   interval_type, interval_count, start_time, end_time, anchor_at  The schedule of jobs.sp_add_job.
---   time_zone          The zone that it names; NULL: UTC, or the text says it.
+--   time_zone          The zone that it names; NULL: the zone in the text, else UTC.
 --   next_due_at        The next instant that has not been handled; NULL: none is known.
 --   last_due_at        The last instant that was handled.
 --   next_fire_at       When next_due_at is handled: it plus the jitter.
