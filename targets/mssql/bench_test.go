@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// benchTargets runs fn with a connector over TCP for each way of encryption.
+// benchTargets runs fn with a connector over TCP, with and without encryption.
 func benchTargets(b *testing.B, fn func(b *testing.B, c *mssql.Connector)) {
 	server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
 	require.NoError(b, err)
@@ -35,7 +35,7 @@ func benchTargets(b *testing.B, fn func(b *testing.B, c *mssql.Connector)) {
 	}
 }
 
-// BenchmarkConnect is a connection with its login.
+// BenchmarkConnect measures a connection with its login.
 func BenchmarkConnect(b *testing.B) {
 	benchTargets(b, func(b *testing.B, c *mssql.Connector) {
 		for b.Loop() {
@@ -46,7 +46,7 @@ func BenchmarkConnect(b *testing.B) {
 	})
 }
 
-// BenchmarkStream is 200,000 rows of some 60 bytes each.
+// BenchmarkStream measures 200,000 rows of about 60 bytes each.
 func BenchmarkStream(b *testing.B) {
 	const digits, rows = "(VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9))", 200_000
 	benchTargets(b, func(b *testing.B, c *mssql.Connector) {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// deaf makes requests with the word deaf in them ignore attentions, and the end of their connection.
+// deaf makes requests that contain the word deaf ignore attentions and the end of their connection.
 func deaf(p tsqld.Point) error {
 	if p.Kind == tsqld.OnAttention && strings.Contains(p.Request, "deaf") {
 		return errors.New("deaf")
@@ -24,7 +24,8 @@ func deaf(p tsqld.Point) error {
 	return nil
 }
 
-// as runs scripts with another login, of which prepare may say more in the database d.
+// as returns a runner with another login. prepare is T-SQL for its permissions, run in the database
+// d.
 func (f *fixture) as(t *testing.T, prepare string) *mssql.Runner {
 	t.Helper()
 	f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
@@ -37,7 +38,7 @@ func (f *fixture) as(t *testing.T, prepare string) *mssql.Runner {
 	return mssql.NewRunner(servers, targets.Limits{})
 }
 
-// canceled runs a script on d that is canceled after a second.
+// canceled runs a script on d and cancels it after a second.
 func canceled(t *testing.T, runner *mssql.Runner, cause error, script string) targets.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -47,7 +48,8 @@ func canceled(t *testing.T, runner *mssql.Runner, cause error, script string) ta
 
 const endless = "/* deaf */ BEGIN TRANSACTION; INSERT INTO t VALUES (1); WAITFOR DELAY '01:00:00';"
 
-// A script that does not hear the attention, and not that its connection is gone, is ended with KILL; which is waited for.
+// A script that ignores the attention and the end of its connection is ended with KILL, and Run
+// waits for that.
 func TestScriptThatIgnoresTheAttentionIsKilled(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[targets.Outcome]error{
@@ -66,7 +68,7 @@ func TestScriptThatIgnoresTheAttentionIsKilled(t *testing.T) {
 	}
 }
 
-// A script that ends by itself once its connection is gone needs no KILL.
+// A script that ends with its connection needs no KILL.
 func TestSessionEndsWithItsConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +90,7 @@ func TestSessionEndsWithItsConnection(t *testing.T) {
 	})
 }
 
-// What cannot be verified is unknown, and the message says what would help.
+// An end that cannot be verified is Unknown, and the message names the remedy.
 func TestEndThatIsNotVerifiedIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ prepare, says string }{
@@ -116,7 +118,8 @@ func TestEndThatIsNotVerifiedIsUnknown(t *testing.T) {
 	}
 }
 
-// A server that answers nobody does not keep an attempt: not the script, and not the second connection.
+// A server that does not answer holds an attempt neither with the script nor with the second
+// connection.
 func TestFrozenServerDoesNotKeepAnAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +143,7 @@ func TestFrozenServerDoesNotKeepAnAttempt(t *testing.T) {
 	})
 }
 
-// A session id that was given to somebody else is not killed: a session is known by its program name.
+// A session that reuses the ID is not killed: a session is identified by its program name.
 func TestOnlyTheAttemptsSessionIsKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +159,7 @@ func TestOnlyTheAttemptsSessionIsKilled(t *testing.T) {
 	})
 }
 
-// The session id is seen on the way, under TLS as well.
+// The session ID is read from the packets, also under TLS.
 func TestCancelUnderTLS(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{Fault: deaf})

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script is a server that has said everything before it is asked, and keeps what it is told.
+// script is a connection with a fixed answer. It records what is written.
 type script struct {
 	answers io.Reader
 	heard   bytes.Buffer
@@ -26,21 +26,23 @@ func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 
-// driverPrelogin is a PRELOGIN as the driver sends it: version, no encryption, instance, thread, no MARS, no trace.
+// driverPrelogin is the driver's PRELOGIN: version, no encryption, instance, thread, no MARS, no
+// trace.
 func driverPrelogin() []byte {
 	return preloginOptions{{0, make([]byte, 6)}, {optionEncryption, []byte{encryptNotSupported}}, {2, []byte{0}}, {3, make([]byte, 4)}, {4, []byte{0}}}.packet(packetPrelogin)
 }
 
-// serverPrelogin is an answer: version, encryption, an option without data at the end.
+// serverPrelogin is an answer: version, encryption, and an option without data at the end.
 func serverPrelogin(encryption ...byte) []byte {
 	return preloginOptions{{0, []byte{16, 0, 0, 0, 0, 0}}, {optionEncryption, encryption}, {4, nil}}.packet(packetReply)
 }
 
-// What is asked of the server is what the setting says, whatever the driver wrote; without encryption the driver hears that there is none.
+// The server reads the configured setting, whatever the driver wrote. The driver reads that there
+// is no encryption.
 func TestChannelAsks(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[encryptMode]byte{encryptTrue: encryptOn, encryptDisable: encryptNotSupported} {
-		for size := 1; size < 80; size += 13 { // however the driver divides its packet
+		for size := 1; size < 80; size += 13 { // size of the parts in which the driver writes
 			s := &script{answers: bytes.NewReader(serverPrelogin(encryptNotSupported))}
 			c := newChannel(s, &Encryption{mode: mode}, "h:1433")
 			for rest := driverPrelogin(); len(rest) > 0; {
@@ -74,7 +76,7 @@ func TestChannelAsks(t *testing.T) {
 	}
 }
 
-// An answer to PRELOGIN that can be read in two ways is not read at all.
+// An answer to PRELOGIN that can be read in two ways is refused.
 func TestChannelRefusesAnswers(t *testing.T) {
 	t.Parallel()
 	packet := func(payload ...byte) []byte { return appendMessage(nil, packetReply, payload) }
@@ -112,7 +114,7 @@ func TestChannelRefusesAnswers(t *testing.T) {
 	}
 }
 
-// A driver that does not begin with PRELOGIN, or sends before the answer has come, is not let through.
+// A driver that does not begin with PRELOGIN, or writes before the answer, is refused.
 func TestChannelNeedsPrelogin(t *testing.T) {
 	t.Parallel()
 	for _, first := range [][]byte{appendMessage(nil, packetLogin, make([]byte, 100)), {packetLogin}, appendMessage(nil, packetPrelogin, []byte{1, 0})} {
@@ -135,7 +137,8 @@ func TestChannelNeedsPrelogin(t *testing.T) {
 	require.Zero(t, s.heard.Len())
 }
 
-// Whatever a server says: without a handshake that succeeds nothing but the handshake is sent, unless nothing is to be encrypted.
+// Without a successful handshake only the handshake is sent, whatever the server answers, unless
+// encryption is disabled.
 func FuzzChannel(f *testing.F) {
 	f.Add(serverPrelogin(encryptNotSupported), false)
 	f.Add(serverPrelogin(encryptOn), false)
@@ -160,7 +163,7 @@ func FuzzChannel(f *testing.F) {
 	})
 }
 
-// The version is changed in the login's packet and in its answer, wherever packets end, and nothing else is.
+// Only the version in the login's packet and in its answer is changed, wherever packets end.
 func TestTDSVersion(t *testing.T) {
 	t.Parallel()
 	login := appendMessage(nil, packetLogin, append([]byte{100, 0, 0, 0, 4, 0, 0, 0x74}, make([]byte, 92)...))
@@ -203,14 +206,14 @@ func TestTDSVersion(t *testing.T) {
 			require.Equal(t, packets(answer(0x74, 0, 0, 4), size), got)
 		}
 	}
-	// An answer that asks for a token comes first, as with Microsoft Entra ID.
+	// An answer that requests a token comes first, as with Microsoft Entra ID.
 	v = tdsVersion{reply: true}
 	info := packets([]byte{tokenFedAuthInfo, 4, 0, 0, 0, 0, 0, 0, 0}, 100)
 	got, err := v.message(bytes.NewReader(info))
 	require.NoError(t, err)
 	require.Equal(t, info, got)
 	require.True(t, v.reply, "LOGINACK is still to come")
-	// What nobody can read is left to the driver.
+	// Malformed data are left to the driver.
 	for _, strange := range [][]byte{{tokenFedAuthInfo, 0xff, 0xff, 0xff, 0xff}, {tokenEnvChange, 1}, {tokenLoginAck, 9, 0, 1, 8}, {0x42}} {
 		v = tdsVersion{reply: true}
 		got, err := v.message(bytes.NewReader(packets(strange, 100)))

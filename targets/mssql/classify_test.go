@@ -30,7 +30,7 @@ func TestNumbersAreOrderedAndComplete(t *testing.T) {
 	}
 }
 
-// The numbers that the documentation of transient errors names.
+// The numbers in the documentation of transient errors.
 func TestDocumentedTransientNumbers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int32{926, 4060, 4221, 40197, 40501, 40613, 49918, 49919, 49920, 10928, 10929, 40020, 40143, 40166, 40540} {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// silentServer is a server that takes everything and never answers.
+// silentServer is a server that accepts connections and never answers.
 type silentServer struct{ dialed chan string }
 
 func (silentServer) HostName() string { return "" }
@@ -76,7 +76,7 @@ func testServers(t *testing.T, cfg Config, credentials ...Credential) *Servers {
 	return s
 }
 
-// Server names lead to the addresses that SqlClient would take.
+// Server names lead to the same addresses as in SqlClient.
 func TestServerNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestServerNames(t *testing.T) {
 	})
 }
 
-// A credential that is missing or not allowed is never sent: nothing is even dialed.
+// With a credential that is missing or not allowed, no connection is dialed.
 func TestCredentialIsNotSentElsewhere(t *testing.T) {
 	t.Parallel()
 	dialed := make(chan string, 1)
@@ -167,7 +167,7 @@ func TestNewServersChecks(t *testing.T) {
 	require.ErrorContains(t, err, "give the agent --target-credential NAME")
 }
 
-// A script with a fault in it is not sent, and a stopped attempt is not either.
+// An invalid script is not sent, and neither is a stopped attempt.
 func TestRunWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := testServers(t, Config{Dialer: silentServer{}, Encrypt: "disable"}, LoginCredential("default", "sa", "pw", "*"))

@@ -56,7 +56,7 @@ func TestCredentialSetFor(t *testing.T) {
 	require.Equal(t, []string{"Job", "default", "suffix"}, set.Names())
 	for server, allowed := range map[string]bool{
 		"a.example.com": true, `a.example.com\x`: true, "a.example.com,1500": true,
-		// An instance's or a port's text is not a host's.
+		// The text of an instance or a port does not count as a host.
 		`evil.attacker.net\x.example.com`: false, `evil.attacker.net,1433\x.example.com`: false, "evil.attacker.net,.example.com": false,
 		"one": true, "one,1433": true, "one,1434": false, "two": false, "two,1500": true,
 		`any\sqlexpress`: true, `any\x\sql`: false, `sql\any`: false,
@@ -125,7 +125,7 @@ func TestSecretIsReadAtEachUse(t *testing.T) {
 	}
 }
 
-// No way of printing shows a password.
+// Printing a credential in any format does not show the password.
 func TestCredentialNeverShowsItsPassword(t *testing.T) {
 	t.Parallel()
 	c := LoginCredential("c", "u", "hunter2", "*")

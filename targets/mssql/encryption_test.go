@@ -19,10 +19,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// canary is the password of the login, which nobody in between may learn.
+// canary is the password of the login. An attacker on the network must not learn it.
 const canary = "Canary-0f-the-wire"
 
-// newServer starts an embedded server whose sa has the canary for a password.
+// newServer starts an embedded server on which the password of sa is canary.
 func newServer(t *testing.T) *tsqld.Server {
 	t.Helper()
 	server, err := tsqld.New(tsqld.Config{SAPassword: canary})
@@ -31,7 +31,7 @@ func newServer(t *testing.T) *tsqld.Server {
 	return server
 }
 
-// newProxy puts somebody before a server.
+// newProxy starts an attacker in front of a server.
 func newProxy(t *testing.T, mode mitm.Mode, server *tsqld.Server, certificate *tls.Certificate) *mitm.Proxy {
 	t.Helper()
 	p, err := mitm.New(mode, server.Dialer(), certificate)
@@ -40,7 +40,7 @@ func newProxy(t *testing.T, mode mitm.Mode, server *tsqld.Server, certificate *t
 	return p
 }
 
-// signed is a server's certificate that this process trusts.
+// signed returns a server certificate that this process trusts.
 func signed(t *testing.T, names []string, change func(*x509.Certificate)) *tls.Certificate {
 	t.Helper()
 	c, err := authority.Sign(names, change)
@@ -48,7 +48,7 @@ func signed(t *testing.T, names []string, change func(*x509.Certificate)) *tls.C
 	return c
 }
 
-// forged is a certificate for the loopback address that nobody trusts.
+// forged returns a certificate for the loopback address that this process does not trust.
 func forged(t *testing.T) *tls.Certificate {
 	t.Helper()
 	stranger, err := mitm.NewAuthority()
@@ -58,14 +58,14 @@ func forged(t *testing.T) *tls.Certificate {
 	return c
 }
 
-// setting is a choice of encryption, for a connection string and for the configuration of targets.
+// setting is an encryption setting, for a connection string and for the configuration of targets.
 type setting struct {
 	name   string
 	dsn    string // parameters
 	config mssql.Config
 }
 
-// settings are all choices. The pins are those of the server's certificate.
+// settings returns all encryption settings. The pins are those of the server's certificate.
 func settings(certificate *x509.Certificate) []setting {
 	right, key, wrong := mssql.CertificatePin(certificate), mssql.KeyPin(certificate), strings.Repeat("ab", 32)
 	colons := strings.ToUpper(right[:2])
@@ -91,7 +91,7 @@ func settings(certificate *x509.Certificate) []setting {
 	}
 }
 
-// try logs in at an address, by the connection string and as a target, and returns both errors.
+// try logs in at an address, with the connection string and as a target, and returns both errors.
 func (s setting) try(t *testing.T, address string) map[string]error {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
@@ -117,7 +117,7 @@ func (s setting) try(t *testing.T, address string) map[string]error {
 	return errs
 }
 
-// Nobody in between learns a password, unless somebody wrote that nothing be encrypted, or that any certificate will do.
+// An attacker learns a password only if the setting disables encryption or accepts any certificate.
 func TestManInTheMiddle(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -129,15 +129,16 @@ func TestManInTheMiddle(t *testing.T) {
 			t.Run(string(mode)+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
 				proxy := newProxy(t, mode, server, impostor)
-				// What the impostor must get nothing of, and what must work none the less.
+				// changes: the proxy interferes with the negotiation; accepted: the login succeeds
+				// all the same.
 				changes := mode != mitm.Pass
 				strict := strings.Contains(s.name, "strict")
 				if mode == mitm.Deny || mode == mitm.Lie || mode == mitm.Silent || mode == mitm.Insist {
-					changes = !strict // there is no PRELOGIN to be changed
+					changes = !strict // there is no PRELOGIN to change
 				}
 				accepted := false
 				switch s.name {
-				case "disable": // nobody has promised anything
+				case "disable": // the setting protects nothing
 					accepted = mode != mitm.Silent && mode != mitm.Insist
 				case "trust":
 					accepted = mode == mitm.Pass || mode == mitm.End
@@ -164,7 +165,8 @@ func TestManInTheMiddle(t *testing.T) {
 	}
 }
 
-// Servers whose certificate is what it should be are accepted without a word about encryption; others are not, and the error says what to do.
+// Servers with a valid certificate are accepted without any encryption setting. Others are refused,
+// and the error names the remedy.
 func TestVerification(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -174,7 +176,7 @@ func TestVerification(t *testing.T) {
 	stranger := forged(t)
 	type row struct {
 		certificate *tls.Certificate
-		want        []string // parts of the error; none: it works
+		want        []string // parts of the error; none means success
 	}
 	for name, r := range map[string]row{
 		"trusted": {good, nil},
@@ -215,7 +217,8 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// A server that does not encrypt, and one that insists on it, are told apart from one that is away.
+// The errors of a server that does not encrypt, of one that requires encryption, and of an
+// unreachable one differ.
 func TestServerWithoutEncryption(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -235,7 +238,7 @@ func TestServerWithoutEncryption(t *testing.T) {
 	require.False(t, insists.Saw(canary))
 }
 
-// Connection strings of every form get the same encryption.
+// Connection strings of every form have the same encryption.
 func TestParseDSNEncryption(t *testing.T) {
 	t.Parallel()
 	hash := strings.Repeat("0f", 32)
@@ -292,7 +295,7 @@ func TestParseDSNEncryption(t *testing.T) {
 	}
 }
 
-// Certificates that old servers make for themselves, and that Go does not read, get a text of their own.
+// Old servers' own certificates, which Go cannot parse, have an error text of their own.
 func TestNegativeSerialNumber(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Patterns of (host, port, instance) after normalisation. "?" means that the SQL Server Browser has to be asked first.
+// Patterns and names as (host, port, instance) after normalization. "?" means that the SQL Server
+// Browser must be asked first.
 func TestPatternCovers(t *testing.T) {
 	t.Parallel()
 	for text, servers := range map[string]map[string]string{
@@ -32,9 +33,9 @@ func TestPatternCovers(t *testing.T) {
 		"[::1]":           {"::1": "yes", "[::1],1500": "yes", "0:0:0:0:0:0:0:1": "yes", "::2": "no"},
 		"10.0.*":          {"10.0.3.4": "yes", "10.0.example.net": "no", "10.0.3": "no", "10.1.0.0": "no"},
 		".":               {"localhost": "yes", "(local)": "yes", `.\i`: "?", "127.0.0.1": "no"},
-		"k.example.com":   {"K.example.com": "yes", "\u212a.example.com": "yes"}, // the Kelvin sign becomes a k, also in what is dialed
+		"k.example.com":   {"K.example.com": "yes", "\u212a.example.com": "yes"}, // the Kelvin sign becomes a k, also in the dialed name
 		"host":            {"": "error", ",1433": "error", "host,": "error", "host,0": "error", "host,65536": "error", "host,0x599": "error", "host:1433": "error", "admin:host": "error", "np:host": "error", `host\`: "error", "host,1,2": "error"},
-		"sql*":            {"sql1": "yes", "sql.example.net": "yes"}, // * is any run of characters, dots too
+		"sql*":            {"sql1": "yes", "sql.example.net": "yes"}, // * is any run of characters, dots included
 		"tcp:host.,1433 ": {"host": "yes"},
 	} {
 		p, err := parsePattern(text)
@@ -57,7 +58,7 @@ func TestPatternCovers(t *testing.T) {
 	}
 }
 
-// stage is a network in which every address is played by a function; what is dialed is recorded.
+// stage is a network in which a function plays each address. It records the dialed addresses.
 type stage struct {
 	dialed chan string
 	play   func(network, addr string, conn net.Conn)
@@ -75,7 +76,7 @@ func (s stage) DialContext(_ context.Context, network, addr string) (net.Conn, e
 
 func (stage) HostName() string { return "" }
 
-// browse answers as the SQL Server Browser does (MC-SQLR 2.2.5).
+// browse answers like the SQL Server Browser (MC-SQLR 2.2.5).
 func browse(conn net.Conn, instance, port string) {
 	var ask [1]byte
 	if _, err := io.ReadFull(conn, ask[:]); err != nil {
@@ -96,7 +97,7 @@ func readPacket(conn net.Conn) (kind byte, body []byte, err error) {
 	return head[0], body, err
 }
 
-// writePacket answers with one TDS packet.
+// writePacket sends one TDS packet.
 func writePacket(conn net.Conn, body []byte) {
 	head := []byte{4, 1, 0, 0, 0, 51, 1, 0}
 	binary.BigEndian.PutUint16(head[2:], uint16(len(head)+len(body)))
@@ -111,7 +112,8 @@ func ucs2(s string) []byte {
 	return b
 }
 
-// sendOn takes a login and sends the client on to another server (MS-TDS 2.2.7.9, ENVCHANGE of type 20), as gateways and listeners do.
+// sendOn accepts a login and redirects the client to another server (MS-TDS 2.2.7.9, ENVCHANGE type
+// 20), like gateways and listeners.
 func sendOn(conn net.Conn, server string, port uint16) {
 	if _, _, err := readPacket(conn); err != nil { // prelogin
 		return
@@ -133,14 +135,15 @@ func sendOn(conn net.Conn, server string, port uint16) {
 	writePacket(conn, tokens)
 }
 
-// The address that comes back from the SQL Server Browser, or from the server itself, is held against the patterns before it is looked up.
+// The address that the SQL Server Browser or a redirect names is matched with the patterns before
+// it is resolved.
 func TestCredentialIsNotSentOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		pattern, server string
 		routed          string
 		dialed          []string
-		refused         string // "": the login goes on there
+		refused         string // "": the login succeeds there
 	}{
 		"InstanceOnItsPort":    {"db,1500", `db\sales`, "", []string{"udp db:1434", "tcp db:1500"}, ""},
 		"InstanceElsewhere":    {"db,1433", `db\sales`, "", []string{"udp db:1434"}, `leads to db,1500, on which the credential may not be used; its servers are db,1433`},

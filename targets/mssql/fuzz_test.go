@@ -30,7 +30,7 @@ var (
 	hostileSeed   = flag.Uint64("hostile.seed", 1, "seed of TestMutatedAnswers")
 )
 
-// recorder remembers what a server sends.
+// recorder records the data of a server.
 type recorder struct {
 	mssqldb.HostDialer
 	mu   sync.Mutex
@@ -55,7 +55,7 @@ func (c *recordedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recordedScripts are what the seeds answer.
+// recordedScripts are the scripts whose answers are the seeds.
 var recordedScripts = []string{
 	"SELECT 1 AS a, CONVERT(BIGINT, 2) AS b, CONVERT(NVARCHAR(20), N'é') AS c, CONVERT(VARCHAR(10), 'x') AS d, NULL AS e;",
 	"SELECT CONVERT(DECIMAL(38, 4), 1.5) AS a, CONVERT(DATETIME2(7), '2026-01-02') AS b, CONVERT(DATETIMEOFFSET(3), '2026-01-02') AS c, CONVERT(TIME(0), '1:02') AS d, CONVERT(DATE, '2026-01-02') AS e, CONVERT(DATETIME, '2026-01-02') AS f;",
@@ -67,7 +67,8 @@ var recordedScripts = []string{
 	"BEGIN TRANSACTION; SELECT 1 AS a; COMMIT TRANSACTION; USE master;",
 }
 
-// answersOf are the whole streams of sessions that ran the recorded scripts, and streams that no server sends.
+// answersOf returns the whole streams of sessions that ran the recorded scripts, and streams that
+// no server sends.
 func answersOf(t testing.TB) [][]byte {
 	server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
 	require.NoError(t, err)
@@ -90,7 +91,7 @@ func answersOf(t testing.TB) [][]byte {
 	return all
 }
 
-// loginEnd is where the second message ends.
+// loginEnd returns the offset of the end of the second message.
 func loginEnd(stream []byte) int {
 	at := 0
 	for ends := 0; ends < 2; {
@@ -102,13 +103,13 @@ func loginEnd(stream []byte) int {
 	return at
 }
 
-// packet is a message of one packet.
+// packet returns a message of one packet.
 func packet(payload []byte) []byte {
 	n := 8 + len(payload)
 	return append([]byte{4, 1, byte(n >> 8), byte(n), 0, 60, 1, 0}, payload...)
 }
 
-// fuzzRunner reaches servers by a dialer, with small limits.
+// fuzzRunner returns a runner with a dialer and small limits.
 func fuzzRunner(t testing.TB, dialer mssqldb.HostDialer) *Runner {
 	set, err := NewCredentialSet(LoginCredential("default", "sa", "secret", "*"))
 	require.NoError(t, err)
@@ -118,14 +119,14 @@ func fuzzRunner(t testing.TB, dialer mssqldb.HostDialer) *Runner {
 	return NewRunner(servers, targets.Limits{})
 }
 
-// replay is a server that sends what it is told, whatever it is asked, and closes.
+// replay is a server that sends a fixed stream, whatever it receives, and closes the connection.
 type replay struct{ stream []byte }
 
 func (replay) HostName() string { return "" }
 
 func (r replay) DialContext(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
-	go func() { // ends with the connection, which the client closes
+	go func() { // ends when the client closes the connection
 		_, _ = io.Copy(io.Discard, server)
 	}()
 	go func() {
@@ -135,7 +136,7 @@ func (r replay) DialContext(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// readAnswer lets an attempt read a stream twice: as a script without output, and with all rows read.
+// readAnswer reads a stream twice: as a script without output, and with all rows.
 func readAnswer(t *testing.T, stream []byte) {
 	const most = 512 << 20
 	before := allocatedBytes()
@@ -152,7 +153,7 @@ func readAnswer(t *testing.T, stream []byte) {
 	require.Less(t, allocatedBytes()-before, uint64(most), "%d bytes make the agent allocate", len(stream))
 }
 
-// readRows reads what a stream has as a step's output is read, but for the writing.
+// readRows reads the rows of a stream like those of a step with output, without writing them.
 func readRows(ctx context.Context, servers *Servers) {
 	s, err := servers.open(ctx, "s", "d", "", "")
 	if err != nil {
@@ -182,14 +183,15 @@ func readRows(ctx context.Context, servers *Servers) {
 	p.stop()
 }
 
-// allocatedBytes is how much this process has allocated so far.
+// allocatedBytes returns how many bytes this process has allocated so far.
 func allocatedBytes() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
 }
 
-// FuzzAnswer reads whatever a server sends: guard, driver and session together neither panic nor hang nor allocate beyond bounds.
+// FuzzAnswer reads arbitrary data of a server. Guard, driver and session together must neither
+// panic nor hang nor allocate without bounds.
 func FuzzAnswer(f *testing.F) {
 	for _, stream := range answersOf(f) {
 		f.Add(stream)
@@ -202,7 +204,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestMutatedAnswers is FuzzAnswer by number and seed: recorded answers with some bytes changed, within their packets or across them.
+// TestMutatedAnswers is FuzzAnswer with a number of inputs and a seed: recorded answers in which
+// some bytes are changed, within packets or across them.
 func TestMutatedAnswers(t *testing.T) {
 	seeds := answersOf(t)
 	random := rand.New(rand.NewPCG(*hostileSeed, 0))
@@ -214,7 +217,8 @@ func TestMutatedAnswers(t *testing.T) {
 	}
 }
 
-// mutate changes some bytes of a copy of a stream behind its login, most often without touching the packets' heads.
+// mutate changes some bytes of a copy of a stream after its login, most often without the packets'
+// headers.
 func mutate(random *rand.Rand, seed []byte) []byte {
 	from := loginEnd(seed)
 	if random.IntN(10) == 0 {
@@ -242,21 +246,21 @@ func mutate(random *rand.Rand, seed []byte) []byte {
 			payload[at] ^= 1 << random.IntN(8)
 		case 1:
 			payload[at] = byte(random.Uint32())
-		case 2: // a token's first byte
+		case 2: // the first byte of a token
 			tokens := []byte{0x79, 0x81, 0xA4, 0xA5, 0xA9, 0xAA, 0xAB, 0xAC, 0xAD, 0xAE, 0xD1, 0xD2, 0xE3, 0xED, 0xEE, 0xFD, 0xFE, 0xFF}
 			payload[at] = tokens[random.IntN(len(tokens))]
-		case 3: // a number that is a lie
+		case 3: // a wrong number
 			numbers := []uint64{0, 1<<64 - 1, 1<<64 - 2, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 60, 0xFFFF, 0x8000, 8000, 4096}
 			var b [8]byte
 			binary.LittleEndian.PutUint64(b[:], numbers[random.IntN(len(numbers))])
 			copy(payload[at:], b[:1<<random.IntN(4)])
-		case 4: // something goes
+		case 4: // a missing part
 			n := min(1+random.IntN(12), len(payload)-at)
 			payload = append(payload[:at:at], payload[at+n:]...)
-		case 5: // something comes twice
+		case 5: // a repeated part
 			n := min(1+random.IntN(60), len(payload)-at)
 			payload = append(payload[:at+n:at+n], payload[at:]...)
-		default: // something comes from elsewhere
+		default: // a part from another place
 			other := random.IntN(len(payload))
 			n := min(1+random.IntN(30), len(payload)-other)
 			payload = append(payload[:at:at], append(append([]byte{}, payload[other:other+n]...), payload[at:]...)...)

@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/hostile"
 )
 
-// tcpOnly reaches one listener, whatever the name.
+// tcpOnly dials one listener, whatever the name.
 type tcpOnly struct{ addr string }
 
 func (tcpOnly) HostName() string { return "" }
@@ -22,7 +22,8 @@ func (d tcpOnly) DialContext(ctx context.Context, _, _ string) (net.Conn, error)
 	return (&net.Dialer{}).DialContext(ctx, "tcp", d.addr)
 }
 
-// BenchmarkRows reads a result set of 200,000 rows over TCP, by the driver alone and behind the guard.
+// BenchmarkRows reads a result set of 200,000 rows over TCP, with the driver alone and with the
+// guard.
 func BenchmarkRows(b *testing.B) {
 	const rows = 200_000
 	one := hostile.IntRow(1, 2, 3, 4, 5, 6, 7, 8)

@@ -20,13 +20,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// hostileRunner makes a runner whose every server is in one mode.
+// hostileRunner returns a runner whose servers are all in one mode.
 func hostileRunner(t *testing.T, mode hostile.Mode) *mssql.Runner {
 	t.Helper()
 	return mssql.NewRunner(hostileServers(t, mode), targets.Limits{})
 }
 
-// hostileServers reach servers in one mode only.
+// hostileServers returns servers that are all in one mode.
 func hostileServers(t *testing.T, mode hostile.Mode) *mssql.Servers {
 	t.Helper()
 	server := hostile.New(mode)
@@ -40,8 +40,8 @@ func hostileServers(t *testing.T, mode hostile.Mode) *mssql.Servers {
 	return servers
 }
 
-// What the driver would allocate, index or loop by is refused before the driver sees it, with a line that names it; what became of the
-// script is not known then (I8).
+// Counts and lengths that would make the driver allocate, index or loop are refused before the
+// driver reads them, and the message names them. The outcome of the script is unknown then (I8).
 func TestHostileStreams(t *testing.T) {
 	for _, stream := range hostile.Streams() {
 		t.Run(stream.Name, func(t *testing.T) {
@@ -65,8 +65,9 @@ func TestHostileStreams(t *testing.T) {
 	}
 }
 
-// hostileEnds are how attempts on the modes of package hostile end that have a time limit of 15 s, and what their summary says. The others
-// are TimedOut, as they send without an end, or nothing.
+// hostileEnds are the outcomes and summaries of attempts with a time limit of 15 s on the modes of
+// package hostile. The modes that are not listed send nothing, or data without an end, and are
+// TimedOut.
 var hostileEnds = map[string]struct {
 	outcome targets.Outcome
 	says    string
@@ -107,7 +108,8 @@ var hostileEnds = map[string]struct {
 	"a huge answer":                                 {targets.TimedOut, "a row of 4194304 bytes as the answer to a question of the agent"},
 }
 
-// Whatever a target does, the attempt ends within its limit and 22 s, and says why.
+// Whatever a target does, the attempt ends within its limit plus 22 s, and the summary has the
+// reason.
 func TestHostileModes(t *testing.T) {
 	const limit = 15 * time.Second
 	for _, mode := range hostile.Modes() {
@@ -130,7 +132,7 @@ func TestHostileModes(t *testing.T) {
 	}
 }
 
-// A server whose databases are listed is one of those that may not mean well.
+// The server whose databases are listed may be hostile.
 func TestHostileLists(t *testing.T) {
 	t.Parallel()
 	names := func(name string) func(c *hostile.Conn) error {
@@ -194,7 +196,7 @@ func TestHostileLists(t *testing.T) {
 	}
 }
 
-// stuckDialer reaches a server that stops reading when rows are loaded into it.
+// stuckDialer dials a server that stops reading when rows are loaded.
 type stuckDialer struct{ mssqldb.HostDialer }
 
 func (d stuckDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -223,7 +225,7 @@ func (c *stuckConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// An output table's server that does not read what is written to it holds no worker beyond the limit.
+// The server of an output table that stops reading does not hold a worker beyond the limit.
 func TestStuckOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, tsqld.Config{})
@@ -242,7 +244,8 @@ func TestStuckOutput(t *testing.T) {
 	})
 }
 
-// After an answer that the driver gave up at its first error, the session's next user does not wait for what nobody takes.
+// When the driver stops reading an answer at its first error, the next user of the pooled session
+// does not wait for the rest.
 func TestPooledSessionAfterAnError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})

@@ -10,8 +10,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// newGuardFixture adds the control database "control", another agent's "foreign", and logins to a server:
-// owner owns d and out, and has nothing elsewhere; reader can also enter control; deputy may give logins other passwords.
+// newGuardFixture adds to a server the control database "control", another agent's database
+// "foreign", and logins: owner owns d and out, and has no other rights; reader can also enter
+// control; deputy may set the passwords of other logins.
 func newGuardFixture(t *testing.T) (f *fixture, control mssql.Instance) {
 	t.Helper()
 	f = newFixture(t, tsqld.Config{})
@@ -40,8 +41,8 @@ func cut(s string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Nothing of an author runs where it has rights on a control database, by whatever name it was reached, and whatever the server was called when
-// the agent started.
+// No text of an author runs where it has rights on a control database, whatever name the database
+// was reached by, and whatever the server's name was when the agent started.
 func TestControlDatabaseIsNoTarget(t *testing.T) {
 	t.Parallel()
 	f, control := newGuardFixture(t)
@@ -58,7 +59,7 @@ func TestControlDatabaseIsNoTarget(t *testing.T) {
 	for name, c := range map[string]struct {
 		control        mssql.Instance
 		user, database string
-		want           string // of the refusal; "": runs
+		want           string // part of the refusal; "": runs
 	}{
 		"Tenant":              {control, "owner", "d", ""},
 		"TenantElsewhere":     {elsewhere, "owner", "d", ""},
@@ -92,7 +93,7 @@ func TestControlDatabaseIsNoTarget(t *testing.T) {
 					require.NoError(t, err)
 					defer func() { require.NoError(t, servers.Close()) }()
 					runner := mssql.NewRunner(servers, targets.Limits{})
-					for range 2 { // the second time it may be remembered
+					for range 2 { // the second admission may be remembered
 						res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("alias", c.database, ""), Credential: "c", Command: "PRINT N'ran';"}})
 						if c.want == "" || allow {
 							require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
@@ -112,7 +113,8 @@ func TestControlDatabaseIsNoTarget(t *testing.T) {
 	}
 }
 
-// An author's result set is not written into a control database either: the table's name is the author's.
+// A result set is not written into a control database either, because the author chooses the
+// table's name.
 func TestControlDatabaseTakesNoOutput(t *testing.T) {
 	t.Parallel()
 	f, control := newGuardFixture(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// limited makes a runner with limits over the fixture's server.
+// limited returns a runner with limits on the fixture's server.
 func (f *fixture) limited(t *testing.T, limits mssql.AnswerLimits, encrypt string) *mssql.Runner {
 	t.Helper()
 	cfg := f.config(t, encrypt)
@@ -26,7 +26,8 @@ func (f *fixture) limited(t *testing.T, limits mssql.AnswerLimits, encrypt strin
 	return mssql.NewRunner(servers, targets.Limits{})
 }
 
-// An attempt that exceeds a limit has failed once the server has ended its script, and says which limit it was; however the connection is encrypted.
+// An attempt that exceeds a limit is Failed when the server has ended its script. The summary names
+// the limit, with every encryption.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -58,10 +59,11 @@ func TestLimits(t *testing.T) {
 			require.Zero(t, res.RowsWritten)
 		}
 	}
-	f.exec(t, "d", "SELECT 1") // and the server goes on
+	f.exec(t, "d", "SELECT 1") // the server still answers
 }
 
-// A limit that is exceeded while nobody can say whether the script goes on leaves the outcome unknown (I8).
+// When a limit is exceeded and the end of the script cannot be verified, the outcome is unknown
+// (I8).
 func TestLimitOfTargetThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logins atomic.Int32
@@ -84,14 +86,15 @@ func TestLimitOfTargetThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// allocated is how much this process has allocated so far.
+// allocated returns how many bytes this process has allocated so far.
 func allocated() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
 }
 
-// What nobody reads costs nothing: a value of 300 MB passes by in constant memory, the driver's buffers included.
+// Data without a reader cost nothing: a value of 300 MB passes in constant memory, the driver's
+// buffers included.
 func TestNobodyReadsTheRows(t *testing.T) {
 	const chunks, size = 300, 1 << 20
 	chunk := hostile.Chunk(make([]byte, size))

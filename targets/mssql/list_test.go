@@ -36,7 +36,7 @@ func TestResolveOnAServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"s/B a", "s/control", "s/master", "s/out"}, names(found))
 
-	// A database made since is found.
+	// A database that was created since is found.
 	f.exec(t, "master", "CREATE DATABASE later;")
 	found, err = r.Resolve(t.Context(), []targets.Member{{Kind: targets.SQLServer, Server: "s"}})
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/mitm"
 )
 
-// authority is the one authority that this process trusts.
+// authority is the only authority that this process trusts.
 var authority *mitm.Authority
 
 func TestMain(m *testing.M) {
@@ -24,12 +24,13 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(dir) // a directory of the system's for such things
+		_ = os.RemoveAll(dir) // a directory for temporary files
 		os.Exit(code)
 	}))
 }
 
-// trustAuthority makes an authority, and has crypto/x509 take it for the machine's only one. No certificate has been verified yet.
+// trustAuthority creates an authority and makes crypto/x509 use it in place of the machine's
+// authorities. It must run before the first verification.
 func trustAuthority(dir string) (*mitm.Authority, error) {
 	a, err := mitm.NewAuthority()
 	if err != nil {

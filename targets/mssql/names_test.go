@@ -18,7 +18,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// network is a dialer under which each address leads to a proxy on loopback; what is dialed is recorded.
+// network is a dialer that leads each address to a proxy on loopback. It records the dialed
+// addresses.
 type network struct {
 	proxies map[string]*mitm.Proxy // by host; "": all others
 	down    string                 // a host that does not answer
@@ -56,7 +57,7 @@ func (n *network) DialContext(ctx context.Context, protocol, addr string) (net.C
 
 func (n *network) HostName() string { return "" }
 
-// front puts a proxy with a certificate for names before a server.
+// front starts a proxy in front of a server, with a certificate for names.
 func front(t *testing.T, authority *mitm.Authority, server mitm.Dialer, names ...string) *mitm.Proxy {
 	t.Helper()
 	certificate, err := authority.Sign(names, nil)
@@ -67,7 +68,7 @@ func front(t *testing.T, authority *mitm.Authority, server mitm.Dialer, names ..
 	return p
 }
 
-// newAuthorityFile makes an authority, and a file of its certificate.
+// newAuthorityFile returns an authority and a file with its certificate.
 func newAuthorityFile(t *testing.T) (*mitm.Authority, string) {
 	t.Helper()
 	authority, err := mitm.NewAuthority()
@@ -77,7 +78,8 @@ func newAuthorityFile(t *testing.T) (*mitm.Authority, string) {
 	return authority, file
 }
 
-// A server's name, in whatever form it was written, leads to the same address as without encryption, and is what the certificate must be for.
+// A server's name in any form leads to the same address as without encryption, and the certificate
+// must be for it.
 func TestNamesUnderTLS(t *testing.T) {
 	t.Parallel()
 	authority, file := newAuthorityFile(t)
@@ -87,7 +89,7 @@ func TestNamesUnderTLS(t *testing.T) {
 	proxy := func(t *testing.T) *mitm.Proxy {
 		return front(t, authority, server.Dialer(), "db.example.com", "partner.example.com", "::1", "10.0.0.7")
 	}
-	const nameless = "-" // an address is not asked for by name
+	const nameless = "-" // SNI has no addresses
 	for _, c := range []struct{ text, dialed, asked, refused string }{
 		{"sqlserver://sa:secret@db.example.com", "tcp db.example.com:1433", "db.example.com", ""},
 		{"sqlserver://sa:secret@db.example.com:1444", "tcp db.example.com:1444", "db.example.com", ""},
@@ -144,7 +146,7 @@ func TestNamesUnderTLS(t *testing.T) {
 	}
 }
 
-// Names of targets, too.
+// The same holds for the names of targets.
 func TestTargetNamesUnderTLS(t *testing.T) {
 	t.Parallel()
 	authority, _ := newAuthorityFile(t)
@@ -167,7 +169,7 @@ func TestTargetNamesUnderTLS(t *testing.T) {
 	}
 }
 
-// dialerFunc is a server that is played by a function.
+// dialerFunc is a server that a function plays.
 type dialerFunc func(net.Conn)
 
 func (f dialerFunc) DialContext(context.Context, string, string) (net.Conn, error) {
@@ -179,7 +181,8 @@ func (f dialerFunc) DialContext(context.Context, string, string) (net.Conn, erro
 	return ours, nil
 }
 
-// A server that sends its client on to another is believed, for it has proved who it is; the other must prove that it is the one that was named.
+// A redirect of a verified server is followed. The next server must have a certificate for the name
+// in the redirect.
 func TestRoutingUnderTLS(t *testing.T) {
 	t.Parallel()
 	authority, file := newAuthorityFile(t)
@@ -211,7 +214,8 @@ func TestRoutingUnderTLS(t *testing.T) {
 	}
 }
 
-// Integrated authentication with channel binding keeps the driver's TLS, which alone knows what to bind to, with our verification.
+// Integrated authentication with channel binding keeps the driver's TLS, because only the driver
+// can bind to it, with our verification.
 func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 	t.Parallel()
 	authority, file := newAuthorityFile(t)
@@ -224,7 +228,7 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 		mode    mitm.Mode
 		want    string
 	}{
-		{"", "db.example.com", mitm.End, "untrusted domain"}, // which the server says after the login
+		{"", "db.example.com", mitm.End, "untrusted domain"}, // sent by the server after the login
 		{"&encrypt=strict", "db.example.com", mitm.End, "untrusted domain"},
 		{"", "other.example.com", mitm.End, "x509: certificate is valid for other.example.com, not db.example.com"},
 		{"&encrypt=strict", "other.example.com", mitm.End, "x509: certificate is valid for other.example.com, not db.example.com"},
@@ -244,7 +248,7 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 		require.False(t, p.OnWire("go-mssqldb"))
 	}
 	for text, want := range map[string]bool{
-		"sqlserver://sa:secret@h?epa+enabled=true":                         false, // nothing is bound to a password
+		"sqlserver://sa:secret@h?epa+enabled=true":                         false, // a password is not bound to a channel
 		"sqlserver://dom%5Cuser:secret@h?epa+enabled=true&encrypt=disable": false,
 		"sqlserver://dom%5Cuser:secret@h":                                  false,
 		"sqlserver://h?epa+enabled=true":                                   true,
@@ -256,8 +260,8 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 	}
 }
 
-// A token of Microsoft Entra ID passes as a password does: the server's answer to PRELOGIN is echoed in the login, the token follows when the server
-// has said where it is from, and both are inside of TLS.
+// A token of Microsoft Entra ID is protected like a password. The login echoes the server's answer
+// to PRELOGIN, and the token follows when the server has named the authority, both inside of TLS.
 func TestEntraTokenUnderTLS(t *testing.T) {
 	t.Parallel()
 	const token = "token-0f-an-identity"
@@ -280,7 +284,7 @@ func TestEntraTokenUnderTLS(t *testing.T) {
 				heard <- body
 				writePacket(c, answer)
 			}
-			_, _, _ = readPacket(c) // until the client goes
+			_, _, _ = readPacket(c) // until the client disconnects
 		}), "nobody.example.com")
 		s := testServers(t, Config{
 			Dialer: &network{proxies: map[string]*mitm.Proxy{"": p}}, Encrypt: encrypt, CertificateSHA256: []string{p.Pin()},

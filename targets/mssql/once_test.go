@@ -17,7 +17,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// once is an attempt on the database d that is to run at most once. Attempts of the same id are of the same target execution.
+// once returns an attempt on the database d that runs at most once. Attempts with the same ID
+// belong to the same target execution.
 func once(id uuid.UUID, script string) mssql.Attempt {
 	return mssql.Attempt{
 		Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script},
@@ -27,7 +28,7 @@ func once(id uuid.UUID, script string) mssql.Attempt {
 
 const again = "An earlier attempt had run the script and committed: it was not run again."
 
-// The table is made by whoever comes first, several at once included.
+// The first attempt creates the table, also if several start at once.
 func TestOnceRunsAScriptOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -55,7 +56,7 @@ func TestOnceRunsAScriptOnce(t *testing.T) {
 	require.Equal(t, []string{"4|4|4"}, f.query(t, "d", "SELECT COUNT(*), COUNT(completed_at), SUM(step_id) FROM jobagent.executed_scripts"))
 }
 
-// A failed attempt leaves nothing behind, in none of its batches, and the next one runs.
+// A failed attempt leaves nothing behind from any of its batches, and the next attempt runs.
 func TestOnceRollsAFailedAttemptBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -80,8 +81,8 @@ func TestOnceWithScriptsThatHaveTransactions(t *testing.T) {
 		script  string
 		outcome targets.Outcome
 		text    string // of the first attempt
-		after   string // what t holds then
-		second  string // what the second attempt, of a script without faults, says
+		after   string // number of rows in t afterwards
+		second  string // part of the summary of the second attempt, whose script has no fault
 	}{
 		"Balanced":       {"BEGIN TRANSACTION; INSERT INTO t VALUES (1); COMMIT;", targets.Succeeded, "", "1", again},
 		"RolledBack":     {"BEGIN TRY\nINSERT INTO t VALUES (1);\nTHROW 50123, 'no', 1;\nEND TRY\nBEGIN CATCH\nIF @@TRANCOUNT > 0 ROLLBACK;\nTHROW;\nEND CATCH", targets.Failed, "Msg 50123", "0", ""},
@@ -116,7 +117,8 @@ func TestOnceWithScriptsThatHaveTransactions(t *testing.T) {
 	}
 }
 
-// The answer to the commit is lost: the attempt's outcome is unknown, and the next one recognises it.
+// When the answer to the commit is lost, the outcome of the attempt is unknown, and the next
+// attempt finds the row.
 func TestOnceRecognizesACommitWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	var lose atomic.Bool
@@ -140,7 +142,8 @@ func TestOnceRecognizesACommitWhoseAnswerWasLost(t *testing.T) {
 	require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT n FROM t"))
 }
 
-// While an earlier attempt's session still runs the script, as that of a frozen agent does, the next one waits for its end.
+// While the session of an earlier attempt still runs the script, as that of a frozen agent does,
+// the next attempt waits for its end.
 func TestOnceWaitsForAnEarlierAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, tsqld.Config{})
@@ -151,7 +154,7 @@ func TestOnceWaitsForAnEarlierAttempt(t *testing.T) {
 		go func() {
 			first <- f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);\nWAITFOR DELAY '00:01:00';"))
 		}()
-		synctest.Wait() // the first one is at its WAITFOR
+		synctest.Wait() // the first attempt is at its WAITFOR
 		start := time.Now()
 		res := f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (2);"))
 		require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
@@ -173,7 +176,7 @@ func TestOnceWaitsForAnEarlierAttempt(t *testing.T) {
 	})
 }
 
-// A stop in the middle rolls everything back; so may the next attempt run.
+// A stop request rolls everything back, so that the next attempt may run.
 func TestOnceRollsAStoppedAttemptBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, tsqld.Config{})
@@ -190,7 +193,7 @@ func TestOnceRollsAStoppedAttemptBack(t *testing.T) {
 	})
 }
 
-// Old rows go, a hundred at a time.
+// Old rows are deleted, at most a hundred in each attempt.
 func TestOnceForgetsWhatIsOld(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -211,7 +214,8 @@ func TestOnceForgetsWhatIsOld(t *testing.T) {
 	require.Equal(t, []string{"4"}, f.query(t, "d", "SELECT COUNT(*) FROM jobagent.executed_scripts"))
 }
 
-// The result set is in the output table before the script commits, and stays when a later attempt does not run it again.
+// The result set is in the output table before the script commits, and stays when a later attempt
+// does not run the script again.
 func TestOnceWithOutput(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -226,7 +230,7 @@ func TestOnceWithOutput(t *testing.T) {
 	require.Equal(t, []string{"1"}, f.query(t, "out", "SELECT n FROM rows"))
 }
 
-// Without the right to the table nothing runs, and the message says what is missing.
+// Without rights on the table nothing runs, and the message names the missing right.
 func TestOnceNeedsItsTable(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -247,7 +251,7 @@ func TestOnceNeedsItsTable(t *testing.T) {
 	require.Contains(t, res.Summary, "the table jobagent.executed_scripts, which at_most_once needs: ")
 	require.Contains(t, res.Summary, "permission")
 
-	// What the documentation asks for, when somebody with more rights has made the table.
+	// The documented rights are enough when an administrator has created the table.
 	require.Equal(t, targets.Succeeded, f.runner.Run(t.Context(), once(uuid.New(), "PRINT 'x';")).Outcome)
 	f.exec(t, "d", "GRANT SELECT, INSERT, UPDATE, DELETE ON SCHEMA::jobagent TO l;")
 	res = runner.Run(t.Context(), a)

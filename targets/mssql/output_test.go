@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// outputTo makes an output table in the database out.
+// outputTo returns an output table in the database out.
 func outputTo(table string) *mssql.Output {
 	return &mssql.Output{Server: "s", Database: "out", Table: table, ExecutionID: uuid.New()}
 }
@@ -24,7 +24,7 @@ func (f *fixture) runTo(t *testing.T, o *mssql.Output, script string) targets.Re
 	return f.runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script}, Output: o})
 }
 
-// samples are types with a value each, and what the value looks like as text in the output table.
+// samples maps types to a value and to the value's text in the output table.
 var samples = []struct{ typ, value, text string }{
 	{"tinyint", "255", "255"}, {"smallint", "-32768", "-32768"}, {"int", "-2147483648", "-2147483648"}, {"bigint", "9223372036854775807", "9223372036854775807"},
 	{"bit", "1", "1"}, {"real", "1.5", "1.5"}, {"float", "-2.25", "-2.25"},
@@ -40,7 +40,8 @@ var samples = []struct{ typ, value, text string }{
 	{"uniqueidentifier", "'0F8FAD5B-D9CB-469F-A165-70867728950E'", "0F8FAD5B-D9CB-469F-A165-70867728950E"},
 }
 
-// However the connection is encrypted: the driver's own TDS 8.0 bulk loads as SQL Server 2000 did.
+// The result does not depend on the encryption: the driver's own TDS 8.0 bulk copies like SQL
+// Server 2000.
 func TestOutputOfEveryType(t *testing.T) {
 	t.Parallel()
 	for _, encrypt := range []string{"disable", "true", "strict"} {
@@ -97,8 +98,9 @@ INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id WHERE c.object_id =
 		f.query(t, "out", "SELECT name, type_desc FROM sys.indexes WHERE object_id = OBJECT_ID('dbo.types') AND name IS NOT NULL"))
 }
 
-// Staged rows have tempdb's collation. A CAST to varchar would go through its code page and lose what only the output table's column
-// can hold; the INSERT alone converts to that column's code page. The embedded server has one code page, so the text is looked at.
+// Staged rows have tempdb's collation. A CAST to varchar would use its code page and lose
+// characters that only the output table's column can hold; INSERT converts to that column's code
+// page. The embedded server has one code page, so the test examines the T-SQL.
 func TestOutputGoesThroughNoOtherCodePage(t *testing.T) {
 	t.Parallel()
 	var insert string
@@ -126,14 +128,14 @@ func TestOutputIsReplacedOnRetry(t *testing.T) {
 	require.Equal(t, targets.Succeeded, f.runTo(t, second, "SELECT 3 AS n").Outcome)
 	require.Equal(t, []string{"1", "2", "3"}, f.query(t, "out", "SELECT n FROM r ORDER BY n"))
 
-	// The first result set only, and what follows it runs all the same.
+	// Only the first result set is written, and the rest of the script runs.
 	f.exec(t, "d", "CREATE TABLE t (n int)")
 	res := f.runTo(t, first, "PRINT 'x'; INSERT INTO t VALUES (1); SELECT 9 AS n; SELECT 'other' AS m; INSERT INTO t VALUES (2)\nGO\nSELECT 10 AS n")
 	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 	require.Equal(t, []string{"3", "9"}, f.query(t, "out", "SELECT n FROM r ORDER BY n"))
 	require.Equal(t, []string{"2"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
 
-	// No rows is a result set too.
+	// A result set may have no rows.
 	require.Equal(t, targets.Succeeded, f.runTo(t, first, "SELECT 1 AS n WHERE 1 = 0").Outcome)
 	require.Equal(t, []string{"3"}, f.query(t, "out", "SELECT n FROM r ORDER BY n"))
 
@@ -181,7 +183,7 @@ func TestOutputFaults(t *testing.T) {
 	require.Equal(t, []string{"7"}, f.query(t, "out", "SELECT n FROM noindex"))
 }
 
-// The output's server has a credential of its own, which is not sent where it may not be.
+// The output's server has a credential of its own, which is not sent to other servers.
 func TestOutputCredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -205,7 +207,7 @@ func TestOutputCredential(t *testing.T) {
 	require.Equal(t, []string{"1"}, f.query(t, "out", "SELECT n FROM o"))
 }
 
-// Many targets that make the same table at once all succeed, and all rows are there.
+// Many targets that create the same table at once all succeed, and no row is lost.
 func TestOutputTableIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A login that does not see databases is not trusted where it can enter one of the control database's name.
+// A login that cannot see databases is refused if it can enter one with the control database's
+// name.
 func TestRefusalWithoutSight(t *testing.T) {
 	t.Parallel()
 	control := Instance{Server: "before", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
@@ -38,7 +39,7 @@ func TestRefusalWithoutSight(t *testing.T) {
 	}
 }
 
-// The guid of master and model, zeros, identifies nothing.
+// The GUID of master and model, all zeros, identifies nothing.
 func TestInstanceGUID(t *testing.T) {
 	t.Parallel()
 	require.False(t, Instance{Database: "a", GUID: noGUID}.hasGUID(noGUID))
@@ -46,7 +47,7 @@ func TestInstanceGUID(t *testing.T) {
 	require.True(t, Instance{Database: "a", GUID: "1111111A-1111-1111-1111-111111111111"}.hasGUID("1111111a-1111-1111-1111-111111111111"))
 }
 
-// A database that was copied from the control database, or both from one, is another one.
+// A copy of the control database is another database.
 func TestInstanceIs(t *testing.T) {
 	t.Parallel()
 	control := Instance{Server: "before", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
@@ -57,7 +58,7 @@ func TestInstanceIs(t *testing.T) {
 	require.False(t, Instance{}.matches("", "", ""))
 }
 
-// A pass is good for a while, for the same address, database and credential.
+// An admission is valid for admissionTime, for the same address, database and credential.
 func TestAdmissionsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// world is what servers, pools and shard maps hold, for a ListFunc.
+// world is the content of servers, pools and shard maps, for a ListFunc.
 type world map[string][]targets.Target
 
 func (w world) list(_ context.Context, m targets.Member) ([]targets.Target, error) {

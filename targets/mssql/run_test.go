@@ -17,7 +17,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// brief says of messages what a test compares.
+// brief formats messages for comparison.
 func brief(messages []targets.Message) []string {
 	var lines []string
 	for _, m := range messages {
@@ -119,7 +119,7 @@ func TestRunFails(t *testing.T) {
 	require.False(t, res.Sent)
 }
 
-// What a script leaves behind is gone for the next one.
+// A script does not see the effects of an earlier script on the session.
 func TestSessionsAreFresh(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -159,7 +159,7 @@ func TestVariablesInAScript(t *testing.T) {
 		f.query(t, "d", `SELECT n, s, v, CONVERT(varchar(36), x), CONVERT(varchar(30), c, 121), [it's [x]]], q2 FROM t`))
 }
 
-// A script that is stopped has ended on the server when Run returns.
+// When Run returns, a stopped script has ended on the server.
 func TestRunIsCanceled(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[targets.Outcome]error{
@@ -191,7 +191,7 @@ func TestRunIsCanceled(t *testing.T) {
 	}
 }
 
-// A server that hears nothing, not even an attention, does not keep an attempt.
+// A server that does not answer, not even to an attention, does not hold an attempt.
 func TestServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{targets.ErrStopRequested, errors.New("agent stopping")} {

@@ -116,7 +116,7 @@ func TestExpand(t *testing.T) {
 	require.Equal(t, "N''", Expand("$(x)", Variables{"x": {}}))
 }
 
-// A script of 2 MB is split and expanded in well under a second, whatever it is made of.
+// A script of 2 MB is split and expanded in well under a second, whatever its content.
 func TestLargeScripts(t *testing.T) {
 	t.Parallel()
 	vars := runVariables().Variables()
@@ -147,8 +147,8 @@ func TestLargeScripts(t *testing.T) {
 	}
 }
 
-// The regions are the text, cut where they say; batches are pieces of the script in its order, and
-// their lines are where they are.
+// The regions cover the text. Batches are pieces of the script in its order, with correct line
+// numbers.
 func FuzzSplitBatches(f *testing.F) {
 	for _, s := range []string{"a\nGO 2\nb", "'\nGO\n'", "/*/**/\nGO\n*/", "GO --x\r\nGO", "\uFEFFGO", "[]]\nGO\n", "é\nGO\né"} {
 		f.Add(s)
@@ -191,7 +191,7 @@ func FuzzSplitBatches(f *testing.F) {
 	})
 }
 
-// No value can leave its place: what follows the variable in the text has the same regions as before.
+// No value can leave its place: the text after the variable has the same regions as before.
 func FuzzExpand(f *testing.F) {
 	f.Add("SELECT '", "'; DROP TABLE t --", "' + 1 AS [x]")
 	f.Add("SELECT [", "]; x [", "] FROM t")
@@ -204,7 +204,7 @@ func FuzzExpand(f *testing.F) {
 		got := Expand(text, vars)
 		plain := Expand(text, Variables{"v": StringValue("x")})
 		if strings.Contains(before+after+value, "$(") {
-			return // then other places change too
+			return // other places change as well then
 		}
 		if g, p := shape(got), shape(plain); g != p {
 			t.Fatalf("%q with %q becomes %q (%s), with x %q (%s)", text, value, got, g, plain, p)
@@ -212,7 +212,7 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// shape lists the kinds of a text's regions, and the texts of those that are code.
+// shape returns the kinds of a text's regions, and the text of the code regions.
 func shape(text string) string {
 	var b strings.Builder
 	for pos := 0; pos < len(text); {

@@ -14,14 +14,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// fixture is an embedded server with the databases d and out, and everything that runs scripts on it.
+// fixture is an embedded server with the databases d and out, and a runner on it.
 type fixture struct {
 	server  *tsqld.Server
 	servers *mssql.Servers
 	runner  *mssql.Runner
 }
 
-// newFixture starts a server. Inside a synctest bubble everything is part of it.
+// newFixture starts a server. In a synctest bubble the server belongs to the bubble.
 func newFixture(t *testing.T, cfg tsqld.Config) *fixture {
 	t.Helper()
 	cfg.SAPassword = "secret"
@@ -42,7 +42,7 @@ func newFixture(t *testing.T, cfg tsqld.Config) *fixture {
 	return f
 }
 
-// config reaches the server over connections that are encrypted in a way.
+// config returns a configuration for the server with an encryption setting.
 func (f *fixture) config(t *testing.T, how string) mssql.Config {
 	t.Helper()
 	certificate, err := f.server.Certificate()
@@ -56,7 +56,7 @@ func (f *fixture) config(t *testing.T, how string) mssql.Config {
 	return cfg
 }
 
-// encrypt has scripts run over connections that are encrypted in a way.
+// encrypt replaces the runner by one with an encryption setting.
 func (f *fixture) encrypt(t *testing.T, how string) {
 	t.Helper()
 	servers, err := mssql.NewServers(f.config(t, how))
@@ -65,7 +65,7 @@ func (f *fixture) encrypt(t *testing.T, how string) {
 	f.runner = mssql.NewRunner(servers, targets.Limits{})
 }
 
-// open makes a pool of the test's own on a database.
+// open returns the test's own pool on a database.
 func (f *fixture) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	connector, err := f.servers.Connector("s", database, "")
@@ -82,7 +82,7 @@ func (f *fixture) exec(t *testing.T, database, text string) {
 	require.NoError(t, err)
 }
 
-// query returns a result set as text, one line a row, the values with | between.
+// query returns a result set as text: one line for each row, with | between the values.
 func (f *fixture) query(t *testing.T, database, text string) []string {
 	t.Helper()
 	rows, err := f.open(t, database).QueryContext(t.Context(), text)

@@ -28,7 +28,7 @@ func TestProgramName(t *testing.T) {
 	require.Equal(t, " "+token, string(name[128-17:]))
 }
 
-// Who is stopped between two batches leaves nothing behind on the server.
+// An attempt that is stopped between two batches leaves nothing behind on the server.
 func TestStoppedBetweenTwoBatches(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -39,7 +39,7 @@ func TestStoppedBetweenTwoBatches(t *testing.T) {
 	require.Equal(t, "The run was stopped; it had come between two batches, and the rest was not sent.", res.Summary)
 }
 
-// A wire under TLS of the driver's cannot look at what passes; nothing breaks for that.
+// A wire under the driver's own TLS cannot read the stream, and still works.
 func TestWireThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
@@ -62,7 +62,7 @@ func TestWireThatCannotBeRead(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// oneConn is a network of one connection.
+// oneConn is a dialer with one connection.
 type oneConn struct{ net.Conn }
 
 func (c oneConn) DialContext(context.Context, string, string) (net.Conn, error) { return c.Conn, nil }

@@ -45,7 +45,7 @@ func TestConnector(t *testing.T) {
 	}
 }
 
-// A server gets tokens for databases only, of the authorities of their own cloud.
+// A server gets tokens only for databases, and only from the authorities of their cloud.
 func TestTokensAreForDatabasesOnly(t *testing.T) {
 	t.Parallel()
 	for _, good := range []struct {
@@ -91,7 +91,8 @@ func TestCredential(t *testing.T) {
 		require.NoError(t, err, kind)
 		require.IsType(t, want, c)
 	}
-	// Without a tenant of its own, a principal's is what the server names, which must have the form of one.
+	// A service principal without a tenant uses the tenant that the server names, which must be a
+	// valid one.
 	_, err := new(Logins).credential(mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client", Secret: "hunter2"}, cloud.AzurePublic, "a/../b")
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2")
@@ -142,7 +143,7 @@ func TestLoginsShareAToken(t *testing.T) {
 	require.Equal(t, "token2", get())
 }
 
-// A hostile server may name any tenant for a principal that has none.
+// A hostile server may name any tenant for a service principal without one.
 func TestKnownCredentialsAreBounded(t *testing.T) {
 	t.Parallel()
 	logins := new(Logins)

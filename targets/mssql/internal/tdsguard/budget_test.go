@@ -12,7 +12,8 @@ import (
 
 const row = 1 << 20 // of the tests' largest rows
 
-// Accounts that each hold a part of their row and need more get it one after the other: nobody waits in a circle, and nobody is evicted.
+// Accounts that each hold a part of their row and need more get it one after the other. They do not
+// wait in a circle, and none is evicted.
 func TestBudgetHasNoCircles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +42,8 @@ func TestBudgetHasNoCircles(t *testing.T) {
 	})
 }
 
-// Who holds memory without an end loses it to those that wait, and not before somebody does.
+// An account that holds memory without an end is evicted when another account waits, and not
+// before.
 func TestBudgetEvictsWhoHoldsForLongest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +71,7 @@ func TestBudgetEvictsWhoHoldsForLongest(t *testing.T) {
 	})
 }
 
-// A connection that is cut waits no longer, and what it held is free.
+// A cut connection stops waiting and releases its memory.
 func TestBudgetOfCutConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

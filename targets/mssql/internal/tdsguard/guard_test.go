@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/hostile"
 )
 
-// packets cuts a message into packets with payloads of size bytes.
+// packets splits a message into packets with payloads of size bytes.
 func packets(message []byte, size int) []byte {
 	var b []byte
 	for first := true; first || len(message) > 0; first = false {
@@ -28,7 +28,7 @@ func packets(message []byte, size int) []byte {
 	return b
 }
 
-// payloads is what the packets of a stream hold.
+// payloads returns the payloads of a stream's packets.
 func payloads(t *testing.T, stream []byte) []byte {
 	t.Helper()
 	var b []byte
@@ -41,7 +41,7 @@ func payloads(t *testing.T, stream []byte) []byte {
 	return b
 }
 
-// lasts counts the packets that say that they are the last of an answer.
+// lasts counts the packets that are marked as the last of an answer.
 func lasts(stream []byte) (n int) {
 	for len(stream) > 0 {
 		n += int(stream[1])
@@ -50,14 +50,14 @@ func lasts(stream []byte) (n int) {
 	return n
 }
 
-// session makes a guard behind its login.
+// session returns a guard after its login.
 func session(r io.Reader, limits Limits, rows Rows, a *Account) *Guard {
 	g := New(r, limits, rows, a)
 	g.phase.Store(phaseSession)
 	return g
 }
 
-// everything is an answer with values of each kind.
+// everything returns an answer with values of each kind.
 func everything() (message, rowsTakenOut []byte) {
 	le := binary.LittleEndian
 	u16 := func(b []byte, n int) []byte { return le.AppendUint16(b, uint16(n)) }
@@ -101,8 +101,8 @@ func everything() (message, rowsTakenOut []byte) {
 	return bytes.Join([][]byte{m, order, rows, end}, nil), bytes.Join([][]byte{stub[:], order, end}, nil)
 }
 
-// An answer comes through unchanged, however it is cut into packets and whatever the network makes of these; where nobody reads the rows,
-// they are taken out, and nothing else is changed.
+// An answer passes unchanged, however it is split into packets and reads. With NoRows its rows are
+// removed, and nothing else is changed.
 func TestAnswersComeThrough(t *testing.T) {
 	t.Parallel()
 	message, without := everything()
@@ -123,7 +123,8 @@ func TestAnswersComeThrough(t *testing.T) {
 	}
 }
 
-// A result set may have other columns than the one before it in the same packet, but not than itself.
+// A result set may have other columns than the previous one in the same packet. Its own columns
+// cannot change.
 func TestColumnsOfTheNextResultSet(t *testing.T) {
 	t.Parallel()
 	first := bytes.Join([][]byte{hostile.Ints(3), {tokenRow, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}}, nil)
@@ -136,7 +137,7 @@ func TestColumnsOfTheNextResultSet(t *testing.T) {
 	require.ErrorContains(t, err, "COLMETADATA of 1 columns in the middle of a result set of 3")
 }
 
-// Rows that nobody reads any more are dropped from the next one on.
+// SetRows(NoRows) drops rows from the next one on.
 func TestRowsAreLeftOutFromTheMiddle(t *testing.T) {
 	t.Parallel()
 	first := bytes.Join([][]byte{hostile.Ints(1), hostile.IntRow(1)}, nil)
@@ -152,7 +153,7 @@ func TestRowsAreLeftOutFromTheMiddle(t *testing.T) {
 	require.Equal(t, bytes.Join([][]byte{first, hostile.Done(0x10, 2)}, nil), payloads(t, append(got, rest...)))
 }
 
-// Of errors without a DONE the driver gets what it can keep.
+// Of many errors without a DONE only those within the bounds reach the driver.
 func TestTooManyErrors(t *testing.T) {
 	t.Parallel()
 	one := hostile.Message(50000, 16, "no")
@@ -164,7 +165,7 @@ func TestTooManyErrors(t *testing.T) {
 	require.Equal(t, 7, g.DroppedErrors())
 }
 
-// A request that is sent while an answer is under way means that the driver has lost its place.
+// A request during an answer means that the driver has lost its position.
 func TestStrayedDriver(t *testing.T) {
 	t.Parallel()
 	half := []byte{4, 0, 0, 8 + 13, 0, 0, 1, 0}
@@ -180,7 +181,7 @@ func TestStrayedDriver(t *testing.T) {
 	require.ErrorContains(t, err, "an answer was not read to its end")
 }
 
-// Once TLS begins, which the driver ends itself, nothing can be read here.
+// After the beginning of the driver's own TLS the stream passes unread.
 func TestTransparent(t *testing.T) {
 	t.Parallel()
 	answer := []byte{4, 1, 0, 8 + 7, 0, 0, 1, 0, 1, 0, 6, 0, 1, 0xFF, 1}
@@ -192,7 +193,8 @@ func TestTransparent(t *testing.T) {
 	require.Equal(t, stream, got)
 }
 
-// The driver reads PRELOGIN's answer to its end, and takes the first byte of a part.
+// The driver reads the answer to PRELOGIN to its end, and the first byte of an option without a
+// check.
 func TestPrelogin(t *testing.T) {
 	t.Parallel()
 	good := []byte{0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xFF, 16, 0, 0, 0, 0, 0, 2}
@@ -222,7 +224,8 @@ func TestPrelogin(t *testing.T) {
 	}
 }
 
-// The driver gives an answer up at its first error. It gets the end of it, and nothing in between that it would wait with.
+// The driver stops reading an answer at its first error. It gets the end of the answer, and no
+// token that would block it.
 func TestAnswerIsGivenUpAtItsFirstError(t *testing.T) {
 	t.Parallel()
 	first := bytes.Join([][]byte{hostile.Message(50000, 16, "no"), hostile.Done(1|2, 0)}, nil)
