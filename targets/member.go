@@ -122,7 +122,7 @@ func (m Member) String() string {
 // procedures check the same when a member is added; Validate is for members from other sources.
 func (m Member) Validate() error {
 	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude {
-		return &MemberError{Member: m, Err: fmt.Errorf("membership type %q: Include or Exclude is needed", m.Membership)}
+		return &MemberError{Member: m, Err: fmt.Errorf("invalid membership type %q: want Include or Exclude", m.Membership)}
 	}
 	need := map[string]bool{"server name": true}
 	switch m.Kind {
@@ -134,16 +134,16 @@ func (m Member) Validate() error {
 	case SQLShardMap:
 		need["database name"], need["shard map name"] = true, true
 	default:
-		return &MemberError{Member: m, Err: fmt.Errorf("target type %q: one of %v is needed", m.Kind, MemberKinds())}
+		return &MemberError{Member: m, Err: fmt.Errorf("invalid target type %q: want one of %v", m.Kind, MemberKinds())}
 	}
 	for _, f := range []struct{ name, value string }{
 		{"server name", m.Server}, {"database name", m.Database},
 		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap},
 	} {
 		if has := strings.TrimSpace(f.value) != ""; has != need[f.name] {
-			problem := "is needed"
+			problem := "is missing"
 			if has {
-				problem = "does not belong here"
+				problem = "does not belong to this target type"
 			}
 			return &MemberError{Member: m, Err: fmt.Errorf("the %s %s", f.name, problem)}
 		}

@@ -9,12 +9,12 @@ import (
 func TestMemberValidate(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]Member{
-		"the server name is needed":               {Kind: SQLServer},
-		"the database name does not belong here":  {Kind: SQLServer, Server: "a", Database: "d"},
-		"the elastic pool name is needed":         {Kind: SQLElasticPool, Server: "a"},
-		"the shard map name is needed":            {Kind: SQLShardMap, Server: "a", Database: "d"},
-		"the shard map name does not belong here": {Kind: SQLDatabase, Server: "a", Database: "d", ShardMap: "m"},
-		`membership type "x"`:                     {Membership: "x", Kind: SQLServer, Server: "a"},
+		"the server name is missing":                             {Kind: SQLServer},
+		"the database name does not belong to this target type":  {Kind: SQLServer, Server: "a", Database: "d"},
+		"the elastic pool name is missing":                       {Kind: SQLElasticPool, Server: "a"},
+		"the shard map name is missing":                          {Kind: SQLShardMap, Server: "a", Database: "d"},
+		"the shard map name does not belong to this target type": {Kind: SQLDatabase, Server: "a", Database: "d", ShardMap: "m"},
+		`membership type "x"`:                                    {Membership: "x", Kind: SQLServer, Server: "a"},
 	} {
 		require.ErrorContains(t, m.Validate(), want)
 	}

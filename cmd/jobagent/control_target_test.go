@@ -142,8 +142,8 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	for _, name := range []string{"127.0.0.1," + port, "tcp:127.0.0.1," + port, "localhost," + port, "::ffff:127.0.0.1," + port} {
 		attacks["Control "+name] = attack{name, embedded.ControlDatabase, seize, ""}
 		attacks["Control in capitals "+name] = attack{name, "JOBAGENT", seize, ""}
-		attacks["Master "+name] = attack{name, "master", seize, "has the control database"}
-		attacks["Tempdb "+name] = attack{name, "tempdb", "SELECT 1;", "has the control database"}
+		attacks["Master "+name] = attack{name, "master", seize, "holds the control database"}
+		attacks["Tempdb "+name] = attack{name, "tempdb", "SELECT 1;", "holds the control database"}
 	}
 	runs := map[string]uuid.UUID{}
 	i := 0
@@ -246,7 +246,7 @@ func TestAuthorForgesNothing(t *testing.T) {
 	attacks := []attack{
 		{"127.0.0.1," + port, "Tenant1", "agent", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;", "can enter the control database [jobagent]"},
 		{"127.0.0.1," + port, "Tenant1", "tenant", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;", "916"},
-		{"127.0.0.1," + port, "master", "tenant", "SELECT 1;", "has the control database"},
+		{"127.0.0.1," + port, "master", "tenant", "SELECT 1;", "holds the control database"},
 		{"127.0.0.1," + port, embedded.ControlDatabase, "", "SELECT 1;", "neither the step or member nor the agent names a credential"},
 	}
 	for _, name := range []string{

@@ -124,8 +124,8 @@ func TestAgentWaitsForTheRightServer(t *testing.T) {
 		mode mitm.Mode
 		want string
 	}{
-		"OwnCertificate": {mitm.End, "is signed by nobody whom this machine trusts"},
-		"NoEncryption":   {mitm.Deny, "does not encrypt, or somebody in between says so"},
+		"OwnCertificate": {mitm.End, "is signed by an authority that this machine does not trust"},
+		"NoEncryption":   {mitm.Deny, "does not encrypt, or an attacker on the network answers for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := newImpostor(t, c.mode, server.Address)
@@ -260,11 +260,11 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 		warned string // setting and servers
 		seen   bool
 	}{
-		"Default":       {mitm.Pass, nil, "signed by nobody whom this machine trusts", "", false},
+		"Default":       {mitm.Pass, nil, "signed by an authority that this machine does not trust", "", false},
 		"Pinned":        {mitm.Pass, object{"certificate_sha256": []string{pin}}, "", "", false},
 		"PinnedStrict":  {mitm.Pass, object{"certificate_sha256": []string{pin}, "encrypt": "strict"}, "", "", false},
 		"PinnedHere":    {mitm.Pass, object{"servers": []object{{"match": "10.*"}, {"match": "127.0.0.*", "certificate_sha256": []string{pin}}}}, "", "", false},
-		"PinnedThere":   {mitm.Pass, object{"servers": []object{{"match": "10.*", "certificate_sha256": []string{pin}}}}, "signed by nobody", "", false},
+		"PinnedThere":   {mitm.Pass, object{"servers": []object{{"match": "10.*", "certificate_sha256": []string{pin}}}}, "signed by an authority", "", false},
 		"PinnedInWay":   {mitm.End, object{"certificate_sha256": []string{pin}}, "not the one whose certificate is pinned", "", false},
 		"TrustInWay":    {mitm.End, object{"trust_server_certificate": true}, "", `"server":"*","setting":"TrustServerCertificate=true"`, true},
 		"TrustHere":     {mitm.Pass, object{"servers": []object{{"match": "127.0.0.1", "trust_server_certificate": true}}}, "", `"server":"127.0.0.1","setting":"TrustServerCertificate=true"`, false},
@@ -308,11 +308,11 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 		})
 	}
 	for want, bad := range map[string]string{
-		"invalid server name: want host": `{"servers": [{"encrypt": "true"}]}`,
-		"encrypts the login only":        `{"encrypt": "false"}`,
-		"64 hexadecimal digits":          `{"certificate_sha256": ["abc"]}`,
-		"take one of both out":           `{"certificate_sha256": ["` + pin + `"], "trust_server_certificate": true}`,
-		"or encrypt=disable":             `{"encrypt": "disable", "servers": [{"match": "h", "certificate_sha256": ["` + pin + `"]}]}`,
+		"invalid server name: want host":       `{"servers": [{"encrypt": "true"}]}`,
+		"encrypts the login only":              `{"encrypt": "false"}`,
+		"64 hexadecimal digits":                `{"certificate_sha256": ["abc"]}`,
+		"contradicts trust in any certificate": `{"certificate_sha256": ["` + pin + `"], "trust_server_certificate": true}`,
+		"contradicts encrypt=disable":          `{"encrypt": "disable", "servers": [{"match": "h", "certificate_sha256": ["` + pin + `"]}]}`,
 	} {
 		path := filepath.Join(t.TempDir(), "config.json")
 		require.NoError(t, os.WriteFile(path, []byte(`{"targets": `+bad+`}`), 0o600))

@@ -110,7 +110,7 @@ func (c *channel) refuse(step string, err error) error {
 	c.stage = stageFailed
 	if isNetworkError(err) {
 		if c.encryption.mode == encryptStrict {
-			step += " (encrypt=strict takes SQL Server 2022 or later, or Azure)"
+			step += " (encrypt=strict requires SQL Server 2022 or later, or Azure)"
 		}
 		return fmt.Errorf("%s: %w", step, err)
 	}
@@ -242,7 +242,7 @@ func (h *handshakeCarrier) Read(p []byte) (int, error) {
 		// Older servers send the handshake in packets of the type reply.
 		size := int(binary.BigEndian.Uint16(head[2:]))
 		if head[0] != packetPrelogin && head[0] != packetReply || size < packetHead {
-			return 0, fmt.Errorf("a packet of type %#02x and %d bytes is no part of it", head[0], size)
+			return 0, fmt.Errorf("invalid packet of type %#02x and %d bytes in the handshake", head[0], size)
 		}
 		h.rest = size - packetHead
 	}

@@ -51,8 +51,8 @@ var numbers = []numberRow{
 	{669, targets.ClassTransient, "a row object is inconsistent; run again", sourceEF},
 	{701, targets.ClassTransient, "the server has too little memory", sourceEvents},
 	{802, targets.ClassTransient, "the buffer pool has too little memory", sourceEvents},
-	{844, targets.ClassTimeout, "a latch of the buffer pool was waited for too long", sourceEvents},
-	{845, targets.ClassTimeout, "a latch of a page was waited for too long", sourceEvents},
+	{844, targets.ClassTimeout, "the wait for a latch of the buffer pool took too long", sourceEvents},
+	{845, targets.ClassTimeout, "the wait for a latch of a page took too long", sourceEvents},
 	{911, targets.ClassPermanent, "the database does not exist", sourceEvents},
 	{916, targets.ClassAuth, "the login cannot use the database", sourceEvents},
 	{921, targets.ClassTransient, "the database has not been recovered yet", sourceEvents},
@@ -73,14 +73,14 @@ var numbers = []numberRow{
 	{1221, targets.ClassTransient, "locks were released at a wrong moment; run again", sourceEF},
 	{1222, targets.ClassTimeout, "a lock was not granted within LOCK_TIMEOUT", sourceEvents},
 	{1232, targets.ClassTransient, "the lock manager service did not grant a lock", sourceEF},
-	{1807, targets.ClassTransient, "the model database is in use by somebody else", sourceEF},
+	{1807, targets.ClassTransient, "the model database is in use by another session", sourceEF},
 	{2021, targets.ClassTransient, "an entity was changed while it was used", sourceEF},
 	{2816, targets.ClassTransient, "an object's metadata changed; run again", sourceEF},
 	{3906, targets.ClassPermanent, "the database is read-only", sourceEvents},
 	{3935, targets.ClassTransient, "a FILESTREAM context could not be made for lack of resources", sourceEF},
 	{3947, targets.ClassTransient, "the secondary failed to catch up", sourceEF},
 	{3948, targets.ClassTransient, "the replica changed its role or removed versions", sourceEF},
-	{3950, targets.ClassTimeout, "the version store was waited for too long", sourceEF},
+	{3950, targets.ClassTimeout, "the wait for the version store took too long", sourceEF},
 	{3953, targets.ClassTransient, "the database was not recovered when the snapshot transaction began", sourceEF},
 	{3957, targets.ClassTransient, "the database did not allow snapshots when the transaction began", sourceEF},
 	{3960, targets.ClassTransient, "an update conflict under snapshot isolation", sourceEF},
@@ -90,8 +90,8 @@ var numbers = []numberRow{
 	{4184, targets.ClassTransient, "a table's schema changes too often", sourceEF},
 	{4221, targets.ClassTransient, "the secondary is still catching up", sourceAzure},
 	{6005, targets.ClassLostConnection, "the server is shutting down", sourceEvents},
-	{8628, targets.ClassTimeout, "the query's optimization was waited for too long", sourceEF},
-	{8645, targets.ClassTimeout, "memory for the query was waited for too long", sourceEF},
+	{8628, targets.ClassTimeout, "the wait for the query's optimization took too long", sourceEF},
+	{8645, targets.ClassTimeout, "the wait for memory for the query took too long", sourceEF},
 	{8651, targets.ClassTransient, "memory for the query is not available", sourceEF},
 	{9020, targets.ClassTransient, "the log failed to grow while it was shrunk", sourceEF},
 	{9515, targets.ClassTransient, "the XML schema changed meanwhile; run again", sourceEF},
@@ -207,7 +207,7 @@ func Classify(err error) targets.Classification {
 	case isCause && cause.Class == targets.ClassConfig:
 		return cause
 	case errors.As(err, &encryption):
-		return targets.Classification{Class: targets.ClassConfig, Reason: "the connection would not be encrypted as it must be, or the server did not prove who it is"}
+		return targets.Classification{Class: targets.ClassConfig, Reason: "the connection would not be encrypted as required, or the server's identity could not be verified"}
 	case errors.As(err, &script):
 		return targets.Classification{Class: targets.ClassPermanent, Reason: "the script cannot be split into batches"}
 	case isCause:
@@ -215,7 +215,7 @@ func Classify(err error) targets.Classification {
 	case errors.As(err, &exceeded):
 		return targets.Classification{Class: targets.ClassPermanent, Reason: "the target sent more than a limit of the agent allows"}
 	case errors.As(err, &violation):
-		return targets.Classification{Class: targets.ClassLostConnection, Reason: "the server does not keep to the protocol"}
+		return targets.Classification{Class: targets.ClassLostConnection, Reason: "the server violates the protocol"}
 	case errors.Is(err, errConnectionLost):
 		return targets.Classification{Class: targets.ClassLostConnection, Reason: "the connection was lost"}
 	case errors.As(err, &server) && server.Number != 0:

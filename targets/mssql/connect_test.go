@@ -117,7 +117,7 @@ func TestCredentialIsNotSentElsewhere(t *testing.T) {
 	for credential, want := range map[string]string{
 		"":      `credential "default": it may not be used on server "bad"`,
 		"other": "no such credential",
-		"mi":    "no support for ManagedIdentity",
+		"mi":    "does not support ManagedIdentity",
 		"unset": "JOBAGENT_TEST_UNSET is not set",
 	} {
 		res := NewRunner(s, targets.Limits{}).Run(t.Context(), Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("bad", "d", ""), Credential: credential, Command: "SELECT 1"}})

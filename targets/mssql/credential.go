@@ -67,10 +67,10 @@ func LoginCredential(name, user, password string, servers ...string) Credential 
 func (c Credential) Validate() error {
 	var errs []error
 	if strings.TrimSpace(c.Name) == "" {
-		errs = append(errs, errors.New("a name is needed"))
+		errs = append(errs, errors.New("the name is missing"))
 	}
 	if len(c.Servers) == 0 {
-		errs = append(errs, errors.New("the servers that it may be sent to are needed (\"*\" for every server)"))
+		errs = append(errs, errors.New("the servers are missing: want patterns of the servers that it may be sent to (\"*\" for every server)"))
 	}
 	for _, pattern := range c.Servers {
 		if strings.TrimSpace(pattern) == "" {
@@ -85,20 +85,20 @@ func (c Credential) Validate() error {
 		needsUser, needsSecret = true, true
 	case KindManagedIdentity, KindDefault:
 	default:
-		errs = append(errs, fmt.Errorf("kind %q: one of %v is needed", c.Kind, CredentialKinds()))
+		errs = append(errs, fmt.Errorf("invalid kind %q: want one of %v", c.Kind, CredentialKinds()))
 	}
 	if needsUser && c.User == "" {
-		errs = append(errs, errors.New("a user is needed"))
+		errs = append(errs, errors.New("the user is missing"))
 	}
 	switch {
 	case c.password != nil:
 	case needsSecret && c.Secret == "":
-		errs = append(errs, errors.New("a secret is needed: env:NAME or file:PATH"))
+		errs = append(errs, errors.New("the secret is missing: want env:NAME or file:PATH"))
 	case c.Secret != "" && !needsSecret && c.Kind != "":
 		errs = append(errs, fmt.Errorf("a %s has no secret", c.Kind))
 	case c.Secret != "" && !secretref.IsReference(c.Secret):
 		// The text may be the secret itself and is not repeated.
-		errs = append(errs, errors.New("the secret must be a reference, env:NAME or file:PATH, not the secret itself"))
+		errs = append(errs, errors.New("invalid secret: want a reference, env:NAME or file:PATH, not the secret itself"))
 	}
 	if len(errs) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func NewCredentialSet(credentials ...Credential) (*CredentialSet, error) {
 			continue
 		}
 		if _, taken := set.byName[targets.FoldName(c.Name)]; taken {
-			errs = append(errs, &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: errors.New("the name is used twice")})
+			errs = append(errs, &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: errors.New("duplicate name")})
 			continue
 		}
 		c.Servers = slices.Clone(c.Servers)

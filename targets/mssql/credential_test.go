@@ -20,7 +20,7 @@ func TestCredentialValidate(t *testing.T) {
 		change func(*Credential)
 		want   string
 	}{
-		"NoName":         {func(c *Credential) { c.Name = " " }, "a name is needed"},
+		"NoName":         {func(c *Credential) { c.Name = " " }, "the name is missing"},
 		"NoServers":      {func(c *Credential) { c.Servers = nil }, "servers"},
 		"EmptyPattern":   {func(c *Credential) { c.Servers = []string{""} }, "empty server pattern"},
 		"PatternForm":    {func(c *Credential) { c.Servers = []string{"host:1433"} }, `server pattern "host:1433": invalid server name: want host`},
@@ -88,7 +88,7 @@ func TestCredentialSetFor(t *testing.T) {
 	require.ErrorContains(t, err, `credential "default"`)
 
 	_, err = NewCredentialSet(LoginCredential("a", "u", "p", "*"), LoginCredential("A", "u", "p", "*"), Credential{Name: "b"})
-	require.ErrorContains(t, err, "used twice")
+	require.ErrorContains(t, err, "duplicate name")
 	require.ErrorContains(t, err, `credential "b"`)
 }
 

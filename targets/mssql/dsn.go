@@ -40,8 +40,8 @@ func ParseDSN(text string) (DSN, error) {
 		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: ours}
 	}
 	if err != nil {
-		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: errors.New("it cannot be read; " +
-			"its form is sqlserver://user:password@host:port?database=name")}
+		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: errors.New("invalid form: " +
+			"want sqlserver://user:password@host:port?database=name")}
 	}
 	p.Host = bareHost(p.Host)
 	return DSN{Params: encryption.driver(p), Encryption: encryption}, nil
@@ -133,7 +133,7 @@ func parseEncryption(params map[string]string) (e Encryption, err error) {
 	}
 	if path := params[msdsn.Certificate]; path != "" {
 		if len(e.pins) > 0 {
-			return e, fmt.Errorf("certificate names an authority, and a pinned certificate needs none: take certificate out, or %s and serverCertificate", pinParameter)
+			return e, fmt.Errorf("certificate names an authority, which a pinned certificate does not need: remove certificate, or remove %s and serverCertificate", pinParameter)
 		}
 		list, err := readCertificates(path)
 		if err != nil {
@@ -150,7 +150,7 @@ func parseEncryption(params map[string]string) (e Encryption, err error) {
 	case "1.3":
 		e.minVersion = tls.VersionTLS13
 	default:
-		return e, errors.New("tlsmin: 1.2 or 1.3 is needed")
+		return e, errors.New("tlsmin: want 1.2 or 1.3")
 	}
 	return e, e.validate()
 }
@@ -165,7 +165,7 @@ func parseYesNo(word string) (bool, error) {
 	}
 	v, err := strconv.ParseBool(word)
 	if err != nil {
-		return false, errors.New("true or false is needed")
+		return false, errors.New("want true or false")
 	}
 	return v, nil
 }

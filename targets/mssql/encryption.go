@@ -59,7 +59,7 @@ func parseEncrypt(word string) (encryptMode, error) {
 	case "false", "optional", "no", "0", "f":
 		return "", errLoginOnly
 	}
-	return "", errors.New("true, strict or disable is needed")
+	return "", errors.New("want true, strict or disable")
 }
 
 // Plain reports whether nothing is encrypted (encrypt=disable).
@@ -96,9 +96,9 @@ func isLoopback(host string) bool {
 func (e Encryption) weaknesses(servers string) []Weakness {
 	switch {
 	case e.Plain():
-		return []Weakness{{servers, "encrypt=disable", "nothing is encrypted: who is in the way reads the password and all data"}}
+		return []Weakness{{servers, "encrypt=disable", "nothing is encrypted: an attacker on the network can read the password and all data"}}
 	case e.Unverified():
-		return []Weakness{{servers, "TrustServerCertificate=true", "any certificate is accepted: who is in the way reads the password and all data; pin the certificate with " +
+		return []Weakness{{servers, "TrustServerCertificate=true", "any certificate is accepted: an attacker on the network can read the password and all data; pin the certificate with " +
 			pinParameter + " instead"}}
 	}
 	return nil
@@ -128,9 +128,9 @@ func (e Encryption) Pins() []string {
 func (e Encryption) validate() error {
 	switch {
 	case e.mode == encryptDisable && len(e.pins) > 0:
-		return errors.New("a certificate that is pinned, and no encryption: take the pin out, or encrypt=disable")
+		return errors.New("a pinned certificate contradicts encrypt=disable: remove one of them")
 	case e.trust && len(e.pins) > 0:
-		return errors.New("a certificate that is pinned, and trust in any certificate: take one of both out")
+		return errors.New("a pinned certificate contradicts trust in any certificate: remove one of them")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func parsePins(texts ...string) ([]pin, error) {
 	for _, text := range texts {
 		b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(text), ":", ""))
 		if err != nil || len(b) != sha256.Size {
-			return nil, errors.New("the SHA-256 of a certificate or of its public key is needed: 64 hexadecimal digits, with colons or without")
+			return nil, errors.New("invalid pin: want the SHA-256 of a certificate or of its public key, 64 hexadecimal digits with or without colons")
 		}
 		pins = append(pins, pin(b))
 	}
@@ -222,7 +222,7 @@ func (e *EncryptionError) Unwrap() error { return e.Err }
 // The reasons of an [EncryptionError] that are not errors of crypto/x509 or crypto/tls.
 var (
 	errNoEncryption     = errors.New("the server does not encrypt")
-	errMustEncrypt      = errors.New("the server insists on encryption")
+	errMustEncrypt      = errors.New("the server requires encryption")
 	errPreloginAnswer   = errors.New("the server's answer to PRELOGIN is malformed")
 	errDriverOutOfOrder = errors.New("the driver did not begin with PRELOGIN")
 )
@@ -252,17 +252,17 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 	var text string
 	switch {
 	case errors.Is(err, errNoEncryption):
-		text = fmt.Sprintf("%s does not encrypt, or somebody in between says so; nothing was sent: give the server a certificate "+
-			"(encrypt=disable would send everything in clear, the password too)", server)
+		text = fmt.Sprintf("%s does not encrypt, or an attacker on the network answers for it; nothing was sent: install a certificate on the server "+
+			"(encrypt=disable would send everything in clear text, including the password)", server)
 	case errors.Is(err, errMustEncrypt):
-		text = fmt.Sprintf("%s insists on encryption: take encrypt=disable out", server)
+		text = fmt.Sprintf("%s requires encryption: remove encrypt=disable", server)
 	case errors.As(err, &pinned):
 		text = fmt.Sprintf("the server at %s is not the one whose certificate is pinned: %v; neither is in certificate_sha256. Either its certificate was "+
-			"renewed, which its administrator can tell, or it is another server", server, pinned)
+			"renewed (ask its administrator), or it is another server", server, pinned)
 	case errors.As(err, &authority):
-		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is signed by nobody whom this machine trusts: install the authority's certificate on this machine, "+orPin, server, seen)
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is signed by an authority that this machine does not trust: install the authority's certificate on this machine, "+orPin, server, seen)
 	case errors.As(err, &name):
-		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not for the name %s but for %s: use such a name (a connection string may say it as hostNameInCertificate), "+orPin,
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not for the name %s but for %s: use such a name (in a connection string also as hostNameInCertificate), "+orPin,
 			server, seen, host, certificateNames(name.Certificate))
 	case errors.As(err, &invalid):
 		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin, server, seen, invalid)
@@ -270,7 +270,7 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates that SQL Server 2017 and 2019 make for themselves: give the "+
 			"server another, or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
 	case errors.As(err, &noTLS):
-		text = fmt.Sprintf("%s does not speak TLS: what it sends is something else (does it know encrypt=strict, which takes SQL Server 2022 or Azure?)", server)
+		text = fmt.Sprintf("%s does not answer with TLS (encrypt=strict requires SQL Server 2022 or later, or Azure)", server)
 	default:
 		text = fmt.Sprintf("the TLS handshake with %s failed: %v", server, err)
 	}

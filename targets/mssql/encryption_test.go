@@ -183,7 +183,7 @@ func TestVerification(t *testing.T) {
 		"another name": {elsewhere, []string{"is not for the name 127.0.0.1 but for sql9.example.com, 10.0.0.9", "hostNameInCertificate",
 			mssql.CertificatePin(elsewhere.Leaf), "certificate_sha256"}},
 		"expired":   {old, []string{"is not valid", "expired", "renewed"}},
-		"untrusted": {stranger, []string{"signed by nobody whom this machine trusts", "install the authority's certificate", mssql.CertificatePin(stranger.Leaf)}},
+		"untrusted": {stranger, []string{"signed by an authority that this machine does not trust", "install the authority's certificate", mssql.CertificatePin(stranger.Leaf)}},
 	} {
 		for _, s := range settings(good.Leaf) {
 			t.Run(name+"/"+s.name, func(t *testing.T) {
@@ -227,13 +227,13 @@ func TestServerWithoutEncryption(t *testing.T) {
 		for way, err := range s.try(t, proxy.Address()) {
 			var refused *mssql.EncryptionError
 			require.ErrorAs(t, err, &refused, way)
-			require.ErrorContains(t, err, "does not encrypt, or somebody in between says so; nothing was sent")
+			require.ErrorContains(t, err, "does not encrypt, or an attacker on the network answers for it; nothing was sent")
 		}
 	}
 	require.False(t, proxy.Saw(canary))
 	insists := newProxy(t, mitm.Insist, server, nil)
 	for way, err := range (setting{"disable", "encrypt=disable", mssql.Config{Encrypt: "disable"}}).try(t, insists.Address()) {
-		require.ErrorContains(t, err, "insists on encryption: take encrypt=disable out", way)
+		require.ErrorContains(t, err, "requires encryption: remove encrypt=disable", way)
 	}
 	require.False(t, insists.Saw(canary))
 }
@@ -272,18 +272,18 @@ func TestParseDSNEncryption(t *testing.T) {
 			"encrypt=optional":                  "encrypts the login only",
 			"Encrypt=NO":                        "encrypts the login only",
 			"encrypt=0":                         "encrypts the login only",
-			"encrypt=":                          "true, strict or disable is needed",
-			"encrypt=hunter2":                   "true, strict or disable is needed",
-			"TrustServerCertificate=hunter2":    "true or false is needed",
+			"encrypt=":                          "want true, strict or disable",
+			"encrypt=hunter2":                   "want true, strict or disable",
+			"TrustServerCertificate=hunter2":    "want true or false",
 			"certificate_sha256=":               "64 hexadecimal digits",
 			"certificate_sha256=hunter2":        "64 hexadecimal digits",
 			"certificate_sha256=" + hash + "00": "64 hexadecimal digits",
-			"certificate_sha256=" + hash + form.sep + "TrustServerCertificate=true": "take one of both out",
+			"certificate_sha256=" + hash + form.sep + "TrustServerCertificate=true": "contradicts trust in any certificate",
 			"certificate_sha256=" + hash + form.sep + "encrypt=disable":             "encrypt=disable",
 			"certificate=/nowhere/hunter2.pem":                                      "certificate cannot be read: no such file",
 			"certificate=/etc/hostname":                                             "must end in .pem or .der",
 			"servercertificate=/nowhere/hunter2.pem":                                "serverCertificate cannot be read: no such file",
-			"tlsmin=1.0":                                                            "1.2 or 1.3 is needed",
+			"tlsmin=1.0":                                                            "want 1.2 or 1.3",
 		} {
 			_, err := read(o)
 			var config *targets.ConfigError

@@ -51,7 +51,7 @@ func TestHostileStreams(t *testing.T) {
 					start := time.Now()
 					res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"}, Output: output})
 					require.Less(t, time.Since(start), time.Second, "it is refused long before any limit") // of virtual time
-					require.Contains(t, res.Summary, "the server does not keep to the protocol: ")
+					require.Contains(t, res.Summary, "the server violates the protocol: ")
 					require.NotContains(t, res.Summary, "\n")
 					require.Equal(t, targets.ClassLostConnection, res.Error.Class)
 					want := targets.Unknown
@@ -93,19 +93,19 @@ var hostileEnds = map[string]struct {
 	"one byte at a time":                            {targets.Succeeded, ""},
 	"an answer behind the answer":                   {targets.Succeeded, ""},
 	"packets of the wrong type":                     {targets.Unknown, "a packet of type 0x01"},
-	"packets larger than agreed":                    {targets.Unknown, "a packet of 65021 bytes, where 32767 are the most"},
+	"packets larger than agreed":                    {targets.Unknown, "a packet of 65021 bytes, want at most 32767"},
 	"names of 255 characters, numbers out of range": {targets.Failed, "Msg -2147483648, Level 255"},
-	"fewer columns than asked for":                  {targets.TimedOut, "a question of the agent was answered with 1 columns, where 2 are needed"},
-	"more columns than asked for":                   {targets.TimedOut, "a question of the agent was answered with 9 columns"},
-	"other types than asked for":                    {targets.TimedOut, "a question of the agent was answered with 1 columns"},
-	"more rows than asked for":                      {targets.TimedOut, "a question of the agent was answered with more than one row"},
-	"more sets than asked for":                      {targets.TimedOut, "a question of the agent was answered with more than one result set"},
-	"no rows":                                       {targets.TimedOut, "a question of the agent was answered with no row"},
-	"no result set":                                 {targets.TimedOut, "a question of the agent was answered with 0 columns"},
-	"identity of fewer columns":                     {targets.Failed, "ask s/d what it is: a question of the agent was answered with 1 columns, where 5 are needed"},
-	"identity of other types":                       {targets.Failed, "ask s/d what it is: the answer has other types"},
+	"fewer columns than asked for":                  {targets.TimedOut, "the answer to a query of the agent has 1 columns, want 2"},
+	"more columns than asked for":                   {targets.TimedOut, "the answer to a query of the agent has 9 columns"},
+	"other types than asked for":                    {targets.TimedOut, "the answer to a query of the agent has 1 columns"},
+	"more rows than asked for":                      {targets.TimedOut, "the answer to a query of the agent has more than one row"},
+	"more sets than asked for":                      {targets.TimedOut, "the answer to a query of the agent has more than one result set"},
+	"no rows":                                       {targets.TimedOut, "the answer to a query of the agent has no row"},
+	"no result set":                                 {targets.TimedOut, "the answer to a query of the agent has 0 columns"},
+	"identity of fewer columns":                     {targets.Failed, "ask s/d for its identity: the answer to a query of the agent has 1 columns, want 5"},
+	"identity of other types":                       {targets.Failed, "ask s/d for its identity: the answer has other types"},
 	"identity refused":                              {targets.Failed, "Msg 229"},
-	"a huge answer":                                 {targets.TimedOut, "a row of 4194304 bytes as the answer to a question of the agent"},
+	"a huge answer":                                 {targets.TimedOut, "a row of 4194304 bytes in the answer to a query of the agent"},
 }
 
 // Whatever a target does, the attempt ends within its limit plus 22 s, and the summary has the
@@ -153,9 +153,9 @@ func TestHostileLists(t *testing.T) {
 		"no answer":         {func(*hostile.Conn) error { return nil }, "step time limit passed"},
 		"too many":          {names("d"), "more than 32767 databases"},
 		"too long together": {names(strings.Repeat("é", 128)), "names of more than 4194304 bytes"},
-		"no name":           {names(strings.Repeat("x", 129)), "a name of 129 characters, where 128 are the most"},
+		"no name":           {names(strings.Repeat("x", 129)), "a name of 129 characters, want at most 128"},
 		"a value of 2 GB": {func(c *hostile.Conn) error { return c.Begin(hostile.MaxValue(2<<30 - 2)) },
-			"the server does not keep to the protocol: a row of 2147483646 bytes as the answer to a question of the agent"},
+			"the server violates the protocol: a row of 2147483646 bytes in the answer to a query of the agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

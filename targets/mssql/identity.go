@@ -125,7 +125,7 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 			return "", err
 		}
 		if !has && !seen && id.mayEnter {
-			return fmt.Sprintf("its login can enter a database [%s] on the same server, and does not see whether that is the control database; "+
+			return fmt.Sprintf("its login can enter a database [%s] on the same server, and cannot see whether that is the control database; "+
 				"GRANT VIEW ANY DATABASE to it, or use another credential", i.Database), nil
 		}
 		here = has
@@ -134,7 +134,7 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 	case here && sameName:
 		return "it is the control database", nil
 	case here && system:
-		return fmt.Sprintf("server %s has the control database", id.server), nil
+		return fmt.Sprintf("server %s holds the control database", id.server), nil
 	case here && id.mayEnter:
 		return fmt.Sprintf("its login can enter the control database [%s] on the same server; DROP USER there, take it out of sysadmin, "+
 			"or use another credential", i.Database), nil
@@ -163,7 +163,7 @@ func (s *Servers) admit(ctx context.Context, sess *session, server, database, cr
 	}
 	id, err := sess.identify(ctx, s.cfg.Control)
 	if err != nil {
-		return 0, fmt.Errorf("ask %s/%s what it is: %w", server, database, err)
+		return 0, fmt.Errorf("ask %s/%s for its identity: %w", server, database, err)
 	}
 	why, err := s.cfg.Control.refusal(id, func() (has, seen bool, err error) { return sess.hasControl(ctx, s.cfg.Control) })
 	if err != nil {

@@ -54,7 +54,7 @@ func TestLimits(t *testing.T) {
 		for _, encrypt := range []string{"disable", "true", "strict"} {
 			res := f.limited(t, tc.limits, encrypt).Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: tc.script}, Output: tc.output})
 			require.Equal(t, targets.Failed, res.Outcome, "%s %s: %s", tc.name, encrypt, res.Summary)
-			require.Contains(t, res.Summary, "The target sent more than the agent takes; the script was canceled on the server. "+tc.says)
+			require.Contains(t, res.Summary, "The target exceeded a limit; the script was canceled on the server. "+tc.says)
 			require.Equal(t, targets.ClassPermanent, res.Error.Class)
 			require.Zero(t, res.RowsWritten)
 		}

@@ -36,12 +36,12 @@ type listing struct {
 func (l *listing) add(t targets.Target) error {
 	for _, name := range []string{t.Server, t.Database, t.ElasticPool} {
 		if n := utf8.RuneCountInString(name); n > maxName {
-			return fmt.Errorf("list the databases: the server answers with a name of %d characters, where %d are the most", n, maxName)
+			return fmt.Errorf("list the databases: the server sent a name of %d characters, want at most %d", n, maxName)
 		}
 		l.bytes += len(name)
 	}
 	if len(l.found) == maxListed || l.bytes > maxListedBytes {
-		return fmt.Errorf("list the databases: the server answers with more than %d databases, or names of more than %d bytes", maxListed, maxListedBytes)
+		return fmt.Errorf("list the databases: the server sent more than %d databases, or names of more than %d bytes", maxListed, maxListedBytes)
 	}
 	l.found = append(l.found, t)
 	return nil

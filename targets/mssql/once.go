@@ -99,7 +99,7 @@ func (t *attempt) beginOnce(ctx context.Context, s *session) (done bool, err err
 	case state == oncePartly:
 		return false, errOncePartly
 	default:
-		return false, fmt.Errorf("jobagent.executed_scripts answers with %q", state)
+		return false, fmt.Errorf("jobagent.executed_scripts returned %q", state)
 	}
 }
 
@@ -122,7 +122,7 @@ func (t *attempt) commitOnce(ctx context.Context, s *session) error {
 	case state == onceGone:
 		return errOnceGone
 	default:
-		return fmt.Errorf("jobagent.executed_scripts answers with %q: the script's transaction was not committed", state)
+		return fmt.Errorf("jobagent.executed_scripts returned %q: the script's transaction was not committed", state)
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *session) answer(ctx context.Context, text string) (string, error) {
 	case a.columns != 1:
 		return "", nil // after SET NOEXEC ON, for example
 	case len(a.rows) != 1:
-		return "", fmt.Errorf("a question of the agent was answered with %d rows, where one is needed", len(a.rows))
+		return "", fmt.Errorf("the answer to a query of the agent has %d rows, want 1", len(a.rows))
 	}
 	state, _ := a.rows[0][0].(string)
 	return state, nil

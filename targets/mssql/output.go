@@ -140,7 +140,7 @@ func outputColumns(types []resultColumn) ([]outputColumn, error) {
 		}
 		if at, taken := seen[targets.FoldName(name)]; taken {
 			if at == 0 {
-				return nil, fmt.Errorf("column %d of the result set is called %s: the name is the output table's own", i+1, name)
+				return nil, fmt.Errorf("column %d of the result set has the name %s, which is reserved for the output table", i+1, name)
 			}
 			return nil, fmt.Errorf("columns %d and %d of the result set are both called %q: give one another name with AS", at, i+1, name)
 		}
@@ -255,7 +255,7 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	// A pooled session may still have the table of an earlier use, until its reset.
 	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+");")
 	if err != nil {
-		return fmt.Errorf("make a table for the rows: %w", err)
+		return fmt.Errorf("create the staging table: %w", err)
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (w *outputWriter) create(ctx context.Context) error {
 	}
 	tx, err := w.conn.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("make the table: %w", err)
+		return fmt.Errorf("create the table: %w", err)
 	}
 	_, err = tx.ExecContext(ctx, "CREATE TABLE "+w.output.table()+" ("+strings.Join(definition, ", ")+");")
 	if err == nil {
@@ -323,7 +323,7 @@ func (w *outputWriter) create(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("make the table: %w", err)
+		return fmt.Errorf("create the table: %w", err)
 	}
 	return nil
 }
@@ -332,7 +332,7 @@ func (w *outputWriter) create(ctx context.Context) error {
 // fit.
 func (w *outputWriter) match(found []tableColumn) error {
 	if len(found) == 0 {
-		return errors.New("the table was made and is not there; is its schema another's?")
+		return errors.New("the table was created but is not visible: check the permissions on its schema")
 	}
 	byName := make(map[string]tableColumn, len(found))
 	for _, c := range found {
@@ -378,7 +378,7 @@ WHERE i.object_id = OBJECT_ID(@table) AND c.name = @column;`,
 	}
 	if n == 0 {
 		messages.remark(fmt.Sprintf("The output table %s has no index on %s: replacing rows reads the whole table. "+
-			"Make it with CREATE NONCLUSTERED INDEX %s.", w.output.name(), executionColumn, tsql.Name(w.output.index())))
+			"Create it with CREATE NONCLUSTERED INDEX %s.", w.output.name(), executionColumn, tsql.Name(w.output.index())))
 	}
 	return nil
 }
@@ -451,7 +451,7 @@ func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("replace the rows: %w", err)
 	}
 	if _, err := w.conn.ExecContext(ctx, "DROP TABLE "+staging+";"); err != nil {
-		return n, fmt.Errorf("drop the table of the rows: %w", err)
+		return n, fmt.Errorf("drop the staging table: %w", err)
 	}
 	return n, nil
 }

@@ -153,7 +153,7 @@ func TestOutputFaults(t *testing.T) {
 	cases := map[string]struct{ table, script, want string }{
 		"Unnamed":       {"new", "SELECT 1 AS a, 2", "column 2 of the result set has no name"},
 		"Duplicate":     {"new", "SELECT 1 AS a, 2 AS A", "columns 1 and 2"},
-		"OwnName":       {"new", "SELECT 1 AS Internal_Execution_Id", "the name is the output table's own"},
+		"OwnName":       {"new", "SELECT 1 AS Internal_Execution_Id", "reserved for the output table"},
 		"Lacks":         {"noindex", "SELECT 1 AS n, 2 AS [a b], 3 AS c", "lacks: [a b], [c]"},
 		"NoId":          {"plain", "SELECT 1 AS n", "no column internal_execution_id"},
 		"IdOfOtherType": {"wrong", "SELECT 1 AS n", "is int: it must be uniqueidentifier"},

@@ -25,7 +25,7 @@ func TestRefusalWithoutSight(t *testing.T) {
 		{"d", true, true, true, "can enter the control database"},
 		{"d", false, true, true, ""},
 		{"master", false, false, false, ""},
-		{"master", false, true, true, "has the control database"},
+		{"master", false, true, true, "holds the control database"},
 		{"CONTROL", false, false, false, ""},
 		{"CONTROL", false, true, true, "is the control database"},
 	} {

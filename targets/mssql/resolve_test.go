@@ -102,7 +102,7 @@ func TestResolveErrors(t *testing.T) {
 	require.ErrorContains(t, err, "excluded SqlElasticPool a/gone")
 
 	_, err = Resolve(t.Context(), []targets.Member{{Kind: targets.SQLDatabase, Server: "a"}, {Kind: "TargetGroup", Server: "a"}}, testWorld().list)
-	require.ErrorContains(t, err, "database name is needed")
+	require.ErrorContains(t, err, "database name is missing")
 	require.ErrorContains(t, err, "TargetGroup")
 
 	ctx, cancel := context.WithCancelCause(t.Context())

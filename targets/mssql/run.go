@@ -164,7 +164,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	defer stop()
 
 	if ctx.Err() != nil {
-		t.ending = ending{true, "it had come between two batches, and the rest was not sent"}
+		t.ending = ending{true, "the script was between two batches, and the rest was not sent"}
 		return context.Cause(ctx)
 	}
 	rows := tdsguard.NoRows // the rows are not read
@@ -322,16 +322,16 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		if res.Outcome = targets.Failed; !t.ending.verified && c.firstError == nil {
 			res.Outcome = targets.Unknown
 		}
-		res.Summary = "The target sent more than the agent takes; " + t.endText()
+		res.Summary = "The target exceeded a limit; " + t.endText()
 	case c.firstError != nil:
 		res.Outcome = targets.Failed
 		res.Err = *c.firstError
 	case interrupted && !t.sent:
 		res.Outcome = targets.NotSent
-		res.Summary = fmt.Sprintf("The agent let go of the attempt (%v) before the script was sent.", cause)
+		res.Summary = fmt.Sprintf("The agent gave the attempt up (%v) before the script was sent.", cause)
 	case interrupted:
 		res.Outcome = targets.Unknown
-		res.Summary = fmt.Sprintf("The agent let go of the attempt (%v) while the script ran, and its outcome on the target is unknown; %s", cause, t.endText())
+		res.Summary = fmt.Sprintf("The agent gave the attempt up (%v) while the script ran, and the outcome on the target is unknown; %s", cause, t.endText())
 	case t.sent && errors.Is(err, errConnectionLost):
 		res.Outcome = targets.Unknown
 		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " + err.Error()

@@ -182,7 +182,7 @@ func TestRunIsCanceled(t *testing.T) {
 				require.Contains(t, res.Summary, map[targets.Outcome]string{
 					targets.Canceled: "The run was stopped; the script was canceled on the server.",
 					targets.TimedOut: "The step's time limit passed; the script was canceled on the server.",
-					targets.Unknown:  "The agent let go of the attempt (agent stopping) while the script ran",
+					targets.Unknown:  "The agent gave the attempt up (agent stopping) while the script ran",
 				}[want])
 				require.True(t, res.Sent)
 				require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT n FROM t"), "the open transaction was rolled back")

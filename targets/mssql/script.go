@@ -204,13 +204,13 @@ func goLine(text string, at int) (end, count int, found bool, err error) {
 	comment := strings.HasPrefix(tail, "--") ||
 		strings.HasPrefix(tail, "/*") && endOfBlockComment(tail, 0) == len(tail) && strings.HasSuffix(tail, "*/")
 	if tail != "" && !comment {
-		return 0, 0, false, fmt.Errorf("GO is followed by %q: only a number of repetitions may stand on its line", clip(rest, 40))
+		return 0, 0, false, fmt.Errorf("invalid text %q after GO: want a count, a comment or nothing", clip(rest, 40))
 	}
 	count = 1
 	if number != "" {
 		count, err = strconv.Atoi(number)
 		if err != nil || count < 1 || count > math.MaxInt32 {
-			return 0, 0, false, fmt.Errorf("GO %s: the number of repetitions must be 1 to %d", clip(number, 40), math.MaxInt32)
+			return 0, 0, false, fmt.Errorf("invalid count %s after GO: want 1 to %d", clip(number, 40), math.MaxInt32)
 		}
 	}
 	return end, count, true, nil

@@ -42,7 +42,7 @@ func NewServers(cfg Config) (*Servers, error) {
 		cfg.Dialer = tcpDialer{}
 	}
 	if cfg.LoginTimeout < 0 {
-		return nil, &targets.ConfigError{Subject: "login timeout", Err: fmt.Errorf("%v is below 0", cfg.LoginTimeout)}
+		return nil, &targets.ConfigError{Subject: "login timeout", Err: fmt.Errorf("invalid value %v: want 0 or more", cfg.LoginTimeout)}
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
 	if err := cfg.Limits.validate(); err != nil {
@@ -161,7 +161,7 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 func (s *Servers) entra(params msdsn.Config, c Credential) (*mssqldb.Connector, error) {
 	subject := fmt.Sprintf("credential %q", c.Name)
 	if s.cfg.Entra == nil {
-		return nil, &targets.ConfigError{Subject: subject, Err: fmt.Errorf("this agent has no support for %s", c.Kind)}
+		return nil, &targets.ConfigError{Subject: subject, Err: fmt.Errorf("this agent does not support %s", c.Kind)}
 	}
 	login := EntraLogin{Params: params, Kind: c.Kind, User: c.User}
 	if c.Secret != "" {

@@ -79,7 +79,7 @@ func (s *session) number(ctx context.Context, question string) (int, error) {
 	}
 	n, ok := row[0].(int64)
 	if !ok {
-		return 0, fmt.Errorf("%s answers with a %T", question, row[0])
+		return 0, fmt.Errorf("%s returned a %T", question, row[0])
 	}
 	return int(n), nil
 }
@@ -92,13 +92,13 @@ func (s *session) row(ctx context.Context, question string, into []driver.Value)
 	case err != nil:
 		return err
 	case a.columns != len(into):
-		return fmt.Errorf("a question of the agent was answered with %d columns, where %d are needed", a.columns, len(into))
+		return fmt.Errorf("the answer to a query of the agent has %d columns, want %d", a.columns, len(into))
 	case a.sets != 1:
-		return errors.New("a question of the agent was answered with more than one result set")
+		return errors.New("the answer to a query of the agent has more than one result set")
 	case len(a.rows) == 0:
-		return errors.New("a question of the agent was answered with no row")
+		return errors.New("the answer to a query of the agent has no row")
 	case len(a.rows) > 1:
-		return errors.New("a question of the agent was answered with more than one row")
+		return errors.New("the answer to a query of the agent has more than one row")
 	}
 	copy(into, a.rows[0])
 	return nil

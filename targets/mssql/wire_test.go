@@ -36,7 +36,7 @@ func TestStoppedBetweenTwoBatches(t *testing.T) {
 	a := &attempt{sent: true, messages: &collector{}}
 	res := a.result(ctx, a.batch(ctx, &session{}, "SELECT 2", 1))
 	require.Equal(t, targets.Canceled, res.Outcome)
-	require.Equal(t, "The run was stopped; it had come between two batches, and the rest was not sent.", res.Summary)
+	require.Equal(t, "The run was stopped; the script was between two batches, and the rest was not sent.", res.Summary)
 }
 
 // A wire under the driver's own TLS cannot read the stream, and still works.

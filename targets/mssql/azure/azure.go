@@ -127,13 +127,13 @@ var sqlClouds = []sqlCloud{
 func cloudOf(resource, authority string) (of cloud.Configuration, tenant string, err error) {
 	u, err := url.Parse(authority)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" {
-		return of, "", fmt.Errorf("the server names the authority %q, which is none of Azure's: nothing was sent to it", authority)
+		return of, "", fmt.Errorf("the server names the authority %q, which is not an authority of Azure: nothing was sent to it", authority)
 	}
 	wanted := strings.TrimSuffix(strings.TrimSuffix(resource, scopeSuffix), "/")
 	i := slices.IndexFunc(sqlClouds, func(c sqlCloud) bool { return strings.EqualFold(c.resource, wanted) })
 	switch {
 	case i < 0:
-		return of, "", fmt.Errorf("the server asks for a token for %q, which is no database of Azure's: none was asked for", resource)
+		return of, "", fmt.Errorf("the server requests a token for %q, which is not a database of Azure: no token was requested", resource)
 	case !slices.Contains(sqlClouds[i].authorities, strings.ToLower(u.Host)):
 		return of, "", fmt.Errorf("the server names the authority %q, which issues no tokens for %s: nothing was sent to it", authority, sqlClouds[i].resource)
 	}

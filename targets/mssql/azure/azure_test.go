@@ -64,16 +64,16 @@ func TestTokensAreForDatabasesOnly(t *testing.T) {
 		require.Equal(t, good.of.ActiveDirectoryAuthorityHost, of.ActiveDirectoryAuthorityHost)
 	}
 	for _, bad := range []struct{ resource, authority, want string }{
-		{"https://management.azure.com/", "https://login.windows.net/tenant", "no database of Azure's"},
-		{"https://graph.microsoft.com", "https://login.windows.net/tenant", "no database of Azure's"},
-		{"https://database.windows.net.evil.example", "https://login.windows.net/tenant", "no database of Azure's"},
-		{"", "https://login.windows.net/tenant", "no database of Azure's"},
+		{"https://management.azure.com/", "https://login.windows.net/tenant", "not a database of Azure"},
+		{"https://graph.microsoft.com", "https://login.windows.net/tenant", "not a database of Azure"},
+		{"https://database.windows.net.evil.example", "https://login.windows.net/tenant", "not a database of Azure"},
+		{"", "https://login.windows.net/tenant", "not a database of Azure"},
 		{"https://database.windows.net/", "https://evil.example/tenant", "issues no tokens"},
 		{"https://database.windows.net/", "https://login.microsoftonline.us/tenant", "issues no tokens"},
-		{"https://database.windows.net/", "http://login.windows.net/tenant", "none of Azure's"},
-		{"https://database.windows.net/", "https://login.windows.net:444/tenant", "none of Azure's"},
-		{"https://database.windows.net/", "https://login.windows.net@evil.example/tenant", "none of Azure's"},
-		{"https://database.windows.net/", "", "none of Azure's"},
+		{"https://database.windows.net/", "http://login.windows.net/tenant", "not an authority of Azure"},
+		{"https://database.windows.net/", "https://login.windows.net:444/tenant", "not an authority of Azure"},
+		{"https://database.windows.net/", "https://login.windows.net@evil.example/tenant", "not an authority of Azure"},
+		{"https://database.windows.net/", "", "not an authority of Azure"},
 	} {
 		_, err := new(Logins).token(t.Context(), mssql.EntraLogin{Kind: mssql.KindManagedIdentity}, bad.resource, bad.authority)
 		require.ErrorContains(t, err, bad.want, "%+v", bad)

@@ -146,7 +146,7 @@ func (g *Guard) columnStep() error {
 		}
 		const encrypted = 0x0800
 		if binary.LittleEndian.Uint16(b[n-3:])&encrypted != 0 {
-			return violation("%s of an encrypted column, which the login did not ask for", tokenName(g.token))
+			return violation("%s of an encrypted column, which the login did not request", tokenName(g.token))
 		}
 		c.typ = b[n-1]
 		c.cost += columnCost
@@ -222,7 +222,7 @@ func (g *Guard) described() error {
 	case AllRows:
 	case OwnRows:
 		if cost > ownColumns {
-			return violation("COLMETADATA of %d bytes as the answer to a question of the agent", cost)
+			return violation("COLMETADATA of %d bytes in the answer to a query of the agent", cost)
 		}
 	default:
 		if err := g.account.describe(cost); err != nil {

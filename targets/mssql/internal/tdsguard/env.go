@@ -67,7 +67,7 @@ func (g *Guard) envStep() error {
 		case unitOf(g.env) != 0:
 			g.state = atEnvFirst
 		default:
-			return violation("ENVCHANGE of type %d, which this client does not ask for", g.env)
+			return violation("ENVCHANGE of type %d, which this client did not request", g.env)
 		}
 	case atEnvFirst:
 		return field(unit, atEnvSecond)
@@ -146,7 +146,7 @@ func (g *Guard) packetSize() error {
 	size := 0
 	for i := 0; i < len(b); i += 2 {
 		if b[i] < '0' || b[i] > '9' || b[i+1] != 0 {
-			return violation("ENVCHANGE with a packet size that is no number")
+			return violation("ENVCHANGE with a packet size that is not a number")
 		}
 		size = 10*size + int(b[i]-'0')
 	}

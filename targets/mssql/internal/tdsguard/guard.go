@@ -230,11 +230,11 @@ func (g *Guard) packet() error {
 	length := int(binary.BigEndian.Uint16(head[2:]))
 	switch {
 	case head[0] != packetReply && !(head[0] == packetPrelogin && g.phase.Load() == phaseNone):
-		return violation("a packet of type 0x%02X, where 0x04 (reply) is needed", head[0])
+		return violation("a packet of type 0x%02X, want 0x04 (reply)", head[0])
 	case length <= headerSize:
 		return violation("a packet of %d bytes, header included", length)
 	case length > maxPacket:
-		return violation("a packet of %d bytes, where %d are the most", length, maxPacket)
+		return violation("a packet of %d bytes, want at most %d", length, maxPacket)
 	}
 	if g.limits.AnswerBytes > 0 {
 		if g.answer += int64(length); g.answer > g.limits.AnswerBytes {

@@ -31,7 +31,7 @@ type Violation struct {
 	What string
 }
 
-func (v *Violation) Error() string { return "the server does not keep to the protocol: " + v.What }
+func (v *Violation) Error() string { return "the server violates the protocol: " + v.What }
 
 // Exceeded means that the server exceeded a limit. The stream can still be followed: see
 // [Guard.Drain].

@@ -53,7 +53,7 @@ func (g *Guard) loginStep() error {
 		case b[0] == featureTerminator:
 			g.state = atToken
 		case b[0] == featureColumnCrypto:
-			return violation("FEATUREEXTACK of column encryption, which the login did not ask for")
+			return violation("FEATUREEXTACK of column encryption, which the login did not request")
 		default:
 			g.state = atFeatureSize
 		}

@@ -226,7 +226,7 @@ func (g *Guard) valueLength(c column) error {
 // skipValue skips the n bytes of a value.
 func (g *Guard) skipValue(n int64, even bool) error {
 	if even && n%2 != 0 {
-		return violation("%s with a text of %d bytes, half of a character", tokenName(g.token), n)
+		return violation("%s with a text of %d bytes, want an even number", tokenName(g.token), n)
 	}
 	g.skip = n
 	return g.charge(n, n)
@@ -246,7 +246,7 @@ func (g *Guard) chunk() error {
 		case v.announced >= 0 && v.length != v.announced:
 			return violation("%s with a value of %d bytes that was announced as one of %d", tokenName(g.token), v.length, v.announced)
 		case c.even && v.length%2 != 0:
-			return violation("%s with a text of %d bytes, half of a character", tokenName(g.token), v.length)
+			return violation("%s with a text of %d bytes, want an even number", tokenName(g.token), v.length)
 		}
 		g.next()
 		return nil
@@ -354,7 +354,7 @@ func (g *Guard) charge(length, more int64) error {
 		return nil
 	case OwnRows:
 		if length > ownValueBytes || v.row > ownRowBytes {
-			return violation("a row of %d bytes as the answer to a question of the agent", v.row)
+			return violation("a row of %d bytes in the answer to a query of the agent", v.row)
 		}
 		return nil
 	}

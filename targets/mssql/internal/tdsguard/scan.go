@@ -240,7 +240,7 @@ func (g *Guard) startToken() error {
 			next = atFedAuth
 		default:
 			if next = atSSPI; !g.sspi.Load() {
-				return violation("SSPI, which the login did not ask for")
+				return violation("SSPI, which the login did not request")
 			}
 		}
 	case tokenReturnStatus:
@@ -279,9 +279,9 @@ func (g *Guard) startToken() error {
 			}
 		}
 	case tokenAltMetadata, tokenAltRow, tokenOffset, tokenSessionState, tokenDataClass:
-		return violation("%s, which this client does not ask for", tokenName(t))
+		return violation("%s, which this client did not request", tokenName(t))
 	default:
-		return violation("0x%02X, which is no token", t)
+		return violation("unknown token 0x%02X", t)
 	}
 	if g.phase.Load() == phaseLogin {
 		switch t {

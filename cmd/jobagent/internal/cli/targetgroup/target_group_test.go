@@ -51,7 +51,7 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 	}{
 		{[]string{"--target-user", "sa"}, "--target-user requires --target-servers"},
 		{[]string{"--target-servers", "*"}, "--target-secret and --target-servers require --target-user"},
-		{[]string{"--target-user", "sa", "--target-servers", "*", "--target-secret", "hunter2"}, "must be a reference"},
+		{[]string{"--target-user", "sa", "--target-servers", "*", "--target-secret", "hunter2"}, "invalid secret: want a reference"},
 		{[]string{"--target-user", "sa", "--target-servers", "*"}, "JOBAGENT_TARGET_PASSWORD is not set"},
 		{[]string{"--target-user", "sa", "--target-servers", server.ServerName(), "--target-secret", "env:JOBAGENT_TEST_PASSWORD"}, "may not be used on server"},
 		{[]string{"--target-credential", "c"}, `--target-credential names "c", but the configuration file has no such credential`},
