@@ -38,7 +38,7 @@ var numbers = []numberRow{
 	{208, targets.ClassPermanent, "invalid object name", sourceEvents},
 	{229, targets.ClassAuth, "permission on an object denied", sourceEvents},
 	{230, targets.ClassAuth, "permission on a column denied", sourceEvents},
-	{233, targets.ClassLostConnection, "the server closed the connection during login: too many connections, or going down", sourceEF},
+	{233, targets.ClassLostConnection, "the server closed the connection during login: too busy, or going down", sourceEF},
 	{258, targets.ClassTimeout, "waiting for the network timed out", sourceNetwork},
 	{262, targets.ClassAuth, "permission in the database denied", sourceEvents},
 	{297, targets.ClassAuth, "the user has no permission for this action", sourceEvents},
@@ -62,7 +62,7 @@ var numbers = []numberRow{
 	{941, targets.ClassTransient, "the database has not been started", sourceEF},
 	{942, targets.ClassTransient, "the database is offline", sourceEvents},
 	{952, targets.ClassTransient, "the database is in transition", sourceEvents},
-	{976, targets.ClassTransient, "the database is in an availability group and cannot be read on this replica", sourceEvents},
+	{976, targets.ClassTransient, "the availability group's database cannot be read on this replica", sourceEvents},
 	{978, targets.ClassConfig, "the replica takes connections with read-only intent only", sourceEvents},
 	{982, targets.ClassTransient, "no readable secondary is online", sourceEF},
 	{983, targets.ClassTransient, "the replica's role is being resolved", sourceEvents},
@@ -85,7 +85,7 @@ var numbers = []numberRow{
 	{3957, targets.ClassTransient, "the database did not allow snapshots when the transaction began", sourceEF},
 	{3960, targets.ClassTransient, "an update conflict under snapshot isolation", sourceEF},
 	{3966, targets.ClassTransient, "a row version was removed too early", sourceEF},
-	{4060, targets.ClassTransient, "the database cannot be opened by the login: it does not exist, is being moved, or is not the login's", sourceAzure},
+	{4060, targets.ClassTransient, "the login cannot open the database: missing, in transit, or denied", sourceAzure},
 	{4117, targets.ClassTransient, "a table's schema changes too often", sourceEF},
 	{4184, targets.ClassTransient, "a table's schema changes too often", sourceEF},
 	{4221, targets.ClassTransient, "the secondary is still catching up", sourceAzure},
@@ -101,7 +101,7 @@ var numbers = []numberRow{
 	{10061, targets.ClassLostConnection, "the server refused the connection: nothing listens there", sourceNetwork},
 	{10922, targets.ClassTransient, "the operation failed; run again", sourceEF},
 	{10928, targets.ClassTransient, "a limit of the database or pool was reached (workers or sessions)", sourceGovern},
-	{10929, targets.ClassTransient, "the server is too busy for more than the database's guaranteed minimum", sourceGovern},
+	{10929, targets.ClassTransient, "the server can only provide the database's guaranteed minimum", sourceGovern},
 	{10930, targets.ClassTransient, "the service is too busy", sourceEF},
 	{10936, targets.ClassTransient, "the elastic pool's limit of requests was reached", sourceGovern},
 	{11001, targets.ClassLostConnection, "the server's name is not known", sourceNetwork},
@@ -207,13 +207,16 @@ func Classify(err error) targets.Classification {
 	case isCause && cause.Class == targets.ClassConfig:
 		return cause
 	case errors.As(err, &encryption):
-		return targets.Classification{Class: targets.ClassConfig, Reason: "the connection would not be encrypted as required, or the server's identity could not be verified"}
+		return targets.Classification{
+			Class:  targets.ClassConfig,
+			Reason: "the connection would not be encrypted as required, or the server's identity could not be verified",
+		}
 	case errors.As(err, &script):
 		return targets.Classification{Class: targets.ClassPermanent, Reason: "the script cannot be split into batches"}
 	case isCause:
 		return cause
 	case errors.As(err, &exceeded):
-		return targets.Classification{Class: targets.ClassPermanent, Reason: "the target sent more than a limit of the agent allows"}
+		return targets.Classification{Class: targets.ClassPermanent, Reason: "the target exceeded a limit"}
 	case errors.As(err, &violation):
 		return targets.Classification{Class: targets.ClassLostConnection, Reason: "the server violates the protocol"}
 	case errors.Is(err, errConnectionLost):

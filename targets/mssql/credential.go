@@ -60,7 +60,10 @@ type Credential struct {
 // LoginCredential returns a SqlLogin whose password is in memory, such as the login that an
 // embedded server has made for targets.
 func LoginCredential(name, user, password string, servers ...string) Credential {
-	return Credential{Name: name, Servers: servers, Kind: KindSQLLogin, User: user, password: func() string { return password }}
+	return Credential{
+		Name: name, Servers: servers, Kind: KindSQLLogin, User: user,
+		password: func() string { return password },
+	}
 }
 
 // Validate reports all faults of c.
@@ -70,7 +73,8 @@ func (c Credential) Validate() error {
 		errs = append(errs, errors.New("the name is missing"))
 	}
 	if len(c.Servers) == 0 {
-		errs = append(errs, errors.New("the servers are missing: want patterns of the servers that it may be sent to (\"*\" for every server)"))
+		errs = append(errs, errors.New("the servers are missing: want patterns of the servers "+
+			"that it may be sent to (\"*\" for every server)"))
 	}
 	for _, pattern := range c.Servers {
 		if strings.TrimSpace(pattern) == "" {
@@ -103,7 +107,7 @@ func (c Credential) Validate() error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: errors.Join(errs...)}
+	return credentialError(c.Name, errors.Join(errs...))
 }
 
 // secret returns the password or the client secret.
@@ -113,9 +117,14 @@ func (c Credential) secret() (string, error) {
 	}
 	secret, err := secretref.Read(c.Secret)
 	if err != nil {
-		return "", &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: err}
+		return "", credentialError(c.Name, err)
 	}
 	return secret, nil
+}
+
+// credentialError returns the error of a credential. Nothing was sent.
+func credentialError(name string, err error) error {
+	return &targets.ConfigError{Subject: fmt.Sprintf("credential %q", name), Err: err}
 }
 
 // String returns name and kind, and never the reference to the secret.
@@ -158,7 +167,7 @@ func NewCredentialSet(credentials ...Credential) (*CredentialSet, error) {
 			continue
 		}
 		if _, taken := set.byName[targets.FoldName(c.Name)]; taken {
-			errs = append(errs, &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: errors.New("duplicate name")})
+			errs = append(errs, credentialError(c.Name, errors.New("duplicate name")))
 			continue
 		}
 		c.Servers = slices.Clone(c.Servers)
@@ -184,8 +193,9 @@ func (s *CredentialSet) Names() []string {
 }
 
 // errNoDefault is the error of a step or member that names no credential when there is no default.
-var errNoDefault = errors.New("neither the step or member nor the agent names a credential: give the agent --target-credential NAME, or " +
-	"--target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential in its configuration file " +
+var errNoDefault = errors.New("neither the step or member nor the agent names a credential: " +
+	"give the agent --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, " +
+	"or set targets.default_credential in its configuration file " +
 	"(the login of the control database is not used on targets)")
 
 // For returns the credential that a step or member names, if it may be sent to the server. An empty
@@ -208,17 +218,16 @@ func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential
 	if s != nil {
 		c, known = s.byName[targets.FoldName(name)]
 	}
-	subject := fmt.Sprintf("credential %q", name)
 	switch {
 	case !known && targets.FoldName(name) == targets.DefaultCredential:
-		return Credential{}, &targets.ConfigError{Subject: subject, Err: errNoDefault}
+		return Credential{}, credentialError(name, errNoDefault)
 	case !known:
-		return Credential{}, &targets.ConfigError{Subject: subject, Err: errors.New("the agent's configuration has no such credential; " +
-			"the control database holds its name only, the secret belongs to the agent's configuration")}
+		return Credential{}, credentialError(name, errors.New("the agent's configuration has no such credential; "+
+			"the control database holds its name only, the secret belongs to the agent's configuration"))
 	}
 	if !c.covers(e) {
-		return Credential{}, &targets.ConfigError{Subject: subject, Err: fmt.Errorf("it may not be used on server %q; its servers are %s",
-			server, strings.Join(c.Servers, ", "))}
+		return Credential{}, credentialError(name, fmt.Errorf("it may not be used on server %q; its servers are %s",
+			server, strings.Join(c.Servers, ", ")))
 	}
 	return c, nil
 }

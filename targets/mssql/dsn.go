@@ -133,7 +133,8 @@ func parseEncryption(params map[string]string) (e Encryption, err error) {
 	}
 	if path := params[msdsn.Certificate]; path != "" {
 		if len(e.pins) > 0 {
-			return e, fmt.Errorf("certificate names an authority, which a pinned certificate does not need: remove certificate, or remove %s and serverCertificate", pinParameter)
+			return e, fmt.Errorf("certificate names an authority, which a pinned certificate does not need: "+
+				"remove certificate, or remove %s and serverCertificate", pinParameter)
 		}
 		list, err := readCertificates(path)
 		if err != nil {

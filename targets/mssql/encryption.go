@@ -96,10 +96,16 @@ func isLoopback(host string) bool {
 func (e Encryption) weaknesses(servers string) []Weakness {
 	switch {
 	case e.Plain():
-		return []Weakness{{servers, "encrypt=disable", "nothing is encrypted: an attacker on the network can read the password and all data"}}
+		return []Weakness{{
+			Servers: servers, Setting: "encrypt=disable",
+			Text: "nothing is encrypted: an attacker on the network can read the password and all data",
+		}}
 	case e.Unverified():
-		return []Weakness{{servers, "TrustServerCertificate=true", "any certificate is accepted: an attacker on the network can read the password and all data; pin the certificate with " +
-			pinParameter + " instead"}}
+		return []Weakness{{
+			Servers: servers, Setting: "TrustServerCertificate=true",
+			Text: "any certificate is accepted: an attacker on the network can read the password and all data; " +
+				"pin the certificate with " + pinParameter + " instead",
+		}}
 	}
 	return nil
 }
@@ -149,7 +155,8 @@ func parsePins(texts ...string) ([]pin, error) {
 	for _, text := range texts {
 		b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(text), ":", ""))
 		if err != nil || len(b) != sha256.Size {
-			return nil, errors.New("invalid pin: want the SHA-256 of a certificate or of its public key, 64 hexadecimal digits with or without colons")
+			return nil, errors.New("invalid pin: want the SHA-256 of a certificate or of its public key, " +
+				"64 hexadecimal digits with or without colons")
 		}
 		pins = append(pins, pin(b))
 	}
@@ -169,7 +176,8 @@ func KeyPin(c *x509.Certificate) string {
 type pinError struct{ seen *x509.Certificate }
 
 func (e *pinError) Error() string {
-	return fmt.Sprintf("its certificate has the SHA-256 %s, and the public key in it %s", CertificatePin(e.seen), KeyPin(e.seen))
+	return fmt.Sprintf("its certificate has the SHA-256 %s, and the public key in it %s",
+		CertificatePin(e.seen), KeyPin(e.seen))
 }
 
 // tlsConfig returns the TLS configuration for a connection to host.
@@ -192,7 +200,8 @@ func (e Encryption) tlsConfig(host string) *tls.Config {
 		cfg.InsecureSkipVerify = true // the pin replaces verification
 		cfg.VerifyConnection = func(s tls.ConnectionState) error {
 			leaf := s.PeerCertificates[0]
-			if slices.Contains(e.pins, sha256.Sum256(leaf.Raw)) || slices.Contains(e.pins, sha256.Sum256(leaf.RawSubjectPublicKeyInfo)) {
+			if slices.Contains(e.pins, sha256.Sum256(leaf.Raw)) ||
+				slices.Contains(e.pins, sha256.Sum256(leaf.RawSubjectPublicKeyInfo)) {
 				return nil
 			}
 			return &pinError{leaf}
@@ -252,23 +261,28 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 	var text string
 	switch {
 	case errors.Is(err, errNoEncryption):
-		text = fmt.Sprintf("%s does not encrypt, or an attacker on the network answers for it; nothing was sent: install a certificate on the server "+
+		text = fmt.Sprintf("%s does not encrypt, or an attacker on the network answers for it; nothing was sent: "+
+			"install a certificate on the server "+
 			"(encrypt=disable would send everything in clear text, including the password)", server)
 	case errors.Is(err, errMustEncrypt):
 		text = fmt.Sprintf("%s requires encryption: remove encrypt=disable", server)
 	case errors.As(err, &pinned):
-		text = fmt.Sprintf("the server at %s is not the one whose certificate is pinned: %v; neither is in certificate_sha256. Either its certificate was "+
-			"renewed (ask its administrator), or it is another server", server, pinned)
+		text = fmt.Sprintf("the server at %s is not the one whose certificate is pinned: %v; "+
+			"neither is in certificate_sha256. Either its certificate was renewed (ask its administrator), or it is another server", server, pinned)
 	case errors.As(err, &authority):
-		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is signed by an authority that this machine does not trust: install the authority's certificate on this machine, "+orPin, server, seen)
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is signed by an authority that this machine does not trust: "+
+			"install the authority's certificate on this machine, "+orPin, server, seen)
 	case errors.As(err, &name):
-		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not for the name %s but for %s: use such a name (in a connection string also as hostNameInCertificate), "+orPin,
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not for the name %s but for %s: "+
+			"use such a name (in a connection string also as hostNameInCertificate), "+orPin,
 			server, seen, host, certificateNames(name.Certificate))
 	case errors.As(err, &invalid):
-		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin, server, seen, invalid)
-	case strings.Contains(err.Error(), "negative serial number"): // as in some of SQL Server's own certificates, which Go cannot parse
-		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates that SQL Server 2017 and 2019 make for themselves: give the "+
-			"server another, or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin,
+			server, seen, invalid)
+	case strings.Contains(err.Error(), "negative serial number"): // Go cannot parse such certificates
+		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates "+
+			"that SQL Server 2017 and 2019 create for themselves: give the server another, "+
+			"or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
 	case errors.As(err, &noTLS):
 		text = fmt.Sprintf("%s does not answer with TLS (encrypt=strict requires SQL Server 2022 or later, or Azure)", server)
 	default:

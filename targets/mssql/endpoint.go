@@ -66,7 +66,8 @@ func splitServer(server string) (host, instance, port string, err error) {
 	switch {
 	case host == "" && hasInstance && instance != "":
 		host = "localhost"
-	case host == "", hasPort && port == "", hasInstance && instance == "", strings.ContainsAny(port, `,\`), strings.Contains(instance, `\`):
+	case host == "", hasPort && port == "", hasInstance && instance == "",
+		strings.ContainsAny(port, `,\`), strings.Contains(instance, `\`):
 		return "", "", "", errServerForm
 	}
 	if strings.Contains(host, ":") {
@@ -137,7 +138,8 @@ func (p pattern) covers(e endpoint) bool {
 // coversHost reports whether p covers a host. A pattern such as 10.0.* means addresses, not the
 // name 10.0.example.net.
 func (p pattern) coversHost(host string) bool {
-	if strings.Contains(p.host, "*") && strings.ContainsAny(p.host, "0123456789.") && strings.Trim(p.host, "0123456789.*") == "" {
+	isAddress := strings.ContainsAny(p.host, "0123456789.") && strings.Trim(p.host, "0123456789.*") == ""
+	if isAddress && strings.Contains(p.host, "*") {
 		if _, err := netip.ParseAddr(host); err != nil {
 			return false
 		}
@@ -175,13 +177,14 @@ func (d boundDialer) DialContext(ctx context.Context, network, addr string) (net
 	if network != "udp" || port != strconv.Itoa(browserPort) {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return nil, &targets.ConfigError{Subject: fmt.Sprintf("server %q", addr), Err: fmt.Errorf("invalid port %q: want 1 to 65535", port)}
+			err := fmt.Errorf("invalid port %q: want 1 to 65535", port)
+			return nil, &targets.ConfigError{Subject: fmt.Sprintf("server %q", addr), Err: err}
 		}
 		e.port = uint16(n)
 	}
 	if !d.credential.covers(e) {
-		return nil, &targets.ConfigError{Subject: fmt.Sprintf("credential %q", d.credential.Name), Err: fmt.Errorf("server %q leads to %s, "+
-			"on which the credential may not be used; its servers are %s", d.first, e, strings.Join(d.credential.Servers, ", "))}
+		return nil, credentialError(d.credential.Name, fmt.Errorf("server %q leads to %s, "+
+			"on which the credential may not be used; its servers are %s", d.first, e, strings.Join(d.credential.Servers, ", ")))
 	}
 	return d.HostDialer.DialContext(ctx, network, addr)
 }

@@ -40,7 +40,8 @@ func (i Instance) hasGUID(guid string) bool {
 // matches reports whether i has this name and GUID. The name must be the same in any case, because
 // copies of a database share its GUID.
 func (i Instance) matches(server, database, guid string) bool {
-	return i.known() && targets.FoldName(i.Database) == targets.FoldName(database) && (targets.FoldName(i.Server) == targets.FoldName(server) || i.hasGUID(guid))
+	return i.known() && targets.FoldName(i.Database) == targets.FoldName(database) &&
+		(targets.FoldName(i.Server) == targets.FoldName(server) || i.hasGUID(guid))
 }
 
 // The queries to a session's server.
@@ -111,7 +112,8 @@ var systemDatabases = []string{"master", "tempdb", "model", "msdb"}
 // refused. hasControl reports whether the server has the database i, and whether the login could
 // see it.
 func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err error)) (string, error) {
-	sameName, system := targets.FoldName(id.database) == targets.FoldName(i.Database), slices.Contains(systemDatabases, targets.FoldName(id.database))
+	name := targets.FoldName(id.database)
+	sameName, system := name == targets.FoldName(i.Database), slices.Contains(systemDatabases, name)
 	switch {
 	case id.hasSchema:
 		return "a control database of jobagent is installed in it", nil
@@ -125,7 +127,8 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 			return "", err
 		}
 		if !has && !seen && id.mayEnter {
-			return fmt.Sprintf("its login can enter a database [%s] on the same server, and cannot see whether that is the control database; "+
+			return fmt.Sprintf("its login can enter a database [%s] on the same server, "+
+				"and cannot see whether that is the control database; "+
 				"GRANT VIEW ANY DATABASE to it, or use another credential", i.Database), nil
 		}
 		here = has
@@ -136,8 +139,8 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 	case here && system:
 		return fmt.Sprintf("server %s holds the control database", id.server), nil
 	case here && id.mayEnter:
-		return fmt.Sprintf("its login can enter the control database [%s] on the same server; DROP USER there, take it out of sysadmin, "+
-			"or use another credential", i.Database), nil
+		return fmt.Sprintf("its login can enter the control database [%s] on the same server; "+
+			"DROP USER there, take it out of sysadmin, or use another credential", i.Database), nil
 	}
 	return "", nil
 }
@@ -156,7 +159,10 @@ func (s *Servers) admit(ctx context.Context, sess *session, server, database, cr
 	if credential == "" {
 		credential = targets.DefaultCredential
 	}
-	key := admissionKey{sess.wire.address(), targets.FoldName(server), targets.FoldName(database), targets.FoldName(credential)}
+	key := admissionKey{
+		address: sess.wire.address(), server: targets.FoldName(server),
+		database: targets.FoldName(database), credential: targets.FoldName(credential),
+	}
 	remember := sess.spid() != 0
 	if remember && s.admitted.has(key) {
 		return 0, nil
@@ -165,13 +171,18 @@ func (s *Servers) admit(ctx context.Context, sess *session, server, database, cr
 	if err != nil {
 		return 0, fmt.Errorf("ask %s/%s for its identity: %w", server, database, err)
 	}
-	why, err := s.cfg.Control.refusal(id, func() (has, seen bool, err error) { return sess.hasControl(ctx, s.cfg.Control) })
+	why, err := s.cfg.Control.refusal(id, func() (has, seen bool, err error) {
+		return sess.hasControl(ctx, s.cfg.Control)
+	})
 	if err != nil {
 		return 0, fmt.Errorf("ask %s/%s for the control database: %w", server, database, err)
 	}
 	if why != "" {
-		return id.spid, &targets.ConfigError{Subject: fmt.Sprintf("target %s/%s with credential %q", server, database, credential), Err: fmt.Errorf("%s, on which "+
-			"no script of a job may have rights, unless targets.allow_control_database is true in the agent's configuration", why)}
+		return id.spid, &targets.ConfigError{
+			Subject: fmt.Sprintf("target %s/%s with credential %q", server, database, credential),
+			Err: fmt.Errorf("%s, on which no script of a job may have rights, "+
+				"unless targets.allow_control_database is true in the agent's configuration", why),
+		}
 	}
 	if remember {
 		s.admitted.add(key)
@@ -237,7 +248,8 @@ func (s *Servers) Principal(ctx context.Context, server, database, credential st
 	defer sess.close()
 	defer cutAfter(ctx, sess.wire, 0)()
 	var row [3]driver.Value
-	if err := sess.row(ctx, "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT);", row[:]); err != nil {
+	const query = "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT);"
+	if err := sess.row(ctx, query, row[:]); err != nil {
 		return v, causeOr(ctx, fmt.Errorf("ask %s/%s for the login: %w", server, database, err))
 	}
 	v.Login, _ = row[0].(string)

@@ -41,7 +41,8 @@ func (l *listing) add(t targets.Target) error {
 		l.bytes += len(name)
 	}
 	if len(l.found) == maxListed || l.bytes > maxListedBytes {
-		return fmt.Errorf("list the databases: the server sent more than %d databases, or names of more than %d bytes", maxListed, maxListedBytes)
+		return fmt.Errorf("list the databases: the server sent more than %d databases, or names of more than %d bytes",
+			maxListed, maxListedBytes)
 	}
 	l.found = append(l.found, t)
 	return nil
@@ -63,7 +64,8 @@ func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.
 	if edition == engineAzureDatabase {
 		query = azureDatabases
 	} else if m.Kind == targets.SQLElasticPool {
-		return nil, fmt.Errorf("elastic pools exist on Azure SQL Database only; server %s is of engine edition %d", m.Server, edition)
+		return nil, fmt.Errorf("elastic pools exist on Azure SQL Database only; server %s is of engine edition %d",
+			m.Server, edition)
 	}
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
@@ -80,7 +82,8 @@ func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.
 		isControl := r.control.matches(self, name, guid.String)
 		inPool := m.Kind != targets.SQLElasticPool || targets.FoldName(pool.String) == targets.FoldName(m.ElasticPool)
 		if !isControl && inPool {
-			if err := list.add(targets.Target{Server: strings.TrimSpace(m.Server), Database: name, ElasticPool: pool.String}); err != nil {
+			t := targets.Target{Server: strings.TrimSpace(m.Server), Database: name, ElasticPool: pool.String}
+			if err := list.add(t); err != nil {
 				return nil, err
 			}
 		}

@@ -46,11 +46,14 @@ const (
 
 // The errors of a script that cannot run at most once.
 var (
-	errOncePartly = errors.New("an earlier attempt ended the transaction that at_most_once had begun, and what it did is committed in part; it is not run again. " +
+	errOncePartly = errors.New("an earlier attempt ended the transaction that at_most_once had begun, " +
+		"and its work is committed in part; it is not run again. " +
 		"Look at the target, then repair it or delete the row of jobagent.executed_scripts")
-	errOnceLeftOpen = errors.New("the script left a transaction open, which at_most_once does not allow: everything was rolled back. Add COMMIT TRANSACTION, or set at_most_once to 0")
-	errOnceGone     = errors.New("the script ended the transaction that at_most_once had begun (COMMIT without BEGIN TRANSACTION, or ROLLBACK): " +
-		"what it did since is committed, and it is not run again. Take that out of the script, or set at_most_once to 0")
+	errOnceLeftOpen = errors.New("the script left a transaction open, which at_most_once does not allow: " +
+		"everything was rolled back. Add COMMIT TRANSACTION, or set at_most_once to 0")
+	errOnceGone = errors.New("the script ended the transaction that at_most_once had begun " +
+		"(COMMIT without BEGIN TRANSACTION, or ROLLBACK): its later work is committed, and it is not run again. " +
+		"Remove that statement from the script, or set at_most_once to 0")
 )
 
 // onceError means that jobagent.executed_scripts could not be read or written.

@@ -140,9 +140,11 @@ func outputColumns(types []resultColumn) ([]outputColumn, error) {
 		}
 		if at, taken := seen[targets.FoldName(name)]; taken {
 			if at == 0 {
-				return nil, fmt.Errorf("column %d of the result set has the name %s, which is reserved for the output table", i+1, name)
+				return nil, fmt.Errorf("column %d of the result set has the name %s, which is reserved for the output table",
+					i+1, name)
 			}
-			return nil, fmt.Errorf("columns %d and %d of the result set are both called %q: give one another name with AS", at, i+1, name)
+			return nil, fmt.Errorf("columns %d and %d of the result set are both called %q: give one another name with AS",
+				at, i+1, name)
 		}
 		seen[targets.FoldName(name)] = i + 1
 		column, err := outputType(ct)
@@ -168,7 +170,8 @@ func outputType(ct resultColumn) (outputColumn, error) {
 	}
 	same := func(typ string) (outputColumn, error) { return outputColumn{typ: typ, stage: typ}, nil }
 	switch name {
-	case "tinyint", "smallint", "int", "bigint", "bit", "real", "float", "date", "datetime", "smalldatetime", "uniqueidentifier":
+	case "tinyint", "smallint", "int", "bigint", "bit", "real", "float",
+		"date", "datetime", "smalldatetime", "uniqueidentifier":
 		return same(name)
 	case "time", "datetime2", "datetimeoffset":
 		return same(fmt.Sprintf("%s(%d)", name, ct.scale))
@@ -193,7 +196,8 @@ func outputType(ct resultColumn) (outputColumn, error) {
 	case "image", "hierarchyid", "geography", "geometry":
 		return outputColumn{typ: name, stage: "varbinary(max)"}, nil
 	case "sql_variant":
-		return outputColumn{}, errors.New("is sql_variant: the client cannot see the types of its values; CAST it to one type")
+		return outputColumn{}, errors.New("is sql_variant: the client cannot see the types of its values; " +
+			"CAST it to one type")
 	default:
 		return outputColumn{}, fmt.Errorf("is %s: it cannot be written to an output table; CAST it to another type", name)
 	}
@@ -253,7 +257,8 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 		stage = append(stage, fmt.Sprintf("c%d %s NULL", i, c.stage))
 	}
 	// A pooled session may still have the table of an earlier use, until its reset.
-	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+");")
+	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+
+		"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+");")
 	if err != nil {
 		return fmt.Errorf("create the staging table: %w", err)
 	}
@@ -312,7 +317,8 @@ func (w *outputWriter) create(ctx context.Context) error {
 	}
 	_, err = tx.ExecContext(ctx, "CREATE TABLE "+w.output.table()+" ("+strings.Join(definition, ", ")+");")
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "CREATE NONCLUSTERED INDEX "+tsql.Name(w.output.index())+" ON "+w.output.table()+" ("+tsql.Name(executionColumn)+");")
+		_, err = tx.ExecContext(ctx, "CREATE NONCLUSTERED INDEX "+tsql.Name(w.output.index())+
+			" ON "+w.output.table()+" ("+tsql.Name(executionColumn)+");")
 	}
 	if err == nil {
 		err = tx.Commit()
@@ -435,7 +441,8 @@ func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("replace the rows: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after a commit
-	if _, err := tx.ExecContext(ctx, "DELETE FROM "+w.output.table()+" WHERE "+tsql.Name(executionColumn)+" = @id;", id); err != nil {
+	_, err = tx.ExecContext(ctx, "DELETE FROM "+w.output.table()+" WHERE "+tsql.Name(executionColumn)+" = @id;", id)
+	if err != nil {
 		return 0, fmt.Errorf("delete the rows of an earlier attempt: %w", err)
 	}
 	done, err := tx.ExecContext(ctx, "INSERT INTO "+w.output.table()+" ("+strings.Join(names, ", ")+") SELECT "+

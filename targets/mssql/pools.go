@@ -105,7 +105,9 @@ func (s *Servers) Close() error {
 
 // borrow takes a session of a pool; release gives it back. The session is cut soon after ctx ended,
 // whatever the server does, because the driver ignores the context while it writes.
-func (s *Servers) borrow(ctx context.Context, server, database, credential string) (conn *sql.Conn, release func(), err error) {
+func (s *Servers) borrow(
+	ctx context.Context, server, database, credential string,
+) (conn *sql.Conn, release func(), err error) {
 	p, err := s.acquire(server, database, credential, false)
 	if err != nil {
 		return nil, nil, err

@@ -55,7 +55,8 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]ta
 	excluded, err := listAll(ctx, members, list, func(m targets.Member) bool {
 		// An excluded server needs no list. A pool on a server without included databases excludes
 		// nothing.
-		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer && (m.Kind != targets.SQLElasticPool || hosts[targets.ServerKey(m.Server)])
+		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer &&
+			(m.Kind != targets.SQLElasticPool || hosts[targets.ServerKey(m.Server)])
 	})
 	if err != nil {
 		return nil, err
@@ -84,7 +85,9 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]ta
 // know.
 func merge(a, b targets.Target) targets.Target {
 	first := a
-	if cmp.Or(cmp.Compare(b.Server, a.Server), cmp.Compare(b.Database, a.Database), cmp.Compare(b.ElasticPool, a.ElasticPool)) < 0 {
+	order := cmp.Or(cmp.Compare(b.Server, a.Server), cmp.Compare(b.Database, a.Database),
+		cmp.Compare(b.ElasticPool, a.ElasticPool))
+	if order < 0 {
 		first = b
 	}
 	first.ElasticPool = cmp.Or(first.ElasticPool, a.ElasticPool, b.ElasticPool)
@@ -92,7 +95,9 @@ func merge(a, b targets.Target) targets.Target {
 }
 
 // listAll lists the chosen members concurrently, and returns the databases in the members' order.
-func listAll(ctx context.Context, members []targets.Member, list ListFunc, chosen func(targets.Member) bool) ([]targets.Target, error) {
+func listAll(
+	ctx context.Context, members []targets.Member, list ListFunc, chosen func(targets.Member) bool,
+) ([]targets.Target, error) {
 	lists := make([][]targets.Target, len(members))
 	errs := make([]error, len(members))
 	places := make(chan struct{}, listsAtOnce)
@@ -172,9 +177,11 @@ const engineAzureDatabase = 5
 // database of its own. sys.database_service_objectives exists on Azure SQL Database only.
 const (
 	// @@SERVERNAME is NULL between sp_dropserver and sp_addserver.
-	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int), COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'');`
+	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int),
+    COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'');`
 
-	userDatabases = `SELECT d.name, CAST(NULL AS nvarchar(128)) AS elastic_pool_name, CONVERT(nvarchar(36), d.service_broker_guid) AS guid
+	userDatabases = `SELECT d.name, CAST(NULL AS nvarchar(128)) AS elastic_pool_name,
+    CONVERT(nvarchar(36), d.service_broker_guid) AS guid
 FROM sys.databases AS d
 WHERE d.state = 0 AND d.source_database_id IS NULL AND d.name NOT IN (N'master', N'tempdb', N'model', N'msdb')
 ORDER BY d.name;`

@@ -141,7 +141,8 @@ func (t *attempt) admit(ctx context.Context, s *session) (spid int, err error) {
 func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	defer cutAfter(ctx, s.wire, ackWait)()
 	if n, err := s.openTransactions(ctx); err == nil && n > 0 {
-		t.leftOpen = "The script left a transaction open (@@TRANCOUNT " + strconv.Itoa(n) + "): its changes since BEGIN TRANSACTION were rolled back."
+		t.leftOpen = "The script left a transaction open (@@TRANCOUNT " + strconv.Itoa(n) +
+			"): its changes since BEGIN TRANSACTION were rolled back."
 		t.messages.remark(t.leftOpen)
 	}
 }
@@ -331,10 +332,12 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		res.Summary = fmt.Sprintf("The agent gave the attempt up (%v) before the script was sent.", cause)
 	case interrupted:
 		res.Outcome = targets.Unknown
-		res.Summary = fmt.Sprintf("The agent gave the attempt up (%v) while the script ran, and the outcome on the target is unknown; %s", cause, t.endText())
+		res.Summary = fmt.Sprintf("The agent gave the attempt up (%v) while the script ran, "+
+			"and the outcome on the target is unknown; %s", cause, t.endText())
 	case t.sent && errors.Is(err, errConnectionLost):
 		res.Outcome = targets.Unknown
-		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " + err.Error()
+		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " +
+			err.Error()
 	default:
 		res.Outcome = targets.Failed
 	}

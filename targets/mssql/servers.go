@@ -42,7 +42,8 @@ func NewServers(cfg Config) (*Servers, error) {
 		cfg.Dialer = tcpDialer{}
 	}
 	if cfg.LoginTimeout < 0 {
-		return nil, &targets.ConfigError{Subject: "login timeout", Err: fmt.Errorf("invalid value %v: want 0 or more", cfg.LoginTimeout)}
+		err := fmt.Errorf("invalid value %v: want 0 or more", cfg.LoginTimeout)
+		return nil, &targets.ConfigError{Subject: "login timeout", Err: err}
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
 	if err := cfg.Limits.validate(); err != nil {
@@ -50,7 +51,9 @@ func NewServers(cfg Config) (*Servers, error) {
 	}
 	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*pool)}
 	var err error
-	if s.encryption, err = newEncryption("encryption of targets", cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256); err != nil {
+	s.encryption, err = newEncryption("encryption of targets",
+		cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256)
+	if err != nil {
 		return nil, err
 	}
 	for _, one := range cfg.Servers {
@@ -159,9 +162,8 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 
 // entra returns the driver's connector for a credential of Microsoft Entra ID.
 func (s *Servers) entra(params msdsn.Config, c Credential) (*mssqldb.Connector, error) {
-	subject := fmt.Sprintf("credential %q", c.Name)
 	if s.cfg.Entra == nil {
-		return nil, &targets.ConfigError{Subject: subject, Err: fmt.Errorf("this agent does not support %s", c.Kind)}
+		return nil, credentialError(c.Name, fmt.Errorf("this agent does not support %s", c.Kind))
 	}
 	login := EntraLogin{Params: params, Kind: c.Kind, User: c.User}
 	if c.Secret != "" {
@@ -172,7 +174,7 @@ func (s *Servers) entra(params msdsn.Config, c Credential) (*mssqldb.Connector, 
 	}
 	inner, err := s.cfg.Entra(login)
 	if err != nil {
-		return nil, &targets.ConfigError{Subject: subject, Err: err}
+		return nil, credentialError(c.Name, err)
 	}
 	return inner, nil
 }

@@ -174,7 +174,8 @@ func (s *session) exec(ctx context.Context, text string) error {
 // called setRows.
 func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMessage) (driver.Rows, error) {
 	// database/sql passes the queue to the driver in the same way.
-	if err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue}); !errors.Is(err, driver.ErrRemoveArgument) {
+	err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue})
+	if !errors.Is(err, driver.ErrRemoveArgument) {
 		return nil, fmt.Errorf("the driver takes no message queue: %w", err)
 	}
 	stmt, err := s.conn.PrepareContext(ctx, text)

@@ -64,7 +64,7 @@ func (v *tdsVersion) message(r io.Reader) ([]byte, error) {
 	const interfaceSize = 1
 	ack, last := findLoginAck(payload)
 	v.reply = !last
-	if ack >= 0 && ack+interfaceSize+len(ackVersion8) <= len(payload) && bytes.Equal(payload[ack+interfaceSize:][:len(ackVersion8)], ackVersion8) {
+	if ack >= 0 && bytes.HasPrefix(payload[min(ack+interfaceSize, len(payload)):], ackVersion8) {
 		copy(payload[ack+interfaceSize:], ackVersion74)
 	}
 	for at := 0; at < len(packets); { // return the payload to its packets

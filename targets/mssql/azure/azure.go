@@ -70,7 +70,8 @@ func (l *Logins) Connector(login mssql.EntraLogin) (*mssqldb.Connector, error) {
 	if !known {
 		return nil, fmt.Errorf("%s is not a kind of Microsoft Entra ID", login.Kind)
 	}
-	if client, _ := splitUser(login.User); login.Kind == mssql.KindServicePrincipal && (client == "" || login.Secret == "") {
+	client, _ := splitUser(login.User)
+	if login.Kind == mssql.KindServicePrincipal && (client == "" || login.Secret == "") {
 		return nil, errors.New("a service principal needs a client id as its user, and a secret")
 	}
 	return mssqldb.NewActiveDirectoryTokenConnector(login.Params, workflow,
@@ -119,7 +120,10 @@ type sqlCloud struct {
 var sqlClouds = []sqlCloud{
 	{"https://database.windows.net", []string{"login.microsoftonline.com", "login.windows.net"}, cloud.AzurePublic},
 	{"https://database.usgovcloudapi.net", []string{"login.microsoftonline.us"}, cloud.AzureGovernment},
-	{"https://database.chinacloudapi.cn", []string{"login.chinacloudapi.cn", "login.partner.microsoftonline.cn"}, cloud.AzureChina},
+	{
+		"https://database.chinacloudapi.cn",
+		[]string{"login.chinacloudapi.cn", "login.partner.microsoftonline.cn"}, cloud.AzureChina,
+	},
 }
 
 // cloudOf returns the cloud of a resource and an authority, and the tenant in the authority's URL.
@@ -127,22 +131,27 @@ var sqlClouds = []sqlCloud{
 func cloudOf(resource, authority string) (of cloud.Configuration, tenant string, err error) {
 	u, err := url.Parse(authority)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" {
-		return of, "", fmt.Errorf("the server names the authority %q, which is not an authority of Azure: nothing was sent to it", authority)
+		return of, "", fmt.Errorf("the server names the authority %q, which is not an authority of Azure: "+
+			"nothing was sent to it", authority)
 	}
 	wanted := strings.TrimSuffix(strings.TrimSuffix(resource, scopeSuffix), "/")
 	i := slices.IndexFunc(sqlClouds, func(c sqlCloud) bool { return strings.EqualFold(c.resource, wanted) })
 	switch {
 	case i < 0:
-		return of, "", fmt.Errorf("the server requests a token for %q, which is not a database of Azure: no token was requested", resource)
+		return of, "", fmt.Errorf("the server requests a token for %q, which is not a database of Azure: "+
+			"no token was requested", resource)
 	case !slices.Contains(sqlClouds[i].authorities, strings.ToLower(u.Host)):
-		return of, "", fmt.Errorf("the server names the authority %q, which issues no tokens for %s: nothing was sent to it", authority, sqlClouds[i].resource)
+		return of, "", fmt.Errorf("the server names the authority %q, which issues no tokens for %s: "+
+			"nothing was sent to it", authority, sqlClouds[i].resource)
 	}
 	return sqlClouds[i].cloud, strings.Trim(u.Path, "/"), nil
 }
 
 // credential returns the TokenCredential of a login. The tenant of a service principal is its own,
 // or else the one that the server named. Other kinds do not use a tenant.
-func (l *Logins) credential(login mssql.EntraLogin, of cloud.Configuration, tenant string) (azcore.TokenCredential, error) {
+func (l *Logins) credential(
+	login mssql.EntraLogin, of cloud.Configuration, tenant string,
+) (azcore.TokenCredential, error) {
 	client, own := splitUser(login.User)
 	if own != "" {
 		tenant = own
@@ -168,7 +177,9 @@ func (l *Logins) credential(login mssql.EntraLogin, of cloud.Configuration, tena
 }
 
 // newCredential creates the TokenCredential of a login.
-func newCredential(login mssql.EntraLogin, client, tenant string, options azcore.ClientOptions) (azcore.TokenCredential, error) {
+func newCredential(
+	login mssql.EntraLogin, client, tenant string, options azcore.ClientOptions,
+) (azcore.TokenCredential, error) {
 	switch login.Kind {
 	case mssql.KindManagedIdentity:
 		managed := &azidentity.ManagedIdentityCredentialOptions{}

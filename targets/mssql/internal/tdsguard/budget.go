@@ -203,7 +203,8 @@ func (a *Account) describe(total int64) error {
 	}
 	b := a.budget
 	if total > maxDescriptions {
-		return &Exceeded{Limit: "buffer_bytes", Max: b.most, What: fmt.Sprintf("the columns of a result set take more than %d bytes", maxDescriptions)}
+		what := fmt.Sprintf("the columns of a result set take more than %d bytes", maxDescriptions)
+		return &Exceeded{Limit: "buffer_bytes", Max: b.most, What: what}
 	}
 	return b.wait(a, func() bool {
 		more := total - a.columns
@@ -261,7 +262,8 @@ func (b *Budget) evictHeaviest(weight func(*Account) int64) {
 		}
 	}
 	if worst != nil {
-		worst.err = &Exceeded{Limit: "buffer_bytes", Max: b.most, What: "rows of other targets waited for memory that this one held"}
+		what := "rows of other targets waited for memory that this one held"
+		worst.err = &Exceeded{Limit: "buffer_bytes", Max: b.most, What: what}
 	}
 	b.mu.Unlock()
 	if worst != nil {

@@ -49,7 +49,8 @@ const (
 
 // fixedSizes maps types without a length in their description to their lengths.
 var fixedSizes = map[byte]uint16{
-	typeInt1: 1, typeBit: 1, typeInt2: 2, typeInt4: 4, typeDateTim4: 4, typeFlt4: 4, typeMoney4: 4, typeMoney: 8, typeDateTime: 8, typeFlt8: 8, typeInt8: 8,
+	typeInt1: 1, typeBit: 1, typeInt2: 2, typeInt4: 4, typeDateTim4: 4, typeFlt4: 4, typeMoney4: 4,
+	typeMoney: 8, typeDateTime: 8, typeFlt8: 8, typeInt8: 8,
 }
 
 // kind is the format of a value on the network.
@@ -92,7 +93,8 @@ const columnCost = 256
 // types.
 func extraBytes(t byte) int {
 	switch t {
-	case typeGUID, typeIntN, typeBitN, typeFltN, typeMoneyN, typeDateTimeN, typeTimeN, typeDateTime2N, typeDateTimeOffset, typeXML:
+	case typeGUID, typeIntN, typeBitN, typeFltN, typeMoneyN, typeDateTimeN,
+		typeTimeN, typeDateTime2N, typeDateTimeOffset, typeXML:
 		return 1
 	case typeUDT, typeBigVarBin, typeBigBinary:
 		return 2

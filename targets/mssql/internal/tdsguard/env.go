@@ -13,7 +13,10 @@ const (
 )
 
 // envTwoTexts holds the types that the driver reads as two B_VARCHARs.
-var envTwoTexts = [...]bool{1: true, 2: true, 3: true, 5: true, 6: true, 11: true, 12: true, 13: true, 15: true, 16: true, 17: true, 18: true, 19: true}
+var envTwoTexts = [...]bool{
+	1: true, 2: true, 3: true, 5: true, 6: true, 11: true, 12: true, 13: true,
+	15: true, 16: true, 17: true, 18: true, 19: true,
+}
 
 // envStep reads ENVCHANGE. The driver reads records up to the token's length, and loses its
 // position after an unknown type.

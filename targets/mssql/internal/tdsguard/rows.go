@@ -159,7 +159,8 @@ func (g *Guard) endRow() {
 func (g *Guard) valueLength(c column) error {
 	v := &g.value
 	wrong := func(n int) error {
-		return violation("%s with a value of %d bytes in column %d, which has at most %d", tokenName(g.token), n, v.column+1, c.max)
+		return violation("%s with a value of %d bytes in column %d, which has at most %d",
+			tokenName(g.token), n, v.column+1, c.max)
 	}
 	switch c.kind {
 	case fixedValue:
@@ -171,7 +172,7 @@ func (g *Guard) valueLength(c column) error {
 			return nil
 		}
 		n := b[0]
-		if c.kind == byteValue && n != 0 && uint16(n) != c.max || uint16(n) > c.max || c.kind == decimalValue && n != 0 && n%4 != 1 {
+		if uint16(n) > c.max || n != 0 && (c.kind == byteValue && uint16(n) != c.max || c.kind == decimalValue && n%4 != 1) {
 			return wrong(int(n))
 		}
 		g.next()
@@ -244,7 +245,8 @@ func (g *Guard) chunk() error {
 		c := g.columns.list[v.column]
 		switch {
 		case v.announced >= 0 && v.length != v.announced:
-			return violation("%s with a value of %d bytes that was announced as one of %d", tokenName(g.token), v.length, v.announced)
+			return violation("%s with a value of %d bytes that was announced as one of %d",
+				tokenName(g.token), v.length, v.announced)
 		case c.even && v.length%2 != 0:
 			return violation("%s with a text of %d bytes, want an even number", tokenName(g.token), v.length)
 		}
@@ -312,7 +314,8 @@ func (g *Guard) variant() error {
 	t, props := b[0], int(b[1])
 	n := v.fields - props
 	wrong := func() error {
-		return violation("%s with a sql_variant of type 0x%02X, %d bytes of properties and a value of %d", tokenName(g.token), t, props, n)
+		return violation("%s with a sql_variant of type 0x%02X, %d bytes of properties and a value of %d",
+			tokenName(g.token), t, props, n)
 	}
 	ok := false
 	switch size, fixed := fixedSizes[t]; {
@@ -361,7 +364,8 @@ func (g *Guard) charge(length, more int64) error {
 	// A row that began before SetRows(NoRows) still goes to the driver.
 	switch maxLength, maxRow := g.limits.ValueBytes, g.limits.RowBytes; {
 	case maxLength > 0 && length > maxLength:
-		g.exceed("value_bytes", maxLength, fmt.Sprintf("a value of %s in column %d", atLeast(length, g.state == atChunk), g.columnNumber()))
+		what := fmt.Sprintf("a value of %s in column %d", atLeast(length, g.state == atChunk), g.columnNumber())
+		g.exceed("value_bytes", maxLength, what)
 	case maxRow > 0 && v.row > maxRow:
 		g.exceed("row_bytes", maxRow, "")
 	default:

@@ -324,14 +324,18 @@ func (g *Guard) done() error {
 		// The driver stops reading an answer at its first error unless a message queue takes
 		// everything. Its reading goroutine would wait for a reader for ever, and so would the
 		// connection's next user.
-		if rows := Rows(g.rows.Load()); (status&wrong != 0 || g.errs > 0) && (rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin) {
+		rows := Rows(g.rows.Load())
+		stops := rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin
+		if stops && (status&wrong != 0 || g.errs > 0) {
 			g.suppressed = true
 		}
 		g.errs, g.errBytes = 0, 0
 	}
 	if status&more == 0 || g.token != tokenDoneInProc && status&fatal != 0 {
 		if g.suppressed && g.disposition == drop && g.err == nil {
-			g.tail = append(append(g.tail[:0], packetReply, 1, 0, headerSize+13, byte(g.spid.Load()>>8), byte(g.spid.Load()), 1, 0, g.token), b...)
+			id := g.spid.Load()
+			head := []byte{packetReply, 1, 0, headerSize + 13, byte(id >> 8), byte(id), 1, 0, g.token}
+			g.tail = append(append(g.tail[:0], head...), b...)
 		}
 		g.endAnswer()
 	}
