@@ -1,10 +1,10 @@
--- Whether the server of a session has the agent's control database, although its name is another one than it was when the agent
--- started (a failover, say): asked where it matters only. NULL: there is no database called so, or the login does not see it.
+-- Returns whether the server of a session has the agent's control database, although the server's name has changed since the
+-- agent started, as after a failover. control_guid is NULL if there is no database of this name, or if the login cannot see it.
 SELECT
     (
         SELECT CONVERT(NVARCHAR(36), d.service_broker_guid)
         FROM sys.databases AS d
         WHERE d.name = N'$(control_name)'
     ) AS control_guid,
-    -- public has it, unless somebody has taken it away.
+    -- public has this permission by default.
     CASE WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW ANY DATABASE') = 1 THEN 1 ELSE 0 END AS sees_databases;

@@ -1,6 +1,6 @@
--- Begins the transaction of a script that runs at most once, with the script's row in it. A session that has an uncommitted row
--- of the same key keeps this one waiting. Answers Begun, Done or Partly.
--- $(database) and the other names are replaced by the agent; see once.go.
+-- Begins the transaction of a script that runs at most once, and inserts the script's row. While another session has an
+-- uncommitted row with the same key, this session waits. Returns Begun, Done or Partly.
+-- The agent replaces $(database) and the other names; see once.go.
 IF OBJECT_ID(N'jobagent.executed_scripts', N'U') IS NULL
 BEGIN
     BEGIN TRANSACTION;
@@ -18,7 +18,7 @@ BEGIN
             job_execution_id    UNIQUEIDENTIFIER NOT NULL,
             step_id             INT NOT NULL,
             begun_at            DATETIME2(7) NOT NULL,
-            completed_at        DATETIME2(7) NULL, -- NULL: the script ended the transaction itself, before its end
+            completed_at        DATETIME2(7) NULL, -- NULL: the script ended the transaction itself
             CONSTRAINT PK_executed_scripts PRIMARY KEY (target_execution_id)
         );
         CREATE INDEX IX_executed_scripts_begun_at ON jobagent.executed_scripts (begun_at);

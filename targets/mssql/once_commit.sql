@@ -1,5 +1,5 @@
--- Commits the transaction of a script that runs at most once, if it is still the one that once_begin.sql began: then the script's row
--- is there, and not completed. Answers Committed, LeftOpen or Gone. The script may have gone to another database.
+-- Commits the transaction of a script that runs at most once, if it is still the one that once_begin.sql began: in this case the
+-- script's row exists and is not completed. Returns Committed, LeftOpen or Gone. The script may have changed the database.
 DECLARE @open INT = @@TRANCOUNT;
 DECLARE @marked INT = 0;
 DECLARE @state NVARCHAR(20) = N'Gone';
@@ -25,7 +25,7 @@ BEGIN
     IF @marked = 1
         SET @state = N'LeftOpen';
     ELSE
-        -- What the script did after the transaction's end is there, so that no attempt may run it again.
+        -- The script's work after the transaction's end is committed, so that no attempt may run it again.
         INSERT INTO [$(database)].jobagent.executed_scripts (target_execution_id, job_execution_id, step_id, begun_at)
         SELECT n.target_execution_id, $(job_execution_id), $(step_id), SYSUTCDATETIME()
         FROM (SELECT CAST($(target_execution_id) AS UNIQUEIDENTIFIER) AS target_execution_id) AS n
