@@ -43,7 +43,7 @@ func canceled(t *testing.T, runner *mssql.Runner, cause error, script string) ta
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(time.Second, func() { cancel(cause) })
-	return runner.Run(ctx, mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script}})
+	return runner.Run(ctx, onD(script))
 }
 
 const endless = "/* deaf */ BEGIN TRANSACTION; INSERT INTO t VALUES (1); WAITFOR DELAY '01:00:00';"
@@ -53,7 +53,8 @@ const endless = "/* deaf */ BEGIN TRANSACTION; INSERT INTO t VALUES (1); WAITFOR
 func TestScriptThatIgnoresTheAttentionIsKilled(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[targets.Outcome]error{
-		targets.Canceled: targets.ErrStopRequested, targets.TimedOut: targets.ErrTimeout, targets.Unknown: errors.New("agent stopping"),
+		targets.Canceled: targets.ErrStopRequested, targets.TimedOut: targets.ErrTimeout,
+		targets.Unknown: errors.New("agent stopping"),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, tsqld.Config{Fault: deaf})
@@ -62,7 +63,8 @@ func TestScriptThatIgnoresTheAttentionIsKilled(t *testing.T) {
 			require.Equal(t, want, res.Outcome, res.Summary)
 			require.Contains(t, res.Summary, "was ended with KILL")
 			require.Positive(t, res.SPID)
-			require.Equal(t, []string{"0"}, f.query(t, "d", "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"))
+			require.Equal(t, []string{"0"},
+				f.query(t, "d", "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"))
 			require.Equal(t, []string{"0"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
 		})
 	}
@@ -94,7 +96,8 @@ func TestSessionEndsWithItsConnection(t *testing.T) {
 func TestEndThatIsNotVerifiedIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ prepare, says string }{
-		"KILL refused": {"ALTER AUTHORIZATION ON DATABASE::d TO robot;", "User does not have permission to use the KILL statement"},
+		"KILL refused": {"ALTER AUTHORIZATION ON DATABASE::d TO robot;",
+			"User does not have permission to use the KILL statement"},
 		"sees nothing": {"CREATE USER robot; GRANT INSERT ON t TO robot;", "grant it VIEW SERVER STATE"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +111,8 @@ func TestEndThatIsNotVerifiedIsUnknown(t *testing.T) {
 				require.Contains(t, res.Summary, "the script may go on")
 				require.Contains(t, res.Summary, c.says)
 				require.ErrorIs(t, res.Err, targets.ErrStopRequested)
-				require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"), "it does go on")
+				require.Equal(t, []string{"1"},
+					f.query(t, "d", "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"), "it does go on")
 
 				limit := canceled(t, runner, targets.ErrTimeout, endless)
 				require.Equal(t, targets.TimedOut, limit.Outcome, limit.Summary)
@@ -175,13 +179,13 @@ func TestCancelUnderTLS(t *testing.T) {
 		servers, err := mssql.NewServers(cfg)
 		require.NoError(t, err)
 		runner := mssql.NewRunner(servers, targets.Limits{})
-		res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "SELECT 1"}})
+		res := runner.Run(t.Context(), onD("SELECT 1"))
 		require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 		require.Positive(t, res.SPID, encrypt)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan targets.Result, 1)
 		go func() {
-			ended <- runner.Run(ctx, mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "WAITFOR DELAY '01:00:00'"}})
+			ended <- runner.Run(ctx, onD("WAITFOR DELAY '01:00:00'"))
 		}()
 		for len(f.query(t, "d", "SELECT 1 FROM sys.dm_exec_requests WHERE session_id <> @@SPID")) == 0 {
 			continue

@@ -29,7 +29,10 @@ func (s *script) SetWriteDeadline(time.Time) error { return nil }
 // driverPrelogin is the driver's PRELOGIN: version, no encryption, instance, thread, no MARS, no
 // trace.
 func driverPrelogin() []byte {
-	return preloginOptions{{0, make([]byte, 6)}, {optionEncryption, []byte{encryptNotSupported}}, {2, []byte{0}}, {3, make([]byte, 4)}, {4, []byte{0}}}.packet(packetPrelogin)
+	return preloginOptions{
+		{0, make([]byte, 6)}, {optionEncryption, []byte{encryptNotSupported}}, {2, []byte{0}}, {3, make([]byte, 4)},
+		{4, []byte{0}},
+	}.packet(packetPrelogin)
 }
 
 // serverPrelogin is an answer: version, encryption, and an option without data at the end.
@@ -39,7 +42,7 @@ func serverPrelogin(encryption ...byte) []byte {
 
 // The server reads the configured setting, whatever the driver wrote. The driver reads that there
 // is no encryption.
-func TestChannelAsks(t *testing.T) {
+func TestChannelSendsTheSetting(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[encryptMode]byte{encryptTrue: encryptOn, encryptDisable: encryptNotSupported} {
 		for size := 1; size < 80; size += 13 { // size of the parts in which the driver writes
@@ -117,7 +120,8 @@ func TestChannelRefusesAnswers(t *testing.T) {
 // A driver that does not begin with PRELOGIN, or writes before the answer, is refused.
 func TestChannelNeedsPrelogin(t *testing.T) {
 	t.Parallel()
-	for _, first := range [][]byte{appendMessage(nil, packetLogin, make([]byte, 100)), {packetLogin}, appendMessage(nil, packetPrelogin, []byte{1, 0})} {
+	for _, first := range [][]byte{appendMessage(nil, packetLogin, make([]byte, 100)), {packetLogin},
+		appendMessage(nil, packetPrelogin, []byte{1, 0})} {
 		s := &script{answers: bytes.NewReader(nil)}
 		c := newChannel(s, &Encryption{}, "h:1433")
 		_, err := c.Write(first)
@@ -214,7 +218,8 @@ func TestTDSVersion(t *testing.T) {
 	require.Equal(t, info, got)
 	require.True(t, v.reply, "LOGINACK is still to come")
 	// Malformed data are left to the driver.
-	for _, strange := range [][]byte{{tokenFedAuthInfo, 0xff, 0xff, 0xff, 0xff}, {tokenEnvChange, 1}, {tokenLoginAck, 9, 0, 1, 8}, {0x42}} {
+	for _, strange := range [][]byte{{tokenFedAuthInfo, 0xff, 0xff, 0xff, 0xff}, {tokenEnvChange, 1},
+		{tokenLoginAck, 9, 0, 1, 8}, {0x42}} {
 		v = tdsVersion{reply: true}
 		got, err := v.message(bytes.NewReader(packets(strange, 100)))
 		require.NoError(t, err)

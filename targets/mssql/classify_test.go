@@ -26,14 +26,16 @@ func TestNumbersAreOrderedAndComplete(t *testing.T) {
 		require.NotEmpty(t, row.reason, row.number)
 		require.NotEmpty(t, row.source, row.number)
 		got := Classify(fmt.Errorf("run: %w", mssqldb.Error{Number: row.number}))
-		require.Equal(t, targets.Classification{Class: row.class, Number: row.number, Reason: row.reason, Source: row.source}, got)
+		require.Equal(t, targets.Classification{Class: row.class, Number: row.number, Reason: row.reason,
+			Source: row.source}, got)
 	}
 }
 
 // The numbers in the documentation of transient errors.
 func TestDocumentedTransientNumbers(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int32{926, 4060, 4221, 40197, 40501, 40613, 49918, 49919, 49920, 10928, 10929, 40020, 40143, 40166, 40540} {
+	for _, n := range []int32{926, 4060, 4221, 40197, 40501, 40613, 49918, 49919, 49920, 10928, 10929, 40020, 40143,
+		40166, 40540} {
 		require.Equal(t, targets.ClassTransient, ClassifyNumber(n).Class, n)
 	}
 	require.Equal(t, targets.ClassDeadlock, ClassifyNumber(1205).Class)
@@ -69,9 +71,11 @@ func TestClassify(t *testing.T) {
 		"Certificate":   {x509.UnknownAuthorityError{}, targets.ClassConfig},
 		"FlatHandshake": {errors.New("TLS Handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"), targets.ClassConfig},
 		"CutHandshake":  {errors.New("TLS Handshake failed: cannot read handshake packet: EOF"), targets.ClassLostConnection},
-		"Accompanied":   {mssqldb.Error{Number: 3621, All: []mssqldb.Error{{Number: 1205}, {Number: 3621}}}, targets.ClassDeadlock},
-		"FirstDecides":  {mssqldb.Error{Number: 1222, All: []mssqldb.Error{{Number: 1205}, {Number: 1222}}}, targets.ClassTimeout},
-		"OfTheDriver":   {mssqldb.Error{Message: "server does not have an active transaction"}, targets.ClassPermanent},
+		"Accompanied": {mssqldb.Error{Number: 3621, All: []mssqldb.Error{{Number: 1205}, {Number: 3621}}},
+			targets.ClassDeadlock},
+		"FirstDecides": {mssqldb.Error{Number: 1222, All: []mssqldb.Error{{Number: 1205}, {Number: 1222}}},
+			targets.ClassTimeout},
+		"OfTheDriver": {mssqldb.Error{Message: "server does not have an active transaction"}, targets.ClassPermanent},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,8 @@ func TestLoginEndsWithItsContext(t *testing.T) {
 
 func TestNewConnectorKeepsSecrets(t *testing.T) {
 	t.Parallel()
-	for _, dsn := range []string{"sqlserver://sa:hunter2@x:port", "sqlserver://sa:hunter2@x?encrypt=maybe", "server=x;port=hunter2", "odbc:password={hunter2"} {
+	for _, dsn := range []string{"sqlserver://sa:hunter2@x:port", "sqlserver://sa:hunter2@x?encrypt=maybe",
+		"server=x;port=hunter2", "odbc:password={hunter2"} {
 		_, err := NewConnector(dsn, nil)
 		var config *targets.ConfigError
 		require.ErrorAs(t, err, &config, dsn)
@@ -81,7 +82,8 @@ func TestServerNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dialed := make(chan string, 1)
-		s := testServers(t, Config{Encrypt: "disable", Dialer: silentServer{dialed}, LoginTimeout: time.Second}, LoginCredential("default", "sa", "pw", "*"))
+		s := testServers(t, Config{Encrypt: "disable", Dialer: silentServer{dialed}, LoginTimeout: time.Second},
+			LoginCredential("default", "sa", "pw", "*"))
 		for name, want := range map[string]string{
 			"host":            "host:1433",
 			"host,1444":       "host:1444",
@@ -112,7 +114,8 @@ func TestCredentialIsNotSentElsewhere(t *testing.T) {
 	t.Parallel()
 	dialed := make(chan string, 1)
 	s := testServers(t, Config{Dialer: silentServer{dialed}},
-		LoginCredential("default", "sa", "pw", "good*"), Credential{Name: "mi", Servers: []string{"*"}, Kind: KindManagedIdentity},
+		LoginCredential("default", "sa", "pw", "good*"), Credential{Name: "mi", Servers: []string{"*"},
+			Kind: KindManagedIdentity},
 		Credential{Name: "unset", Servers: []string{"*"}, Kind: KindSQLLogin, User: "u", Secret: "env:JOBAGENT_TEST_UNSET"})
 	for credential, want := range map[string]string{
 		"":      `credential "default": it may not be used on server "bad"`,
@@ -120,7 +123,9 @@ func TestCredentialIsNotSentElsewhere(t *testing.T) {
 		"mi":    "does not support ManagedIdentity",
 		"unset": "JOBAGENT_TEST_UNSET is not set",
 	} {
-		res := NewRunner(s, targets.Limits{}).Run(t.Context(), Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("bad", "d", ""), Credential: credential, Command: "SELECT 1"}})
+		res := NewRunner(s, targets.Limits{}).Run(t.Context(),
+			Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("bad", "d", ""), Credential: credential,
+				Command: "SELECT 1"}})
 		require.Equal(t, targets.Failed, res.Outcome)
 		require.False(t, res.Sent)
 		require.Equal(t, targets.ClassConfig, res.Error.Class)
@@ -171,17 +176,20 @@ func TestNewServersChecks(t *testing.T) {
 func TestRunWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := testServers(t, Config{Dialer: silentServer{}, Encrypt: "disable"}, LoginCredential("default", "sa", "pw", "*"))
-	res := NewRunner(s, targets.Limits{}).Run(t.Context(), Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("h", "d", ""), Command: "SELECT 1\nGO x"}})
+	res := NewRunner(s, targets.Limits{}).Run(t.Context(),
+		Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("h", "d", ""), Command: "SELECT 1\nGO x"}})
 	require.Equal(t, targets.Failed, res.Outcome)
 	require.Equal(t, targets.ClassPermanent, res.Error.Class)
 	require.Contains(t, res.Summary, "script line 2")
 
 	for cause, want := range map[error]targets.Outcome{
-		targets.ErrStopRequested: targets.Canceled, targets.ErrTimeout: targets.TimedOut, errors.New("agent stopping"): targets.NotSent,
+		targets.ErrStopRequested: targets.Canceled, targets.ErrTimeout: targets.TimedOut,
+		errors.New("agent stopping"): targets.NotSent,
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
-		res := NewRunner(s, targets.Limits{}).Run(ctx, Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("h", "d", ""), Command: "SELECT 1"}})
+		res := NewRunner(s, targets.Limits{}).Run(ctx,
+			Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("h", "d", ""), Command: "SELECT 1"}})
 		require.Equal(t, want, res.Outcome, cause)
 		require.ErrorIs(t, res.Err, cause)
 		require.False(t, res.Sent)

@@ -20,10 +20,11 @@ func TestCredentialValidate(t *testing.T) {
 		change func(*Credential)
 		want   string
 	}{
-		"NoName":         {func(c *Credential) { c.Name = " " }, "the name is missing"},
-		"NoServers":      {func(c *Credential) { c.Servers = nil }, "servers"},
-		"EmptyPattern":   {func(c *Credential) { c.Servers = []string{""} }, "empty server pattern"},
-		"PatternForm":    {func(c *Credential) { c.Servers = []string{"host:1433"} }, `server pattern "host:1433": invalid server name: want host`},
+		"NoName":       {func(c *Credential) { c.Name = " " }, "the name is missing"},
+		"NoServers":    {func(c *Credential) { c.Servers = nil }, "servers"},
+		"EmptyPattern": {func(c *Credential) { c.Servers = []string{""} }, "empty server pattern"},
+		"PatternForm": {func(c *Credential) { c.Servers = []string{"host:1433"} },
+			`server pattern "host:1433": invalid server name: want host`},
 		"NoKind":         {func(c *Credential) { c.Kind = "" }, "one of"},
 		"NoUser":         {func(c *Credential) { c.User = "" }, "user"},
 		"NoSecret":       {func(c *Credential) { c.Secret = "" }, "env:NAME"},
@@ -48,7 +49,8 @@ func TestCredentialValidate(t *testing.T) {
 func TestCredentialSetFor(t *testing.T) {
 	t.Parallel()
 	set, err := NewCredentialSet(
-		Credential{Name: "Job", Servers: []string{"db*.example.com", `win\inst`}, Kind: KindSQLLogin, User: "u", Secret: "env:X"},
+		Credential{Name: "Job", Servers: []string{"db*.example.com", `win\inst`}, Kind: KindSQLLogin, User: "u",
+			Secret: "env:X"},
 		Credential{Name: "default", Servers: []string{"*"}, Kind: KindDefault},
 		Credential{Name: "suffix", Servers: []string{"*.example.com", "one,1433", "two,1500", `*\sql*`}, Kind: KindDefault},
 	)
@@ -57,8 +59,9 @@ func TestCredentialSetFor(t *testing.T) {
 	for server, allowed := range map[string]bool{
 		"a.example.com": true, `a.example.com\x`: true, "a.example.com,1500": true,
 		// The text of an instance or a port does not count as a host.
-		`evil.attacker.net\x.example.com`: false, `evil.attacker.net,1433\x.example.com`: false, "evil.attacker.net,.example.com": false,
-		"one": true, "one,1433": true, "one,1434": false, "two": false, "two,1500": true,
+		`evil.attacker.net\x.example.com`: false, `evil.attacker.net,1433\x.example.com`: false,
+		"evil.attacker.net,.example.com": false,
+		"one":                            true, "one,1433": true, "one,1434": false, "two": false, "two,1500": true,
 		`any\sqlexpress`: true, `any\x\sql`: false, `sql\any`: false,
 	} {
 		_, err := set.For("suffix", server)
@@ -87,7 +90,8 @@ func TestCredentialSetFor(t *testing.T) {
 	_, err = (*CredentialSet)(nil).For("", "x")
 	require.ErrorContains(t, err, `credential "default"`)
 
-	_, err = NewCredentialSet(LoginCredential("a", "u", "p", "*"), LoginCredential("A", "u", "p", "*"), Credential{Name: "b"})
+	_, err = NewCredentialSet(LoginCredential("a", "u", "p", "*"), LoginCredential("A", "u", "p", "*"),
+		Credential{Name: "b"})
 	require.ErrorContains(t, err, "duplicate name")
 	require.ErrorContains(t, err, `credential "b"`)
 }
@@ -131,7 +135,8 @@ func TestCredentialNeverShowsItsPassword(t *testing.T) {
 	c := LoginCredential("c", "u", "hunter2", "*")
 	set, err := NewCredentialSet(c)
 	require.NoError(t, err)
-	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v", c, c), fmt.Sprintf("%+v %#v", set, set), fmt.Sprintf("%+v", *set)} {
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v", c, c), fmt.Sprintf("%+v %#v", set, set),
+		fmt.Sprintf("%+v", *set)} {
 		require.NotContains(t, text, "hunter2")
 	}
 }

@@ -82,7 +82,8 @@ func settings(certificate *x509.Certificate) []setting {
 		{"strict", "encrypt=strict", mssql.Config{Encrypt: "strict"}},
 		{"disable", "encrypt=disable", mssql.Config{Encrypt: "disable"}},
 		{"trust", "TrustServerCertificate=true", mssql.Config{TrustServerCertificate: true}},
-		{"trust strict", "encrypt=strict&TrustServerCertificate=true", mssql.Config{Encrypt: "strict", TrustServerCertificate: true}},
+		{"trust strict", "encrypt=strict&TrustServerCertificate=true",
+			mssql.Config{Encrypt: "strict", TrustServerCertificate: true}},
 		{"pinned", "certificate_sha256=" + wrong + "," + colons, pinned(mssql.Config{}, wrong, colons)},
 		{"pinned key", "certificate_sha256=" + key, pinned(mssql.Config{}, key)},
 		{"pinned strict", "encrypt=strict&certificate_sha256=" + right, pinned(mssql.Config{Encrypt: "strict"}, right)},
@@ -152,13 +153,15 @@ func TestManInTheMiddle(t *testing.T) {
 					}
 					require.Error(t, err, way)
 					if s.name != "disable" && s.name != "trust" {
-						require.Contains(t, []targets.Class{targets.ClassConfig, targets.ClassLostConnection}, mssql.Classify(err).Class, "%s: %v", way, err)
+						require.Contains(t, []targets.Class{targets.ClassConfig, targets.ClassLostConnection}, mssql.Classify(err).Class,
+							"%s: %v", way, err)
 					}
 					require.NotContains(t, err.Error(), "\n")
 					require.NotContains(t, err.Error(), canary)
 				}
 				require.Positive(t, proxy.Connections())
-				require.Equal(t, accepted && (s.name == "disable" || s.name == "trust" && mode == mitm.End), proxy.Saw(canary), "what the one in between has learned")
+				require.Equal(t, accepted && (s.name == "disable" || s.name == "trust" && mode == mitm.End), proxy.Saw(canary),
+					"what the one in between has learned")
 				require.Equal(t, accepted && s.name == "disable", proxy.OnWire(canary), "what passed in clear")
 			})
 		}
@@ -180,10 +183,12 @@ func TestVerification(t *testing.T) {
 	}
 	for name, r := range map[string]row{
 		"trusted": {good, nil},
-		"another name": {elsewhere, []string{"is not for the name 127.0.0.1 but for sql9.example.com, 10.0.0.9", "hostNameInCertificate",
-			mssql.CertificatePin(elsewhere.Leaf), "certificate_sha256"}},
-		"expired":   {old, []string{"is not valid", "expired", "renewed"}},
-		"untrusted": {stranger, []string{"signed by an authority that this machine does not trust", "install the authority's certificate", mssql.CertificatePin(stranger.Leaf)}},
+		"another name": {elsewhere,
+			[]string{"is not for the name 127.0.0.1 but for sql9.example.com, 10.0.0.9", "hostNameInCertificate",
+				mssql.CertificatePin(elsewhere.Leaf), "certificate_sha256"}},
+		"expired": {old, []string{"is not valid", "expired", "renewed"}},
+		"untrusted": {stranger, []string{"signed by an authority that this machine does not trust",
+			"install the authority's certificate", mssql.CertificatePin(stranger.Leaf)}},
 	} {
 		for _, s := range settings(good.Leaf) {
 			t.Run(name+"/"+s.name, func(t *testing.T) {
@@ -194,7 +199,8 @@ func TestVerification(t *testing.T) {
 				case s.name == "trust" || s.name == "disable":
 					want = nil
 				case strings.HasPrefix(s.name, "pinned wrong"), strings.HasPrefix(s.name, "pinned") && r.certificate != good:
-					want = []string{"not the one whose certificate is pinned", "SHA-256 " + mssql.CertificatePin(r.certificate.Leaf), "public key in it " + mssql.KeyPin(r.certificate.Leaf)}
+					want = []string{"not the one whose certificate is pinned", "SHA-256 " + mssql.CertificatePin(r.certificate.Leaf),
+						"public key in it " + mssql.KeyPin(r.certificate.Leaf)}
 				}
 				for way, err := range s.try(t, proxy.Address()) {
 					if want == nil {
@@ -223,7 +229,8 @@ func TestServerWithoutEncryption(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	proxy := newProxy(t, mitm.Deny, server, nil)
-	for _, s := range []setting{{"absent", "", mssql.Config{}}, {"trust", "TrustServerCertificate=yes", mssql.Config{TrustServerCertificate: true}}} {
+	for _, s := range []setting{{"absent", "", mssql.Config{}},
+		{"trust", "TrustServerCertificate=yes", mssql.Config{TrustServerCertificate: true}}} {
 		for way, err := range s.try(t, proxy.Address()) {
 			var refused *mssql.EncryptionError
 			require.ErrorAs(t, err, &refused, way)
@@ -232,7 +239,8 @@ func TestServerWithoutEncryption(t *testing.T) {
 	}
 	require.False(t, proxy.Saw(canary))
 	insists := newProxy(t, mitm.Insist, server, nil)
-	for way, err := range (setting{"disable", "encrypt=disable", mssql.Config{Encrypt: "disable"}}).try(t, insists.Address()) {
+	for way, err := range (setting{"disable", "encrypt=disable", mssql.Config{Encrypt: "disable"}}).try(t,
+		insists.Address()) {
 		require.ErrorContains(t, err, "requires encryption: remove encrypt=disable", way)
 	}
 	require.False(t, insists.Saw(canary))
@@ -243,13 +251,15 @@ func TestParseDSNEncryption(t *testing.T) {
 	t.Parallel()
 	hash := strings.Repeat("0f", 32)
 	for _, form := range []struct{ name, head, sep, assign string }{
-		{"URL", "sqlserver://sa:hunter2@h?database=d", "&", "="}, {"ADO", "server=h;user id=sa;password=hunter2;database=d", ";", "="},
+		{"URL", "sqlserver://sa:hunter2@h?database=d", "&", "="},
+		{"ADO", "server=h;user id=sa;password=hunter2;database=d", ";", "="},
 		{"ODBC", "odbc:server=h;user id=sa;password={hunter2};database=d", ";", "="},
 	} {
 		read := func(options ...string) (mssql.DSN, error) {
 			return mssql.ParseDSN(strings.Join(append([]string{form.head}, options...), form.sep))
 		}
-		for _, o := range []string{"", "encrypt=true", "Encrypt=Mandatory", "encrypt=yes", "encrypt=1", "encrypt=strict", "TrustServerCertificate=false", "certificate_sha256=" + hash,
+		for _, o := range []string{"", "encrypt=true", "Encrypt=Mandatory", "encrypt=yes", "encrypt=1", "encrypt=strict",
+			"TrustServerCertificate=false", "certificate_sha256=" + hash,
 			"encrypt=strict" + form.sep + "TrustServerCertificate=true"} {
 			d, err := read(o)
 			require.NoError(t, err, form.name+o)
@@ -261,11 +271,13 @@ func TestParseDSNEncryption(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, d.Encryption.Plain())
 		require.Equal(t, "encrypt=disable", d.Weaknesses()[0].Setting)
-		for _, yes := range []string{"TrustServerCertificate=true", "trustservercertificate=yes", "encrypt=true" + form.sep + "TrustServerCertificate=1"} {
+		for _, yes := range []string{"TrustServerCertificate=true", "trustservercertificate=yes",
+			"encrypt=true" + form.sep + "TrustServerCertificate=1"} {
 			d, err := read(yes)
 			require.NoError(t, err)
 			require.True(t, d.Encryption.Unverified(), form.name+yes)
-			require.Equal(t, []string{"h", "TrustServerCertificate=true"}, []string{d.Weaknesses()[0].Servers, d.Weaknesses()[0].Setting})
+			require.Equal(t, []string{"h", "TrustServerCertificate=true"},
+				[]string{d.Weaknesses()[0].Servers, d.Weaknesses()[0].Setting})
 		}
 		for o, want := range map[string]string{
 			"encrypt=false":                     "write true (or leave it out), strict, or disable",
@@ -300,13 +312,15 @@ func TestNegativeSerialNumber(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	serial := bytes.Repeat([]byte{0x11}, 16)
-	certificate := signed(t, []string{"127.0.0.1"}, func(c *x509.Certificate) { c.SerialNumber = new(big.Int).SetBytes(serial) })
+	certificate := signed(t, []string{"127.0.0.1"},
+		func(c *x509.Certificate) { c.SerialNumber = new(big.Int).SetBytes(serial) })
 	i := bytes.Index(certificate.Certificate[0], serial)
 	require.Positive(t, i)
 	certificate.Certificate[0] = bytes.Clone(certificate.Certificate[0])
 	certificate.Certificate[0][i] |= 0x80
 	proxy := newProxy(t, mitm.End, server, certificate)
-	for way, err := range (setting{"trust", "TrustServerCertificate=true", mssql.Config{TrustServerCertificate: true}}).try(t, proxy.Address()) {
+	for way, err := range (setting{"trust", "TrustServerCertificate=true",
+		mssql.Config{TrustServerCertificate: true}}).try(t, proxy.Address()) {
 		require.ErrorContains(t, err, "its serial number is negative", way)
 		require.ErrorContains(t, err, "GODEBUG=x509negativeserial=1", way)
 	}

@@ -20,21 +20,30 @@ func TestPatternCovers(t *testing.T) {
 	for text, servers := range map[string]map[string]string{
 		"*": {"a": "yes", `a\i`: "?", "a,1500": "yes", "::1": "yes"},
 		"db.example.com": {
-			"db.example.com": "yes", "DB.Example.COM.": "yes", "tcp:db.example.com,1433": "yes", "db.example.com,1500": "yes", `db.example.com\x`: "?",
-			`evil.net\db.example.com`: "no", `evil.net,1433\db.example.com`: "error", "evil.net,db.example.com": "error", "db.example.com.evil.net": "no",
+			"db.example.com": "yes", "DB.Example.COM.": "yes", "tcp:db.example.com,1433": "yes", "db.example.com,1500": "yes",
+			`db.example.com\x`:        "?",
+			`evil.net\db.example.com`: "no", `evil.net,1433\db.example.com`: "error", "evil.net,db.example.com": "error",
+			"db.example.com.evil.net": "no",
 		},
-		"*.example.com":   {"a.example.com": "yes", `evil.net\x.example.com`: "no", "evil.net,.example.com": "error", "example.com": "no", "evil.net#.example.com": "yes"},
-		"one,1433":        {"one": "yes", "one,1433": "yes", "one,01433": "yes", "one,1434": "no", `one\i`: "?", `one\i,1433`: "yes", `one\i,1434`: "no"},
-		"two,15*":         {"two,1500": "yes", "two,1600": "no", "two": "no"},
-		`win\inst`:        {`win\inst`: "?", `WIN\INST`: "?", `win\other`: "no", "win": "no", `win\inst,1500`: "no", `win\inst\x`: "error"},
-		`win\inst,1500`:   {`win\inst,1500`: "yes", "win,1500": "yes", `win\inst`: "?", "win": "no"},
-		`*\sql*`:          {`any\sqlexpress`: "?", `any\x\sql`: "error", `sql\any`: "no"},
-		"127.0.0.1,14*":   {"127.0.0.1": "yes", "::ffff:127.0.0.1": "yes", "[::ffff:7f00:1],1433": "yes", "localhost": "no", "127.1": "no"},
-		"[::1]":           {"::1": "yes", "[::1],1500": "yes", "0:0:0:0:0:0:0:1": "yes", "::2": "no"},
-		"10.0.*":          {"10.0.3.4": "yes", "10.0.example.net": "no", "10.0.3": "no", "10.1.0.0": "no"},
-		".":               {"localhost": "yes", "(local)": "yes", `.\i`: "?", "127.0.0.1": "no"},
-		"k.example.com":   {"K.example.com": "yes", "\u212a.example.com": "yes"}, // the Kelvin sign becomes a k, also in the dialed name
-		"host":            {"": "error", ",1433": "error", "host,": "error", "host,0": "error", "host,65536": "error", "host,0x599": "error", "host:1433": "error", "admin:host": "error", "np:host": "error", `host\`: "error", "host,1,2": "error"},
+		"*.example.com": {"a.example.com": "yes", `evil.net\x.example.com`: "no", "evil.net,.example.com": "error",
+			"example.com": "no", "evil.net#.example.com": "yes"},
+		"one,1433": {"one": "yes", "one,1433": "yes", "one,01433": "yes", "one,1434": "no", `one\i`: "?",
+			`one\i,1433`: "yes", `one\i,1434`: "no"},
+		"two,15*": {"two,1500": "yes", "two,1600": "no", "two": "no"},
+		`win\inst`: {`win\inst`: "?", `WIN\INST`: "?", `win\other`: "no", "win": "no", `win\inst,1500`: "no",
+			`win\inst\x`: "error"},
+		`win\inst,1500`: {`win\inst,1500`: "yes", "win,1500": "yes", `win\inst`: "?", "win": "no"},
+		`*\sql*`:        {`any\sqlexpress`: "?", `any\x\sql`: "error", `sql\any`: "no"},
+		"127.0.0.1,14*": {"127.0.0.1": "yes", "::ffff:127.0.0.1": "yes", "[::ffff:7f00:1],1433": "yes", "localhost": "no",
+			"127.1": "no"},
+		"[::1]":         {"::1": "yes", "[::1],1500": "yes", "0:0:0:0:0:0:0:1": "yes", "::2": "no"},
+		"10.0.*":        {"10.0.3.4": "yes", "10.0.example.net": "no", "10.0.3": "no", "10.1.0.0": "no"},
+		".":             {"localhost": "yes", "(local)": "yes", `.\i`: "?", "127.0.0.1": "no"},
+		"k.example.com": {"K.example.com": "yes", "\u212a.example.com": "yes"},
+		// the Kelvin sign becomes a k, also in the dialed name
+		"host": {"": "error", ",1433": "error", "host,": "error", "host,0": "error", "host,65536": "error",
+			"host,0x599": "error", "host:1433": "error", "admin:host": "error", "np:host": "error", `host\`: "error",
+			"host,1,2": "error"},
 		"sql*":            {"sql1": "yes", "sql.example.net": "yes"}, // * is any run of characters, dots included
 		"tcp:host.,1433 ": {"host": "yes"},
 	} {
@@ -131,7 +140,9 @@ func sendOn(conn net.Conn, server string, port uint16) {
 	tokens := append(binary.LittleEndian.AppendUint16([]byte{0xe3}, uint16(len(env))), env...)
 	ack := append([]byte{1, 0x74, 0, 0, 4, 3}, ucs2("sql")...)
 	ack = append(ack, 16, 0, 0, 0)
-	tokens = append(append(binary.LittleEndian.AppendUint16(append(tokens, 0xad), uint16(len(ack))), ack...), 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	done := []byte{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	tokens = append(binary.LittleEndian.AppendUint16(append(tokens, 0xad), uint16(len(ack))), ack...)
+	tokens = append(tokens, done...)
 	writePacket(conn, tokens)
 }
 
@@ -145,15 +156,20 @@ func TestCredentialIsNotSentOn(t *testing.T) {
 		dialed          []string
 		refused         string // "": the login succeeds there
 	}{
-		"InstanceOnItsPort":    {"db,1500", `db\sales`, "", []string{"udp db:1434", "tcp db:1500"}, ""},
-		"InstanceElsewhere":    {"db,1433", `db\sales`, "", []string{"udp db:1434"}, `leads to db,1500, on which the credential may not be used; its servers are db,1433`},
-		"InstanceByName":       {`db\sales`, `db\sales`, "", []string{"udp db:1434", "tcp db:1500"}, ""},
-		"OtherInstance":        {`db\other`, `db\sales`, "", nil, "may not be used on server"},
-		"HostOfAnother":        {"*.example.com", `evil.net\x.example.com`, "", nil, "may not be used on server"},
-		"SentOnWithin":         {"*.example.com", "a.example.com", "b.example.com", []string{"tcp a.example.com:1433", "tcp b.example.com:11000"}, ""},
-		"SentOnToAnother":      {"*.example.com", "a.example.com", "evil.net", []string{"tcp a.example.com:1433"}, "leads to evil.net,11000, on which"},
-		"SentOnToAnotherPort":  {"a.example.com,1433", "a.example.com", "a.example.com", []string{"tcp a.example.com:1433"}, "leads to a.example.com,11000, on which"},
-		"SentOnByInstanceName": {"*.example.com", "a.example.com", `evil.net\x.example.com`, []string{"tcp a.example.com:1433"}, "leads to evil.net,11000, on which"},
+		"InstanceOnItsPort": {"db,1500", `db\sales`, "", []string{"udp db:1434", "tcp db:1500"}, ""},
+		"InstanceElsewhere": {"db,1433", `db\sales`, "", []string{"udp db:1434"},
+			`leads to db,1500, on which the credential may not be used; its servers are db,1433`},
+		"InstanceByName": {`db\sales`, `db\sales`, "", []string{"udp db:1434", "tcp db:1500"}, ""},
+		"OtherInstance":  {`db\other`, `db\sales`, "", nil, "may not be used on server"},
+		"HostOfAnother":  {"*.example.com", `evil.net\x.example.com`, "", nil, "may not be used on server"},
+		"SentOnWithin": {"*.example.com", "a.example.com", "b.example.com",
+			[]string{"tcp a.example.com:1433", "tcp b.example.com:11000"}, ""},
+		"SentOnToAnother": {"*.example.com", "a.example.com", "evil.net", []string{"tcp a.example.com:1433"},
+			"leads to evil.net,11000, on which"},
+		"SentOnToAnotherPort": {"a.example.com,1433", "a.example.com", "a.example.com", []string{"tcp a.example.com:1433"},
+			"leads to a.example.com,11000, on which"},
+		"SentOnByInstanceName": {"*.example.com", "a.example.com", `evil.net\x.example.com`,
+			[]string{"tcp a.example.com:1433"}, "leads to evil.net,11000, on which"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,8 @@ func answersOf(t testing.TB) [][]byte {
 	var all [][]byte
 	for _, script := range recordedScripts {
 		r := &recorder{HostDialer: server.Dialer()}
-		res := fuzzRunner(t, r).Run(t.Context(), Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "master", ""), Command: script}})
+		res := fuzzRunner(t, r).Run(t.Context(),
+			Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "master", ""), Command: script}})
 		require.True(t, res.Sent, res.Summary)
 		r.mu.Lock()
 		all = append(all, r.sent)
@@ -113,7 +114,8 @@ func packet(payload []byte) []byte {
 func fuzzRunner(t testing.TB, dialer mssqldb.HostDialer) *Runner {
 	set, err := NewCredentialSet(LoginCredential("default", "sa", "secret", "*"))
 	require.NoError(t, err)
-	servers, err := NewServers(Config{Credentials: set, Encrypt: "disable", Dialer: dialer, Limits: AnswerLimits{ValueBytes: 64 << 10, RowBytes: 64 << 10}})
+	servers, err := NewServers(Config{Credentials: set, Encrypt: "disable", Dialer: dialer,
+		Limits: AnswerLimits{ValueBytes: 64 << 10, RowBytes: 64 << 10}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	return NewRunner(servers, targets.Limits{})
@@ -145,7 +147,8 @@ func readAnswer(t *testing.T, stream []byte) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, targets.ErrTimeout)
 		defer cancel()
 		start := time.Now()
-		res := runner.Run(ctx, Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"}, Once: nil})
+		res := runner.Run(ctx, Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""),
+			Command: "EXEC script"}, Once: nil})
 		require.NotEmpty(t, res.Outcome)
 		require.LessOrEqual(t, time.Since(start), time.Minute+22*time.Second)
 		readRows(ctx, runner.servers)
@@ -247,7 +250,8 @@ func mutate(random *rand.Rand, seed []byte) []byte {
 		case 1:
 			payload[at] = byte(random.Uint32())
 		case 2: // the first byte of a token
-			tokens := []byte{0x79, 0x81, 0xA4, 0xA5, 0xA9, 0xAA, 0xAB, 0xAC, 0xAD, 0xAE, 0xD1, 0xD2, 0xE3, 0xED, 0xEE, 0xFD, 0xFE, 0xFF}
+			tokens := []byte{0x79, 0x81, 0xA4, 0xA5, 0xA9, 0xAA, 0xAB, 0xAC, 0xAD, 0xAE, 0xD1, 0xD2, 0xE3, 0xED, 0xEE, 0xFD,
+				0xFE, 0xFF}
 			payload[at] = tokens[random.IntN(len(tokens))]
 		case 3: // a wrong number
 			numbers := []uint64{0, 1<<64 - 1, 1<<64 - 2, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 60, 0xFFFF, 0x8000, 8000, 4096}

@@ -34,7 +34,8 @@ func hostileServers(t *testing.T, mode hostile.Mode) *mssql.Servers {
 	t.Cleanup(server.Close)
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "sa", "secret", "*"))
 	require.NoError(t, err)
-	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: server, LoginTimeout: 6 * time.Second})
+	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: server,
+		LoginTimeout: 6 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	return servers
@@ -49,7 +50,9 @@ func TestHostileStreams(t *testing.T) {
 				runner := hostileRunner(t, hostile.Of(stream))
 				for _, output := range []*mssql.Output{nil, {Server: "out", Database: "d", Table: "t"}} {
 					start := time.Now()
-					res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"}, Output: output})
+					res := runner.Run(t.Context(),
+						mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"},
+							Output: output})
 					require.Less(t, time.Since(start), time.Second, "it is refused long before any limit") // of virtual time
 					require.Contains(t, res.Summary, "the server violates the protocol: ")
 					require.NotContains(t, res.Summary, "\n")
@@ -87,25 +90,35 @@ var hostileEnds = map[string]struct {
 	"login refused":                  {targets.Failed, "Msg 18456"},
 	"redirect in a circle":           {targets.Failed, "the server redirects in a circle"},
 	"closes after the script":        {targets.Unknown, "its outcome on the target is unknown"},
-	"messages of 60 KB":              {targets.Failed, "limits.message_bytes (32KB) is exceeded: a message of 60000 bytes"},
-	"closes in a result set":         {targets.Unknown, "unexpected EOF"},
+	"messages of 60 KB": {targets.Failed,
+		"limits.message_bytes (32KB) is exceeded: a message of 60000 bytes"},
+	"closes in a result set":                        {targets.Unknown, "unexpected EOF"},
 	"packet numbers and session ids at random":      {targets.Succeeded, ""},
 	"one byte at a time":                            {targets.Succeeded, ""},
 	"an answer behind the answer":                   {targets.Succeeded, ""},
 	"packets of the wrong type":                     {targets.Unknown, "a packet of type 0x01"},
 	"packets larger than agreed":                    {targets.Unknown, "a packet of 65021 bytes, want at most 32767"},
 	"names of 255 characters, numbers out of range": {targets.Failed, "Msg -2147483648, Level 255"},
-	"fewer columns than asked for":                  {targets.TimedOut, "the answer to a query of the agent has 1 columns, want 2"},
-	"more columns than asked for":                   {targets.TimedOut, "the answer to a query of the agent has 9 columns"},
-	"other types than asked for":                    {targets.TimedOut, "the answer to a query of the agent has 1 columns"},
-	"more rows than asked for":                      {targets.TimedOut, "the answer to a query of the agent has more than one row"},
-	"more sets than asked for":                      {targets.TimedOut, "the answer to a query of the agent has more than one result set"},
-	"no rows":                                       {targets.TimedOut, "the answer to a query of the agent has no row"},
-	"no result set":                                 {targets.TimedOut, "the answer to a query of the agent has 0 columns"},
-	"identity of fewer columns":                     {targets.Failed, "ask s/d for its identity: the answer to a query of the agent has 1 columns, want 5"},
-	"identity of other types":                       {targets.Failed, "ask s/d for its identity: the answer has other types"},
-	"identity refused":                              {targets.Failed, "Msg 229"},
-	"a huge answer":                                 {targets.TimedOut, "a row of 4194304 bytes in the answer to a query of the agent"},
+	"fewer columns than asked for": {targets.TimedOut,
+		"the answer to a query of the agent has 1 columns, want 2"},
+	"more columns than asked for": {targets.TimedOut,
+		"the answer to a query of the agent has 9 columns"},
+	"other types than asked for": {targets.TimedOut,
+		"the answer to a query of the agent has 1 columns"},
+	"more rows than asked for": {targets.TimedOut,
+		"the answer to a query of the agent has more than one row"},
+	"more sets than asked for": {targets.TimedOut,
+		"the answer to a query of the agent has more than one result set"},
+	"no rows": {targets.TimedOut, "the answer to a query of the agent has no row"},
+	"no result set": {targets.TimedOut,
+		"the answer to a query of the agent has 0 columns"},
+	"identity of fewer columns": {targets.Failed,
+		"ask s/d for its identity: the answer to a query of the agent has 1 columns, want 5"},
+	"identity of other types": {targets.Failed,
+		"ask s/d for its identity: the answer has other types"},
+	"identity refused": {targets.Failed, "Msg 229"},
+	"a huge answer": {targets.TimedOut,
+		"a row of 4194304 bytes in the answer to a query of the agent"},
 }
 
 // Whatever a target does, the attempt ends within its limit plus 22 s, and the summary has the
@@ -119,7 +132,7 @@ func TestHostileModes(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), limit, targets.ErrTimeout)
 				defer cancel()
 				start := time.Now()
-				res := runner.Run(ctx, mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"}})
+				res := runner.Run(ctx, onD("EXEC script"))
 				require.LessOrEqual(t, time.Since(start), limit+22*time.Second)
 				want, listed := hostileEnds[mode.Name]
 				if !listed {
@@ -231,14 +244,16 @@ func TestStuckOutput(t *testing.T) {
 		f := newFixture(t, tsqld.Config{})
 		set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "sa", "secret", "*"))
 		require.NoError(t, err)
-		servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: stuckDialer{f.server.Dialer()}})
+		servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable",
+			Dialer: stuckDialer{f.server.Dialer()}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, servers.Close()) })
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 15*time.Second, targets.ErrTimeout)
 		defer cancel()
 		start := time.Now()
-		res := mssql.NewRunner(servers, targets.Limits{}).Run(ctx, mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""),
-			Command: "SELECT REPLICATE('x', 8000) AS v FROM GENERATE_SERIES(1, 100)"}, Output: &mssql.Output{Server: "s", Database: "out", Table: "t"}})
+		res := mssql.NewRunner(servers, targets.Limits{}).Run(ctx,
+			mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""),
+				Command: "SELECT REPLICATE('x', 8000) AS v FROM GENERATE_SERIES(1, 100)"}, Output: &mssql.Output{Server: "s", Database: "out", Table: "t"}})
 		require.Equal(t, targets.TimedOut, res.Outcome, res.Summary)
 		require.LessOrEqual(t, time.Since(start), 37*time.Second)
 	})
@@ -251,7 +266,8 @@ func TestPooledSessionAfterAnError(t *testing.T) {
 	f := newFixture(t, tsqld.Config{})
 	db := f.open(t, "d")
 	db.SetMaxOpenConns(1)
-	_, err := db.QueryContext(t.Context(), "RAISERROR('first', 16, 1); DECLARE @t TABLE (i INT); "+strings.Repeat("INSERT INTO @t VALUES (1); ", 40))
+	_, err := db.QueryContext(t.Context(),
+		"RAISERROR('first', 16, 1); DECLARE @t TABLE (i INT); "+strings.Repeat("INSERT INTO @t VALUES (1); ", 40))
 	require.ErrorContains(t, err, "first")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -27,7 +27,8 @@ func newGuardFixture(t *testing.T) (f *fixture, control mssql.Instance) {
 	f.exec(t, "foreign_control", "CREATE SCHEMA jobs;")
 	f.exec(t, "foreign_control", "CREATE VIEW jobs.jobstep_options AS SELECT 1 AS a;")
 	f.exec(t, "foreign_control", "CREATE USER owner FOR LOGIN owner; GRANT SELECT ON jobs.jobstep_options TO owner;")
-	about := f.query(t, "control", "SELECT CONCAT(@@SERVERNAME, '|', (SELECT service_broker_guid FROM sys.databases WHERE name = DB_NAME()))")[0]
+	about := f.query(t, "control",
+		"SELECT CONCAT(@@SERVERNAME, '|', (SELECT service_broker_guid FROM sys.databases WHERE name = DB_NAME()))")[0]
 	server, guid, _ := cut(about)
 	return f, mssql.Instance{Server: server, Database: "Control", GUID: guid}
 }
@@ -67,19 +68,20 @@ func TestControlDatabaseIsNoTarget(t *testing.T) {
 		"ItsNameInAnotherWay": {control, "reader", "CONTROL", "it is the control database"},
 		"ItsGUID":             {elsewhere, "sa", "control", "it is the control database"},
 		"AnotherAgents":       {control, "owner", "foreign_control", "a control database of jobagent is installed in it"},
-		"NobodysAgent":        {mssql.Instance{}, "owner", "foreign_control", "a control database of jobagent is installed in it"},
-		"Master":              {control, "owner", "master", "holds the control database"},
-		"MasterElsewhere":     {elsewhere, "owner", "master", "holds the control database"},
-		"Tempdb":              {control, "owner", "tempdb", "holds the control database"},
-		"MasterOfAnother":     {unrelated, "owner", "master", ""},
-		"Sysadmin":            {control, "sa", "d", "its login can enter the control database [Control]"},
-		"SysadminElsewhere":   {elsewhere, "sa", "d", "its login can enter the control database [Control]"},
-		"SysadminOfAnother":   {unrelated, "sa", "d", ""},
-		"UserWithoutRights":   {control, "reader", "d", "its login can enter the control database [Control]"},
-		"SecurityAdmin":       {control, "deputy", "d", "its login can enter the control database [Control]"},
-		"Namesake":            {unrelated, "reader", "d", ""},
-		"NamesakeUnknown":     {unknown, "reader", "d", ""},
-		"NoControlDatabase":   {mssql.Instance{}, "sa", "control", ""},
+		"NoControl": {mssql.Instance{}, "owner", "foreign_control",
+			"a control database of jobagent is installed in it"},
+		"Master":            {control, "owner", "master", "holds the control database"},
+		"MasterElsewhere":   {elsewhere, "owner", "master", "holds the control database"},
+		"Tempdb":            {control, "owner", "tempdb", "holds the control database"},
+		"MasterOfAnother":   {unrelated, "owner", "master", ""},
+		"Sysadmin":          {control, "sa", "d", "its login can enter the control database [Control]"},
+		"SysadminElsewhere": {elsewhere, "sa", "d", "its login can enter the control database [Control]"},
+		"SysadminOfAnother": {unrelated, "sa", "d", ""},
+		"UserWithoutRights": {control, "reader", "d", "its login can enter the control database [Control]"},
+		"SecurityAdmin":     {control, "deputy", "d", "its login can enter the control database [Control]"},
+		"Namesake":          {unrelated, "reader", "d", ""},
+		"NamesakeUnknown":   {unknown, "reader", "d", ""},
+		"NoControlDatabase": {mssql.Instance{}, "sa", "control", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +96,9 @@ func TestControlDatabaseIsNoTarget(t *testing.T) {
 					defer func() { require.NoError(t, servers.Close()) }()
 					runner := mssql.NewRunner(servers, targets.Limits{})
 					for range 2 { // the second admission may be remembered
-						res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("alias", c.database, ""), Credential: "c", Command: "PRINT N'ran';"}})
+						res := runner.Run(t.Context(),
+							mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("alias", c.database, ""), Credential: "c",
+								Command: "PRINT N'ran';"}})
 						if c.want == "" || allow {
 							require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 							require.NotZero(t, res.SPID)
@@ -119,9 +123,11 @@ func TestControlDatabaseTakesNoOutput(t *testing.T) {
 	t.Parallel()
 	f, control := newGuardFixture(t)
 	f.exec(t, "control", "CREATE TABLE dbo.terms (internal_execution_id UNIQUEIDENTIFIER, a INT);")
-	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "owner", "Pa55word", "*"), mssql.LoginCredential("writer", "sa", "secret", "*"))
+	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "owner", "Pa55word", "*"),
+		mssql.LoginCredential("writer", "sa", "secret", "*"))
 	require.NoError(t, err)
-	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer(), Control: control})
+	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer(),
+		Control: control})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, servers.Close()) }()
 	write := func(database, credential string) targets.Result {

@@ -39,20 +39,28 @@ func TestLimits(t *testing.T) {
 		output *mssql.Output
 		says   string
 	}{
-		{"value", mssql.AnswerLimits{ValueBytes: 100_000}, "SELECT REPLICATE(CONVERT(VARCHAR(MAX), 'x'), 100001) AS v", output,
+		{"value", mssql.AnswerLimits{ValueBytes: 100_000}, "SELECT REPLICATE(CONVERT(VARCHAR(MAX), 'x'), 100001) AS v",
+			output,
 			"limits.value_bytes (100000 bytes) is exceeded: a value of 100001 bytes in column 1"},
 		{"row", mssql.AnswerLimits{ValueBytes: 100_000, RowBytes: 150_000},
-			"SELECT REPLICATE(CONVERT(VARCHAR(MAX), 'x'), 80000) AS v, REPLICATE(CONVERT(VARCHAR(MAX), 'x'), 80000) AS w", output,
+			"SELECT REPLICATE(CONVERT(VARCHAR(MAX), 'x'), 80000) AS v, REPLICATE(CONVERT(VARCHAR(MAX), 'x'), 80000) AS w",
+			output,
 			"limits.row_bytes (150000 bytes) is exceeded"},
 		{"output", mssql.AnswerLimits{ValueBytes: 2048, RowBytes: 2048, OutputBytes: 64 << 10},
 			"SELECT REPLICATE('x', 1000) AS v FROM GENERATE_SERIES(1, 100)", output, "limits.output_bytes (64KB) is exceeded"},
-		{"message", mssql.AnswerLimits{MessageBytes: 4096}, "PRINT REPLICATE(N'x', 4000)", nil, "limits.message_bytes (4KB) is exceeded: a message of 8000 bytes"},
-		{"messages", mssql.AnswerLimits{Messages: 50}, "DECLARE @i INT = 0; WHILE @i < 100 BEGIN PRINT @i; SET @i += 1; END", nil, "limits.messages (50) is exceeded"},
-		{"result sets", mssql.AnswerLimits{ResultSets: 50}, "DECLARE @i INT = 0; WHILE @i < 100 BEGIN SELECT @i; SET @i += 1; END", nil, "limits.result_sets (50) is exceeded"},
-		{"answer", mssql.AnswerLimits{AnswerBytes: 1 << 20}, "SELECT REPLICATE('x', 8000) FROM GENERATE_SERIES(1, 1000)", nil, "limits.answer_bytes (1MB) is exceeded"},
+		{"message", mssql.AnswerLimits{MessageBytes: 4096}, "PRINT REPLICATE(N'x', 4000)", nil,
+			"limits.message_bytes (4KB) is exceeded: a message of 8000 bytes"},
+		{"messages", mssql.AnswerLimits{Messages: 50}, "DECLARE @i INT = 0; WHILE @i < 100 BEGIN PRINT @i; SET @i += 1; END",
+			nil, "limits.messages (50) is exceeded"},
+		{"result sets", mssql.AnswerLimits{ResultSets: 50},
+			"DECLARE @i INT = 0; WHILE @i < 100 BEGIN SELECT @i; SET @i += 1; END", nil, "limits.result_sets (50) is exceeded"},
+		{"answer", mssql.AnswerLimits{AnswerBytes: 1 << 20}, "SELECT REPLICATE('x', 8000) FROM GENERATE_SERIES(1, 1000)",
+			nil, "limits.answer_bytes (1MB) is exceeded"},
 	} {
 		for _, encrypt := range []string{"disable", "true", "strict"} {
-			res := f.limited(t, tc.limits, encrypt).Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: tc.script}, Output: tc.output})
+			res := f.limited(t, tc.limits, encrypt).Run(t.Context(),
+				mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: tc.script},
+					Output: tc.output})
 			require.Equal(t, targets.Failed, res.Outcome, "%s %s: %s", tc.name, encrypt, res.Summary)
 			require.Contains(t, res.Summary, "The target exceeded a limit; the script was canceled on the server. "+tc.says)
 			require.Equal(t, targets.ClassPermanent, res.Error.Class)
@@ -79,7 +87,7 @@ func TestLimitOfTargetThatCannotBeAsked(t *testing.T) {
 			}
 			return c.Wait()
 		}})
-		res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"}})
+		res := runner.Run(t.Context(), onD("EXEC script"))
 		require.Equal(t, targets.Unknown, res.Outcome, res.Summary)
 		require.Contains(t, res.Summary, "limits.message_bytes (32KB) is exceeded")
 		require.Contains(t, res.Summary, "whether session 77 has ended is not known")
@@ -116,7 +124,7 @@ func TestNobodyReadsTheRows(t *testing.T) {
 		return c.Wait()
 	}})
 	before := allocated()
-	res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "EXEC script"}})
+	res := runner.Run(t.Context(), onD("EXEC script"))
 	used := allocated() - before
 	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 	require.Equal(t, int64(1), res.RowsAffected)

@@ -30,8 +30,10 @@ func TestResolveOnAServer(t *testing.T) {
 	require.Equal(t, []string{"s/B a", "s/d", "s/out"}, names(found))
 
 	found, err = r.Resolve(t.Context(), []targets.Member{
-		{Kind: targets.SQLServer, Server: "s"}, {Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: "S", Database: "D"},
-		{Kind: targets.SQLDatabase, Server: "s", Database: "control"}, {Kind: targets.SQLDatabase, Server: "s", Database: "master"},
+		{Kind: targets.SQLServer, Server: "s"},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: "S", Database: "D"},
+		{Kind: targets.SQLDatabase, Server: "s", Database: "control"},
+		{Kind: targets.SQLDatabase, Server: "s", Database: "master"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"s/B a", "s/control", "s/master", "s/out"}, names(found))

@@ -94,22 +94,30 @@ func TestNamesUnderTLS(t *testing.T) {
 		{"sqlserver://sa:secret@db.example.com", "tcp db.example.com:1433", "db.example.com", ""},
 		{"sqlserver://sa:secret@db.example.com:1444", "tcp db.example.com:1444", "db.example.com", ""},
 		{"sqlserver://sa:secret@DB.example.COM.:1444", "tcp DB.example.COM.:1444", "DB.example.COM", ""},
-		{"sqlserver://sa:secret@db.example.com/sales", "udp db.example.com:1434, tcp db.example.com:1500", "db.example.com", ""},
+		{"sqlserver://sa:secret@db.example.com/sales", "udp db.example.com:1434, tcp db.example.com:1500", "db.example.com",
+			""},
 		{"sqlserver://sa:secret@db.example.com:1444/sales", "tcp db.example.com:1444", "db.example.com", ""},
 		{"sqlserver://sa:secret@[::1]:1444", "tcp [::1]:1444", nameless, ""},
 		{"sqlserver://sa:secret@[::1]", "tcp [::1]:1433", nameless, ""},
 		{"sqlserver://sa:secret@10.0.0.7", "tcp 10.0.0.7:1433", nameless, ""},
-		{"sqlserver://sa:secret@db.example.com?ApplicationIntent=ReadOnly&database=master", "tcp db.example.com:1433", "db.example.com", ""},
+		{"sqlserver://sa:secret@db.example.com?ApplicationIntent=ReadOnly&database=master", "tcp db.example.com:1433",
+			"db.example.com", ""},
 		{"sqlserver://sa:secret@db.example.com?MultiSubnetFailover=true", "tcp db.example.com:1433", "db.example.com", ""},
 		{"sqlserver://sa:secret@10.1.1.1?hostNameInCertificate=db.example.com", "tcp 10.1.1.1:1433", "db.example.com", ""},
-		{"sqlserver://sa:secret@down?failoverpartner=partner.example.com", "tcp down:1433, tcp partner.example.com:1433", "partner.example.com", ""},
+		{"sqlserver://sa:secret@down?failoverpartner=partner.example.com", "tcp down:1433, tcp partner.example.com:1433",
+			"partner.example.com", ""},
 		{"server=tcp:db.example.com,1444;user id=sa;password=secret", "tcp db.example.com:1444", "db.example.com", ""},
-		{`server=db.example.com\sales;user id=sa;password=secret;Encrypt=strict`, "udp db.example.com:1434, tcp db.example.com:1500", "db.example.com", ""},
-		{"odbc:server=db.example.com;user id=sa;password={secret};encrypt=mandatory", "tcp db.example.com:1433", "db.example.com", ""},
-		{"sqlserver://sa:secret@other.example.com", "tcp other.example.com:1433", "other.example.com", "not for the name other.example.com but for db.example.com, partner.example.com, ::1, 10.0.0.7"},
+		{`server=db.example.com\sales;user id=sa;password=secret;Encrypt=strict`,
+			"udp db.example.com:1434, tcp db.example.com:1500", "db.example.com", ""},
+		{"odbc:server=db.example.com;user id=sa;password={secret};encrypt=mandatory", "tcp db.example.com:1433",
+			"db.example.com", ""},
+		{"sqlserver://sa:secret@other.example.com", "tcp other.example.com:1433", "other.example.com",
+			"not for the name other.example.com but for db.example.com, partner.example.com, ::1, 10.0.0.7"},
 		{"sqlserver://sa:secret@[::2]:1444", "tcp [::2]:1444", nameless, "not for the name ::2 but for"},
-		{"sqlserver://sa:secret@down?failoverpartner=other.example.com", "tcp down:1433, tcp other.example.com:1433", "other.example.com", "not for the name other.example.com"},
-		{"sqlserver://sa:secret@db.example.com?hostNameInCertificate=other.example.com", "tcp db.example.com:1433", "other.example.com", "not for the name other.example.com"},
+		{"sqlserver://sa:secret@down?failoverpartner=other.example.com", "tcp down:1433, tcp other.example.com:1433",
+			"other.example.com", "not for the name other.example.com"},
+		{"sqlserver://sa:secret@db.example.com?hostNameInCertificate=other.example.com", "tcp db.example.com:1433",
+			"other.example.com", "not for the name other.example.com"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()
@@ -155,11 +163,13 @@ func TestTargetNamesUnderTLS(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, server.Close(t.Context())) })
 	pinned := front(t, authority, server.Dialer(), "nobody.example.com")
 	for name, dialed := range map[string]string{
-		"h": "tcp h:1433", "tcp:h,1444": "tcp h:1444", `h\sales`: "udp h:1434, tcp h:1500", "::1,1444": "tcp [::1]:1444", "[::1]": "tcp [::1]:1433", "10.0.0.7": "tcp 10.0.0.7:1433",
+		"h": "tcp h:1433", "tcp:h,1444": "tcp h:1444", `h\sales`: "udp h:1434, tcp h:1500", "::1,1444": "tcp [::1]:1444",
+		"[::1]": "tcp [::1]:1433", "10.0.0.7": "tcp 10.0.0.7:1433",
 	} {
 		for _, encrypt := range []string{"", "strict"} {
 			n := &network{proxies: map[string]*mitm.Proxy{"": pinned}}
-			s := testServers(t, Config{Dialer: n, Encrypt: encrypt, CertificateSHA256: []string{pinned.Pin()}}, LoginCredential("default", "sa", "secret", "*"))
+			s := testServers(t, Config{Dialer: n, Encrypt: encrypt, CertificateSHA256: []string{pinned.Pin()}},
+				LoginCredential("default", "sa", "secret", "*"))
 			session, err := s.open(t.Context(), name, "master", "", "")
 			require.NoError(t, err, name)
 			require.Positive(t, session.spid(), "the session id is on the wire")
@@ -194,7 +204,8 @@ func TestRoutingUnderTLS(t *testing.T) {
 			t.Run(name+"/"+encrypt, func(t *testing.T) {
 				t.Parallel()
 				n := &network{proxies: map[string]*mitm.Proxy{
-					"a.example.com": front(t, authority, dialerFunc(func(c net.Conn) { sendOn(c, "b.example.com", 11000) }), "a.example.com"),
+					"a.example.com": front(t, authority, dialerFunc(func(c net.Conn) { sendOn(c, "b.example.com", 11000) }),
+						"a.example.com"),
 					"b.example.com": front(t, authority, server.Dialer(), second),
 				}}
 				connector, err := NewConnector("sqlserver://sa:secret@a.example.com?encrypt="+encrypt+"&certificate="+url.QueryEscape(file), n)
@@ -231,7 +242,8 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 		{"", "db.example.com", mitm.End, "untrusted domain"}, // sent by the server after the login
 		{"&encrypt=strict", "db.example.com", mitm.End, "untrusted domain"},
 		{"", "other.example.com", mitm.End, "x509: certificate is valid for other.example.com, not db.example.com"},
-		{"&encrypt=strict", "other.example.com", mitm.End, "x509: certificate is valid for other.example.com, not db.example.com"},
+		{"&encrypt=strict", "other.example.com", mitm.End,
+			"x509: certificate is valid for other.example.com, not db.example.com"},
 		{"", "db.example.com", mitm.Deny, "server does not support encryption"},
 	} {
 		certificate, err := authority.Sign([]string{c.name}, nil)
@@ -273,9 +285,11 @@ func TestEntraTokenUnderTLS(t *testing.T) {
 				// PRELOGIN: version, no encryption, federated authentication required
 				{0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 6, 0, 23, 0, 1, 0xff, 16, 0, 0, 0, 0, 0, 2, 1},
 				// FEDAUTHINFO: STSURL and SPN (MS-TDS 2.2.7.12)
-				append([]byte{0xee, 30, 0, 0, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0, 22, 0, 0, 0, 2, 4, 0, 0, 0, 26, 0, 0, 0}, ucs2("stsp")...),
+				append([]byte{0xee, 30, 0, 0, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0, 22, 0, 0, 0, 2, 4, 0, 0, 0, 26, 0, 0, 0},
+					ucs2("stsp")...),
 				// LOGINACK, DONE
-				append(append([]byte{0xad, 16, 0, 1, 0x08, 0, 0, 0, 3}, ucs2("sql")...), 16, 0, 0, 0, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+				append(append([]byte{0xad, 16, 0, 1, 0x08, 0, 0, 0, 3}, ucs2("sql")...), 16, 0, 0, 0, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0,
+					0, 0, 0, 0),
 			} {
 				_, body, err := readPacket(c)
 				if err != nil {
@@ -289,12 +303,13 @@ func TestEntraTokenUnderTLS(t *testing.T) {
 		s := testServers(t, Config{
 			Dialer: &network{proxies: map[string]*mitm.Proxy{"": p}}, Encrypt: encrypt, CertificateSHA256: []string{p.Pin()},
 			Entra: func(l EntraLogin) (*mssqldb.Connector, error) {
-				return mssqldb.NewActiveDirectoryTokenConnector(l.Params, mssqldb.FedAuthADALWorkflowMSI, func(_ context.Context, spn, sts string) (string, error) {
-					if sts+spn != "stsp" {
-						return "", errors.New(sts + spn)
-					}
-					return token, nil
-				})
+				return mssqldb.NewActiveDirectoryTokenConnector(l.Params, mssqldb.FedAuthADALWorkflowMSI,
+					func(_ context.Context, spn, sts string) (string, error) {
+						if sts+spn != "stsp" {
+							return "", errors.New(sts + spn)
+						}
+						return token, nil
+					})
 			},
 		}, Credential{Name: "default", Servers: []string{"*"}, Kind: KindManagedIdentity})
 		session, err := s.open(t.Context(), "h", "d", "", "")

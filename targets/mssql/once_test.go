@@ -37,7 +37,8 @@ func TestOnceRunsAScriptOnce(t *testing.T) {
 	results := make(chan targets.Result)
 	for _, id := range ids {
 		go func() {
-			results <- f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);\nGO\nINSERT INTO t VALUES (2);\nPRINT 'done'\nGO 2"))
+			results <- f.runner.Run(t.Context(),
+				once(id, "INSERT INTO t VALUES (1);\nGO\nINSERT INTO t VALUES (2);\nPRINT 'done'\nGO 2"))
 		}()
 	}
 	for range ids {
@@ -53,16 +54,18 @@ func TestOnceRunsAScriptOnce(t *testing.T) {
 		require.False(t, res.Sent)
 	}
 	require.Equal(t, []string{"1|4", "2|8"}, f.query(t, "d", "SELECT n, COUNT(*) FROM t GROUP BY n ORDER BY n"))
-	require.Equal(t, []string{"4|4|4"}, f.query(t, "d", "SELECT COUNT(*), COUNT(completed_at), SUM(step_id) FROM jobagent.executed_scripts"))
+	require.Equal(t, []string{"4|4|4"},
+		f.query(t, "d", "SELECT COUNT(*), COUNT(completed_at), SUM(step_id) FROM jobagent.executed_scripts"))
 }
 
 // A failed attempt leaves nothing behind from any of its batches, and the next attempt runs.
-func TestOnceRollsAFailedAttemptBack(t *testing.T) {
+func TestOnceRollsBackAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
 	f.exec(t, "d", "CREATE TABLE t (n int);")
 	id := uuid.New()
-	res := f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);\nGO\nINSERT INTO t VALUES (2);\nTHROW 50123, 'no', 1;"))
+	res := f.runner.Run(t.Context(),
+		once(id, "INSERT INTO t VALUES (1);\nGO\nINSERT INTO t VALUES (2);\nTHROW 50123, 'no', 1;"))
 	require.Equal(t, targets.Failed, res.Outcome)
 	require.EqualValues(t, 50123, res.Error.Number)
 	require.Equal(t, []string{"0"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
@@ -84,14 +87,19 @@ func TestOnceWithScriptsThatHaveTransactions(t *testing.T) {
 		after   string // number of rows in t afterwards
 		second  string // part of the summary of the second attempt, whose script has no fault
 	}{
-		"Balanced":       {"BEGIN TRANSACTION; INSERT INTO t VALUES (1); COMMIT;", targets.Succeeded, "", "1", again},
-		"RolledBack":     {"BEGIN TRY\nINSERT INTO t VALUES (1);\nTHROW 50123, 'no', 1;\nEND TRY\nBEGIN CATCH\nIF @@TRANCOUNT > 0 ROLLBACK;\nTHROW;\nEND CATCH", targets.Failed, "Msg 50123", "0", ""},
-		"LeftOpen":       {"BEGIN TRANSACTION; INSERT INTO t VALUES (1);", targets.Failed, "the script left a transaction open", "0", ""},
-		"Committed":      {"INSERT INTO t VALUES (1);\nCOMMIT;\nINSERT INTO t VALUES (2);", targets.Failed, "the script ended the transaction", "2", "an earlier attempt ended the transaction"},
-		"RollbackGoOn":   {"ROLLBACK;\nINSERT INTO t VALUES (1);", targets.Failed, "the script ended the transaction", "1", "an earlier attempt ended the transaction"},
-		"RollbackBegin":  {"ROLLBACK;\nINSERT INTO t VALUES (1);\nBEGIN TRANSACTION;", targets.Failed, "the script ended the transaction", "1", "an earlier attempt ended the transaction"},
-		"OtherDatabase":  {"INSERT INTO t VALUES (1);\nUSE out;", targets.Succeeded, "", "1", again},
-		"CommitThrow":    {"INSERT INTO t VALUES (1);\nCOMMIT;\nTHROW 50123, 'no', 1;", targets.Failed, "Msg 50123", "1", "an earlier attempt ended the transaction"},
+		"Balanced":   {"BEGIN TRANSACTION; INSERT INTO t VALUES (1); COMMIT;", targets.Succeeded, "", "1", again},
+		"RolledBack": {"BEGIN TRY\nINSERT INTO t VALUES (1);\nTHROW 50123, 'no', 1;\nEND TRY\nBEGIN CATCH\nIF @@TRANCOUNT > 0 ROLLBACK;\nTHROW;\nEND CATCH", targets.Failed, "Msg 50123", "0", ""},
+		"LeftOpen": {"BEGIN TRANSACTION; INSERT INTO t VALUES (1);", targets.Failed,
+			"the script left a transaction open", "0", ""},
+		"Committed": {"INSERT INTO t VALUES (1);\nCOMMIT;\nINSERT INTO t VALUES (2);", targets.Failed,
+			"the script ended the transaction", "2", "an earlier attempt ended the transaction"},
+		"RollbackGoOn": {"ROLLBACK;\nINSERT INTO t VALUES (1);", targets.Failed, "the script ended the transaction", "1",
+			"an earlier attempt ended the transaction"},
+		"RollbackBegin": {"ROLLBACK;\nINSERT INTO t VALUES (1);\nBEGIN TRANSACTION;", targets.Failed,
+			"the script ended the transaction", "1", "an earlier attempt ended the transaction"},
+		"OtherDatabase": {"INSERT INTO t VALUES (1);\nUSE out;", targets.Succeeded, "", "1", again},
+		"CommitThrow": {"INSERT INTO t VALUES (1);\nCOMMIT;\nTHROW 50123, 'no', 1;", targets.Failed, "Msg 50123", "1",
+			"an earlier attempt ended the transaction"},
 		"CreateDatabase": {"INSERT INTO t VALUES (1);\nGO\nCREATE DATABASE other;", targets.Failed, "Msg 226", "0", ""},
 	}
 	for name, c := range cases {
@@ -121,19 +129,20 @@ func TestOnceWithScriptsThatHaveTransactions(t *testing.T) {
 // attempt finds the row.
 func TestOnceRecognizesACommitWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
-	var lose atomic.Bool
+	var dropAnswer atomic.Bool
 	f := newFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {
-		if p.Kind == tsqld.AfterCommitBeforeReply && strings.Contains(p.Request, "COMMIT TRANSACTION") && strings.Contains(p.Request, "LeftOpen") && lose.CompareAndSwap(true, false) {
+		isCommit := strings.Contains(p.Request, "COMMIT TRANSACTION") && strings.Contains(p.Request, "LeftOpen")
+		if p.Kind == tsqld.AfterCommitBeforeReply && isCommit && dropAnswer.CompareAndSwap(true, false) {
 			return tsqld.ErrClose
 		}
 		return nil
 	}})
 	f.exec(t, "d", "CREATE TABLE t (n int);")
 	id := uuid.New()
-	lose.Store(true)
+	dropAnswer.Store(true)
 	res := f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);"))
 	require.Equal(t, targets.Unknown, res.Outcome, res.Summary)
-	require.False(t, lose.Load(), "the fault happened")
+	require.False(t, dropAnswer.Load(), "the fault happened")
 	require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT n FROM t"))
 
 	res = f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);"))
@@ -177,7 +186,7 @@ func TestOnceWaitsForAnEarlierAttempt(t *testing.T) {
 }
 
 // A stop request rolls everything back, so that the next attempt may run.
-func TestOnceRollsAStoppedAttemptBack(t *testing.T) {
+func TestOnceRollsBackAStoppedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, tsqld.Config{})
 		f.exec(t, "d", "CREATE TABLE t (n int);")
@@ -194,7 +203,7 @@ func TestOnceRollsAStoppedAttemptBack(t *testing.T) {
 }
 
 // Old rows are deleted, at most a hundred in each attempt.
-func TestOnceForgetsWhatIsOld(t *testing.T) {
+func TestOnceDeletesOldRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
 	run := func() {
@@ -209,7 +218,8 @@ func TestOnceForgetsWhatIsOld(t *testing.T) {
 	fmt.Fprint(&b, "INSERT INTO jobagent.executed_scripts VALUES (NEWID(), NEWID(), 1, DATEADD(DAY, -44, SYSUTCDATETIME()), SYSUTCDATETIME());")
 	f.exec(t, "d", b.String())
 	run()
-	require.Equal(t, []string{"53"}, f.query(t, "d", "SELECT COUNT(*) FROM jobagent.executed_scripts"), "2 of ours, 50 old ones, and the one of 44 days")
+	require.Equal(t, []string{"53"}, f.query(t, "d", "SELECT COUNT(*) FROM jobagent.executed_scripts"),
+		"2 of ours, 50 old ones, and the one of 44 days")
 	run()
 	require.Equal(t, []string{"4"}, f.query(t, "d", "SELECT COUNT(*) FROM jobagent.executed_scripts"))
 }

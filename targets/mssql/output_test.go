@@ -21,20 +21,27 @@ func outputTo(table string) *mssql.Output {
 
 func (f *fixture) runTo(t *testing.T, o *mssql.Output, script string) targets.Result {
 	t.Helper()
-	return f.runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script}, Output: o})
+	return f.runner.Run(t.Context(),
+		mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script}, Output: o})
 }
 
 // samples maps types to a value and to the value's text in the output table.
 var samples = []struct{ typ, value, text string }{
-	{"tinyint", "255", "255"}, {"smallint", "-32768", "-32768"}, {"int", "-2147483648", "-2147483648"}, {"bigint", "9223372036854775807", "9223372036854775807"},
+	{"tinyint", "255", "255"}, {"smallint", "-32768", "-32768"}, {"int", "-2147483648", "-2147483648"},
+	{"bigint", "9223372036854775807", "9223372036854775807"},
 	{"bit", "1", "1"}, {"real", "1.5", "1.5"}, {"float", "-2.25", "-2.25"},
-	{"decimal(38, 10)", "-1234567890123456789012345678.0123456789", "-1234567890123456789012345678.0123456789"}, {"decimal(5, 0)", "7", "7"},
+	{"decimal(38, 10)", "-1234567890123456789012345678.0123456789", "-1234567890123456789012345678.0123456789"},
+	{"decimal(5, 0)", "7", "7"},
 	{"money", "-922337203685477.5808", "-922337203685477.5808"}, {"smallmoney", "1.5", "1.5000"},
-	{"date", "'2026-01-31'", "2026-01-31"}, {"time(7)", "'23:59:59.1234567'", "23:59:59.1234567"}, {"time(0)", "'01:02:03'", "01:02:03"},
-	{"datetime", "'2026-01-31T22:00:00.997'", "2026-01-31 22:00:00.997"}, {"smalldatetime", "'2026-01-31T22:01:00'", "2026-01-31 22:01:00"},
-	{"datetime2(7)", "'0001-01-01T00:00:00.0000001'", "0001-01-01 00:00:00.0000001"}, {"datetime2(3)", "'9999-12-31T23:59:59.999'", "9999-12-31 23:59:59.999"},
+	{"date", "'2026-01-31'", "2026-01-31"}, {"time(7)", "'23:59:59.1234567'", "23:59:59.1234567"},
+	{"time(0)", "'01:02:03'", "01:02:03"},
+	{"datetime", "'2026-01-31T22:00:00.997'", "2026-01-31 22:00:00.997"},
+	{"smalldatetime", "'2026-01-31T22:01:00'", "2026-01-31 22:01:00"},
+	{"datetime2(7)", "'0001-01-01T00:00:00.0000001'", "0001-01-01 00:00:00.0000001"},
+	{"datetime2(3)", "'9999-12-31T23:59:59.999'", "9999-12-31 23:59:59.999"},
 	{"datetimeoffset(7)", "'2026-01-31T22:00:00.1234567+05:30'", "2026-01-31 22:00:00.1234567 +05:30"},
-	{"char(5)", "'ab'", "ab   "}, {"varchar(20)", "'Größe'", "Größe"}, {"varchar(max)", "REPLICATE('x', 10)", "xxxxxxxxxx"},
+	{"char(5)", "'ab'", "ab   "}, {"varchar(20)", "'Größe'", "Größe"},
+	{"varchar(max)", "REPLICATE('x', 10)", "xxxxxxxxxx"},
 	{"nchar(3)", "N'→'", "→  "}, {"nvarchar(4000)", "N'→😀'", "→😀"}, {"nvarchar(max)", "N''", ""},
 	{"binary(3)", "0x01", "0x010000"}, {"varbinary(8000)", "0xFF00", "0xFF00"}, {"varbinary(max)", "0x", "0x"},
 	{"uniqueidentifier", "'0F8FAD5B-D9CB-469F-A165-70867728950E'", "0F8FAD5B-D9CB-469F-A165-70867728950E"},
@@ -75,7 +82,8 @@ INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id WHERE c.object_id =
 		definition = append(definition, fmt.Sprintf("c%d %s NULL", i, s.typ))
 	}
 	f.exec(t, "out", "CREATE TABLE expected ("+strings.Join(definition, ", ")+")")
-	require.Equal(t, f.query(t, "out", `SELECT t.name, c.max_length, c.precision, c.scale, c.is_nullable FROM sys.columns AS c
+	require.Equal(t, f.query(t, "out",
+		`SELECT t.name, c.max_length, c.precision, c.scale, c.is_nullable FROM sys.columns AS c
 INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id WHERE c.object_id = OBJECT_ID('dbo.expected') ORDER BY c.column_id`), types[1:])
 
 	for i, s := range samples {
@@ -112,7 +120,8 @@ func TestOutputGoesThroughNoOtherCodePage(t *testing.T) {
 		}
 		return nil
 	}})
-	res := f.runTo(t, outputTo("coded"), "SELECT CAST('a' AS varchar(20)) AS v, CAST('b' AS char(8)) AS c, CAST('c' AS text) AS x, CAST(N'd' AS nchar(3)) AS n")
+	res := f.runTo(t, outputTo("coded"),
+		"SELECT CAST('a' AS varchar(20)) AS v, CAST('b' AS char(8)) AS c, CAST('c' AS text) AS x, CAST(N'd' AS nchar(3)) AS n")
 	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 	require.Contains(t, insert, "SELECT @id, c0, c1, c2, CAST(c3 AS nchar(3)) FROM")
 	require.Equal(t, []string{"a|b       |c|d  "}, f.query(t, "out", "SELECT v, c, x, n FROM coded"))
@@ -174,7 +183,8 @@ func TestOutputFaults(t *testing.T) {
 			require.Zero(t, res.RowsWritten)
 		})
 	}
-	require.Equal(t, []string{"0|0"}, f.query(t, "out", "SELECT (SELECT COUNT(*) FROM noindex), (SELECT COUNT(*) FROM strict)"))
+	require.Equal(t, []string{"0|0"},
+		f.query(t, "out", "SELECT (SELECT COUNT(*) FROM noindex), (SELECT COUNT(*) FROM strict)"))
 	require.Equal(t, []string{"NULL"}, f.query(t, "out", "SELECT OBJECT_ID('dbo.new')"))
 
 	res := f.runTo(t, outputTo("noindex"), "SELECT '7' AS N")
@@ -195,8 +205,10 @@ func TestOutputCredential(t *testing.T) {
 	defer servers.Close()
 	runner := mssql.NewRunner(servers, targets.Limits{})
 	run := func(server, credential string) targets.Result {
-		return runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "SELECT 1 AS n"}, Output: &mssql.Output{
-			Server: server, Database: "out", Table: "o", Credential: credential, ExecutionID: uuid.New()}})
+		return runner.Run(t.Context(),
+			mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "SELECT 1 AS n"},
+				Output: &mssql.Output{
+					Server: server, Database: "out", Table: "o", Credential: credential, ExecutionID: uuid.New()}})
 	}
 	for _, res := range []targets.Result{run("elsewhere", ""), run("s", "writer"), run("s", "missing")} {
 		require.Equal(t, targets.Failed, res.Outcome)
@@ -233,5 +245,6 @@ func TestLargeOutput(t *testing.T) {
 FROM `+digits+` AS a(n) CROSS JOIN `+digits+` AS b(n) CROSS JOIN `+digits+` AS c(n) CROSS JOIN `+digits+` AS d(n)`)
 	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 	require.EqualValues(t, 10000, res.RowsWritten)
-	require.Equal(t, []string{"10000|49995000"}, f.query(t, "out", "SELECT COUNT(*), SUM(n) FROM big WHERE LEN(pad) = 500"))
+	require.Equal(t, []string{"10000|49995000"},
+		f.query(t, "out", "SELECT COUNT(*), SUM(n) FROM big WHERE LEN(pad) = 500"))
 }

@@ -29,7 +29,8 @@ func TestRefusalWithoutSight(t *testing.T) {
 		{"CONTROL", false, false, false, ""},
 		{"CONTROL", false, true, true, "is the control database"},
 	} {
-		got, err := control.refusal(identity{server: "now", database: c.database, mayEnter: c.mayEnter}, func() (has, seen bool, err error) { return c.has, c.seen, nil })
+		got, err := control.refusal(identity{server: "now", database: c.database, mayEnter: c.mayEnter},
+			func() (has, seen bool, err error) { return c.has, c.seen, nil })
 		require.NoError(t, err)
 		if c.want == "" {
 			require.Empty(t, got, c)
@@ -44,7 +45,8 @@ func TestInstanceGUID(t *testing.T) {
 	t.Parallel()
 	require.False(t, Instance{Database: "a", GUID: noGUID}.hasGUID(noGUID))
 	require.False(t, Instance{Database: "a"}.hasGUID(""))
-	require.True(t, Instance{Database: "a", GUID: "1111111A-1111-1111-1111-111111111111"}.hasGUID("1111111a-1111-1111-1111-111111111111"))
+	require.True(t, Instance{Database: "a",
+		GUID: "1111111A-1111-1111-1111-111111111111"}.hasGUID("1111111a-1111-1111-1111-111111111111"))
 }
 
 // A copy of the control database is another database.

@@ -26,7 +26,8 @@ func (w world) list(_ context.Context, m targets.Member) ([]targets.Target, erro
 
 func testWorld() world {
 	return world{
-		"a/":      {{Server: "a", Database: "x", ElasticPool: "p1"}, {Server: "a", Database: "y", ElasticPool: "p2"}, {Server: "a", Database: "z"}},
+		"a/": {{Server: "a", Database: "x", ElasticPool: "p1"}, {Server: "a", Database: "y", ElasticPool: "p2"},
+			{Server: "a", Database: "z"}},
 		"a/p1":    {{Server: "a", Database: "x", ElasticPool: "p1"}},
 		"a/p2":    {{Server: "a", Database: "y", ElasticPool: "p2"}},
 		"b/":      {{Server: "b", Database: "X"}, {Server: "b", Database: "w"}},
@@ -51,23 +52,28 @@ func TestResolve(t *testing.T) {
 		members []targets.Member
 		want    []string
 	}{
-		"None":                 {nil, []string{}},
-		"Server":               {[]targets.Member{server("a")}, []string{"a/x p1", "a/y p2", "a/z "}},
-		"Pool":                 {[]targets.Member{pool("a", "p2")}, []string{"a/y p2"}},
-		"ShardMap":             {[]targets.Member{shardMap}, []string{"a/x ", "b,1444/s1 "}},
-		"Databases":            {[]targets.Member{database("b", "master"), database("a", "gone")}, []string{"a/gone ", "b/master "}},
-		"ServerLessDatabase":   {[]targets.Member{not(database("A", "X")), server("a")}, []string{"a/y p2", "a/z "}},
-		"ServerLessPool":       {[]targets.Member{server("a"), not(pool("a", "p1"))}, []string{"a/y p2", "a/z "}},
-		"AllLessServer":        {[]targets.Member{server("a"), server("b"), not(server("A"))}, []string{"b/w ", "b/X "}},
-		"ServerLessShardMap":   {[]targets.Member{server("a"), not(shardMap)}, []string{"a/y p2", "a/z "}},
-		"NamedAndExcluded":     {[]targets.Member{database("a", "x"), not(database("a", "x")), database("a", "x")}, []string{}},
-		"ExcludedElsewhere":    {[]targets.Member{database("a", "x"), not(database("server1", "MappingDB"))}, []string{"a/x "}},
+		"None":     {nil, []string{}},
+		"Server":   {[]targets.Member{server("a")}, []string{"a/x p1", "a/y p2", "a/z "}},
+		"Pool":     {[]targets.Member{pool("a", "p2")}, []string{"a/y p2"}},
+		"ShardMap": {[]targets.Member{shardMap}, []string{"a/x ", "b,1444/s1 "}},
+		"Databases": {[]targets.Member{database("b", "master"), database("a", "gone")},
+			[]string{"a/gone ", "b/master "}},
+		"ServerLessDatabase": {[]targets.Member{not(database("A", "X")), server("a")}, []string{"a/y p2", "a/z "}},
+		"ServerLessPool":     {[]targets.Member{server("a"), not(pool("a", "p1"))}, []string{"a/y p2", "a/z "}},
+		"AllLessServer":      {[]targets.Member{server("a"), server("b"), not(server("A"))}, []string{"b/w ", "b/X "}},
+		"ServerLessShardMap": {[]targets.Member{server("a"), not(shardMap)}, []string{"a/y p2", "a/z "}},
+		"NamedAndExcluded": {[]targets.Member{database("a", "x"), not(database("a", "x")), database("a", "x")},
+			[]string{}},
+		"ExcludedElsewhere": {[]targets.Member{database("a", "x"), not(database("server1", "MappingDB"))},
+			[]string{"a/x "}},
 		"ExcludedPoolUnlisted": {[]targets.Member{database("a", "x"), not(pool("down", "p"))}, []string{"a/x "}},
 		"NamedInExcludedPool":  {[]targets.Member{database("a", "x"), not(pool("a", "p1"))}, []string{}},
-		"Duplicates":           {[]targets.Member{server("a"), database("A", "Z"), pool("a", "p1"), database("a", "z")}, []string{"a/x p1", "a/y p2", "A/Z "}},
-		"SameServerName":       {[]targets.Member{server("a"), database("tcp:a,1433", "z")}, []string{"a/x p1", "a/y p2", "a/z "}},
-		"PoolIsKept":           {[]targets.Member{database("A", "X"), server("a")}, []string{"A/X p1", "a/y p2", "a/z "}},
-		"Empty":                {[]targets.Member{server("empty")}, []string{}},
+		"Duplicates": {[]targets.Member{server("a"), database("A", "Z"), pool("a", "p1"), database("a", "z")},
+			[]string{"a/x p1", "a/y p2", "A/Z "}},
+		"SameServerName": {[]targets.Member{server("a"), database("tcp:a,1433", "z")},
+			[]string{"a/x p1", "a/y p2", "a/z "}},
+		"PoolIsKept": {[]targets.Member{database("A", "X"), server("a")}, []string{"A/X p1", "a/y p2", "a/z "}},
+		"Empty":      {[]targets.Member{server("empty")}, []string{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,17 +97,22 @@ func TestResolve(t *testing.T) {
 func TestResolveErrors(t *testing.T) {
 	t.Parallel()
 	down := targets.Member{Kind: targets.SQLServer, Server: "down"}
-	_, err := Resolve(t.Context(), []targets.Member{{Kind: targets.SQLServer, Server: "a"}, down, {Kind: targets.SQLServer, Server: "gone"}}, testWorld().list)
+	_, err := Resolve(t.Context(),
+		[]targets.Member{{Kind: targets.SQLServer, Server: "a"}, down,
+			{Kind: targets.SQLServer, Server: "gone"}}, testWorld().list)
 	var member *targets.MemberError
 	require.ErrorAs(t, err, &member)
 	require.Equal(t, down, member.Member)
 	require.ErrorContains(t, err, "SqlServer down")
 	require.ErrorContains(t, err, "SqlServer gone")
 
-	_, err = Resolve(t.Context(), []targets.Member{{Kind: targets.SQLServer, Server: "a"}, {Membership: targets.Exclude, Kind: targets.SQLElasticPool, Server: "a", ElasticPool: "gone"}}, testWorld().list)
+	_, err = Resolve(t.Context(),
+		[]targets.Member{{Kind: targets.SQLServer, Server: "a"},
+			{Membership: targets.Exclude, Kind: targets.SQLElasticPool, Server: "a", ElasticPool: "gone"}}, testWorld().list)
 	require.ErrorContains(t, err, "excluded SqlElasticPool a/gone")
 
-	_, err = Resolve(t.Context(), []targets.Member{{Kind: targets.SQLDatabase, Server: "a"}, {Kind: "TargetGroup", Server: "a"}}, testWorld().list)
+	_, err = Resolve(t.Context(),
+		[]targets.Member{{Kind: targets.SQLDatabase, Server: "a"}, {Kind: "TargetGroup", Server: "a"}}, testWorld().list)
 	require.ErrorContains(t, err, "database name is missing")
 	require.ErrorContains(t, err, "TargetGroup")
 

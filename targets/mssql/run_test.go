@@ -27,13 +27,14 @@ func brief(messages []targets.Message) []string {
 		case targets.KindAgent:
 			lines = append(lines, "agent "+m.Text)
 		default:
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %d %d %d line %d %s: %s", m.Kind, m.Number, m.Severity, m.State, m.Line, m.Procedure, m.Text)))
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %d %d %d line %d %s: %s", m.Kind, m.Number, m.Severity,
+				m.State, m.Line, m.Procedure, m.Text)))
 		}
 	}
 	return lines
 }
 
-func TestRunSaysThatATransactionWasLeftOpen(t *testing.T) {
+func TestRunReportsAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
 	res := f.run(t, "CREATE TABLE t (n int);\nGO\nBEGIN TRANSACTION;\nINSERT INTO t VALUES (1);")
@@ -90,7 +91,8 @@ func TestRunFails(t *testing.T) {
 		"NextBatches": {"RAISERROR('first', 16, 1);\nGO\nINSERT INTO t VALUES (1)", 50000, 1, "first", "0"},
 		"Procedure":   {"\n\nEXEC p", 50000, 3, "inside", "0"},
 		"Syntax":      {"GO\nSELEC 1", 0, 2, "", "0"},
-		"Caught":      {"BEGIN TRY SELECT 1/0 END TRY BEGIN CATCH INSERT INTO t VALUES (1); THROW; END CATCH", 8134, 1, "zero", "1"},
+		"Caught": {"BEGIN TRY SELECT 1/0 END TRY BEGIN CATCH INSERT INTO t VALUES (1); THROW; END CATCH", 8134, 1,
+			"zero", "1"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +115,8 @@ func TestRunFails(t *testing.T) {
 	require.Equal(t, "Msg 50000, Level 16, State 3, Procedure p, Line 3: inside", res.Summary)
 	require.Equal(t, targets.ClassPermanent, res.Error.Class)
 
-	res = f.runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "nowhere", ""), Command: "SELECT 1"}})
+	res = f.runner.Run(t.Context(),
+		mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "nowhere", ""), Command: "SELECT 1"}})
 	require.Equal(t, targets.Failed, res.Outcome)
 	require.EqualValues(t, 4060, res.Error.Number)
 	require.False(t, res.Sent)
@@ -127,7 +130,8 @@ func TestSessionsAreFresh(t *testing.T) {
 	const state = "SELECT CONCAT(@@TRANCOUNT, ' ', DB_NAME(), ' ', @@LOCK_TIMEOUT, ' ', @@DATEFIRST, ' ', OBJECT_ID('tempdb..#x')) AS s"
 	report := func() []string {
 		o := &mssql.Output{Server: "s", Database: "out", Table: "state", ExecutionID: uuid.New()}
-		res := f.runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: state}, Output: o})
+		res := f.runner.Run(t.Context(),
+			mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: state}, Output: o})
 		require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
 		return f.query(t, "out", "SELECT s FROM state WHERE internal_execution_id = '"+o.ExecutionID.String()+"'")
 	}
@@ -163,7 +167,8 @@ func TestVariablesInAScript(t *testing.T) {
 func TestRunIsCanceled(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[targets.Outcome]error{
-		targets.Canceled: targets.ErrStopRequested, targets.TimedOut: targets.ErrTimeout, targets.Unknown: errors.New("agent stopping"),
+		targets.Canceled: targets.ErrStopRequested, targets.TimedOut: targets.ErrTimeout,
+		targets.Unknown: errors.New("agent stopping"),
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +197,7 @@ func TestRunIsCanceled(t *testing.T) {
 }
 
 // A server that does not answer, not even to an attention, does not hold an attempt.
-func TestServerDoesNotAnswer(t *testing.T) {
+func TestServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{targets.ErrStopRequested, errors.New("agent stopping")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -206,7 +211,8 @@ func TestServerDoesNotAnswer(t *testing.T) {
 			for _, o := range []*mssql.Output{nil, {Server: "s", Database: "out", Table: "t"}} {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { cancel(cause) })
-				res := f.runner.Run(ctx, mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "SELECT 1 AS marker"}, Output: o})
+				res := f.runner.Run(ctx, mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""),
+					Command: "SELECT 1 AS marker"}, Output: o})
 				require.True(t, res.Sent)
 				require.Equal(t, targets.Unknown, res.Outcome, res.Summary)
 				require.LessOrEqual(t, res.Elapsed, 22*time.Second)
@@ -275,7 +281,7 @@ func TestBadLogin(t *testing.T) {
 	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer()})
 	require.NoError(t, err)
 	defer servers.Close()
-	res := mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "SELECT 1"}})
+	res := mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(), onD("SELECT 1"))
 	require.Equal(t, targets.Failed, res.Outcome)
 	require.EqualValues(t, 18456, res.Error.Number)
 	require.Equal(t, targets.ClassAuth, res.Error.Class)

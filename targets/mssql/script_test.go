@@ -40,7 +40,8 @@ func TestSplitBatches(t *testing.T) {
 		"AfterOtherText":   {"SELECT 1 GO\nSELECT 2", []Batch{{"SELECT 1 GO\nSELECT 2", 1, 1}}},
 		"AfterComment":     {"/* x\n*/ GO\nb", []Batch{{"/* x\n*/ GO\nb", 1, 1}}},
 		"ByteOrderMark":    {"\uFEFFGO\na", []Batch{{"a", 2, 1}}},
-		"TwoInOneRegion":   {"a\nGO\nb\nGO\nc 'x'\nGO\nd", []Batch{{"a\n", 1, 1}, {"b\n", 3, 1}, {"c 'x'\n", 5, 1}, {"d", 7, 1}}},
+		"TwoInOneRegion": {"a\nGO\nb\nGO\nc 'x'\nGO\nd",
+			[]Batch{{"a\n", 1, 1}, {"b\n", 3, 1}, {"c 'x'\n", 5, 1}, {"d", 7, 1}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +151,8 @@ func TestLargeScripts(t *testing.T) {
 // The regions cover the text. Batches are pieces of the script in its order, with correct line
 // numbers.
 func FuzzSplitBatches(f *testing.F) {
-	for _, s := range []string{"a\nGO 2\nb", "'\nGO\n'", "/*/**/\nGO\n*/", "GO --x\r\nGO", "\uFEFFGO", "[]]\nGO\n", "é\nGO\né"} {
+	for _, s := range []string{"a\nGO 2\nb", "'\nGO\n'", "/*/**/\nGO\n*/", "GO --x\r\nGO", "\uFEFFGO", "[]]\nGO\n",
+		"é\nGO\né"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, script string) {

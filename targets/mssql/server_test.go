@@ -111,8 +111,13 @@ func (f *fixture) query(t *testing.T, database, text string) []string {
 	return lines
 }
 
+// onD returns an attempt of a script on the database d.
+func onD(script string) mssql.Attempt {
+	return mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script}}
+}
+
 // run makes an attempt on the database d.
 func (f *fixture) run(t *testing.T, script string) targets.Result {
 	t.Helper()
-	return f.runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: script}})
+	return f.runner.Run(t.Context(), onD(script))
 }

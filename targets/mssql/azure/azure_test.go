@@ -37,7 +37,8 @@ func TestConnector(t *testing.T) {
 	}
 	_, err := new(Logins).Connector(mssql.EntraLogin{Kind: mssql.KindSQLLogin})
 	require.ErrorContains(t, err, "SqlLogin")
-	for _, login := range []mssql.EntraLogin{{Secret: "hunter2"}, {User: "@tenant", Secret: "hunter2"}, {User: "client@tenant"}} {
+	for _, login := range []mssql.EntraLogin{{Secret: "hunter2"}, {User: "@tenant", Secret: "hunter2"},
+		{User: "client@tenant"}} {
 		login.Kind, login.Params = mssql.KindServicePrincipal, params(t, "server=h")
 		_, err = new(Logins).Connector(login)
 		require.ErrorContains(t, err, "a service principal needs")
@@ -75,7 +76,8 @@ func TestTokensAreForDatabasesOnly(t *testing.T) {
 		{"https://database.windows.net/", "https://login.windows.net@evil.example/tenant", "not an authority of Azure"},
 		{"https://database.windows.net/", "", "not an authority of Azure"},
 	} {
-		_, err := new(Logins).token(t.Context(), mssql.EntraLogin{Kind: mssql.KindManagedIdentity}, bad.resource, bad.authority)
+		_, err := new(Logins).token(t.Context(), mssql.EntraLogin{Kind: mssql.KindManagedIdentity}, bad.resource,
+			bad.authority)
 		require.ErrorContains(t, err, bad.want, "%+v", bad)
 	}
 }
@@ -87,13 +89,15 @@ func TestCredential(t *testing.T) {
 		mssql.KindServicePrincipal: &azidentity.ClientSecretCredential{},
 		mssql.KindDefault:          &azidentity.DefaultAzureCredential{},
 	} {
-		c, err := new(Logins).credential(mssql.EntraLogin{Kind: kind, User: "client@tenant", Secret: "hunter2"}, cloud.AzurePublic, "servers-tenant")
+		c, err := new(Logins).credential(mssql.EntraLogin{Kind: kind, User: "client@tenant", Secret: "hunter2"},
+			cloud.AzurePublic, "servers-tenant")
 		require.NoError(t, err, kind)
 		require.IsType(t, want, c)
 	}
 	// A service principal without a tenant uses the tenant that the server names, which must be a
 	// valid one.
-	_, err := new(Logins).credential(mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client", Secret: "hunter2"}, cloud.AzurePublic, "a/../b")
+	_, err := new(Logins).credential(mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client",
+		Secret: "hunter2"}, cloud.AzurePublic, "a/../b")
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2")
 }
