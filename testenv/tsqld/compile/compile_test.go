@@ -70,7 +70,7 @@ func (b *fixture) Variable(name string) (types.Type, bool) {
 	return t, ok
 }
 func (b *fixture) LocalTable(name string) *catalog.Table { return b.tables[catalog.Fold(name)] }
-func (b *fixture) Cuts() bool                            { return false }
+func (b *fixture) Truncates() bool                       { return false }
 func (b *fixture) IdentityInsert(*catalog.Table) bool    { return false }
 func (b *fixture) Locale() types.Locale                  { return types.Locale{} }
 func (b *fixture) FunctionDepth() int                    { return 0 }

@@ -24,7 +24,7 @@ func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
 func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
 	b, err := newBinder(c.scope)
 	if err == nil {
-		b.emptyPast, b.needs.Skips = c.emptyPast, c.emptyPast
+		b.emptyPast, b.needs.EmptyPast = c.emptyPast, c.emptyPast
 		if err = b.hints(hints); err == nil {
 			err = f(b)
 		}
@@ -85,7 +85,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 			p.Columns = r.columnTypes()
 		}
 		p.Chunks = r.document != documentNone && r.cols[0].typ.ID != types.XML
-		if err = p.render(b, r); err == nil && len(p.Past) > 0 && r.needsPastRows() {
+		if err = p.render(b, r); err == nil && len(p.ReadPast) > 0 && r.needsPastRows() {
 			p.PastPlan = p.emptyPlan(len(r.cols))
 		}
 		return err

@@ -24,7 +24,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
-		d.Nothing = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
+		d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})

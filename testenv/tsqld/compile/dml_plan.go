@@ -56,11 +56,11 @@ type DML struct {
 	// known in advance; 0 means the row count of Prepare.
 	IgnoreDups bool
 	Tried      int
-	// Nothing is set if the statement changes no row when the tables that it reads WITH (READPAST)
-	// are empty. Otherwise PastPlan is the plan to run when the locks of Past are not available, or
+	// NeedsPastRows is set if the statement changes no row when the tables that it reads WITH (READPAST)
+	// are empty. Otherwise PastPlan is the plan to run when the locks of ReadPast are not available, or
 	// nil if the statement has to wait for them.
-	Nothing  bool
-	PastPlan *DML
+	NeedsPastRows bool
+	PastPlan      *DML
 }
 
 // Spool is a temporary table for the rows of one running DML statement.

@@ -267,7 +267,7 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 				len(assigned) > 0 {
 				err = mserr.InsertAssigns()
 			} else if err == nil {
-				d.Nothing = q.needsPastRows()
+				d.NeedsPastRows = q.needsPastRows()
 				err = b.insertRowsOf(d, t, s, q)
 			}
 		default:

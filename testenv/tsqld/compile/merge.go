@@ -40,7 +40,7 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 			return err
 		}
 		d = newDML("MERGE", m.target)
-		d.Nothing = joinNeedsPastRows(m.from)
+		d.NeedsPastRows = joinNeedsPastRows(m.from)
 		err = m.compile(d, s)
 		d.Needs = b.needs
 		return err

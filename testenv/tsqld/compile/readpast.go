@@ -22,8 +22,8 @@ func (b *binder) readPast(src *source) {
 		return
 	}
 	src.readPast, src.empty = true, b.emptyPast
-	if !slices.Contains(b.needs.Past, src.databaseID) {
-		b.needs.Past = append(b.needs.Past, src.databaseID)
+	if !slices.Contains(b.needs.ReadPast, src.databaseID) {
+		b.needs.ReadPast = append(b.needs.ReadPast, src.databaseID)
 	}
 }
 
@@ -116,14 +116,14 @@ func (c *Compiler) forEmptyPast() *Compiler { return &Compiler{scope: c.scope, e
 // needsPastPlan reports whether a second plan is needed: a source has READPAST, and no other source
 // asks for locks, which the second plan would not take.
 func (c *Compiler) needsPastPlan(n *Needs) bool {
-	return !c.emptyPast && len(n.Past) > 0 && !n.otherLocks
+	return !c.emptyPast && len(n.ReadPast) > 0 && !n.otherLocks
 }
 
 // emptyPlan returns a plan like p that returns no rows and reads no database.
 func (p *Plan) emptyPlan(columns int) *Plan {
 	return &Plan{
 		Statement: Statement{SQL: "SELECT NULL" + strings.Repeat(", NULL", columns-1) + " WHERE 0"},
-		Needs:     Needs{Uses: p.Uses, Skips: true},
+		Needs:     Needs{Uses: p.Uses, EmptyPast: true},
 		Columns:   p.Columns, Assign: p.Assign, Chunks: p.Chunks,
 	}
 }
@@ -131,7 +131,7 @@ func (p *Plan) emptyPlan(columns int) *Plan {
 // addPastPlan compiles the second plan of a statement that changes temporary tables or table
 // variables. Statements that change other tables always wait for the lock to write.
 func (c *Compiler) addPastPlan(d *DML, again func(*Compiler) (*DML, error)) (err error) {
-	if d.Nothing || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
+	if d.NeedsPastRows || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
 		return nil
 	}
 	d.PastPlan, err = again(c.forEmptyPast())

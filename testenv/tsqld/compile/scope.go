@@ -25,9 +25,9 @@ type Scope interface {
 	IdentityInsert(t *catalog.Table) bool
 	// Locale returns the session's language and date order.
 	Locale() types.Locale
-	// Cuts reports whether character and binary values that are too long for their column are
+	// Truncates reports whether character and binary values that are too long for their column are
 	// truncated (SET ANSI_WARNINGS OFF).
-	Cuts() bool
+	Truncates() bool
 	// Meter returns the session's meter, which is charged for compilation; it may be nil.
 	Meter() *meter.Meter
 	// FunctionDepth returns the number of running user-defined functions. Statements of a function

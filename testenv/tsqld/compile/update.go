@@ -455,7 +455,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
-		d.Nothing = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
+		d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			isSet := func(c *catalog.Column) bool {

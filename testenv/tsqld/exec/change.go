@@ -81,7 +81,7 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 	switch {
 	case !errors.Is(err, errSkipped):
 		return n, err
-	case dml.Nothing:
+	case dml.NeedsPastRows:
 		return 0, r.changeNoRows(dml)
 	}
 	return r.changeBy(dml.PastPlan, row)
@@ -89,8 +89,8 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 
 // past returns the databases for whose locks a plan does not wait (READPAST).
 func (r *run) past(dml *compile.DML) []int {
-	if dml.Nothing || dml.PastPlan != nil && r.changesTableVar(dml) {
-		return dml.Past
+	if dml.NeedsPastRows || dml.PastPlan != nil && r.changesTableVar(dml) {
+		return dml.ReadPast
 	}
 	return nil
 }

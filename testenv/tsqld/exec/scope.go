@@ -50,8 +50,8 @@ func (c scope) Variable(name string) (types.Type, bool) {
 // LocalTable implements [compile.Scope].
 func (c scope) LocalTable(name string) *catalog.Table { return c.r.localTable(name) }
 
-// Cuts implements [compile.Scope].
-func (c scope) Cuts() bool { return !c.r.s.opts.ansiWarnings }
+// Truncates implements [compile.Scope].
+func (c scope) Truncates() bool { return !c.r.s.opts.ansiWarnings }
 
 // IdentityInsert implements [compile.Scope].
 func (c scope) IdentityInsert(t *catalog.Table) bool {

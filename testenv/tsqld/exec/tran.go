@@ -204,10 +204,10 @@ func (s *Session) lockShared(ctx context.Context, ids []int, u *unit) error {
 func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit, skip, within bool) error {
 	var past []int
 	if skip {
-		past = n.Past
+		past = n.ReadPast
 	}
 	switch {
-	case n.Skips, s.tran.level == 0 && !s.tran.begun:
+	case n.EmptyPast, s.tran.level == 0 && !s.tran.begun:
 	case !n.Locks && (s.tran.snapshot || !s.tran.begun && s.opts.isolation == syntax.Snapshot):
 		if !s.tran.snapshot {
 			s.tran.snapshot, s.tran.catalog = true, s.inst.catalog.Snapshot()
