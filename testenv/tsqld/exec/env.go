@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// env is the view of a run for built-in functions. Its other methods are in env_objects.go and
-// env_security.go.
+// env is the view of a run for built-in functions. Its other methods are in env_objects.go,
+// env_properties.go and env_security.go.
 type env struct{ r *run }
 
 var _ builtin.Env = env{}
