@@ -22,7 +22,7 @@ const (
 )
 
 // errDropped ends a connection that has not logged in and makes room for another one.
-var errDropped = errors.New("dropped before its login, as others wait for room")
+var errDropped = errors.New("connection closed before its login to make room for another one")
 
 // admission limits the number of logged-in connections, and the number of pending connections,
 // those that have not logged in, in total and for each client address. If there are too many

@@ -7,7 +7,7 @@ var (
 	// ErrAttention ends a request whose client sent an attention. The connection continues.
 	ErrAttention = errors.New("attention from the client")
 	// ErrClientGone ends a connection that the client closed or that broke.
-	ErrClientGone = errors.New("client gone")
+	ErrClientGone = errors.New("connection closed by the client")
 	// ErrServerClosed ends the connections of a server that is closed while requests run.
 	// [Server.Serve] and the dialer return it after [Server.Close].
 	ErrServerClosed = errors.New("server closed")
@@ -19,4 +19,4 @@ var (
 var errFatal = errors.New("connection ended by a severe error")
 
 // errIgnored ends a bulk load that the client canceled while it sent the load (StatusIgnore).
-var errIgnored = errors.New("request taken back by the client")
+var errIgnored = errors.New("request canceled by the client")

@@ -108,7 +108,7 @@ func (s *hostileServer) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), hostileTime)
 	defer cancel()
 	if _, err := s.healthy.ExecContext(ctx, "ALTER LOGIN intruder WITH PASSWORD = 'secret'; ALTER LOGIN changer WITH PASSWORD = 'secret'"); err != nil {
-		return fmt.Errorf("a healthy client gets no answer: %w", err)
+		return fmt.Errorf("another client gets no answer: %w", err)
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func send(under net.Conn, conn io.ReadWriter, data []byte) error {
 	}
 	if err := <-done; errors.Is(err, os.ErrDeadlineExceeded) {
 		stacks := make([]byte, 1<<20)
-		return fmt.Errorf("the server has not ended the connection: %w\n%s", err, stacks[:runtime.Stack(stacks, true)])
+		return fmt.Errorf("the server has not closed the connection: %w\n%s", err, stacks[:runtime.Stack(stacks, true)])
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
 
 // Reasons of [LoginFailure] for refused logins; the interpreter has others.
 const (
-	reasonPlain  = "the client does not encrypt, and the server requires that"
+	reasonPlain  = "the server requires encryption, and the client does not encrypt"
 	reasonLong   = "a name or password of the login is longer than 128 characters"
 	reasonLocked = "locked out after too many failures"
 	reasonFull   = "too many connections"

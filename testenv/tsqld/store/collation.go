@@ -60,7 +60,7 @@ func (c *Conn) addCollation(name string, compare *collation, number types.Collat
 	}
 	defer libc.Xfree(c.tls, p)
 	if rc := lib.Xsqlite3_create_collation_v2(c.tls, c.db, p, lib.SQLITE_UTF8, uintptr(number), *(*uintptr)(unsafe.Pointer(compare)), 0); rc != lib.SQLITE_OK {
-		return fmt.Errorf("collation %s: sqlite answers %d", name, rc)
+		return fmt.Errorf("collation %s: sqlite result %d", name, rc)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func handle(obj any, field string) (uintptr, error) {
 			return uintptr(f.Uint()), nil
 		}
 	}
-	return 0, fmt.Errorf("%T of the sqlite driver has no field %q: a version of it that is not known here", obj, field)
+	return 0, fmt.Errorf("unsupported version of the sqlite driver: %T has no field %q", obj, field)
 }
 
 // tlsOf reads the thread handle of the driver's calls of SQLite, which identifies the connection to
@@ -134,7 +134,7 @@ func tlsOf(dc driver.Conn) (*libc.TLS, error) {
 			return (*libc.TLS)(f.UnsafePointer()), nil
 		}
 	}
-	return nil, fmt.Errorf("%T of the sqlite driver has no field \"tls\": a version of it that is not known here", dc)
+	return nil, fmt.Errorf("unsupported version of the sqlite driver: %T has no field \"tls\"", dc)
 }
 
 // Use attaches databases as d<id>, all of them at once for the next statement. It works inside a

@@ -13,7 +13,7 @@ import (
 var (
 	ErrBusy     = errors.New("database is busy") // another connection holds SQLite's lock
 	ErrFull     = errors.New("database or disk is full")
-	ErrMemory   = errors.New("session has no room for a block of SQLite's memory")
+	ErrMemory   = errors.New("not enough session memory for a block of SQLite")
 	ErrCorrupt  = errors.New("database file is damaged")
 	ErrTooBig   = errors.New("value is too big") // over SQLite's limit of 1,000,000,000 bytes
 	ErrReadOnly = errors.New("database is read-only")

@@ -45,13 +45,13 @@ func countMemory() error {
 		methods := libc.Xcalloc(tls, 1, libc.Tsize_t(size)) // SQLite copies it
 		arg := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(methods)))
 		if methods == 0 || arg == 0 {
-			a.err = errors.New("no memory for the methods of sqlite's allocator")
+			a.err = errors.New("cannot allocate the methods of sqlite's allocator")
 			return
 		}
 		defer libc.Xfree(tls, methods)
 		defer libc.Xfree(tls, arg)
 		if rc := lib.Xsqlite3_config(tls, lib.SQLITE_CONFIG_GETMALLOC, libc.VaList(arg, methods)); rc != lib.SQLITE_OK {
-			a.err = fmt.Errorf("sqlite's allocator cannot be read: result %d; open the store before anything else uses sqlite", rc)
+			a.err = fmt.Errorf("cannot read sqlite's allocator: result %d; open the store before other uses of sqlite", rc)
 			return
 		}
 		m := (*memMethods)(unsafe.Pointer(&view(methods, int(size))[0]))
@@ -60,7 +60,7 @@ func countMemory() error {
 		m.free = functionPointer(countedFree)
 		m.realloc = functionPointer(countedRealloc)
 		if rc := lib.Xsqlite3_config(tls, lib.SQLITE_CONFIG_MALLOC, libc.VaList(arg, methods)); rc != lib.SQLITE_OK {
-			a.err = fmt.Errorf("sqlite's allocator cannot be replaced: result %d; open the store before anything else uses sqlite", rc)
+			a.err = fmt.Errorf("cannot replace sqlite's allocator: result %d; open the store before other uses of sqlite", rc)
 		}
 	})
 	return a.err

@@ -162,7 +162,7 @@ type rowsetCursor struct {
 }
 
 // errRowset reports SQL without a key, or a plan that reads the rows before their arguments.
-var errRowset = errors.New("a rowset is read without its arguments")
+var errRowset = errors.New("rowset read without its arguments")
 
 // Filter implements [vtab.Cursor]. The inner side of a join is read for each row of the outer side,
 // usually with the same arguments.

@@ -124,7 +124,7 @@ func size(v driver.Value) int {
 }
 
 // errNoKey reports SQL without a key, a defect of the generated SQL.
-var errNoKey = errors.New("function is called without a key")
+var errNoKey = errors.New("function called without a key")
 
 // keyOf returns the first argument, as a view of SQLite's memory.
 func keyOf(args []driver.Value) (string, bool) {

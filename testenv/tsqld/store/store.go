@@ -101,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		if _, ok := fileID(base + suffix); ok || e.Name() == guardFile {
 			// Earlier versions left the mode to SQLite, which lets all users read.
 			if err := os.Chmod(filepath.Join(cfg.Dir, e.Name()), fileMode); err != nil {
-				return nil, errors.Join(fmt.Errorf("keep others from reading the database: %w", err), s.lockConn.close())
+				return nil, errors.Join(fmt.Errorf("restrict the file mode: %w", err), s.lockConn.close())
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func (d *decoder) has(n int) bool {
 // take returns the next n bytes, valid until the next call; nil after an error.
 func (d *decoder) take(n int) []byte {
 	if n < 0 || !d.has(n) {
-		d.failf("%d bytes wanted at offset %d, %d left", n, d.pos, len(d.buf)-d.pos)
+		d.failf("want %d bytes at offset %d, have %d", n, d.pos, len(d.buf)-d.pos)
 		return nil
 	}
 	b := d.buf[d.pos : d.pos+n]

@@ -116,7 +116,7 @@ func ReadLogin(b []byte) (*Login, error) {
 	}
 	d := newDecoder("login", b)
 	if n := d.u32(); int64(n) > int64(len(b)) {
-		return nil, formatErrorf("login: says to have %d bytes, has %d", n, len(b))
+		return nil, formatErrorf("login: %d bytes announced, %d received", n, len(b))
 	}
 	l := &Login{Asked: Version(d.u32())}
 	version, err := l.Asked.negotiate()

@@ -161,7 +161,7 @@ func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 	case types.Variant:
 		ti.token, ti.size = tokVariant, maxVariantSize
 	default:
-		return ti, &ValueError{Type: t.String(), Why: "no such type on the wire"}
+		return ti, &ValueError{Type: t.String(), Why: "the type cannot be sent"}
 	}
 	return ti, nil
 }
@@ -387,7 +387,7 @@ func readTypeInfo(d *decoder, f form) typeInfo {
 	case tokUDT:
 		d.failf("CLR user-defined types are not supported by tsqld")
 	default:
-		d.failf("type token %#02x is not known to tsqld", ti.token)
+		d.failf("unknown type token %#02x", ti.token)
 	}
 	return ti
 }

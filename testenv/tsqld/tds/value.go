@@ -181,7 +181,7 @@ func appendData(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 
 // formError reports a value whose Go type is not that of package types.
 func formError(ti typeInfo, v types.Value) error {
-	return valueErrorf(ti, "a %T is not its form", v)
+	return valueErrorf(ti, "invalid Go type %T", v)
 }
 
 // appendInteger appends an integer or bit in the type's width.

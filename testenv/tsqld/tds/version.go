@@ -24,7 +24,7 @@ func (v Version) negotiate() (Version, error) {
 	case v == Version80:
 		return Version80, nil
 	case v < Version71:
-		return 0, fmt.Errorf("%w %#08x: at least TDS 7.1 is needed", ErrVersion, uint32(v))
+		return 0, fmt.Errorf("%w %#08x: want TDS 7.1 or later", ErrVersion, uint32(v))
 	case v == Version71:
 		return Version71, nil
 	case v < Version72:

@@ -8,7 +8,7 @@ import (
 )
 
 // errShort reports a token that has not been received completely.
-var errShort = errors.New("token not whole")
+var errShort = errors.New("incomplete token")
 
 // decoder reads the payload of a message.
 type decoder struct {

@@ -111,7 +111,7 @@ func (r *Reader) Client(packet []byte) {
 func (r *Reader) Server(packet []byte) {
 	r.d.token = 0
 	if len(packet) < headerSize || int(binary.BigEndian.Uint16(packet[2:])) != len(packet) {
-		r.d.fail("packet of %d bytes whose header says otherwise", len(packet))
+		r.d.fail("packet of %d bytes with another length in its header", len(packet))
 	}
 	if packet[0] != packetReply {
 		r.d.fail("packet of type %#02x", packet[0])
@@ -120,7 +120,7 @@ func (r *Reader) Server(packet []byte) {
 		r.d.fail("packet with status %#02x", packet[1])
 	}
 	if len(packet) > r.packetSize {
-		r.d.fail("packet of %d bytes, where %d were agreed on", len(packet), r.packetSize)
+		r.d.fail("packet of %d bytes with a negotiated size of %d", len(packet), r.packetSize)
 	}
 	if packet[7] != 0 {
 		r.d.fail("packet with window %d", packet[7])

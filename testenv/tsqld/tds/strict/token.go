@@ -53,13 +53,13 @@ func (r *Reader) token() {
 		d.fail("a token after the final DONE")
 	}
 	if m.returned && t != tokenReturnValue && t != tokenDoneProc && t != tokenError && t != tokenInfo && t != tokenEnvChange {
-		d.fail("it follows a RETURNSTATUS, where DONEPROC is due")
+		d.fail("after a RETURNSTATUS, before its DONEPROC")
 	}
 	if !r.loggedIn && !m.login {
 		switch t {
 		case tokenError, tokenInfo, tokenEnvChange, tokenLoginAck, tokenDone:
 		default:
-			d.fail("it comes before the LOGINACK")
+			d.fail("before the LOGINACK")
 		}
 	}
 	switch t {
@@ -111,7 +111,7 @@ func (r *Reader) token() {
 	case tokenDone, tokenDoneProc, tokenDoneInProc:
 		r.done(t)
 	default:
-		d.fail("a server sends no such token")
+		d.fail("not a token of a server")
 	}
 	m.before = t
 }
@@ -160,11 +160,11 @@ func (r *Reader) colInfo(e *decoder) {
 		case status&expression == 0 && (table == 0 || table > r.m.tables):
 			e.fail("column %d of table %d of %d", n, table, r.m.tables)
 		case status&hidden != 0 && status&key == 0:
-			e.fail("column %d is hidden and no key", n)
+			e.fail("column %d is hidden but not a key", n)
 		}
 		if status&renamed != 0 {
 			if name := e.bVarchar(); name == "" || name == r.m.cols[i].Name {
-				e.fail("column %d has the different name %q, which is no other", n, name)
+				e.fail("column %d has the base name %q, which equals its name", n, name)
 			}
 		}
 	}
@@ -203,7 +203,7 @@ func (r *Reader) envChange(e *decoder) {
 		switch kind {
 		case 1:
 			if r.database != "" && old != r.database {
-				e.fail("the database changes from %q, where it was %q", old, r.database)
+				e.fail("the database changes from %q instead of %q", old, r.database)
 			}
 			r.database = value
 		case 4:
@@ -239,7 +239,7 @@ func (r *Reader) envChange(e *decoder) {
 		case kind == 8:
 			r.tran = id
 		case id != r.tran:
-			e.fail("transaction %#x ends, where %#x is open", id, r.tran)
+			e.fail("transaction %#x ends while %#x is open", id, r.tran)
 		default:
 			r.tran = 0
 		}
@@ -248,7 +248,7 @@ func (r *Reader) envChange(e *decoder) {
 			e.fail("the acknowledgment of a reset with %d and %d bytes", a, b)
 		}
 		if !r.reset {
-			e.fail("a reset is acknowledged that nobody asked for")
+			e.fail("an acknowledgment without a reset")
 		}
 		r.reset = false
 	default:
@@ -331,15 +331,15 @@ func (r *Reader) done(t byte) {
 	case t == tokenDoneInProc && status&doneMore == 0:
 		d.fail("the answer ends with a DONEINPROC")
 	case status&doneError != 0 && !m.errorSent && !r.cut:
-		d.fail("it tells of an error, and there is no ERROR before it")
+		d.fail("error bit without an ERROR")
 	case status&(doneError|doneFatal) == 0 && m.errorSent:
-		d.fail("there is an ERROR before it, and it does not tell of one")
+		d.fail("no error bit after an ERROR")
 	case m.returned && t != tokenDoneProc:
-		d.fail("it follows a RETURNSTATUS, where DONEPROC is due")
+		d.fail("after a RETURNSTATUS, before its DONEPROC")
 	}
 	if status&doneAttention != 0 {
 		if r.attentions == 0 {
-			d.fail("an attention is acknowledged that nobody sent")
+			d.fail("an acknowledgment without an attention")
 		}
 		r.attentions-- // one acknowledgment covers several attentions
 		r.attentions = 0

@@ -26,7 +26,7 @@ func (r *Reader) row(compressed bool) {
 		}
 		nulls = d.take((len(m.cols) + 7) / 8)
 		if rest := len(m.cols) % 8; rest != 0 && nulls[len(nulls)-1]>>rest != 0 {
-			d.fail("bits of NULL for columns that are not there")
+			d.fail("NULL bits beyond the last column")
 		}
 	}
 	var vals []any

@@ -55,7 +55,7 @@ func (w *watcher) packet(id uint64, fromClient bool, packet []byte) {
 				panic(v)
 			}
 			w.readers[id] = nil
-			w.t.Errorf("what the server sends is not TDS as Microsoft's clients read it: %v", deviation)
+			w.t.Errorf("the server's output violates TDS: %v", deviation)
 		}
 	}()
 	if fromClient {
