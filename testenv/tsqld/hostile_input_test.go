@@ -306,101 +306,111 @@ func (d *tapDialer) DialContext(ctx context.Context, network, addr string) (net.
 	return tap{c, &d.mu, sent}, nil
 }
 
+// dialTapped opens a pool whose connections record the client's bytes.
+func (s *hostileServer) dialTapped(tb testing.TB, options string) (*sql.DB, *tapDialer) {
+	connector, err := mssql.NewConnector("sqlserver://intruder:secret@tsqld?" + options)
+	require.NoError(tb, err)
+	d := &tapDialer{Dialer: s.Dialer()}
+	connector.Dialer = d
+	return sql.OpenDB(connector), d
+}
+
+// driverUses are uses of the driver, whose requests [recorded] records.
+var driverUses = []func(ctx context.Context, db *sql.DB) error{
+	func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT 1 a, N'x' b, NULL c").Scan(new(int), new(string), new(any))
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "SELECT @p1, @p2, @p3, @p4, @p5, @p6", 1, "text", 1.5, []byte{1, 2}, time.Unix(0, 0), true)
+		return err
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		var out string
+		_, err := db.ExecContext(ctx, "SET @o = N'x'", sql.Named("o", sql.Out{Dest: &out}))
+		return err
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "SELECT COUNT(*) FROM @l", sql.Named("l", mssql.TVP{TypeName: "list", Value: []struct {
+			ID   int
+			Name string
+		}{{1, "a"}, {2, "b"}}}))
+		return err
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT t (a) VALUES (1)")
+		return errors.Join(err, tx.Rollback())
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		statement, err := tx.PrepareContext(ctx, mssql.CopyIn("t", mssql.BulkOptions{}, "a", "b", "c", "d", "e"))
+		if err != nil {
+			return err
+		}
+		for i := range 3 {
+			if _, err := statement.ExecContext(ctx, i, "bulk", "1.5", time.Unix(0, 0), []byte{1}); err != nil {
+				return err
+			}
+		}
+		_, err = statement.ExecContext(ctx)
+		return errors.Join(err, statement.Close(), tx.Rollback())
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		canceled, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		defer cancel()
+		if _, err := db.ExecContext(canceled, "WAITFOR DELAY '00:01'"); err == nil {
+			return errors.New("the wait has ended")
+		}
+		return nil
+	},
+	func(ctx context.Context, db *sql.DB) error {
+		statement, err := db.PrepareContext(ctx, "SELECT a FROM t WHERE a = @p1")
+		if err != nil {
+			return err
+		}
+		_, err = statement.ExecContext(ctx, 1)
+		return errors.Join(err, statement.Close())
+	},
+	func(ctx context.Context, db *sql.DB) error { // two requests on one connection: the second resets it
+		_, err := db.ExecContext(ctx, "DECLARE @x xml = N'<a b=\"1\"/>'; SELECT @x, CAST(1 AS sql_variant), GETDATE(), NEWID()")
+		if err != nil {
+			return err
+		}
+		_, err = db.ExecContext(ctx, "BEGIN TRY SELECT 1/0 END TRY BEGIN CATCH SELECT ERROR_MESSAGE(); THROW END CATCH")
+		if err == nil {
+			return errors.New("no division by zero")
+		}
+		return nil
+	},
+}
+
 // recorded returns the driver's bytes, one stream for each connection: logins of all kinds, and
 // requests after a login.
 func recorded(tb testing.TB, s *hostileServer) (logins, streams [][]byte) {
-	dial := func(options string) (*sql.DB, *tapDialer) {
-		connector, err := mssql.NewConnector("sqlserver://intruder:secret@tsqld?" + options)
-		require.NoError(tb, err)
-		d := &tapDialer{Dialer: s.Dialer()}
-		connector.Dialer = d
-		return sql.OpenDB(connector), d
-	}
-	ctx := context.Background()
-	for _, options := range []string{"encrypt=disable", "encrypt=false&TrustServerCertificate=true", "encrypt=true&TrustServerCertificate=true", "encrypt=disable&packet+size=512", "encrypt=disable&database=none"} {
-		db, d := dial(options)
-		_ = db.PingContext(ctx) // the last one fails
+	for _, options := range []string{
+		"encrypt=disable",
+		"encrypt=false&TrustServerCertificate=true",
+		"encrypt=true&TrustServerCertificate=true",
+		"encrypt=disable&packet+size=512",
+		"encrypt=disable&database=none",
+	} {
+		db, d := s.dialTapped(tb, options)
+		_ = db.PingContext(context.Background()) // the last one fails
 		require.NoError(tb, db.Close())
 		for _, sent := range d.conns {
 			logins = append(logins, *sent)
 		}
 	}
-	for _, use := range []func(db *sql.DB) error{
-		func(db *sql.DB) error {
-			return db.QueryRowContext(ctx, "SELECT 1 a, N'x' b, NULL c").Scan(new(int), new(string), new(any))
-		},
-		func(db *sql.DB) error {
-			_, err := db.ExecContext(ctx, "SELECT @p1, @p2, @p3, @p4, @p5, @p6", 1, "text", 1.5, []byte{1, 2}, time.Unix(0, 0), true)
-			return err
-		},
-		func(db *sql.DB) error {
-			var out string
-			_, err := db.ExecContext(ctx, "SET @o = N'x'", sql.Named("o", sql.Out{Dest: &out}))
-			return err
-		},
-		func(db *sql.DB) error {
-			_, err := db.ExecContext(ctx, "SELECT COUNT(*) FROM @l", sql.Named("l", mssql.TVP{TypeName: "list", Value: []struct {
-				ID   int
-				Name string
-			}{{1, "a"}, {2, "b"}}}))
-			return err
-		},
-		func(db *sql.DB) error {
-			tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
-			if err != nil {
-				return err
-			}
-			_, err = tx.ExecContext(ctx, "INSERT t (a) VALUES (1)")
-			return errors.Join(err, tx.Rollback())
-		},
-		func(db *sql.DB) error {
-			tx, err := db.BeginTx(ctx, nil)
-			if err != nil {
-				return err
-			}
-			statement, err := tx.PrepareContext(ctx, mssql.CopyIn("t", mssql.BulkOptions{}, "a", "b", "c", "d", "e"))
-			if err != nil {
-				return err
-			}
-			for i := range 3 {
-				if _, err := statement.ExecContext(ctx, i, "bulk", "1.5", time.Unix(0, 0), []byte{1}); err != nil {
-					return err
-				}
-			}
-			_, err = statement.ExecContext(ctx)
-			return errors.Join(err, statement.Close(), tx.Rollback())
-		},
-		func(db *sql.DB) error {
-			canceled, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-			defer cancel()
-			if _, err := db.ExecContext(canceled, "WAITFOR DELAY '00:01'"); err == nil {
-				return errors.New("the wait has ended")
-			}
-			return nil
-		},
-		func(db *sql.DB) error {
-			statement, err := db.PrepareContext(ctx, "SELECT a FROM t WHERE a = @p1")
-			if err != nil {
-				return err
-			}
-			_, err = statement.ExecContext(ctx, 1)
-			return errors.Join(err, statement.Close())
-		},
-		func(db *sql.DB) error { // two requests on one connection: the second resets it
-			_, err := db.ExecContext(ctx, "DECLARE @x xml = N'<a b=\"1\"/>'; SELECT @x, CAST(1 AS sql_variant), GETDATE(), NEWID()")
-			if err != nil {
-				return err
-			}
-			_, err = db.ExecContext(ctx, "BEGIN TRY SELECT 1/0 END TRY BEGIN CATCH SELECT ERROR_MESSAGE(); THROW END CATCH")
-			if err == nil {
-				return errors.New("no division by zero")
-			}
-			return nil
-		},
-	} {
-		db, d := dial("encrypt=disable")
+	for _, use := range driverUses {
+		db, d := s.dialTapped(tb, "encrypt=disable")
 		db.SetMaxOpenConns(1)
-		require.NoError(tb, use(db))
+		require.NoError(tb, use(context.Background(), db))
 		require.NoError(tb, db.Close())
 		for _, sent := range d.conns {
 			if rest := afterLogin(*sent); len(rest) > 0 {

@@ -83,17 +83,24 @@ func jsonArgs(ts []types.Type, args []types.Value) (s string, root jsonSpan, pat
 	return
 }
 
-func evalJSONValue(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+// jsonAt finds the value at the path of JSON_VALUE or JSON_QUERY; ok is false if a lax path has no
+// value. Error 13608 for a strict path without a value.
+func jsonAt(ts []types.Type, args []types.Value) (s string, v jsonSpan, path JSONPath, ok bool, err error) {
 	s, root, path, err := jsonArgs(ts, args)
 	if err != nil {
-		return nil, err
+		return "", jsonSpan{}, JSONPath{}, false, err
 	}
-	v, ok := find(s, root, path.steps)
+	if v, ok = find(s, root, path.steps); !ok && path.isStrict {
+		err = mserr.JSONProperty()
+	}
+	return s, v, path, ok, err
+}
+
+func evalJSONValue(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, v, path, ok, err := jsonAt(ts, args)
 	switch {
-	case !ok && path.isStrict:
-		return nil, mserr.JSONProperty()
-	case !ok:
-		return nil, nil
+	case err != nil || !ok:
+		return nil, err
 	case v.kind == jsonArray || v.kind == jsonObject:
 		if path.isStrict {
 			return nil, mserr.JSONScalar()
@@ -111,16 +118,10 @@ func evalJSONValue(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 }
 
 func evalJSONQuery(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, root, path, err := jsonArgs(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	v, ok := find(s, root, path.steps)
+	s, v, path, ok, err := jsonAt(ts, args)
 	switch {
-	case !ok && path.isStrict:
-		return nil, mserr.JSONProperty()
-	case !ok:
-		return nil, nil
+	case err != nil || !ok:
+		return nil, err
 	case v.kind != jsonArray && v.kind != jsonObject:
 		if path.isStrict {
 			return nil, mserr.JSONObject()

@@ -168,7 +168,7 @@ func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 		}
 		return nil, mserr.ArithmeticOverflow(runtimeName(from), to.Name()).WithState(5)
 	case from.IsTemporal():
-		s, err := formatClock(v, from, style, in.language())
+		s, err := formatClock(v, from, style, LanguageOf(in))
 		if err != nil {
 			return nil, err
 		}

@@ -76,11 +76,8 @@ func (l *Language) Days() string { return strings.Join(append(l.days[1:7:7], l.d
 // Locale returns the locale of a session with the language.
 func (l *Language) Locale() Locale { return Locale{l.ID, l.Order} }
 
-// language returns the language of a locale.
-func (l Locale) language() *Language { return &languages[l.Language] }
-
 // LanguageOf returns the language of a locale.
-func LanguageOf(l Locale) *Language { return l.language() }
+func LanguageOf(l Locale) *Language { return &languages[l.Language] }
 
 // LanguageByName finds a language by its name or alias in any case; nil for an unknown one.
 func LanguageByName(name string) *Language {

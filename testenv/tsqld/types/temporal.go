@@ -33,7 +33,7 @@ func textToTemporal(s string, from, to Type, style int, in Locale) (Value, error
 	if order == "" {
 		return nil, mserr.InvalidStyle(style, from.Name())
 	}
-	c, fault := parseClock(s, order, to.IsLegacyTemporal(), style == 130 || style == 131, in.language())
+	c, fault := parseClock(s, order, to.IsLegacyTemporal(), style == 130 || style == 131, LanguageOf(in))
 	if fault == outOfRange {
 		if to.IsLegacyTemporal() {
 			return nil, mserr.DateOutOfRange(from.Name(), to.Name())
