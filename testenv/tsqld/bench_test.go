@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkClient measures what a client sees over loopback TCP without TLS: a connect with its login, the shortest batch, an
-// insert of one row and the read of one row by key as remote calls, and 200,000 rows as one result.
+// BenchmarkClient measures what a client sees over loopback TCP without TLS: a connect with its
+// login, the shortest batch, an insert of one row and the read of one row by key as remote calls,
+// and 200,000 rows as one result.
 //
 //	go test ./testenv/tsqld -run - -bench Client -count 5
 func BenchmarkClient(b *testing.B) {

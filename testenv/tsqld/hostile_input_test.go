@@ -66,7 +66,8 @@ type hostileServer struct {
 	healthy *sql.DB
 }
 
-// newHostileServer starts a server with a user, a table for bulk loads and no brake, which would make the inputs wait.
+// newHostileServer starts a server with a user and a table for bulk loads. It has no lockout, which
+// would delay the inputs.
 func newHostileServer(tb testing.TB) *hostileServer {
 	s := &hostileServer{}
 	server, err := New(Config{SAPassword: "secret", OnPanic: func(v any, stack []byte) {
@@ -97,8 +98,8 @@ func newHostileServer(tb testing.TB) *hostileServer {
 	return s
 }
 
-// check fails when the server has panicked, or does not answer a healthy client. It gives the logins their passwords back, which a mutated
-// login can change.
+// check fails if the server has panicked or does not answer another client. It resets the passwords
+// of the logins, which a mutated login can change.
 func (s *hostileServer) check() error {
 	if n := s.panics.Load(); n > 0 {
 		s.mu.Lock()
@@ -113,7 +114,8 @@ func (s *hostileServer) check() error {
 	return nil
 }
 
-// handshakeConn carries the client's side of a TLS handshake in PRELOGIN packets while it is wrapped.
+// handshakeConn carries the client's side of a TLS handshake in PRELOGIN packets while it is
+// wrapped.
 type handshakeConn struct {
 	net.Conn
 	wrapped bool

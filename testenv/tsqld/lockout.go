@@ -30,8 +30,12 @@ const (
 // lockout counts failed logins, and decides which logins are delayed or refused. It has three
 // counts:
 //
-//   - of a login from an address: after failuresBeforeLock failures the login is locked out from that address, for longer with each further failure. The same login, sa included, can still log in from every other address.
-//   - of an address, over all logins: the address is locked out in the same way, which ends guesses at many logins. Logins that have logged in from the address before are exempt, so that an attacker behind the same address cannot lock them out.
+//   - of a login from an address: after failuresBeforeLock failures the login is locked out from
+//     that address, for longer with each further failure. The same login, sa included, can still
+//     log in from every other address.
+//   - of an address, over all logins: the address is locked out in the same way, which ends guesses
+//     at many logins. Logins that have logged in from the address before are exempt, so that an
+//     attacker behind the same address cannot lock them out.
 //   - of a login, over all addresses: checks of its password are delayed, never refused.
 //
 // A locked-out attempt is refused before the password is checked, whether the login exists or not,

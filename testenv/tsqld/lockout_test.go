@@ -38,7 +38,8 @@ func connectFrom(t *testing.T, f *fixture, ip string) *rawClient {
 	return &rawClient{t: t, conn: client, version: tds.Version74, out: tds.NewMessageWriter(client, 512)}
 }
 
-// logInFrom tries a login from an address, closes the connection, and returns the error's number, 0 for none.
+// logInFrom tries a login from an address, closes the connection, and returns the error's number, 0
+// for none.
 func logInFrom(t *testing.T, f *fixture, ip, user, password string) int32 {
 	t.Helper()
 	c := connectFrom(t, f, ip)

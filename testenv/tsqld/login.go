@@ -113,14 +113,12 @@ func (c *conn) open(l *tds.Login) error {
 	switch {
 	case c.srv.cfg.RequireTLS && !c.login.Encrypted:
 		c.refused(LoginFailure{Reason: reasonPlain})
-		return c.refuse(mserr.New(17835, fatalClass, "Encryption is required to connect to this server but the client library does not support encryption; "+
-			"the connection has been closed. Please upgrade your client library."))
+		return c.refuse(mserr.EncryptionRequired())
 	case l.TooLong() != "":
 		c.refused(LoginFailure{Reason: reasonLong})
-		return c.refuse(mserr.New(17832, fatalClass, "The login packet used to open the connection is structurally invalid; the connection has been closed. "+
-			"Please contact the vendor of the client library."))
+		return c.refuse(mserr.InvalidLoginPacket())
 	case l.Integrated():
-		return c.refuse(mserr.New(18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication."))
+		return c.refuse(mserr.UntrustedDomain())
 	case l.HasFeature(tds.FeatureFedAuth):
 		return c.refuse(mserr.NotSupported("authentication by a token"))
 	case l.AttachFile != "":
@@ -132,13 +130,12 @@ func (c *conn) open(l *tds.Login) error {
 		// neither was checked.
 		c.refused(LoginFailure{Login: l.User, Reason: reasonLocked})
 		c.sleep(longestDelay)
-		return c.refuse(mserr.New(18486, 14, "Login failed for user '%s' because the account is currently locked out. The system administrator can unlock it.", l.User))
+		return c.refuse(mserr.AccountLocked(l.User))
 	}
 	c.sleep(wait)
 	if !c.srv.admission.addUser() {
 		c.refused(LoginFailure{Login: l.User, Reason: reasonFull})
-		return c.refuse(mserr.New(17809, fatalClass, "Could not connect because the maximum number of '%d' user connections has already been reached. "+
-			"The system administrator can use sp_configure to increase the maximum value. The connection has been closed.", c.srv.admission.maxUsers))
+		return c.refuse(mserr.TooManyConnections(c.srv.admission.maxUsers))
 	}
 	s, err := c.srv.engine.open(c.ctx, c.login)
 	if err == nil {

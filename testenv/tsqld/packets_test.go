@@ -35,7 +35,8 @@ func TestPacketsOfLargeValues(t *testing.T) {
 	}
 }
 
-// packets selects n characters of nvarchar(max), checks the packets of the answer and returns the length of its payload.
+// packets selects n characters of nvarchar(max), checks the packets of the answer and returns the
+// length of its payload.
 func (c *rawClient) packets(size, n int) int {
 	c.t.Helper()
 	c.batch("SELECT REPLICATE(CAST(N'x' AS nvarchar(max)), " + strconv.Itoa(n) + ")")

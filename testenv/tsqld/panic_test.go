@@ -65,7 +65,8 @@ func TestPanicsEndOneSession(t *testing.T) {
 				synctest.Wait()
 				require.Len(t, stacks, 1)
 				require.Contains(t, <-stacks, c.where)
-				// Both locks are free, the row is gone unless it was committed, and so is the session.
+				// Both locks are free, the row is gone unless it was committed, and so is the
+				// session.
 				want := 0
 				if c.kind == AfterCommitBeforeReply {
 					want = 1

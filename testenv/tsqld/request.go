@@ -131,7 +131,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	}
 	// The client may name the transaction that the reset has just ended.
 	if !reset && r.tran != nil && r.tran.HasTran && r.tran.Descriptor != c.session.Descriptor() {
-		return s.Message(mserr.New(3989, 16, "New request is not allowed to start because it should come with valid transaction descriptor."))
+		return s.Message(mserr.InvalidDescriptor())
 	}
 	if err := s.fault(BeforeStatement); err != nil {
 		return err

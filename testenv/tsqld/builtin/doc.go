@@ -2,7 +2,9 @@
 // function, the type of its result, its volatility, and its implementation over the values of
 // package types.
 //
-// [Lookup] finds functions by name in any case. @@ROWCOUNT and similar names are functions without arguments whose names begin with @@. CURRENT_TIMESTAMP, SYSTEM_USER and the other names without parentheses are functions without arguments too.
+// [Lookup] finds functions by name in any case. @@ROWCOUNT and similar names are functions without
+// arguments whose names begin with @@. CURRENT_TIMESTAMP, SYSTEM_USER and the other names without
+// parentheses are functions without arguments too.
 //
 // The volatility decides which component calls [Func.Eval]. Pure functions depend on their
 // arguments only and get a nil [Env]; they may run inside SQLite, in generated columns and in

@@ -104,7 +104,8 @@ func SmallDateTimeConversion() *Error {
 	return New(295, 16, "Conversion failed when converting character string to smalldatetime data type.").WithState(3)
 }
 
-// IncompatibleTypes is error 402; operator is "add", "equal to", "greater than", "'='" and the like.
+// IncompatibleTypes is error 402; operator is "add", "equal to", "greater than", "'='" and the
+// like.
 func IncompatibleTypes(a, b, operator string) *Error {
 	return New(402, 16, "The data types %s and %s are incompatible in the %s operator.", a, b, operator)
 }
@@ -128,7 +129,8 @@ func CollationConflict(a, b, operation string) *Error {
 		"operation.", a, b, operation)
 }
 
-// CollationConflictColumn is error 451; operator is "add", "UNION ALL" and the like, clause SELECT or ORDER BY, column counts from 1.
+// CollationConflictColumn is error 451; operator is "add", "UNION ALL" and the like, clause SELECT
+// or ORDER BY, column counts from 1.
 func CollationConflictColumn(a, b, operator, clause string, column int) *Error {
 	return New(451, 16, "Cannot resolve collation conflict between \"%s\" and \"%s\" in %s operator "+
 		"occurring in %s statement column %d.", a, b, operator, clause, column)
@@ -282,7 +284,8 @@ func TranslateLengths() *Error {
 
 // XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1.
 // problem is the text of the message: "unexpected end of input" (9400), "end tag does not match
-// start tag" (9436), "unable to switch the encoding" (9402), "text/xmldeclaration not at the beginning of input" (9438); for others the number is 9420.
+// start tag" (9436), "unable to switch the encoding" (9402), "text/xmldeclaration not at the
+// beginning of input" (9438); for others the number is 9420.
 func XMLParse(line, character int, problem string) *Error {
 	number := int32(9420)
 	switch problem {
@@ -324,7 +327,8 @@ func JSONText(character string, position int) *Error {
 		"at position %d.", character, position).WithState(4)
 }
 
-// JSONScalar is error 13623: a strict path of JSON_VALUE ends at an object, array or too long value.
+// JSONScalar is error 13623: a strict path of JSON_VALUE ends at an object, array or too long
+// value.
 func JSONScalar() *Error {
 	return New(13623, 16, "Scalar value cannot be found in the specified JSON path.").WithState(2)
 }

@@ -84,7 +84,8 @@ func TooManyNameParts(kind, name string, maximum int) *Error {
 		"maximum is %d.", kind, name, maximum)
 }
 
-// NamedThenPositional is error 119: an unnamed argument after a named one; n counts arguments from 1.
+// NamedThenPositional is error 119: an unnamed argument after a named one; n counts arguments from
+// 1.
 func NamedThenPositional(n int) *Error {
 	return New(119, 15, "Must pass parameter number %d and subsequent parameters as '@name = value'. "+
 		"After the form '@name = value' has been used, all subsequent parameters must be passed in "+

@@ -121,7 +121,8 @@ func NoSuchTable(name string) *Error {
 // MostColumns is the maximum number of columns of a table or view.
 const MostColumns = 1024
 
-// TooManyColumns is error 1702, also of ALTER TABLE and SELECT INTO; column is the first one that is too many.
+// TooManyColumns is error 1702, also of ALTER TABLE and SELECT INTO; column is the first one that
+// is too many.
 func TooManyColumns(column, table string) *Error {
 	return New(1702, 16, "CREATE TABLE failed because column '%s' in table '%s' exceeds the maximum "+
 		"of %d columns.", column, table, MostColumns)
@@ -609,8 +610,8 @@ func NotSequence(name string) *Error {
 	return New(11726, 16, "Object '%s' is not a sequence object.", name)
 }
 
-// ConstraintConflict is error 547. statement is INSERT, UPDATE, DELETE, MERGE or ALTER TABLE; kind is
-// CHECK, FOREIGN KEY, FOREIGN KEY SAME TABLE, REFERENCE or SAME TABLE REFERENCE; table is
+// ConstraintConflict is error 547. statement is INSERT, UPDATE, DELETE, MERGE or ALTER TABLE; kind
+// is CHECK, FOREIGN KEY, FOREIGN KEY SAME TABLE, REFERENCE or SAME TABLE REFERENCE; table is
 // schema.table; an empty column leaves its part out, as for constraints over several columns.
 func ConstraintConflict(statement, kind, constraint, database, table, column string) *Error {
 	if column != "" {

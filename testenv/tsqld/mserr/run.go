@@ -115,7 +115,8 @@ func NoProcedure(name string) *Error {
 	return New(2812, 16, "Could not find stored procedure '%s'.", name).WithState(62)
 }
 
-// StatementTerminated is error 3621, an informational message after an error that undid its statement.
+// StatementTerminated is error 3621, an informational message after an error that undid its
+// statement.
 func StatementTerminated() *Error {
 	return New(3621, 0, "The statement has been terminated.")
 }
@@ -135,7 +136,8 @@ func ReadOnlyDatabase(name string) *Error {
 	return New(3906, 16, "Failed to update database \"%s\" because the database is read-only.", name)
 }
 
-// WrongOptions is error 1934. verb is the statement, names the SET options in the order of the documentation.
+// WrongOptions is error 1934. verb is the statement, names the SET options in the order of the
+// documentation.
 func WrongOptions(verb, names string) *Error {
 	return New(1934, 16, "%s failed because the following SET options have incorrect settings: '%s'. Verify that SET options are correct for use with indexed views "+
 		"and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.", verb, names)
@@ -385,4 +387,11 @@ func NeedsTransaction() *Error {
 // SessionKilled is error 596.
 func SessionKilled() *Error {
 	return New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+}
+
+// InvalidDescriptor is error 3989: a request of a client names another transaction than the open
+// one.
+func InvalidDescriptor() *Error {
+	return New(3989, 16, "New request is not allowed to start because it should come with valid transaction "+
+		"descriptor.")
 }

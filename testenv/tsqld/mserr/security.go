@@ -129,3 +129,34 @@ func ImpersonateUser(name string) *Error {
 		"does not exist, this type of principal cannot be impersonated, or you do not have "+
 		"permission.", name)
 }
+
+// EncryptionRequired is error 17835.
+func EncryptionRequired() *Error {
+	return New(17835, 20, "Encryption is required to connect to this server but the client library does not "+
+		"support encryption; the connection has been closed. Please upgrade your client library.")
+}
+
+// InvalidLoginPacket is error 17832.
+func InvalidLoginPacket() *Error {
+	return New(17832, 20, "The login packet used to open the connection is structurally invalid; the connection "+
+		"has been closed. Please contact the vendor of the client library.")
+}
+
+// UntrustedDomain is error 18452: a login with integrated authentication.
+func UntrustedDomain() *Error {
+	return New(18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated "+
+		"authentication.")
+}
+
+// AccountLocked is error 18486.
+func AccountLocked(user string) *Error {
+	return New(18486, 14, "Login failed for user '%s' because the account is currently locked out. The system "+
+		"administrator can unlock it.", user)
+}
+
+// TooManyConnections is error 17809.
+func TooManyConnections(limit int) *Error {
+	return New(17809, 20, "Could not connect because the maximum number of '%d' user connections has already been "+
+		"reached. The system administrator can use sp_configure to increase the maximum value. The connection "+
+		"has been closed.", limit)
+}

@@ -284,7 +284,8 @@ func (c *Conn) Begin(ctx context.Context) error {
 	return err
 }
 
-// Commit ends the transaction. It cannot be canceled. After an error the transaction may still be open.
+// Commit ends the transaction. It cannot be canceled. After an error the transaction may still be
+// open.
 func (c *Conn) Commit() error {
 	if c.store.fault != nil {
 		if err := c.store.fault(); err != nil {

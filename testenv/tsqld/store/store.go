@@ -34,7 +34,8 @@ const (
 	minimumShared = 256 << 20 // free bytes that /dev/shm must have to be used
 )
 
-// Store is a set of SQLite files and the connections to them. Its methods are safe for concurrent use.
+// Store is a set of SQLite files and the connections to them. Its methods are safe for concurrent
+// use.
 type Store struct {
 	dir       string
 	temporary bool

@@ -8,8 +8,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// BulkReader reads the stream of a bulk load: COLMETADATA, rows, DONE (MS-TDS 2.2.6.1). It holds one
-// row at a time. It is not safe for concurrent use.
+// BulkReader reads the stream of a bulk load: COLMETADATA, rows, DONE (MS-TDS 2.2.6.1). It holds
+// one row at a time. It is not safe for concurrent use.
 type BulkReader struct {
 	d     *decoder
 	infos []typeInfo

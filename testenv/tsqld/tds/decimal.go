@@ -21,7 +21,8 @@ var small10 = func() (p [smallPrecision + 1]uint64) {
 	return p
 }()
 
-// appendDecimal appends sign (1 for positive) and magnitude, little-endian, in size bytes (MS-TDS 2.2.5.5.1.6).
+// appendDecimal appends sign (1 for positive) and magnitude, little-endian, in size bytes (MS-TDS
+// 2.2.5.5.1.6).
 func appendDecimal(b []byte, t types.Type, v types.Value, size int) ([]byte, error) {
 	ti := typeInfo{typ: t}
 	n := new(big.Int)

@@ -139,7 +139,8 @@ const (
 	columnNullable = 0x0001
 )
 
-// readTVP reads a table-valued parameter after its type token. A NULL table has neither columns nor rows.
+// readTVP reads a table-valued parameter after its type token. A NULL table has neither columns nor
+// rows.
 func readTVP(d *decoder, p *Param, number int) {
 	d.bVarchar() // database: must be empty
 	schema := d.bVarchar()

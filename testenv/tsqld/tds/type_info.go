@@ -429,7 +429,8 @@ func readByteLenInfo(d *decoder, ti *typeInfo) {
 	ti.typ.ID = id
 }
 
-// readShortLenInfo reads size and collation of the character and binary types with two bytes of length.
+// readShortLenInfo reads size and collation of the character and binary types with two bytes of
+// length.
 func readShortLenInfo(d *decoder, ti *typeInfo) {
 	ti.size = int(d.u16())
 	unit := 1

@@ -223,7 +223,8 @@ func binaryToDecimal(b []byte, from, to Type) (Value, error) {
 	return convertDecimal(v, own, to)
 }
 
-// binaryToTemporal is the inverse of temporalBytes; short values of datetime are padded on the left.
+// binaryToTemporal is the inverse of temporalBytes; short values of datetime are padded on the
+// left.
 func binaryToTemporal(b []byte, from, to Type) (Value, error) {
 	bad := func() error { return mserr.DateConversion() }
 	little := func(n int) (uint64, bool) {

@@ -5,7 +5,8 @@ import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 // Conversion is the kind of conversion between two types.
 type Conversion uint8
 
-// The kinds of conversion in the matrix of "CAST and CONVERT (Transact-SQL)", "Implicit conversions".
+// The kinds of conversion in the matrix of "CAST and CONVERT (Transact-SQL)", "Implicit
+// conversions".
 const (
 	Forbidden Conversion = iota // neither; error 529 for CAST, 206 otherwise
 	Explicit                    // only by CAST or CONVERT; error 257 otherwise

@@ -230,7 +230,8 @@ func (c clockValue) isoFrac() string {
 var hijriMonths = [...]string{"محرم", "صفر", "ربيع الاول", "ربيع الثاني", "جمادى الاولى", "جمادى الثانية", "رجب", "شعبان", "رمضان",
 	"شوال", "ذو القعدة", "ذو الحجة"}
 
-// hijriEpoch is 0622-07-18, the first day of the year 1 in the Kuwaiti algorithm's calendar, by [Days].
+// hijriEpoch is 0622-07-18, the first day of the year 1 in the Kuwaiti algorithm's calendar, by
+// [Days].
 var hijriEpoch = Days(622, 7, 18)
 
 // hijri converts a day to the tabular Islamic calendar of styles 130 and 131 ("Kuwaiti algorithm"),

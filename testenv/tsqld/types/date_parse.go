@@ -53,8 +53,9 @@ type dateNumber struct {
 	value, width int
 }
 
-// clockParser reads date and time texts in every form that "date", "time" and "datetime (Transact-SQL)"
-// list: numeric with - / or ., alphabetical, ISO 8601, unseparated, and ODBC's inner text.
+// clockParser reads date and time texts in every form that "date", "time" and "datetime
+// (Transact-SQL)" list: numeric with - / or ., alphabetical, ISO 8601, unseparated, and ODBC's
+// inner text.
 type clockParser struct {
 	s       string
 	pos     int

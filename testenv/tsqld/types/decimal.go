@@ -294,8 +294,8 @@ func ParseDecimal(s string, t Type, from string) (Value, error) {
 	return v, nil
 }
 
-// CompareDecimalText orders two canonical decimal texts (precision over 18) of any scales. It is the
-// SQLite collation "decimal".
+// CompareDecimalText orders two canonical decimal texts (precision over 18) of any scales. It is
+// the SQLite collation "decimal".
 func CompareDecimalText(a, b string) int {
 	negA, negB := strings.HasPrefix(a, "-"), strings.HasPrefix(b, "-")
 	if negA {

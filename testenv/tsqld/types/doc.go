@@ -1,9 +1,9 @@
-// Package types holds SQL Server's data types: descriptors ([Type]), values, the rules of conversion,
-// precedence, arithmetic, comparison and formatting.
+// Package types holds SQL Server's data types: descriptors ([Type]), values, the rules of
+// conversion, precedence, arithmetic, comparison and formatting.
 //
-// A [Value] is any of nil (NULL), int64, float64, string and []byte, and means something only together
-// with its [Type]. The same representation is stored in SQLite, held by variables, passed to built-in
-// functions and encoded on the wire, so that nothing is converted on the way:
+// A [Value] is any of nil (NULL), int64, float64, string and []byte, and means something only
+// together with its [Type]. The same representation is stored in SQLite, held by variables, passed
+// to built-in functions and encoded on the wire, so that nothing is converted on the way:
 //
 //	bit, tinyint, smallint, int, bigint          int64
 //	decimal(p,s), numeric(p,s) with p <= 18      int64, the value times 10^s (exact, sorts by itself)

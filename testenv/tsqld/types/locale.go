@@ -132,7 +132,8 @@ const (
 	romanMonths   = "I,II,III,IV,V,VI,VII,VIII,IX,X,XI,XII"
 )
 
-// languages are the rows of "sys.syslanguages (Transact-SQL)" by langid. Months and days begin with January and Monday.
+// languages are the rows of "sys.syslanguages (Transact-SQL)" by langid. Months and days begin with
+// January and Monday.
 var languages = [...]Language{
 	lang(0, "us_english", "English", MDY, 7, 1033, englishMonths, englishShort, englishDays),
 	lang(1, "Deutsch", "German", DMY, 1, 1031, "Januar,Februar,März,April,Mai,Juni,Juli,August,September,Oktober,November,Dezember",

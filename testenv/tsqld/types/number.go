@@ -407,8 +407,8 @@ func parseFloat(s string, from, to Type) (Value, error) {
 // currencySigns may precede or follow the sign of a money text ("money and smallmoney").
 const currencySigns = "$¢£¤¥€₡₢₣₤₥₦₧₨₩₪₫₭₮₱"
 
-// parseMoney reads a text such as "-$1,234.5"; an empty text is 0. Errors: 235 and 236, for smallmoney
-// 293 and 294.
+// parseMoney reads a text such as "-$1,234.5"; an empty text is 0. Errors: 235 and 236, for
+// smallmoney 293 and 294.
 func parseMoney(s string, to Type) (Value, error) {
 	text := strings.Trim(s, " \t\r\n")
 	if text == "" {

@@ -139,7 +139,8 @@ func compareExact(a Value, ta Type, b Value, tb Type) int {
 	return rescale(x, da.Scale, top).Cmp(rescale(y, db.Scale, top))
 }
 
-// CollationVariant is the name of the SQLite collation that orders the hexadecimal texts of packed sql_variants.
+// CollationVariant is the name of the SQLite collation that orders the hexadecimal texts of packed
+// sql_variants.
 const CollationVariant = "tsql_variant"
 
 // CompareVariantHex implements [CollationVariant].

@@ -82,7 +82,8 @@ func (d *decoder) within(n int, f func(*decoder)) {
 	f(e)
 }
 
-// prelogin checks the answer to a PRELOGIN (MS-TDS 2.2.6.5): options in order, VERSION first, each within the message.
+// prelogin checks the answer to a PRELOGIN (MS-TDS 2.2.6.5): options in order, VERSION first, each
+// within the message.
 func (d *decoder) prelogin() {
 	end := len(d.b)
 	for n := 0; ; n++ {

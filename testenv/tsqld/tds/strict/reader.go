@@ -40,7 +40,8 @@ const (
 	eagerSize = 256 << 10
 )
 
-// Reader reads one connection. It is not safe for concurrent use. After a panic it must not be used.
+// Reader reads one connection. It is not safe for concurrent use. After a panic it must not be
+// used.
 type Reader struct {
 	// OnResult is called with every result set after its DONE, if it is set.
 	OnResult func(*Result)
