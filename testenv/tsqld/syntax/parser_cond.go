@@ -127,6 +127,12 @@ func (p *parser) predicate() Node {
 	if !ok {
 		return n
 	}
+	return p.predicateOn(c, x)
+}
+
+// predicateOn reads the operator and the other operands of a predicate on x; it returns x if there is
+// no operator.
+func (p *parser) predicateOn(c cond, x Expr) Node {
 	if op := p.comparison(); op != OpNone {
 		all := p.at("ALL")
 		if all || p.atAny("ANY", "SOME") {

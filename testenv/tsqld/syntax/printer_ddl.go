@@ -26,20 +26,7 @@ func (w *printer) ddl(s Stmt) {
 	case *CreateIndexStmt:
 		w.createIndex(s)
 	case *AlterIndexStmt:
-		w.text("ALTER INDEX ")
-		w.textIf(s.Name.Name == "", "ALL")
-		w.ident(s.Name)
-		w.text(" ON ")
-		w.name(s.Table)
-		w.text(" ", s.Action)
-		w.optional(" PARTITION = ", s.Partition)
-		if s.Action == "SET" {
-			w.text(" (")
-			nodes(w, s.Options)
-			w.text(")")
-			return
-		}
-		w.withOptions(s.Options)
+		w.alterIndex(s)
 	case *DropIndexStmt:
 		w.text("DROP INDEX ")
 		w.textIf(s.IfExists, "IF EXISTS ")
@@ -54,25 +41,9 @@ func (w *printer) ddl(s Stmt) {
 	case *CreateFunctionStmt:
 		w.function(s)
 	case *CreateViewStmt:
-		w.verb(s.Verb)
-		w.text("VIEW ")
-		w.name(s.Name)
-		w.idents(s.Columns)
-		w.moduleOptions(s.Options)
-		w.text(" AS ")
-		w.query(s.Query)
-		w.textIf(s.CheckOption, " WITH CHECK OPTION")
+		w.view(s)
 	case *CreateTypeStmt:
-		w.text("CREATE TYPE ")
-		w.name(s.Name)
-		if s.From != nil {
-			w.text(" FROM ")
-			w.typeRef(s.From)
-			w.null(s.Null)
-			return
-		}
-		w.text(" AS TABLE ")
-		w.tableDef(s.Table)
+		w.createType(s)
 	case *SequenceStmt:
 		w.sequence(s)
 	case *CreateSynonymStmt:
@@ -101,6 +72,50 @@ func (w *printer) ddl(s Stmt) {
 	default:
 		w.database(s)
 	}
+}
+
+// alterIndex writes ALTER INDEX.
+func (w *printer) alterIndex(s *AlterIndexStmt) {
+	w.text("ALTER INDEX ")
+	w.textIf(s.Name.Name == "", "ALL")
+	w.ident(s.Name)
+	w.text(" ON ")
+	w.name(s.Table)
+	w.text(" ", s.Action)
+	w.optional(" PARTITION = ", s.Partition)
+	if s.Action == "SET" {
+		w.text(" (")
+		nodes(w, s.Options)
+		w.text(")")
+		return
+	}
+	w.withOptions(s.Options)
+}
+
+// view writes a view.
+func (w *printer) view(s *CreateViewStmt) {
+	w.verb(s.Verb)
+	w.text("VIEW ")
+	w.name(s.Name)
+	w.idents(s.Columns)
+	w.moduleOptions(s.Options)
+	w.text(" AS ")
+	w.query(s.Query)
+	w.textIf(s.CheckOption, " WITH CHECK OPTION")
+}
+
+// createType writes CREATE TYPE.
+func (w *printer) createType(s *CreateTypeStmt) {
+	w.text("CREATE TYPE ")
+	w.name(s.Name)
+	if s.From != nil {
+		w.text(" FROM ")
+		w.typeRef(s.From)
+		w.null(s.Null)
+		return
+	}
+	w.text(" AS TABLE ")
+	w.tableDef(s.Table)
 }
 
 // named writes before and a name, or nothing if there is no name.
