@@ -40,7 +40,8 @@ func newAuthorServer(t *testing.T, address, password string) *authorServer {
 	h.exec("CREATE DATABASE Tenant1;")
 	h.exec("CREATE LOGIN x_author WITH PASSWORD = 'Author-1'; CREATE USER x_author FOR LOGIN x_author; ALTER ROLE jobs_author ADD MEMBER x_author;")
 	var err error
-	h.author, err = controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("x_author", "Author-1", embedded.ControlDatabase)})
+	h.author, err = controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("x_author", "Author-1",
+		embedded.ControlDatabase)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.author.Close()) })
 	return h
@@ -80,7 +81,8 @@ func (h *authorServer) start(name, server, database, credential, script string) 
 	t.Helper()
 	_, err := h.author.AddTargetGroup(ctx, name)
 	require.NoError(t, err)
-	_, err = h.author.AddTargetGroupMember(ctx, name, targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: server, Database: database})
+	_, err = h.author.AddTargetGroupMember(ctx, name, targets.Member{Membership: targets.Include,
+		Kind: targets.SQLDatabase, Server: server, Database: database})
 	require.NoError(t, err)
 	_, err = h.author.AddJob(ctx, controldb.JobSpec{Name: name})
 	require.NoError(t, err)
@@ -126,20 +128,24 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	const seize = "ALTER SERVER ROLE sysadmin ADD MEMBER x_author;"
 	type attack struct{ server, database, script, want string }
 	attacks := map[string]attack{
-		"Sysadmin":     {"127.0.0.1," + port, "Tenant1", seize, ""},
-		"OtherThree":   {"127.0.0.1," + port, "Tenant1", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;", "916"},
-		"Read":         {"127.0.0.1," + port, "Tenant1", "SELECT * FROM jobagent.jobs_internal.terms;", "916"},
-		"Use":          {"127.0.0.1," + port, "Tenant1", "USE jobagent; DELETE jobs_internal.terms;", "916"},
-		"Owner":        {"127.0.0.1," + port, "Tenant1", "EXECUTE AS USER = 'dbo'; " + seize, ""},
-		"OwnerAcross":  {"127.0.0.1," + port, "Tenant1", "EXECUTE AS USER = 'dbo'; SELECT * FROM jobagent.jobs_internal.terms;", "916"},
-		"Trustworthy":  {"127.0.0.1," + port, "Tenant1", "ALTER DATABASE Tenant1 SET TRUSTWORTHY ON; EXECUTE AS USER = 'dbo'; " + seize, ""},
-		"Login":        {"127.0.0.1," + port, "Tenant1", "EXECUTE AS LOGIN = 'sa'; " + seize, "15406"},
-		"Password":     {"127.0.0.1," + port, "Tenant1", "ALTER LOGIN sa WITH PASSWORD = 'Taken-1';", ""},
-		"Adopt":        {"127.0.0.1," + port, "Tenant1", "USE master; CREATE USER jobagent_targets FOR LOGIN jobagent_targets;", ""},
+		"Sysadmin":   {"127.0.0.1," + port, "Tenant1", seize, ""},
+		"OtherThree": {"127.0.0.1," + port, "Tenant1", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;", "916"},
+		"Read":       {"127.0.0.1," + port, "Tenant1", "SELECT * FROM jobagent.jobs_internal.terms;", "916"},
+		"Use":        {"127.0.0.1," + port, "Tenant1", "USE jobagent; DELETE jobs_internal.terms;", "916"},
+		"Owner":      {"127.0.0.1," + port, "Tenant1", "EXECUTE AS USER = 'dbo'; " + seize, ""},
+		"OwnerAcross": {"127.0.0.1," + port, "Tenant1",
+			"EXECUTE AS USER = 'dbo'; SELECT * FROM jobagent.jobs_internal.terms;", "916"},
+		"Trustworthy": {"127.0.0.1," + port, "Tenant1",
+			"ALTER DATABASE Tenant1 SET TRUSTWORTHY ON; EXECUTE AS USER = 'dbo'; " + seize, ""},
+		"Login":    {"127.0.0.1," + port, "Tenant1", "EXECUTE AS LOGIN = 'sa'; " + seize, "15406"},
+		"Password": {"127.0.0.1," + port, "Tenant1", "ALTER LOGIN sa WITH PASSWORD = 'Taken-1';", ""},
+		"Adopt": {"127.0.0.1," + port, "Tenant1",
+			"USE master; CREATE USER jobagent_targets FOR LOGIN jobagent_targets;", ""},
 		"Model":        {"127.0.0.1," + port, "Tenant1", "USE model; SELECT 1;", ""}, // the login is db_owner of model, but objects in model only come into new databases, of which it is db_owner too
 		"ByLoopbackV6": {"::1," + port, embedded.ControlDatabase, seize, ""},         // nothing listens on this port
 	}
-	for _, name := range []string{"127.0.0.1," + port, "tcp:127.0.0.1," + port, "localhost," + port, "::ffff:127.0.0.1," + port} {
+	for _, name := range []string{"127.0.0.1," + port, "tcp:127.0.0.1," + port, "localhost," + port,
+		"::ffff:127.0.0.1," + port} {
 		attacks["Control "+name] = attack{name, embedded.ControlDatabase, seize, ""}
 		attacks["Control in capitals "+name] = attack{name, "JOBAGENT", seize, ""}
 		attacks["Master "+name] = attack{name, "master", seize, "holds the control database"}
@@ -160,14 +166,17 @@ func TestAuthorStaysAuthor(t *testing.T) {
 		require.Contains(t, row.LastMessage, attacks[name].want, name)
 	}
 	require.Zero(t, h.sysadmins())
-	require.Zero(t, h.count("SELECT COUNT(*) FROM sys.database_principals WHERE name = N'jobagent_targets'"), "in the control database")
-	require.Equal(t, 1, h.count("SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL"), "the agent's term goes on")
+	require.Zero(t, h.count("SELECT COUNT(*) FROM sys.database_principals WHERE name = N'jobagent_targets'"),
+		"in the control database")
+	require.Equal(t, 1, h.count("SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL"),
+		"the agent's term goes on")
 	// Ordinary jobs work, also with at_most_once, and in a database that was created later.
 	h.exec("CREATE DATABASE Tenant2;")
 	work := h.start("work", "127.0.0.1,"+port, "Tenant2", "", "CREATE TABLE dbo.Visits (VisitedAt DATETIME2 NOT NULL);")
 	require.Equal(t, jobs.Succeeded, h.end(work).Lifecycle)
 	yes, stepID := true, 1
-	_, err = h.author.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "work", StepID: &stepID, AtMostOnce: &yes})
+	_, err = h.author.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "work", StepID: &stepID,
+		AtMostOnce: &yes})
 	require.NoError(t, err)
 	step := "DROP TABLE dbo.Visits;"
 	_, err = h.author.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "work", StepID: &stepID, Command: &step})
@@ -177,7 +186,8 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	row := h.end(work)
 	require.Equal(t, jobs.Succeeded, row.Lifecycle, row.LastMessage)
 	var rows int
-	require.NoError(t, dev.open(t, "Tenant2").QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobagent.executed_scripts;").Scan(&rows))
+	require.NoError(t, dev.open(t, "Tenant2").QueryRowContext(t.Context(),
+		"SELECT COUNT(*) FROM jobagent.executed_scripts;").Scan(&rows))
 	require.Equal(t, 1, rows)
 }
 
@@ -197,7 +207,8 @@ func (h *authorServer) runAgent(dsn string, allow bool, credentials ...config.Cr
 	require.NoError(t, err)
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "run", "--config", path, "--grace", "1s")
-	cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+dsn, "AGENT_PASSWORD=Agent-12", "TENANT_PASSWORD=Tenant-12")
+	cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+dsn, "AGENT_PASSWORD=Agent-12",
+		"TENANT_PASSWORD=Tenant-12")
 	cmd.Stderr = log
 	require.NoError(t, cmd.Start())
 	stop = sync.OnceFunc(func() {
@@ -225,7 +236,8 @@ func TestAuthorForgesNothing(t *testing.T) {
 	h.exec("CREATE LOGIN agent WITH PASSWORD = 'Agent-12'; CREATE USER agent FOR LOGIN agent; ALTER ROLE jobs_agent ADD MEMBER agent;")
 	h.exec("CREATE LOGIN tenant WITH PASSWORD = 'Tenant-12';")
 	for _, user := range []string{"agent", "tenant"} {
-		h.exec("EXECUTE Tenant1.sys.sp_executesql N'CREATE USER " + user + " FOR LOGIN " + user + "; ALTER ROLE db_owner ADD MEMBER " + user + ";';")
+		h.exec("EXECUTE Tenant1.sys.sp_executesql N'CREATE USER " + user + " FOR LOGIN " + user +
+			"; ALTER ROLE db_owner ADD MEMBER " + user + ";';")
 	}
 	forwarder, err := fault.NewProxy(server.Address, nil)
 	require.NoError(t, err)
@@ -244,13 +256,16 @@ func TestAuthorForgesNothing(t *testing.T) {
 	stop := h.runAgent(h.dsn("agent", "Agent-12", embedded.ControlDatabase), false, credentials...)
 	type attack struct{ server, database, credential, script, want string }
 	attacks := []attack{
-		{"127.0.0.1," + port, "Tenant1", "agent", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;", "can enter the control database [jobagent]"},
+		{"127.0.0.1," + port, "Tenant1", "agent", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;",
+			"can enter the control database [jobagent]"},
 		{"127.0.0.1," + port, "Tenant1", "tenant", "EXECUTE jobagent.jobs_internal.end_term @term_id = 1;", "916"},
 		{"127.0.0.1," + port, "master", "tenant", "SELECT 1;", "holds the control database"},
-		{"127.0.0.1," + port, embedded.ControlDatabase, "", "SELECT 1;", "neither the step or member nor the agent names a credential"},
+		{"127.0.0.1," + port, embedded.ControlDatabase, "", "SELECT 1;",
+			"neither the step or member nor the agent names a credential"},
 	}
 	for _, name := range []string{
-		"127.0.0.1," + port, "localhost," + port, "tcp:127.0.0.1," + port, "LOCALHOST.," + port, "::ffff:127.0.0.1," + port, "127.0.0.1," + forwarded, "localhost," + forwarded,
+		"127.0.0.1," + port, "localhost," + port, "tcp:127.0.0.1," + port, "LOCALHOST.," + port, "::ffff:127.0.0.1," + port,
+		"127.0.0.1," + forwarded, "localhost," + forwarded,
 	} {
 		attacks = append(attacks, attack{
 			server:     name,

@@ -117,7 +117,8 @@ func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 // string is also the login of the targets.
 func (c *crash) writeConfig() {
 	cfg := config.File{Credentials: []config.Credential{{
-		Name: embedded.TargetLogin, Servers: []string{"*"}, User: embedded.TargetLogin, Secret: "file:" + filepath.Join(c.data, embedded.TargetPasswordFile),
+		Name: embedded.TargetLogin, Servers: []string{"*"}, User: embedded.TargetLogin,
+		Secret: "file:" + filepath.Join(c.data, embedded.TargetPasswordFile),
 	}}}
 	if c.server.external() {
 		password, _ := c.server.base.User.Password()
@@ -200,7 +201,8 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 		c.server.create(t, master, name)
 		_, err = c.server.open(t, name).ExecContext(t.Context(), sim.CreateLedger)
 		require.NoError(t, err)
-		_, err = store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: server, Database: name})
+		_, err = store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include,
+			Kind: targets.SQLDatabase, Server: server, Database: name})
 		require.NoError(t, err)
 	}
 	attempts, seconds := 20, 1
@@ -208,19 +210,22 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
 		if i%2 == 1 { // half of them must never run twice
 			once, first := true, 1
-			_, err := store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: crashJob(i), StepID: &first, AtMostOnce: &once})
+			_, err := store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: crashJob(i), StepID: &first,
+				AtMostOnce: &once})
 			require.NoError(t, err)
 		}
 	}
 	c.addJob(store, everyTenSeconds, attempts, seconds, sim.WriteLedger)
 	all, bufferOne := "all", "BufferOne"
 	_, err = store.AddSchedule(t.Context(), controldb.ScheduleSpec{
-		JobName: everyTenSeconds, Name: everyTenSeconds, Kind: "cron6", Spec: "*/10 * * * * *", CatchUp: &all, Overlap: &bufferOne,
+		JobName: everyTenSeconds, Name: everyTenSeconds, Kind: "cron6", Spec: "*/10 * * * * *", CatchUp: &all,
+		Overlap: &bufferOne,
 	})
 	require.NoError(t, err)
 	c.addJob(store, "every minute", attempts, seconds, sim.WriteLedger)
 	enabled, kind, count := true, "Minutes", 1
-	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled,
+		IntervalType: &kind, IntervalCount: &count}))
 	return names
 }
 
@@ -255,12 +260,16 @@ func (c *crash) startRun(store *controldb.Store) {
 
 // startAgent starts the process of agent i.
 func (c *crash) startAgent(i int) {
-	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600)
 	require.NoError(c.t, err)
 	defer log.Close()
-	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets", "8",
+	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets",
+		"8",
 		"--config", filepath.Join(c.dir, "config.json"))
-	cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+strings.Replace(c.server.dsn(embedded.ControlDatabase), c.server.address, c.proxies[i].Address(), 1))
+	cmd.Env = append(os.Environ(), envBeCommand+"=1",
+		config.EnvDSN+"="+strings.Replace(c.server.dsn(embedded.ControlDatabase), c.server.address, c.proxies[i].Address(),
+			1))
 	cmd.Stderr = log
 	require.NoError(c.t, cmd.Start())
 	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
@@ -400,7 +409,8 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	eventually(t, 2*crashLease+time.Second, "its work is handed over", func() bool { return held() == 0 })
 	var live int
 	eventually(t, 2*crashLease, "its term has ended", func() bool {
-		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL;").Scan(&live))
+		require.NoError(t, control.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL;").Scan(&live))
 		return live == 1
 	})
 	require.NoError(t, process.Signal(syscall.SIGCONT))
@@ -484,7 +494,8 @@ WHERE j.name = @p1;`
 	}
 	for _, id := range c.started {
 		var n int
-		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
+		require.NoError(t, control.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
 			mssqldb.UniqueIdentifier(id)).Scan(&n))
 		require.Equal(t, 1, n, "run %s was acknowledged, and is lost", id)
 	}

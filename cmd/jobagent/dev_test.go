@@ -47,7 +47,8 @@ type devProcess struct {
 // startDev starts `jobagent dev` as a process and waits until it is ready.
 func startDev(t *testing.T, dir, listen string) *devProcess {
 	t.Helper()
-	p := &devProcess{cmd: exec.Command(os.Args[0], "dev", "--listen", listen, "--data", dir, "-o", "json"), log: &bytes.Buffer{}}
+	p := &devProcess{cmd: exec.Command(os.Args[0], "dev", "--listen", listen, "--data", dir, "-o", "json"),
+		log: &bytes.Buffer{}}
 	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", dev.EnvSAPassword+"="+devPassword)
 	p.cmd.Stderr = p.log
 	stdout, err := p.cmd.StdoutPipe()
@@ -132,7 +133,8 @@ func (p *devProcess) create(t *testing.T, master *sql.DB, name string) {
 			t.Logf("kept database %s", name)
 			return
 		}
-		_, err := master.ExecContext(context.WithoutCancel(t.Context()), "ALTER DATABASE "+name+" SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE "+name+";")
+		_, err := master.ExecContext(context.WithoutCancel(t.Context()),
+			"ALTER DATABASE "+name+" SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE "+name+";")
 		require.NoError(t, err)
 	})
 }
@@ -192,9 +194,11 @@ func TestDevSurvivesKill(t *testing.T) {
 		name := fmt.Sprintf("victim%d", i)
 		_, err := master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
 		require.NoError(t, err)
-		_, err = p.open(t, name).ExecContext(t.Context(), "CREATE TABLE dbo.ledger (attempt INT IDENTITY, at DATETIME2 DEFAULT SYSUTCDATETIME(), run UNIQUEIDENTIFIER);")
+		_, err = p.open(t, name).ExecContext(t.Context(),
+			"CREATE TABLE dbo.ledger (attempt INT IDENTITY, at DATETIME2 DEFAULT SYSUTCDATETIME(), run UNIQUEIDENTIFIER);")
 		require.NoError(t, err)
-		_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server, Database: name, Membership: targets.Include})
+		_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server,
+			Database: name, Membership: targets.Include})
 		require.NoError(t, err)
 	}
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
@@ -206,7 +210,8 @@ func TestDevSurvivesKill(t *testing.T) {
 	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
 	eventually(t, 20*time.Second, "attempts run", func() bool {
-		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, Lifecycles: []jobs.Lifecycle{jobs.InProgress}})
+		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id,
+			Lifecycles: []jobs.Lifecycle{jobs.InProgress}})
 		return err == nil && len(rows) >= n
 	})
 	p.kill()
@@ -225,7 +230,8 @@ func TestDevSurvivesKill(t *testing.T) {
 	require.Empty(t, found)
 	for i := range n {
 		var runs int
-		require.NoError(t, p.open(t, fmt.Sprintf("victim%d", i)).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.ledger;").Scan(&runs))
+		require.NoError(t, p.open(t, fmt.Sprintf("victim%d", i)).QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM dbo.ledger;").Scan(&runs))
 		require.GreaterOrEqual(t, runs, 1)
 	}
 }

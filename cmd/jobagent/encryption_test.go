@@ -85,8 +85,10 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 			case parameters == "encrypt=disable" && mode == mitm.Silent:
 				code, seen = exit.CodeConnection, false
 			}
-			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", canary), Host: proxy.Address(), RawQuery: "database=" + embedded.ControlDatabase + "&" + parameters}).String()
-			for _, line := range [][]string{{"job", "list"}, {"import", "sql-agent", "--database", "standin", "--time-zone", "UTC"}} {
+			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", canary), Host: proxy.Address(),
+				RawQuery: "database=" + embedded.ControlDatabase + "&" + parameters}).String()
+			for _, line := range [][]string{{"job", "list"}, {"import", "sql-agent", "--database", "standin", "--time-zone",
+				"UTC"}} {
 				name := fmt.Sprint(mode, " ", parameters, " ", line)
 				var stdout, stderr strings.Builder
 				got := cli.Run(t.Context(), append(line, "--dsn", dsn), strings.NewReader(""), &stdout, &stderr)
@@ -104,7 +106,8 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 					}
 				}
 				require.LessOrEqual(t, errors, 1, "an error is one line")
-				require.Equal(t, strings.HasPrefix(parameters, "Trust"), strings.Contains(stderr.String(), `"setting":"TrustServerCertificate=true"`), name)
+				require.Equal(t, strings.HasPrefix(parameters, "Trust"),
+					strings.Contains(stderr.String(), `"setting":"TrustServerCertificate=true"`), name)
 			}
 			require.Equal(t, seen, proxy.Saw(canary), "%s %s", mode, parameters)
 		}
@@ -132,7 +135,9 @@ func TestAgentWaitsForTheRightServer(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			stderr := &watchedLog{until: 2, what: "cannot be used yet", reached: cancel}
-			require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"run", "--dsn", "sqlserver://sa:" + canary + "@" + proxy.Address() + "?database=" + embedded.ControlDatabase}, strings.NewReader(""), &strings.Builder{}, stderr))
+			require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"run", "--dsn",
+				"sqlserver://sa:" + canary + "@" + proxy.Address() + "?database=" +
+					embedded.ControlDatabase}, strings.NewReader(""), &strings.Builder{}, stderr))
 			require.Contains(t, stderr.text.String(), c.want)
 			require.Equal(t, 2, stderr.seen, stderr.text.String())
 			require.NotContains(t, stderr.text.String(), canary)
@@ -168,7 +173,8 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	server := startDev(t, "devdata", "127.0.0.1:0")
-	found := regexp.MustCompile(`sqlserver://[^' …]+`).FindAllString(strings.ReplaceAll(string(readme)+string(demo), "%s", embedded.ControlDatabase), -1)
+	found := regexp.MustCompile(`sqlserver://[^' …]+`).FindAllString(strings.ReplaceAll(string(readme)+string(demo),
+		"%s", embedded.ControlDatabase), -1)
 	require.GreaterOrEqual(t, len(found), 3)
 	tried := 0
 	for _, text := range found {
@@ -181,11 +187,13 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 		tried++
 		dsn := strings.NewReplacer("127.0.0.1:1433", server.address, "Play-w1th-it", devPassword).Replace(text)
 		var stderr strings.Builder
-		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""),
+			&strings.Builder{}, &stderr), stderr.String())
 		require.Empty(t, stderr.String())
 		proxy := newImpostor(t, mitm.End, server.address)
 		dsn = strings.Replace(dsn, server.address, proxy.Address(), 1)
-		require.Equal(t, exit.CodeConnection, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), text)
+		require.Equal(t, exit.CodeConnection, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn},
+			strings.NewReader(""), &strings.Builder{}, &stderr), text)
 		require.False(t, proxy.Saw(devPassword))
 	}
 	require.Equal(t, 2, tried)
@@ -226,15 +234,18 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 		return list
 	}
 	pinned := server.DSN(embedded.ControlDatabase)
-	require.Equal(t, []output.Finding{{Code: doctor.CodeEncryption, Severity: controldb.SeverityOK, Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
-	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.Certificate), "TrustServerCertificate=true", 1)
+	require.Equal(t, []output.Finding{{Code: doctor.CodeEncryption, Severity: controldb.SeverityOK,
+		Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
+	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.Certificate),
+		"TrustServerCertificate=true", 1)
 	var found []string
 	for _, f := range findings("--dsn", trusting, "--config", path) {
 		require.Equal(t, controldb.SeverityWarning, f.Severity)
 		require.NotEmpty(t, f.Command)
 		found = append(found, f.Found)
 	}
-	require.Equal(t, []string{"TrustServerCertificate=true for targets (x)", "TrustServerCertificate=true for the control database's server (" + server.Address + ")",
+	require.Equal(t, []string{"TrustServerCertificate=true for targets (x)",
+		"TrustServerCertificate=true for the control database's server (" + server.Address + ")",
 		"encrypt=disable for targets (lab*)"}, found)
 }
 
@@ -243,7 +254,8 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	const canary = "Canary-0f-the-wire"
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop(), func(cfg *embedded.Config) { cfg.TargetPassword = canary })
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop(),
+		func(cfg *embedded.Config) { cfg.TargetPassword = canary })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	master, err := server.Open("master")
@@ -260,15 +272,21 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 		warned string // setting and servers
 		seen   bool
 	}{
-		"Default":       {mitm.Pass, nil, "signed by an authority that this machine does not trust", "", false},
-		"Pinned":        {mitm.Pass, object{"certificate_sha256": []string{pin}}, "", "", false},
-		"PinnedStrict":  {mitm.Pass, object{"certificate_sha256": []string{pin}, "encrypt": "strict"}, "", "", false},
-		"PinnedHere":    {mitm.Pass, object{"servers": []object{{"match": "10.*"}, {"match": "127.0.0.*", "certificate_sha256": []string{pin}}}}, "", "", false},
-		"PinnedThere":   {mitm.Pass, object{"servers": []object{{"match": "10.*", "certificate_sha256": []string{pin}}}}, "signed by an authority", "", false},
-		"PinnedInWay":   {mitm.End, object{"certificate_sha256": []string{pin}}, "not the one whose certificate is pinned", "", false},
-		"TrustInWay":    {mitm.End, object{"trust_server_certificate": true}, "", `"server":"*","setting":"TrustServerCertificate=true"`, true},
-		"TrustHere":     {mitm.Pass, object{"servers": []object{{"match": "127.0.0.1", "trust_server_certificate": true}}}, "", `"server":"127.0.0.1","setting":"TrustServerCertificate=true"`, false},
-		"NoneInWay":     {mitm.Deny, object{"trust_server_certificate": true}, "does not encrypt", `"setting":"TrustServerCertificate=true"`, false},
+		"Default":      {mitm.Pass, nil, "signed by an authority that this machine does not trust", "", false},
+		"Pinned":       {mitm.Pass, object{"certificate_sha256": []string{pin}}, "", "", false},
+		"PinnedStrict": {mitm.Pass, object{"certificate_sha256": []string{pin}, "encrypt": "strict"}, "", "", false},
+		"PinnedHere": {mitm.Pass, object{"servers": []object{{"match": "10.*"},
+			{"match": "127.0.0.*", "certificate_sha256": []string{pin}}}}, "", "", false},
+		"PinnedThere": {mitm.Pass, object{"servers": []object{{"match": "10.*", "certificate_sha256": []string{pin}}}},
+			"signed by an authority", "", false},
+		"PinnedInWay": {mitm.End, object{"certificate_sha256": []string{pin}}, "not the one whose certificate is pinned",
+			"", false},
+		"TrustInWay": {mitm.End, object{"trust_server_certificate": true}, "",
+			`"server":"*","setting":"TrustServerCertificate=true"`, true},
+		"TrustHere": {mitm.Pass, object{"servers": []object{{"match": "127.0.0.1", "trust_server_certificate": true}}},
+			"", `"server":"127.0.0.1","setting":"TrustServerCertificate=true"`, false},
+		"NoneInWay": {mitm.Deny, object{"trust_server_certificate": true}, "does not encrypt",
+			`"setting":"TrustServerCertificate=true"`, false},
 		"DisabledInWay": {mitm.Deny, object{"encrypt": "disable"}, "", `"server":"*","setting":"encrypt=disable"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,22 +295,26 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 			require.NoError(t, err)
 			group := "g" + name
 			for _, line := range [][]string{
-				{"target-group", "create", group}, {"target-group", "add", group, "--server", host + "," + port, "--database", "tenant"},
+				{"target-group", "create", group}, {"target-group", "add", group, "--server", host + "," + port, "--database",
+					"tenant"},
 			} {
 				var stderr strings.Builder
-				require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", server.DSN(embedded.ControlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
+				require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", server.DSN(embedded.ControlDatabase)),
+					strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
 			}
 			reach := object{"default_credential": "c"}
 			for k, v := range c.reach {
 				reach[k] = v
 			}
 			t.Setenv("JOBAGENT_TEST_CANARY", canary)
-			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"}, "user": embedded.TargetLogin, "secret": "env:JOBAGENT_TEST_CANARY"}}})
+			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"},
+				"user": embedded.TargetLogin, "secret": "env:JOBAGENT_TEST_CANARY"}}})
 			require.NoError(t, err)
 			path := filepath.Join(t.TempDir(), "config.json")
 			require.NoError(t, os.WriteFile(path, text, 0o600))
 			var stdout, stderr strings.Builder
-			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.DSN(embedded.ControlDatabase), "--config", path}, strings.NewReader(""), &stdout, &stderr)
+			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.DSN(embedded.ControlDatabase),
+				"--config", path}, strings.NewReader(""), &stdout, &stderr)
 			if c.want == "" {
 				require.Contains(t, stdout.String(), "currently has 1 databases, and all are reachable", stderr.String())
 			} else {
@@ -343,10 +365,13 @@ func TestStrictEverywhere(t *testing.T) {
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
 	require.NoError(t, err)
 	for _, line := range [][]string{
-		{"target-group", "create", "g"}, {"target-group", "add", "g", "--server", server.ServerName(), "--database", "tenant"},
-		{"job", "create", "j"}, {"step", "add", "j", "--target-group", "g", "--command", "SELECT 1 AS n"}, {"job", "start", "j", "--wait"},
+		{"target-group", "create", "g"}, {"target-group", "add", "g", "--server", server.ServerName(), "--database",
+			"tenant"},
+		{"job", "create", "j"}, {"step", "add", "j", "--target-group", "g", "--command", "SELECT 1 AS n"},
+		{"job", "start", "j", "--wait"},
 	} {
 		var stderr strings.Builder
-		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", server.DSN(embedded.ControlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), "%v: %s", line, stderr.String())
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", server.DSN(embedded.ControlDatabase)),
+			strings.NewReader(""), &strings.Builder{}, &stderr), "%v: %s", line, stderr.String())
 	}
 }

@@ -27,9 +27,10 @@ import (
 )
 
 var (
-	hostileProcesses = flag.Bool("hostile.processes", false, "run TestHostileProcesses: an agent process against every hostile target, some ten minutes")
-	hostileAtOnce    = flag.Bool("hostile.at-once", false, "TestHostileProcesses runs all modes at once only")
-	hostilePort      = flag.Int("hostile.port", 24400, "the first port of the hostile targets of TestHostileProcesses")
+	hostileProcesses = flag.Bool("hostile.processes", false,
+		"run TestHostileProcesses: an agent process against every hostile target, some ten minutes")
+	hostileAtOnce = flag.Bool("hostile.at-once", false, "TestHostileProcesses runs all modes at once only")
+	hostilePort   = flag.Int("hostile.port", 24400, "the first port of the hostile targets of TestHostileProcesses")
 )
 
 // maxResident is the limit of an agent's resident memory, whatever its targets do.
@@ -64,7 +65,8 @@ func TestHostileProcesses(t *testing.T) {
 		t.Skip("-hostile.processes is not set")
 	}
 	const healthy, limit = 40, 5
-	server, err := embedded.Start(t.Context(), "", fmt.Sprintf("127.0.0.1:%d", *hostilePort), "Play-w1th-it", "disable", zap.NewNop())
+	server, err := embedded.Start(t.Context(), "", fmt.Sprintf("127.0.0.1:%d", *hostilePort), "Play-w1th-it", "disable",
+		zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	master, err := server.Open("master")
@@ -76,7 +78,8 @@ func TestHostileProcesses(t *testing.T) {
 	secret := filepath.Join(dir, "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("Play-w1th-it"), 0o600))
 	text, err := json.Marshal(map[string]any{
-		"targets":     map[string]any{"encrypt": "disable", "connect_timeout": "6s", "default_credential": "job", "allow_control_database": true},
+		"targets": map[string]any{"encrypt": "disable", "connect_timeout": "6s", "default_credential": "job",
+			"allow_control_database": true},
 		"credentials": []map[string]any{{"name": "job", "servers": []string{"*"}, "user": "sa", "secret": "file:" + secret}},
 	})
 	require.NoError(t, err)
@@ -101,7 +104,8 @@ func TestHostileProcesses(t *testing.T) {
 		_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
 		require.NoError(t, err)
 		seconds, none := limit, 0
-		step := controldb.StepSpec{JobName: job, Command: "/* EXEC script */ SELECT 1 AS a;", TargetGroup: group, Timeout: &seconds, RetryAttempts: &none}
+		step := controldb.StepSpec{JobName: job, Command: "/* EXEC script */ SELECT 1 AS a;", TargetGroup: group,
+			Timeout: &seconds, RetryAttempts: &none}
 		if output {
 			kind, host, database, table := "SqlDatabase", comma, "out", "t"
 			step.Output = &controldb.OutputSpec{Type: &kind, Server: &host, Database: &database, Table: &table}
@@ -148,7 +152,8 @@ func TestHostileProcesses(t *testing.T) {
 			_ = listener.Close()
 			s.Close()
 		})
-		enemies = append(enemies, targets.Member{Kind: targets.SQLDatabase, Server: fmt.Sprintf("127.0.0.1,%d", *hostilePort+1+i), Database: "d"})
+		enemies = append(enemies, targets.Member{Kind: targets.SQLDatabase,
+			Server: fmt.Sprintf("127.0.0.1,%d", *hostilePort+1+i), Database: "d"})
 		define(mode.Name, mode.Name, false, enemies[i])
 		define(mode.Name+" (output)", mode.Name+" (output)", true, enemies[i])
 	}

@@ -122,7 +122,8 @@ func (l *ledger) define() {
 			continue
 		}
 		l.names = append(l.names, name)
-		_, err = l.store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: server, Database: name})
+		_, err = l.store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include,
+			Kind: targets.SQLDatabase, Server: server, Database: name})
 		require.NoError(t, err)
 	}
 	l.jobs = ledgerJobs(side)
@@ -200,7 +201,8 @@ func (x ledgerTarget) String() string {
 
 // written counts the rows of a ledger.
 func (l *ledger) written(database string) map[ledgerRow]int {
-	rows, err := l.server.open(l.t, database).QueryContext(l.t.Context(), "SELECT run, source, part, COUNT(*) FROM dbo.ledger GROUP BY run, source, part;")
+	rows, err := l.server.open(l.t, database).QueryContext(l.t.Context(),
+		"SELECT run, source, part, COUNT(*) FROM dbo.ledger GROUP BY run, source, part;")
 	require.NoError(l.t, err)
 	defer rows.Close()
 	counted := map[ledgerRow]int{}
@@ -254,7 +256,8 @@ func (l *ledger) audit() {
 	}
 	for _, id := range l.started {
 		var n int
-		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
+		require.NoError(t, control.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
 			mssqldb.UniqueIdentifier(id)).Scan(&n))
 		if n != 1 {
 			t.Errorf("lost: the start of run %s was acknowledged, and the control database has %d of it", id, n)
@@ -308,7 +311,8 @@ func (l *ledger) audit() {
 		case kind.giveUp && parts[0] > 1:
 			t.Errorf("twice: %v gives up after an unknown outcome, and committed %v", x, parts)
 		}
-		if n := side[ledgerRow{x.run, x.database, 1}]; n > x.attempts || kind.writeSide && x.lifecycle == "Succeeded" && n == 0 {
+		if n := side[ledgerRow{x.run, x.database, 1}]; n > x.attempts || kind.writeSide && x.lifecycle == "Succeeded" &&
+			n == 0 {
 			t.Errorf("second database: %v committed %d rows there", x, n)
 		}
 	}
@@ -329,12 +333,14 @@ func (l *ledger) audit() {
 	}
 	for r := range rows {
 		if !known[r] {
-			t.Errorf("the ledger has part %d of run %s on %s, of which the control database knows nothing", r.part, r.run, r.source)
+			t.Errorf("the ledger has part %d of run %s on %s, of which the control database knows nothing", r.part, r.run,
+				r.source)
 		}
 	}
 	for r := range side {
 		if !known[ledgerRow{r.run, r.source, 1}] {
-			t.Errorf("the second database has part %d of run %s on %s, of which the control database knows nothing", r.part, r.run, r.source)
+			t.Errorf("the second database has part %d of run %s on %s, of which the control database knows nothing", r.part,
+				r.run, r.source)
 		}
 	}
 	t.Logf("%d starts and reruns acknowledged; %d targets, %d attempts, %d ledger rows, %d parts repeated; ended: %v; events: %s",

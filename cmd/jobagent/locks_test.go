@@ -77,8 +77,10 @@ func TestLocksOfProcesses(t *testing.T) {
 	}
 
 	nobody := connect("nobody")
-	for resource, principal := range map[string]string{"jobagent.advance": "jobs_agent", "jobagent.cleanup": "jobs_agent", "jobagent.deploy": "db_owner"} {
-		lock := "EXECUTE sp_getapplock @Resource = N'" + resource + "', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0"
+	for resource, principal := range map[string]string{"jobagent.advance": "jobs_agent",
+		"jobagent.cleanup": "jobs_agent", "jobagent.deploy": "db_owner"} {
+		lock := "EXECUTE sp_getapplock @Resource = N'" + resource +
+			"', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0"
 		require.ErrorContains(t, nobody(lock+", @DbPrincipal = N'"+principal+"';"), "(1230)")
 		require.NoError(t, nobody(lock+";"), "that is another lock, of everybody")
 	}

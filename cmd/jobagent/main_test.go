@@ -57,7 +57,8 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	data := t.TempDir() // like the data directory of `jobagent dev`
-	require.NoError(t, embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(server.TargetPassword)))
+	require.NoError(t, embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile),
+		[]byte(server.TargetPassword)))
 	require.NoError(t, server.WriteConfig(data))
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
@@ -76,7 +77,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			id := number.Add(1)
 			database, tenant := fmt.Sprintf("cli%d", id), fmt.Sprintf("tenant%d", id)
-			if _, err := master.ExecContext(t.Context(), "CREATE DATABASE "+database+"; CREATE DATABASE "+tenant+";"); err != nil {
+			if _, err := master.ExecContext(t.Context(),
+				"CREATE DATABASE "+database+"; CREATE DATABASE "+tenant+";"); err != nil {
 				return err
 			}
 			env.Setenv("JOBAGENT_DSN", server.DSN(embedded.ControlDatabase))

@@ -123,28 +123,34 @@ func (h *canaryServer) dsn(user, password, database string) string {
 // goroutines, or to a file of the server. Meanwhile, runs succeed, and fail in all ways that
 // concern a credential.
 func TestSecretsAreWrittenNowhere(t *testing.T) {
-	h := &canaryServer{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{}, secrets: map[string]string{}}
+	h := &canaryServer{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{},
+		secrets: map[string]string{}}
 	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
 		h.secrets[name] = canary(name)
 	}
 	config, environment := h.configure()
 	// Dev's own agent may claim any of the tasks, so it needs the same credentials.
-	dev := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json", "--config", config)
+	dev := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0",
+		"--data", h.data, "-o", "json", "--config", config)
 	h.address = h.readyAddress()
 	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase))
 	require.NoError(t, err)
 	defer control.Close()
 	for _, batch := range []string{
 		"CREATE DATABASE tenant;",
-		"CREATE LOGIN agent WITH PASSWORD = '" + h.secrets["agent"] + "'; CREATE USER agent; ALTER ROLE jobs_agent ADD MEMBER agent;",
-		"CREATE LOGIN runner WITH PASSWORD = '" + h.secrets["env"] + "'; CREATE LOGIN keeper WITH PASSWORD = '" + h.secrets["file"] + "';",
+		"CREATE LOGIN agent WITH PASSWORD = '" + h.secrets["agent"] +
+			"'; CREATE USER agent; ALTER ROLE jobs_agent ADD MEMBER agent;",
+		"CREATE LOGIN runner WITH PASSWORD = '" + h.secrets["env"] + "'; CREATE LOGIN keeper WITH PASSWORD = '" +
+			h.secrets["file"] + "';",
 		"EXECUTE tenant.sys.sp_executesql N'CREATE USER runner; ALTER ROLE db_owner ADD MEMBER runner; CREATE USER keeper;';",
-		"CREATE MASTER KEY ENCRYPTION BY PASSWORD = '" + h.secrets["scoped"] + "'; CREATE DATABASE SCOPED CREDENTIAL scoped WITH IDENTITY = 'x', SECRET = '" + h.secrets["scoped"] + "';",
+		"CREATE MASTER KEY ENCRYPTION BY PASSWORD = '" + h.secrets["scoped"] +
+			"'; CREATE DATABASE SCOPED CREDENTIAL scoped WITH IDENTITY = 'x', SECRET = '" + h.secrets["scoped"] + "';",
 	} {
 		_, err := control.ExecContext(t.Context(), batch)
 		require.NoError(t, err, "a batch that makes logins")
 	}
-	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"], embedded.ControlDatabase)), "run", "--config", config)
+	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"],
+		embedded.ControlDatabase)), "run", "--config", config)
 	h.runJobs()
 	h.failCommands()
 	// A trace of all goroutines, while connections are open.
@@ -212,7 +218,8 @@ func (h *canaryServer) configure() (path string, environment []string) {
 // runJobs runs one job for each use of a credential, until all have ended.
 func (h *canaryServer) runJobs() {
 	t := h.t
-	store, err := controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase)})
+	store, err := controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("sa", h.secrets["sa"],
+		embedded.ControlDatabase)})
 	require.NoError(t, err)
 	defer store.Close()
 	server := strings.Replace(h.address, ":", ",", 1)

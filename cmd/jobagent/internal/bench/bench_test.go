@@ -17,7 +17,8 @@ import (
 func runBench(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr),
+		stderr.String())
 	return stdout.String()
 }
 
@@ -46,9 +47,11 @@ func TestBenchFanout(t *testing.T) {
 
 func TestBenchControl(t *testing.T) {
 	t.Parallel()
-	f := figures(t, runBench(t, "control", "--tasks", "25", "--batch", "10", "--updates", "10", "--queued-few", "3", "--queued-many", "40", "-o", "json"))
+	f := figures(t, runBench(t, "control", "--tasks", "25", "--batch", "10", "--updates", "10", "--queued-few", "3",
+		"--queued-many", "40", "-o", "json"))
 	require.Equal(t, 25.0, f["tasks"])
-	for _, name := range []string{"task_rate", "bare_update_rate", "ratio", "memory_3_queued", "memory_40_queued", "memory_ratio"} {
+	for _, name := range []string{"task_rate", "bare_update_rate", "ratio", "memory_3_queued", "memory_40_queued",
+		"memory_ratio"} {
 		require.Positive(t, f[name], name)
 	}
 }
@@ -104,14 +107,18 @@ func TestBenchCleanup(t *testing.T) {
 func TestBenchRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"}, {"control", "--tasks", "0"},
-		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--rounds", "0"}, {"control", "--queued-few", "0"},
-		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "-o", "xml"},
+		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"},
+		{"control", "--tasks", "0"},
+		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"},
+		{"control", "--rounds", "0"}, {"control", "--queued-few", "0"},
+		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"},
+		{"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "-o", "xml"},
 		{"stop", "--targets", "0"}, {"stop", "--rounds", "0"}, {"stop", "--settle", "-1s"},
 		{"cleanup", "--runs", "0"}, {"cleanup", "--targets", "0"}, {"cleanup", "--batch", "0"},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exit.CodeUsage, cli.Run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr), "%v: %s", args, stderr.String())
+		require.Equal(t, exit.CodeUsage, cli.Run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr),
+			"%v: %s", args, stderr.String())
 		require.Empty(t, stdout.String())
 	}
 }

@@ -25,8 +25,9 @@ func newCleanupCommand(b *bench) *cobra.Command {
 	c := cleanup{}
 	cmd := &cobra.Command{
 		Use: "cleanup", Short: "Duration of other jobs' passes while a deleted job's history is removed",
-		Long: `Run a job on many targets several times, then delete the job. While its rows are deleted, as agents do it, claim the tasks of another job
-and complete them, with no work in between. Each pass is measured, and each pass of as many tasks without a deletion before.`,
+		Long: `Run a job on many targets several times, then delete the job. While its rows are deleted as an agent
+deletes them, claim and complete the tasks of another job, without work in between. The duration of
+these passes is compared with that of as many passes before the deletion.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -40,9 +41,9 @@ and complete them, with no work in between. Each pass is measured, and each pass
 			return b.cleanup(cmd.Context(), c)
 		},
 	}
-	cmd.Flags().IntVar(&c.runs, "runs", 5, "runs of the job that is deleted")
+	cmd.Flags().IntVar(&c.runs, "runs", 5, "runs of the deleted job")
 	cmd.Flags().IntVar(&c.targets, "targets", 10_000, "targets of each run")
-	cmd.Flags().IntVar(&c.batch, "batch", 20, "tasks that a pass of the other job claims")
+	cmd.Flags().IntVar(&c.batch, "batch", 20, "tasks per pass of the other job")
 	return cmd
 }
 
@@ -69,23 +70,23 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 		}
 	}
 
-	quiet, err := s.passes(ctx, other, databases[0], c, nil)
+	before, err := s.passes(ctx, other, databases[0], c, nil)
 	if err != nil {
 		return err
 	}
 	if err := s.store.DeleteJob(ctx, deleted, false); err != nil {
 		return err
 	}
-	gone := make(chan struct{})
+	rowsDeleted := make(chan struct{})
 	var rows int
 	var took time.Duration
 	var cleanErr error
 	var cleaner sync.WaitGroup
 	cleaner.Go(func() {
-		defer close(gone)
+		defer close(rowsDeleted)
 		rows, took, cleanErr = s.deleteLeftovers(ctx)
 	})
-	busy, err := s.passes(ctx, other, databases[0], c, gone)
+	during, err := s.passes(ctx, other, databases[0], c, rowsDeleted)
 	cleaner.Wait()
 	if err := errors.Join(err, cleanErr); err != nil {
 		return err
@@ -94,17 +95,18 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 	s.report.add("targets", float64(c.targets), "", "")
 	s.report.add("rows_deleted", float64(rows), "", "")
 	s.report.add("deletion_seconds", took.Seconds(), "s", "")
-	s.report.add("passes", float64(len(busy)), "", "")
-	s.report.add("pass_before_p50", milliseconds(percentile(quiet, 500)), "ms", "")
-	s.report.add("pass_before_p99", milliseconds(percentile(quiet, 990)), "ms", "")
-	s.report.add("pass_p50", milliseconds(percentile(busy, 500)), "ms", "< 50")
-	s.report.add("pass_p99", milliseconds(percentile(busy, 990)), "ms", "")
+	s.report.add("passes", float64(len(during)), "", "")
+	s.report.add("pass_before_p50", milliseconds(percentile(before, 500)), "ms", "")
+	s.report.add("pass_before_p99", milliseconds(percentile(before, 990)), "ms", "")
+	s.report.add("pass_p50", milliseconds(percentile(during, 500)), "ms", "< 50")
+	s.report.add("pass_p99", milliseconds(percentile(during, 990)), "ms", "")
 	return b.print(s.report)
 }
 
-// passes claims and completes tasks of a job until gone is closed, or until the run has ended if
-// gone is nil. It returns the durations of the passes in ascending order.
-func (s *installation) passes(ctx context.Context, job, database string, c cleanup, gone <-chan struct{}) ([]time.Duration, error) {
+// passes claims and completes tasks of a job until rowsDeleted is closed, or until the run has ended if
+// rowsDeleted is nil. It returns the durations of the passes in ascending order.
+func (s *installation) passes(ctx context.Context, job, database string, c cleanup,
+	rowsDeleted <-chan struct{}) ([]time.Duration, error) {
 	var list []time.Duration
 	for {
 		if _, err := s.queue(ctx, job, database, max(c.batch, min(c.targets, 1000))); err != nil {
@@ -116,7 +118,8 @@ func (s *installation) passes(ctx context.Context, job, database string, c clean
 		}
 		for {
 			began := time.Now()
-			pass, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: c.batch, MaxConcurrentTargets: c.batch})
+			pass, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: c.batch,
+				MaxConcurrentTargets: c.batch})
 			if err != nil {
 				return nil, err
 			}
@@ -140,11 +143,11 @@ func (s *installation) passes(ctx context.Context, job, database string, c clean
 			return nil, err
 		}
 		select {
-		case <-gone:
+		case <-rowsDeleted:
 			slices.Sort(list)
 			return list, nil
 		default:
-			if gone == nil {
+			if rowsDeleted == nil {
 				slices.Sort(list)
 				return list, nil
 			}

@@ -31,9 +31,11 @@ func newControlCommand(b *bench) *cobra.Command {
 	c := control{}
 	cmd := &cobra.Command{
 		Use: "control", Short: "Tasks per second in the control database, compared with single-row UPDATEs, and memory",
-		Long: `Claim tasks and complete them, with no work in between, by the two procedures that an agent calls; and run single-row UPDATEs by
-primary key, each a transaction of its own, on the same number of connections to the same database. Both take turns; each figure is
-the median of the rounds. Then compare the process's memory (live heap after a collection, embedded server included) while an agent works on few and on many queued targets.`,
+		Long: `Claim and complete tasks with the two procedures of an agent, without work in between. For
+comparison, run single-row UPDATEs by primary key, each in a transaction of its own, on the same
+number of connections to the same database. Both alternate, and each figure is the median of the
+rounds. Then compare the process's memory (live heap after a collection, embedded server included)
+while an agent works on few and on many queued targets.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -54,9 +56,10 @@ the median of the rounds. Then compare the process's memory (live heap after a c
 		},
 	}
 	cmd.Flags().IntVar(&c.tasks, "tasks", 20_000, "tasks to claim and complete")
-	cmd.Flags().IntVar(&c.batch, "batch", 1000, "tasks in one call; agents hand over 1000 outcomes at most in one")
-	cmd.Flags().IntVar(&c.connections, "connections", 2, "terms that claim at the same time, each with a connection of its own")
-	cmd.Flags().IntVar(&c.updates, "updates", 5000, "bare UPDATEs to compare with")
+	cmd.Flags().IntVar(&c.batch, "batch", 1000, "tasks per call; agents deliver at most 1000 outcomes per call")
+	cmd.Flags().IntVar(&c.connections, "connections", 2,
+		"concurrent terms, each with its own connection")
+	cmd.Flags().IntVar(&c.updates, "updates", 5000, "UPDATEs for comparison")
 	cmd.Flags().IntVar(&c.rounds, "rounds", 5, "measurements of each kind")
 	cmd.Flags().IntVar(&c.queuedFew, "queued-few", 1000, "queued targets of the first memory measurement")
 	cmd.Flags().IntVar(&c.queuedMany, "queued-many", 50_000, "queued targets of the second one")
@@ -77,7 +80,8 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	if err := s.job(ctx, controldb.JobSpec{Name: "bench control"}, "bench control", "SELECT 1;"); err != nil {
 		return err
 	}
-	if _, err := s.noopTasks(ctx, control{tasks: min(c.tasks, 2*c.batch), batch: c.batch, connections: c.connections}, databases[0]); err != nil {
+	if _, err := s.noopTasks(ctx, control{tasks: min(c.tasks, 2*c.batch), batch: c.batch, connections: c.connections},
+		databases[0]); err != nil {
 		return err // these warm up
 	}
 	if _, err := s.bareUpdates(ctx, control{updates: min(c.updates, 500), connections: c.connections}); err != nil {
@@ -177,7 +181,8 @@ func (s *installation) startTerm(ctx context.Context, tasks int) (controldb.Term
 	if err != nil {
 		return controldb.Term{}, err
 	}
-	return s.store.StartTerm(ctx, controldb.Agent{ID: id, Host: "bench", Version: buildinfo.Version(), MaxConcurrentTargets: tasks}, time.Hour)
+	return s.store.StartTerm(ctx, controldb.Agent{ID: id, Host: "bench", Version: buildinfo.Version(),
+		MaxConcurrentTargets: tasks}, time.Hour)
 }
 
 // queue starts a run of a job and sets its list of targets: n times the same database, each with an
@@ -211,7 +216,8 @@ func (s *installation) queue(ctx context.Context, job, database string, n int) (
 		if task.Kind != controldb.TaskResolve || task.JobExecutionID != run {
 			return uuid.Nil, fmt.Errorf("another run is under way: task %d of the job %q", task.ID, task.JobName)
 		}
-		if err := s.store.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
+		if err := s.store.CompleteResolution(ctx, term.ID, task.ID,
+			controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
 			return uuid.Nil, err
 		}
 		return run, s.store.EndTerm(ctx, term.ID)
@@ -236,7 +242,8 @@ func (s *installation) noopTasks(ctx context.Context, c control, database string
 	elapsed, err := parallel(ctx, c.connections, func(ctx context.Context) error {
 		term := terms[started.Add(1)-1]
 		for done.Load() < int64(c.tasks) {
-			pass, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: c.batch, MaxConcurrentTargets: c.batch})
+			pass, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: c.batch,
+				MaxConcurrentTargets: c.batch})
 			if err != nil {
 				return err
 			}
@@ -271,7 +278,8 @@ func (s *installation) noopTasks(ctx context.Context, c control, database string
 
 // queuedMemory measures the live heap while all workers of an agent are busy and n targets are
 // queued.
-func (b *bench) queuedMemory(ctx context.Context, s *installation, job, database string, n int) (bytes uint64, err error) {
+func (b *bench) queuedMemory(ctx context.Context, s *installation, job, database string, n int) (bytes uint64,
+	err error) {
 	const workers = 32
 	if err := s.job(ctx, controldb.JobSpec{Name: job}, "bench control", "WAITFOR DELAY '00:10:00';"); err != nil {
 		return 0, err

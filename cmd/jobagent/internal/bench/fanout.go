@@ -28,9 +28,10 @@ func newFanoutCommand(b *bench) *cobra.Command {
 	f := fanout{}
 	cmd := &cobra.Command{
 		Use: "fanout", Short: "Databases per second through the agent, compared with a bare go-mssqldb loop",
-		Long: `Run one statement on many databases: as a job's step, from start_job to the end of the run, and by a loop that connects to
-each database with go-mssqldb, sends the statement and disconnects, at the same concurrency. Both take turns; each figure is the
-median of the rounds. Round trips are those of the agent's connections to the control database, from start_job to the end.`,
+		Long: `Run one statement on many databases: as the step of a job, from the start to the end of the run, and
+in a loop that connects to each database with go-mssqldb, sends the statement and disconnects, with
+the same concurrency. Both alternate, and each figure is the median of the rounds. Round trips are
+those of the agent's connections to the control database during the run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -45,9 +46,10 @@ median of the rounds. Round trips are those of the agent's connections to the co
 		},
 	}
 	cmd.Flags().IntVar(&f.targets, "targets", 1000, "databases")
-	cmd.Flags().IntVar(&f.concurrency, "concurrency", 64, "databases at the same moment")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 64, "concurrent databases")
 	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "measurements of each kind")
-	cmd.Flags().StringVar(&f.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;", "T-SQL batch to run on each database")
+	cmd.Flags().StringVar(&f.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;",
+		"T-SQL batch for each database")
 	return cmd
 }
 

@@ -51,8 +51,9 @@ func newHistoryCommand(b *bench) *cobra.Command {
 	h := history{}
 	cmd := &cobra.Command{
 		Use: "history", Short: "Effect of a long history on the agent, the monitoring queries and the purge",
-		Long: fmt.Sprintf(`Measure starting and moving runs with an empty history, queries and purges with one of %d finished runs; fill the history up to
-the number of rows of jobs.job_executions that is asked for; measure the same again. Figures are medians, in milliseconds.`, HistoryFirst),
+		Long: fmt.Sprintf(`Measure the calls of runs with an empty history, and queries and purges with %d finished runs; then
+grow the history to the given number of rows of jobs.job_executions, and measure the same again.
+Figures are medians in milliseconds.`, HistoryFirst),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -64,8 +65,8 @@ the number of rows of jobs.job_executions that is asked for; measure the same ag
 			return b.history(cmd.Context(), h)
 		},
 	}
-	cmd.Flags().IntVar(&h.executions, "executions", 1_000_000, "rows of jobs.job_executions that the long history has")
-	cmd.Flags().IntVar(&h.rounds, "rounds", 10, "purges; runs are measured 3 times as often, and all else 30 times")
+	cmd.Flags().IntVar(&h.executions, "executions", 1_000_000, "rows of jobs.job_executions in the long history")
+	cmd.Flags().IntVar(&h.rounds, "rounds", 10, "purges; runs are measured 3 times as often, and other calls 30 times")
 	return cmd
 }
 
@@ -99,7 +100,8 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 			return err
 		}
 		second := "second"
-		if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, StepName: &second, Command: "SELECT 2;", TargetGroup: "bench history"}); err != nil {
+		if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, StepName: &second, Command: "SELECT 2;",
+			TargetGroup: "bench history"}); err != nil {
 			return err
 		}
 	}
@@ -112,7 +114,8 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		return err
 	}
 	runs := h.executions / HistoryRowsOfRun
-	fill := historyFill{oldest: time.Now().UTC().Add(-historyAge), spacing: min(historyAge/time.Duration(runs+1), 30*time.Minute)}
+	fill := historyFill{oldest: time.Now().UTC().Add(-historyAge),
+		spacing: min(historyAge/time.Duration(runs+1), 30*time.Minute)}
 	if fill.term, err = s.endedTerm(ctx); err != nil {
 		return err
 	}
@@ -163,7 +166,8 @@ type historyFill struct {
 // historyTerm starts a term of the benchmark's agent. All terms belong to one agent, so that the
 // list of agents does not grow.
 func (s *installation) historyTerm(ctx context.Context) (controldb.Term, error) {
-	who := controldb.Agent{ID: uuid.NewSHA1(uuid.Nil, []byte("bench history")), Host: "bench", Version: buildinfo.Version(), MaxConcurrentTargets: 1}
+	who := controldb.Agent{ID: uuid.NewSHA1(uuid.Nil, []byte("bench history")), Host: "bench",
+		Version: buildinfo.Version(), MaxConcurrentTargets: 1}
 	return s.store.StartTerm(ctx, who, time.Hour)
 }
 
@@ -179,7 +183,8 @@ func (s *installation) endedTerm(ctx context.Context) (controldb.TermID, error) 
 // fill adds the runs with the numbers from <= n < to.
 func (s *installation) fill(ctx context.Context, f historyFill, from, to int) error {
 	for ; from < to; from += historyBatch {
-		_, err := s.control.ExecContext(ctx, fillHistory, sql.Named("first", from), sql.Named("count", min(historyBatch, to-from)),
+		_, err := s.control.ExecContext(ctx, fillHistory, sql.Named("first", from),
+			sql.Named("count", min(historyBatch, to-from)),
 			sql.Named("oldest", f.oldest), sql.Named("spacing", f.spacing.Milliseconds()), sql.Named("jobs", "bench history"),
 			sql.Named("term_id", int64(f.term)))
 		if err != nil {
@@ -192,7 +197,8 @@ func (s *installation) fill(ctx context.Context, f historyFill, from, to int) er
 // HistoryCalls names the calls that measureRuns measures: a pass without work, the start of a run
 // and the pass that claims its resolution, a pass that claims a target, an outcome, the pass that
 // starts the next step, and the pass that ends the run.
-var HistoryCalls = [...]string{"pass_idle", "start_to_claim", "pass_claiming", "complete", "pass_next_step", "pass_ending"}
+var HistoryCalls = [...]string{"pass_idle", "start_to_claim", "pass_claiming", "complete", "pass_next_step",
+	"pass_ending"}
 
 // measureRuns executes runs with one target and measures the calls of the agent.
 func (s *installation) measureRuns(ctx context.Context, database string, rounds int, f *historyFigures) error {
@@ -235,14 +241,16 @@ func (s *installation) measureRuns(ctx context.Context, database string, rounds 
 				return err
 			}
 			list := []targets.Target{{ID: id, Server: s.serverName, Database: database}}
-			if err := s.store.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
+			if err := s.store.CompleteResolution(ctx, term.ID, task.ID,
+				controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
 				return err
 			}
 			if err := timed(HistoryCalls[2], claim); err != nil {
 				return err
 			}
 			err = timed(HistoryCalls[3], func() error {
-				refused, err := s.store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}})
+				refused, err := s.store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt,
+					Outcome: targets.Succeeded}})
 				if len(refused) > 0 {
 					return fmt.Errorf("outcome of task %d was refused: %s", refused[0].Task, refused[0].Reason)
 				}
@@ -308,7 +316,8 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 	}
 	for _, q := range historyQueries {
 		call := func() error {
-			rows, err := s.control.QueryContext(ctx, q.text, sql.Named("job", job), sql.Named("run", run), sql.Named("page", historyPage))
+			rows, err := s.control.QueryContext(ctx, q.text, sql.Named("job", job), sql.Named("run", run),
+				sql.Named("page", historyPage))
 			if err != nil {
 				return err
 			}
@@ -331,7 +340,11 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 		{"list_active_of_job", controldb.ExecutionFilter{JobName: job, ActiveOnly: true, Limit: historyPage}},
 		{"list_run", controldb.ExecutionFilter{ID: uuid.UUID(run)}},
 	} {
-		if err := f.repeat(q.name, historyReads*rounds, func() error { _, err := s.store.Executions(ctx, q.filter); return err }); err != nil {
+		if err := f.repeat(q.name, historyReads*rounds, func() error {
+			_,
+				err := s.store.Executions(ctx, q.filter)
+			return err
+		}); err != nil {
 			return err
 		}
 	}

@@ -21,8 +21,8 @@ func newIdleCommand(b *bench) *cobra.Command {
 	var schedules int
 	cmd := &cobra.Command{
 		Use: "idle", Short: "Queries per second of an idle agent",
-		Long: `Count the requests that one agent sends to a control database without jobs of users, after it has started. With
---schedules there are jobs with as many enabled schedules, none of which is due meanwhile.`,
+		Long: `Count the requests that one started agent sends to a control database without jobs of users. With
+--schedules, there are jobs with this number of enabled schedules, none of which is due meanwhile.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration <= 0 {
@@ -34,7 +34,7 @@ func newIdleCommand(b *bench) *cobra.Command {
 			return b.idle(cmd.Context(), duration, schedules)
 		},
 	}
-	cmd.Flags().DurationVar(&duration, "duration", 20*time.Second, "how long to count")
+	cmd.Flags().DurationVar(&duration, "duration", 20*time.Second, "duration of the measurement")
 	cmd.Flags().IntVar(&schedules, "schedules", 0, "enabled schedules of several kinds that are not due")
 	return cmd
 }

@@ -26,10 +26,10 @@ func newLagCommand(b *bench) *cobra.Command {
 	l := lag{}
 	cmd := &cobra.Command{
 		Use: "lag", Short: "Delay of scheduled runs",
-		Long: fmt.Sprintf(`Enable many schedules whose due instants are spread evenly over the time of the measurement, each once, and measure by the
-server's clock: from the due instant to the moment at which its run was made and started, and from there to the run's first statement
-on its target. With --daily, and with more than %d, they are
-of six kinds and each is due once a day, one after the other a second apart.`, lagAtOnce),
+		Long: fmt.Sprintf(`Enable many schedules that are due once each, spread evenly over the duration. Measure by the
+server's clock: from the due instant to the creation and the start of its run, and from there to the
+run's first statement on its target. With --daily, and with more than %d schedules, the schedules
+are of six kinds and due once a day, one per second.`, lagAtOnce),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -45,9 +45,9 @@ of six kinds and each is due once a day, one after the other a second apart.`, l
 		},
 	}
 	cmd.Flags().IntVar(&l.schedules, "schedules", 1000, "enabled schedules, each of a job of its own")
-	cmd.Flags().IntVar(&l.concurrency, "concurrency", 64, "the agent's targets at the same moment")
-	cmd.Flags().BoolVar(&l.daily, "daily", false, "let each be due once a day, and one a second")
-	cmd.Flags().DurationVar(&l.duration, "duration", time.Minute, "the time over which the due instants are spread")
+	cmd.Flags().IntVar(&l.concurrency, "concurrency", 64, "concurrent targets of the agent")
+	cmd.Flags().BoolVar(&l.daily, "daily", false, "each schedule is due once a day, and one per second")
+	cmd.Flags().DurationVar(&l.duration, "duration", time.Minute, "time over which the due instants are spread")
 	return cmd
 }
 
@@ -90,7 +90,8 @@ func (b *bench) lag(ctx context.Context, l lag) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	s.report.add("schedules", float64(l.schedules), "", "")
-	window := lagWindow{from: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), to: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), runs: l.schedules}
+	window := lagWindow{from: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), to: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
+		runs: l.schedules}
 	if l.daily {
 		rate, err := s.waitValidated(ctx, l.schedules, failed)
 		if err != nil {
@@ -145,7 +146,8 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 		}
 	}
 	if time.Now().After(first) {
-		return time.Time{}, fmt.Errorf("the server is too slow to enable %d schedules before the first one is due", l.schedules)
+		return time.Time{}, fmt.Errorf("the server is too slow to enable %d schedules before the first one is due",
+			l.schedules)
 	}
 	return first, nil
 }
@@ -185,22 +187,23 @@ WHERE s.next_due_at >= @from
 }
 
 // waitScheduled waits until each instant of a window has a run and all these runs have ended.
-func (s *installation) waitScheduled(ctx context.Context, w lagWindow, timeout time.Duration, failed <-chan error) error {
+func (s *installation) waitScheduled(ctx context.Context, w lagWindow, timeout time.Duration,
+	failed <-chan error) error {
 	limit := time.Now().Add(timeout)
 	for {
-		var made, active int
+		var started, active int
 		if err := s.control.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CAST(e.is_active AS INT)), 0)
 FROM jobs_internal.job_executions AS e
 WHERE e.schedule_id IS NOT NULL
     AND e.due_at >= @from
-    AND e.due_at < @to;`, w.args()...).Scan(&made, &active); err != nil {
+    AND e.due_at < @to;`, w.args()...).Scan(&started, &active); err != nil {
 			return fmt.Errorf("count runs: %w", err)
 		}
-		if made >= w.runs && active == 0 {
+		if started >= w.runs && active == 0 {
 			return nil
 		}
 		if time.Now().After(limit) {
-			return fmt.Errorf("%d of %d runs were started, and %d have not ended", made, w.runs, active)
+			return fmt.Errorf("%d of %d runs were started, and %d have not ended", started, w.runs, active)
 		}
 		if err := wait(ctx, 10*pollInterval, failed); err != nil {
 			return err
@@ -209,7 +212,8 @@ WHERE e.schedule_id IS NOT NULL
 }
 
 // readLags returns the three delays of each run.
-func (s *installation) readLags(ctx context.Context, target *sql.DB, w lagWindow) (created, started, sent []time.Duration, err error) {
+func (s *installation) readLags(ctx context.Context, target *sql.DB, w lagWindow) (created, started,
+	sent []time.Duration, err error) {
 	at := map[string]time.Time{}
 	read := func(db *sql.DB, query string, row func(*sql.Rows) error, args ...any) error {
 		rows, err := db.QueryContext(ctx, query, args...)
@@ -224,13 +228,14 @@ func (s *installation) readLags(ctx context.Context, target *sql.DB, w lagWindow
 		}
 		return rows.Err()
 	}
-	err = read(target, "SELECT CAST(job_execution_id AS NVARCHAR(36)), at FROM dbo.bench_log;", func(rows *sql.Rows) error {
-		var id string
-		var t time.Time
-		err := rows.Scan(&id, &t)
-		at[id] = t
-		return err
-	})
+	err = read(target, "SELECT CAST(job_execution_id AS NVARCHAR(36)), at FROM dbo.bench_log;",
+		func(rows *sql.Rows) error {
+			var id string
+			var t time.Time
+			err := rows.Scan(&id, &t)
+			at[id] = t
+			return err
+		})
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("read the first statements: %w", err)
 	}

@@ -108,7 +108,8 @@ func (r *report) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	rows := [][]string{{"bench", "server", "cores", "name", "value", "unit", "bar"}}
 	for _, f := range r.Figures {
-		rows = append(rows, []string{r.Bench.Bench, r.Server, strconv.Itoa(r.Cores), f.Name, strconv.FormatFloat(f.Value, 'g', -1, 64), f.Unit, f.Bar})
+		rows = append(rows, []string{r.Bench.Bench, r.Server, strconv.Itoa(r.Cores), f.Name,
+			strconv.FormatFloat(f.Value, 'g', -1, 64), f.Unit, f.Bar})
 	}
 	return c.WriteAll(rows) // WriteAll flushes
 }

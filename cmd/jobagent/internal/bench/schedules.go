@@ -22,8 +22,9 @@ const (
 // daySeconds is the number of seconds of a day.
 const daySeconds = 24 * 60 * 60
 
-// addDaily makes enabled schedules, each due once a day: one a second from the second base of the day on, for spread
-// seconds. The jobs write to the log of `jobagent bench lag`; group is their target group and what their names begin with.
+// addDaily creates enabled schedules that are due once a day: one per second from the second base of
+// the day, for spread seconds. The jobs write to the log of `jobagent bench lag`; group is their target
+// group and the prefix of their names.
 func (s *installation) addDaily(ctx context.Context, group string, schedules, base, spread int) error {
 	const command = "INSERT INTO dbo.bench_log (job_execution_id, at) VALUES ($(job_execution_id), SYSUTCDATETIME());"
 	for i := range min(dailyJobs, schedules) {
@@ -32,7 +33,8 @@ func (s *installation) addDaily(ctx context.Context, group string, schedules, ba
 		}
 	}
 	for first := 0; first < schedules; first += dailyBatch {
-		if _, err := s.control.ExecContext(ctx, fillSchedules, sql.Named("first", first), sql.Named("count", min(dailyBatch, schedules-first)),
+		if _, err := s.control.ExecContext(ctx, fillSchedules, sql.Named("first", first),
+			sql.Named("count", min(dailyBatch, schedules-first)),
 			sql.Named("base", base), sql.Named("spread", spread), sql.Named("jobs", group)); err != nil {
 			return fmt.Errorf("add schedules: %w", err)
 		}
@@ -40,12 +42,15 @@ func (s *installation) addDaily(ctx context.Context, group string, schedules, ba
 	return nil
 }
 
-// waitValidated waits until the agent has said of every schedule when it is due, and returns how many it did in a second.
-func (s *installation) waitValidated(ctx context.Context, schedules int, failed <-chan error) (perSecond float64, err error) {
+// waitValidated waits until the agent has validated all schedules, and returns the number per second.
+func (s *installation) waitValidated(ctx context.Context, schedules int, failed <-chan error) (perSecond float64,
+	err error) {
 	began := time.Now()
 	for {
 		var waiting int
-		if err := s.control.QueryRowContext(ctx, "SELECT COUNT(*) FROM jobs_internal.schedules AS s WHERE s.awaits_verdict = 1;").Scan(&waiting); err != nil {
+		err := s.control.QueryRowContext(ctx,
+			"SELECT COUNT(*) FROM jobs_internal.schedules AS s WHERE s.awaits_verdict = 1;").Scan(&waiting)
+		if err != nil {
 			return 0, fmt.Errorf("count schedules: %w", err)
 		}
 		if waiting == 0 {

@@ -122,7 +122,8 @@ func (s *installation) useServer(ctx context.Context, dsn string) error {
 		return exit.Usage(err)
 	}
 	params := s.DSN.Params
-	s.serverName = cmp.Or(slices.MaxFunc(connect.ServerNames(params), func(x, y string) int { return len(x) - len(y) }), params.Host)
+	s.serverName = cmp.Or(slices.MaxFunc(connect.ServerNames(params), func(x, y string) int { return len(x) - len(y) }),
+		params.Host)
 	s.prefix = "jobagent_bench_" + strings.ToLower(rand.Text()[:8]) + "_"
 	master := s.open("master")
 	defer master.Close()
@@ -173,7 +174,8 @@ func (s *installation) createDatabase(ctx context.Context, name string) error {
 }
 
 // startAgent starts an agent on the control database.
-func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Config) (stop func() error, failed <-chan error, err error) {
+func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Config) (stop func() error,
+	failed <-chan error, err error) {
 	log := zap.NewNop()
 	if b.LogLevel == "debug" {
 		if log, err = b.Logger(); err != nil {

@@ -28,9 +28,11 @@ func newStopCommand(b *bench) *cobra.Command {
 	s := stopping{}
 	cmd := &cobra.Command{
 		Use: "stop", Short: "Time from a stop request to the end of scripts on many databases",
-		Long: `Run WAITFOR DELAY '01:00:00' on many databases at once, stop the run with sp_stop_job when all of them wait, and measure the time from
-the request until each target and the run are Canceled, by the database's clock, and until the server has no session of the agent on any of
-the databases any more, by looking every few milliseconds. Percentiles of targets are over all targets of all rounds, the others over the rounds.`,
+		Long: `Run WAITFOR DELAY '01:00:00' on many databases at once, and stop the run with sp_stop_job when all of
+them wait. Measure the time from the request until each target and the run are Canceled, by the
+database's clock, and until the server has no session of the agent on these databases, by polling
+every few milliseconds. Percentiles of targets are over all targets of all rounds, other percentiles
+over the rounds.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -44,9 +46,10 @@ the databases any more, by looking every few milliseconds. Percentiles of target
 			return b.stop(cmd.Context(), s)
 		},
 	}
-	cmd.Flags().IntVar(&s.targets, "targets", 100, "databases, all at the same moment")
+	cmd.Flags().IntVar(&s.targets, "targets", 100, "concurrent databases")
 	cmd.Flags().IntVar(&s.rounds, "rounds", 5, "runs that are started and stopped")
-	cmd.Flags().DurationVar(&s.settle, "settle", 3*time.Second, "how long all scripts wait before the request: the agent looks for news less often then")
+	cmd.Flags().DurationVar(&s.settle, "settle", 3*time.Second,
+		"how long all scripts wait before the request: the agent looks for news less often then")
 	return cmd
 }
 
@@ -141,7 +144,8 @@ WHERE s.program_name LIKE N'jobagent %' AND DB_NAME(s.database_id) LIKE @targets
 }
 
 // readStops appends the times from the stop request to the end of each target and of the run.
-func (s *installation) readStops(ctx context.Context, id uuid.UUID, ofTargets, ofRuns []time.Duration) (targets, runs []time.Duration, err error) {
+func (s *installation) readStops(ctx context.Context, id uuid.UUID, ofTargets, ofRuns []time.Duration) (targets,
+	runs []time.Duration, err error) {
 	rows, err := s.control.QueryContext(ctx, `SELECT e.stop_requested_at, e.end_time, t.end_time, t.lifecycle
 FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_id

@@ -224,5 +224,6 @@ func requireShape(t *testing.T, args []string, text string) {
 			return
 		}
 	}
-	t.Errorf("jobagent %s prints none of the %d shapes that output.Shapes has for it:\n%s", strings.Join(args, " "), tried, text)
+	t.Errorf("jobagent %s prints none of the %d shapes that output.Shapes has for it:\n%s", strings.Join(args, " "),
+		tried, text)
 }

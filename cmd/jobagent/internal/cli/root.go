@@ -70,7 +70,9 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	})
 	root.AddCommand(
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
-		job.NewCommand(a), step.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a), history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a), imports.NewCommand(a),
+		job.NewCommand(a), step.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
+		history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
+		imports.NewCommand(a),
 		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
 	markUsageErrors(root)

@@ -24,11 +24,13 @@ func TestWarningAboutReadableSecrets(t *testing.T) {
 		configMode, secret os.FileMode
 		want               []string
 	}{
-		"Private":    {`{"dsn": "file:SECRET"}`, 0o600, 0o400, nil},
-		"Config":     {`{"dsn": "file:SECRET"}`, 0o644, 0o600, []string{`"file":"CONFIG","mode":"-rw-r--r--"`}},
-		"Group":      {`{"dsn": "file:SECRET"}`, 0o640, 0o600, []string{`"file":"CONFIG","mode":"-rw-r-----"`}},
-		"Secret":     {`{"dsn": "env:NONE", "credentials": [{"name": "c", "secret": "file:SECRET"}]}`, 0o600, 0o604, []string{`"file":"SECRET","mode":"-rw----r--"`}},
-		"Both":       {`{"credentials": [{"name": "c", "secret": "file:SECRET"}]}`, 0o644, 0o644, []string{"CONFIG", "SECRET"}},
+		"Private": {`{"dsn": "file:SECRET"}`, 0o600, 0o400, nil},
+		"Config":  {`{"dsn": "file:SECRET"}`, 0o644, 0o600, []string{`"file":"CONFIG","mode":"-rw-r--r--"`}},
+		"Group":   {`{"dsn": "file:SECRET"}`, 0o640, 0o600, []string{`"file":"CONFIG","mode":"-rw-r-----"`}},
+		"Secret": {`{"dsn": "env:NONE", "credentials": [{"name": "c", "secret": "file:SECRET"}]}`, 0o600, 0o604,
+			[]string{`"file":"SECRET","mode":"-rw----r--"`}},
+		"Both": {`{"credentials": [{"name": "c", "secret": "file:SECRET"}]}`, 0o644, 0o644,
+			[]string{"CONFIG", "SECRET"}},
 		"NoSecrets":  {`{"targets": {"encrypt": "strict"}}`, 0o644, 0o644, nil},
 		"NoSuchFile": {`{"dsn": "file:SECRET.none"}`, 0o600, 0o644, nil},
 	} {
@@ -39,8 +41,10 @@ func TestWarningAboutReadableSecrets(t *testing.T) {
 			require.NoError(t, os.Chmod(secret, c.secret))
 			require.NoError(t, os.Chmod(config, c.configMode))
 			var stdout, stderr strings.Builder
-			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", config}, strings.NewReader(""), &stdout, &stderr))
-			require.Equal(t, len(c.want), strings.Count(stderr.String(), "other users may read a file with secrets"), stderr.String())
+			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", config},
+				strings.NewReader(""), &stdout, &stderr))
+			require.Equal(t, len(c.want), strings.Count(stderr.String(), "other users may read a file with secrets"),
+				stderr.String())
 			for _, w := range c.want {
 				require.Contains(t, stderr.String(), paths.Replace(w))
 			}

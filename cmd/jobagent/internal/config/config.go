@@ -69,7 +69,8 @@ type Encryption struct {
 // Encryption returns the encryption settings of targets.
 func (c File) Encryption() mssql.Config {
 	settings := mssql.Config{
-		Encrypt: c.Targets.Encrypt, TrustServerCertificate: c.Targets.TrustServerCertificate, CertificateSHA256: c.Targets.CertificateSHA256,
+		Encrypt: c.Targets.Encrypt, TrustServerCertificate: c.Targets.TrustServerCertificate,
+		CertificateSHA256: c.Targets.CertificateSHA256,
 	}
 	for _, one := range c.Targets.Servers {
 		settings.Servers = append(settings.Servers, mssql.ServerEncryption(one))

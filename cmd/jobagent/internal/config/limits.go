@@ -27,8 +27,9 @@ type Limits struct {
 // Limits converts the limits for package mssql.
 func (l Limits) Limits() mssql.AnswerLimits {
 	return mssql.AnswerLimits{
-		ValueBytes: int64(l.ValueBytes), RowBytes: int64(l.RowBytes), OutputBytes: int64(l.OutputBytes), MessageBytes: int64(l.MessageBytes),
-		Messages: l.Messages, ResultSets: l.ResultSets, AnswerBytes: int64(l.AnswerBytes), BufferBytes: int64(l.BufferBytes),
+		ValueBytes: int64(l.ValueBytes), RowBytes: int64(l.RowBytes), OutputBytes: int64(l.OutputBytes),
+		MessageBytes: int64(l.MessageBytes),
+		Messages:     l.Messages, ResultSets: l.ResultSets, AnswerBytes: int64(l.AnswerBytes), BufferBytes: int64(l.BufferBytes),
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package connect opens the control database, the connections to targets and the log for the commands.
+// Package connect opens the control database, the connections to targets, and the log.
 package connect
 
 import (
@@ -61,7 +61,8 @@ func (a *App) warnReadable(files []string) error {
 		if err != nil {
 			return err
 		}
-		log.Warn("other users may read a file with secrets or references to them: chmod 600", zap.String("file", file), zap.Stringer("mode", mode))
+		log.Warn("other users may read a file with secrets or references to them: chmod 600", zap.String("file", file),
+			zap.Stringer("mode", mode))
 	}
 	return nil
 }
@@ -112,7 +113,8 @@ func (a *App) WarnWeak(list []mssql.Weakness) error {
 	}
 	a.warned = append(a.warned, list...)
 	for _, w := range list {
-		log.Warn("connections are open to a man in the middle", zap.String("server", w.Servers), zap.String("setting", w.Setting), zap.String("reason", w.Text))
+		log.Warn("connections are open to a man in the middle", zap.String("server", w.Servers),
+			zap.String("setting", w.Setting), zap.String("reason", w.Text))
 	}
 	return nil
 }
@@ -134,7 +136,8 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 		return nil, err
 	}
 	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
-		fmt.Fprintf(a.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op, wait.Round(time.Millisecond))
+		fmt.Fprintf(a.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op,
+			wait.Round(time.Millisecond))
 	}), nil
 }
 
@@ -165,7 +168,8 @@ func (a *App) ReadStore(ctx context.Context, fn func(*controldb.Store) error) er
 	if err == nil || errors.As(err, &exitErr) || controldb.KindOf(err) == controldb.KindNotFound {
 		return err
 	}
-	if schemaErr := checkSchema(ctx, store); errors.Is(schemaErr, controldb.ErrNotInstalled) || errors.Is(schemaErr, controldb.ErrSchemaVersion) {
+	if schemaErr := checkSchema(ctx, store); errors.Is(schemaErr, controldb.ErrNotInstalled) || errors.Is(schemaErr,
+		controldb.ErrSchemaVersion) {
 		return schemaErr
 	}
 	return err

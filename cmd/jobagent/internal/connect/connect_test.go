@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A command that writes checks the schema before; one that reads checks it when it fails, and reports what the check found.
+// A command that writes checks the schema first. A command that reads checks it only after an error,
+// and returns the error of the check.
 func TestSchemaIsChecked(t *testing.T) {
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
@@ -28,7 +29,8 @@ func TestSchemaIsChecked(t *testing.T) {
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE empty;")
 	require.NoError(t, err)
 	app := func(database string) *connect.App {
-		return &connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, DSN: server.DSN(database), LogLevel: "error"}
+		return &connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, DSN: server.DSN(database),
+			LogLevel: "error"}
 	}
 	broken := errors.New("broken")
 	succeed := func(*controldb.Store) error { return nil }

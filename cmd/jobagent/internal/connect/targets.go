@@ -36,10 +36,13 @@ const EnvTargetPassword = "JOBAGENT_TARGET_PASSWORD"
 // Add declares the flags of a command that connects to targets.
 func (f *targetFlags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.credential, "target-credential", "", "`name` of the default credential in the configuration file (default: its targets.default_credential)")
+	flags.StringVar(&f.credential, "target-credential", "",
+		"`name` of the default credential in the configuration file (default: its targets.default_credential)")
 	flags.StringVar(&f.user, "target-user", "", "`login` for steps and members without a credential, in place of the default credential")
-	flags.StringVar(&f.secret, "target-secret", "", "reference to the password of --target-user: `env:NAME|file:PATH` (default: env:"+EnvTargetPassword+")")
-	flags.StringArrayVar(&f.servers, "target-servers", nil, "`pattern` of servers that may receive --target-user: host, host,port or *.example.com; may be repeated")
+	flags.StringVar(&f.secret, "target-secret", "",
+		"reference to the password of --target-user: `env:NAME|file:PATH` (default: env:"+EnvTargetPassword+")")
+	flags.StringArrayVar(&f.servers, "target-servers", nil,
+		"`pattern` of servers that may receive --target-user: host, host,port or *.example.com; may be repeated")
 }
 
 // login returns the credential of the flags, or nil if they give none.
@@ -55,7 +58,8 @@ func (f *targetFlags) login() (*mssql.Credential, error) {
 		return nil, exit.Usagef("--target-user requires --target-servers, the servers that may receive the login")
 	}
 	return &mssql.Credential{
-		Name: targets.DefaultCredential, Servers: f.servers, Kind: mssql.KindSQLLogin, User: f.user, Secret: cmp.Or(f.secret, "env:"+EnvTargetPassword),
+		Name: targets.DefaultCredential, Servers: f.servers, Kind: mssql.KindSQLLogin, User: f.user,
+		Secret: cmp.Or(f.secret, "env:"+EnvTargetPassword),
 	}, nil
 }
 
@@ -106,7 +110,8 @@ func NewTools(ctx context.Context, store *controldb.Store, servers *mssql.Server
 	if err != nil {
 		return agent.Tools{}, err
 	}
-	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, control)}, nil
+	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}),
+		Resolver: mssql.NewResolver(servers, control)}, nil
 }
 
 // Credentials makes the set of named credentials. If the flags give a login, it also adds the
@@ -129,7 +134,8 @@ func (a *App) Credentials(cfg config.File, settings *mssql.Config) (*mssql.Crede
 		}
 		settings.Servers = append(settings.Servers, own...) // last, so that the configuration file takes precedence
 		list = append(slices.DeleteFunc(list, isDefault), *login)
-	} else if name := cmp.Or(a.Target.credential, cfg.Targets.DefaultCredential); name != "" && !config.IsDefaultName(name) {
+	} else if name := cmp.Or(a.Target.credential, cfg.Targets.DefaultCredential); name != "" &&
+		!config.IsDefaultName(name) {
 		i := slices.IndexFunc(list, func(c mssql.Credential) bool { return strings.EqualFold(c.Name, name) })
 		if i < 0 {
 			source := "targets.default_credential"
@@ -164,7 +170,8 @@ func (a *App) controlEncryption() ([]mssql.ServerEncryption, error) {
 	var encryption []mssql.ServerEncryption
 	for _, name := range ServerNames(dsn.Params) {
 		encryption = append(encryption, mssql.ServerEncryption{
-			Match: name, Encrypt: encryptWords[dsn.Params.Encryption], TrustServerCertificate: dsn.Params.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
+			Match: name, Encrypt: encryptWords[dsn.Params.Encryption],
+			TrustServerCertificate: dsn.Params.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
 		})
 	}
 	return encryption, nil

@@ -48,7 +48,8 @@ func Run(ctx context.Context, cfg agent.Config, store *controldb.Store, tools ag
 }
 
 // Start starts an agent. The function stop stops the agent, waits for it and returns its error.
-func Start(ctx context.Context, cfg agent.Config, store *controldb.Store, tools agent.Tools, log *zap.Logger) (stop func() error, failed <-chan error) {
+func Start(ctx context.Context, cfg agent.Config, store *controldb.Store, tools agent.Tools,
+	log *zap.Logger) (stop func() error, failed <-chan error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	failed = ended

@@ -138,7 +138,8 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 }
 
 // severity orders the final lifecycles. The worst one of its steps counts for a database.
-var severity = map[jobs.Lifecycle]int{jobs.Succeeded: 1, jobs.Skipped: 2, jobs.Canceled: 3, jobs.TimedOut: 4, jobs.Failed: 5}
+var severity = map[jobs.Lifecycle]int{jobs.Succeeded: 1, jobs.Skipped: 2, jobs.Canceled: 3, jobs.TimedOut: 4,
+	jobs.Failed: 5}
 
 // summarize counts the databases by their worst lifecycle.
 func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
@@ -172,7 +173,8 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 }
 
 // showDemo prints the results of the demo.
-func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution, result output.DemoRun, elapsed time.Duration) error {
+func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution,
+	result output.DemoRun, elapsed time.Duration) error {
 	a.Progress("\nThe run in jobs.job_executions:\n")
 	if err := runs.PrintTree(a.Stdout, abridged(rows), nil); err != nil {
 		return err

@@ -16,7 +16,8 @@ import (
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "8", "-o", "json"}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "8", "-o", "json"}, nil, &stdout,
+		&stderr), stderr.String())
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
 	var got output.DemoRun
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &got))
@@ -31,7 +32,8 @@ func TestDemo(t *testing.T) {
 func TestDemoText(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "6"}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "6"}, nil, &stdout, &stderr),
+		stderr.String())
 	for _, part := range []string{"Tenant0004", "245", "n/a", "after 2 attempts", "TENANT", "jobagent dev"} {
 		require.Contains(t, stdout.String(), part)
 	}

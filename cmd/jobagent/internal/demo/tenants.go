@@ -106,7 +106,8 @@ func defineDemo(ctx context.Context, server *embedded.Server) error {
 	}
 	for _, m := range []targets.Member{
 		{Membership: targets.Include, Kind: targets.SQLServer, Server: server.ServerName()},
-		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: tenantName(excludedTenant)},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(),
+			Database: tenantName(excludedTenant)},
 		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: reportDatabase},
 	} {
 		if _, err := store.AddTargetGroupMember(ctx, groupName, m); err != nil {

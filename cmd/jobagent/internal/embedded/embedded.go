@@ -86,10 +86,12 @@ func logLoginFailure(log *zap.Logger) func(tsqld.LoginFailure) {
 // Start starts a server over the databases in dir and installs the control database. If dir is
 // empty, the server keeps nothing. If other machines may connect, clients must use TLS, unless an
 // option allows connections without TLS.
-func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger, options ...Option) (*Server, error) {
+func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger, options ...Option) (*Server,
+	error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
-		return nil, exit.With(exit.CodeConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w", listen, err))
+		return nil, exit.With(exit.CodeConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w",
+			listen, err))
 	}
 	cfg := Config{Config: tsqld.Config{
 		Dir: dir, SAPassword: password, RequireTLS: beyondLoopback(listener.Addr()),
@@ -101,9 +103,11 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 		OnAcceptError: func(err error) { log.Warn("cannot accept a connection", zap.Error(err)) },
 		OnWait: func(w tsqld.Wait) {
 			fields := []zap.Field{
-				zap.Int("session", w.SPID), zap.String("program", w.Program), zap.String("host", w.Host), zap.String("database", w.Database),
+				zap.Int("session", w.SPID), zap.String("program", w.Program), zap.String("host", w.Host),
+				zap.String("database", w.Database),
 				zap.String("application_lock", w.Application), zap.Duration("waited", w.Waited),
-				zap.Int("holder", w.Blocker), zap.String("holder_program", w.BlockerProgram), zap.String("holder_host", w.BlockerHost),
+				zap.Int("holder", w.Blocker), zap.String("holder_program", w.BlockerProgram),
+				zap.String("holder_host", w.BlockerHost),
 			}
 			if !w.BlockerIdleSince.IsZero() {
 				fields = append(fields, zap.Time("holder_idle_since", w.BlockerIdleSince))
@@ -115,14 +119,16 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 		option(&cfg)
 	}
 	if beyondLoopback(listener.Addr()) && !cfg.RequireTLS {
-		log.Warn("clients may send passwords unencrypted over the network: --require-tls=false", zap.Stringer("address", listener.Addr()))
+		log.Warn("clients may send passwords unencrypted over the network: --require-tls=false",
+			zap.Stringer("address", listener.Addr()))
 	}
 	server, err := tsqld.New(cfg.Config)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
 	}
 	e := &Server{
-		server: server, serving: make(chan struct{}), Address: listener.Addr().String(), Password: password, encrypt: encrypt, CertificateFile: cfg.CertificateFile,
+		server: server, serving: make(chan struct{}), Address: listener.Addr().String(), Password: password,
+		encrypt: encrypt, CertificateFile: cfg.CertificateFile,
 		TargetPassword: cfg.TargetPassword,
 	}
 	if e.Certificate, err = server.Certificate(); err != nil {
@@ -167,7 +173,8 @@ func (e *Server) DSN(database string) string {
 	if e.encrypt != "disable" {
 		q.Set("certificate_sha256", mssql.CertificatePin(e.Certificate))
 	}
-	return (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", e.Password), Host: e.Address, RawQuery: q.Encode()}).String()
+	return (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", e.Password), Host: e.Address,
+		RawQuery: q.Encode()}).String()
 }
 
 // URL returns the connection string of a database without the password, in the form of go-mssqldb.
@@ -202,7 +209,8 @@ func (e *Server) Wait(ctx context.Context, agentFailed <-chan error) error {
 	case err := <-agentFailed:
 		return err
 	case <-e.serving:
-		return exit.With(exit.CodeConnection, fmt.Errorf("the embedded server stopped listening on %s: %w", e.Address, e.serveErr))
+		return exit.With(exit.CodeConnection, fmt.Errorf("the embedded server stopped listening on %s: %w", e.Address,
+			e.serveErr))
 	}
 }
 

@@ -45,7 +45,8 @@ func TestMaxMemoryReachesTheServer(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	var n int
-	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT LEN(REPLICATE(CAST('a' AS varchar(max)), 4000000))").Scan(&n))
+	require.NoError(t, db.QueryRowContext(t.Context(),
+		"SELECT LEN(REPLICATE(CAST('a' AS varchar(max)), 4000000))").Scan(&n))
 	require.Equal(t, 4000000, n)
 	err = db.QueryRowContext(t.Context(), "SELECT LEN(REPLICATE(CAST('a' AS varchar(max)), 40000000))").Scan(&n)
 	var m mssqldb.Error

@@ -63,7 +63,8 @@ func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer
 	if !known.Valid {
 		verb = "CREATE"
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf("%s LOGIN %s WITH PASSWORD = N'%s';", verb, TargetLogin, e.TargetPassword)); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("%s LOGIN %s WITH PASSWORD = N'%s';", verb, TargetLogin,
+		e.TargetPassword)); err != nil {
 		return fmt.Errorf("create the login of targets: %w", err)
 	}
 	names, err := writableDatabases(ctx, conn)
@@ -71,7 +72,8 @@ func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer
 		return fmt.Errorf("list the databases: %w", err)
 	}
 	for _, name := range names {
-		if _, err := conn.ExecContext(ctx, "USE "+tsql.Name(name)+";\n"+targetLoginText, sql.Named("is_control", name == ControlDatabase)); err != nil {
+		if _, err := conn.ExecContext(ctx, "USE "+tsql.Name(name)+";\n"+targetLoginText,
+			sql.Named("is_control", name == ControlDatabase)); err != nil {
 			return fmt.Errorf("create the user of targets in database %q: %w", name, err)
 		}
 	}
@@ -176,7 +178,8 @@ func (e *Server) WriteConfig(dir string) error {
 		cfg.Targets.Servers = append(cfg.Targets.Servers, encryption{name, []string{mssql.CertificatePin(e.Certificate)}})
 	}
 	cfg.Targets.DefaultCredential = TargetLogin
-	cfg.Credentials = []config.Credential{{Name: TargetLogin, Servers: names, User: TargetLogin, Secret: "file:" + filepath.Join(dir, TargetPasswordFile)}}
+	cfg.Credentials = []config.Credential{{Name: TargetLogin, Servers: names, User: TargetLogin,
+		Secret: "file:" + filepath.Join(dir, TargetPasswordFile)}}
 	text, err := json.MarshalIndent(cfg, "", "  ")
 	if err != nil {
 		return err

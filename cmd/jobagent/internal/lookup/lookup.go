@@ -1,4 +1,5 @@
-// Package lookup reads objects of the control database by name. An error names the command that lists them.
+// Package lookup reads objects of the control database by name. An error names the command that
+// lists them.
 package lookup
 
 import (
@@ -19,7 +20,8 @@ func Job(ctx context.Context, store *controldb.Store, name string) (controldb.Jo
 		return controldb.Job{}, err
 	}
 	if len(list) == 0 {
-		return controldb.Job{}, exit.With(exit.CodeNotFound, fmt.Errorf("job %q does not exist; jobagent job list shows all jobs", name))
+		return controldb.Job{}, exit.With(exit.CodeNotFound,
+			fmt.Errorf("job %q does not exist; jobagent job list shows all jobs", name))
 	}
 	return list[0], nil
 }
@@ -40,7 +42,8 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 		if _, err := Job(ctx, store, job); err != nil {
 			return controldb.Schedule{}, err
 		}
-		return controldb.Schedule{}, exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows its schedules", job, name))
+		return controldb.Schedule{}, exit.With(exit.CodeNotFound,
+			fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows its schedules", job, name))
 	}
 	return list[0], nil
 }

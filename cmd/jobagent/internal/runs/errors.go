@@ -27,7 +27,8 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 		}
 	}
 	for _, e := range rows {
-		bad := e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut || e.Lifecycle == jobs.Canceled || e.Lifecycle == jobs.WaitingForRetry
+		bad := e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut || e.Lifecycle == jobs.Canceled ||
+			e.Lifecycle == jobs.WaitingForRetry
 		if e.TargetType == "" || !bad || e.TargetType == "TargetGroup" && resolved[*e.StepID] {
 			continue
 		}

@@ -20,10 +20,13 @@ import (
 // View converts a row for -o json.
 func View(e controldb.Execution) output.Execution {
 	return output.Execution{
-		ID: e.ID, JobName: e.JobName, JobID: e.JobID, JobVersion: e.JobVersion, StepID: e.StepID, Active: e.Active, Lifecycle: e.Lifecycle,
-		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime), EndTime: output.Optional(e.EndTime),
+		ID: e.ID, JobName: e.JobName, JobID: e.JobID, JobVersion: e.JobVersion, StepID: e.StepID, Active: e.Active,
+		Lifecycle:  e.Lifecycle,
+		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime),
+		EndTime:  output.Optional(e.EndTime),
 		Attempts: e.Attempts, AttemptStart: output.Optional(e.AttemptStart), NextAttempt: output.Optional(e.NextAttempt),
-		LastMessage: e.LastMessage, TargetType: e.TargetType, TargetGroup: e.TargetGroup, Server: e.Server, Database: e.Database, Unknown: e.OutcomeUnknown,
+		LastMessage: e.LastMessage, TargetType: e.TargetType, TargetGroup: e.TargetGroup, Server: e.Server,
+		Database: e.Database, Unknown: e.OutcomeUnknown,
 	}
 }
 
@@ -68,13 +71,17 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	for _, e := range rows {
 		views = append(views, View(e))
 	}
-	if err := a.Emit(output.Executions{Executions: views}, func(w io.Writer) error { return PrintTree(w, rows, nil) }); err != nil {
+	if err := a.Emit(output.Executions{Executions: views}, func(w io.Writer) error {
+		return PrintTree(w, rows,
+			nil)
+	}); err != nil {
 		return err
 	}
 	if root.Lifecycle == jobs.Succeeded || root.Lifecycle == jobs.SucceededWithSkipped {
 		return nil
 	}
-	return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", id, root.JobName, root.Lifecycle, id))
+	return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", id,
+		root.JobName, root.Lifecycle, id))
 }
 
 // Follow waits for the end of a run and returns its rows, the run itself first. If stderr is a

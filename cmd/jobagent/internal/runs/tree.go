@@ -18,19 +18,19 @@ func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.Exe
 		step             int
 		server, database string
 	}
-	said := map[place][]controldb.ExecutionMessage{}
+	messagesOf := map[place][]controldb.ExecutionMessage{}
 	for _, m := range messages {
 		p := place{m.StepID, m.Server, m.Database}
-		said[p] = append(said[p], m)
+		messagesOf[p] = append(messagesOf[p], m)
 	}
 	var b strings.Builder
 	for _, e := range rows {
 		switch {
 		case e.IsRoot():
-			fmt.Fprintf(&b, "%s (version %d)  %s%s\n", e.JobName, e.JobVersion, e.Lifecycle, took(e))
+			fmt.Fprintf(&b, "%s (version %d)  %s%s\n", e.JobName, e.JobVersion, e.Lifecycle, duration(e))
 			fmt.Fprintf(&b, "  %s\n", output.Shorten(e.LastMessage, 160))
 		case e.TargetType == "TargetGroup":
-			fmt.Fprintf(&b, "├─ step %d on %s  %s%s\n", *e.StepID, e.TargetGroup, e.Lifecycle, took(e))
+			fmt.Fprintf(&b, "├─ step %d on %s  %s%s\n", *e.StepID, e.TargetGroup, e.Lifecycle, duration(e))
 			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
 				fmt.Fprintf(&b, "│    %s\n", output.Shorten(e.LastMessage, 160))
 			}
@@ -43,7 +43,7 @@ func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.Exe
 			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
 				fmt.Fprintf(&b, "│  │    %s\n", output.Shorten(e.LastMessage, 400))
 			}
-			for _, m := range said[place{*e.StepID, e.Server, e.Database}] {
+			for _, m := range messagesOf[place{*e.StepID, e.Server, e.Database}] {
 				fmt.Fprintf(&b, "│  │    [%d] %s\n", m.Attempt, output.Shorten(messageText(m.Message), 400))
 			}
 		}
@@ -71,13 +71,13 @@ func messageText(m targets.Message) string {
 // attempts returns the number of attempts, if there was more than one, and the duration.
 func attempts(e controldb.Execution) string {
 	if e.Attempts > 1 {
-		return fmt.Sprintf(" after %d attempts%s", e.Attempts, took(e))
+		return fmt.Sprintf(" after %d attempts%s", e.Attempts, duration(e))
 	}
-	return took(e)
+	return duration(e)
 }
 
-// took returns the duration of an execution in parentheses, or "" while the execution runs.
-func took(e controldb.Execution) string {
+// duration returns the duration of an execution in parentheses, or "" while the execution runs.
+func duration(e controldb.Execution) string {
 	if e.StartTime.IsZero() || e.EndTime.IsZero() {
 		return ""
 	}

@@ -20,7 +20,8 @@ import (
 
 // go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write generates
 // the file.
-var writeLicenses = flag.Bool("licenses.write", false, "TestThirdPartyNotices writes THIRD_PARTY_NOTICES in place of comparing it")
+var writeLicenses = flag.Bool("licenses.write", false,
+	"TestThirdPartyNotices writes THIRD_PARTY_NOTICES in place of comparing it")
 
 // licensedSystems are the operating systems of releases. The linked packages differ between them.
 var licensedSystems = []string{"linux", "darwin", "windows"}
@@ -70,7 +71,8 @@ type linkedModule struct{ Path, Version, Dir string }
 // except the main module.
 func linkedModules(t *testing.T, system string) []linkedModule {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Module", "github.com/jobagent/jobagent/cmd/jobagent")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Module",
+		"github.com/jobagent/jobagent/cmd/jobagent")
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -108,7 +110,8 @@ func appendLicences(t *testing.T, b *bytes.Buffer, name, dir string) {
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		require.NoError(t, err)
 		found = found || permissive.Match(text)
-		fmt.Fprintf(b, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(), strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
+		fmt.Fprintf(b, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(),
+			strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
 	}
 	if !found {
 		t.Errorf("%s: no permissive licence in %s", name, dir)

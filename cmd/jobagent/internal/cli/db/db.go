@@ -145,7 +145,8 @@ must have no rights on the control database.`,
 	}
 	cmd.Flags().StringVar(&r.Login, "login", "", "`NAME` of the login (required)")
 	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(controldb.GrantRoles, ", ")+" (required)")
-	cmd.Flags().StringVar(&r.Platform, "platform", controldb.PlatformSQLServer, "`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
+	cmd.Flags().StringVar(&r.Platform, "platform", controldb.PlatformSQLServer,
+		"`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
 	cmd.Flags().BoolVar(&r.Entra, "entra", false, "create a login of Microsoft Entra ID, without a password")
 	return cmd
 }

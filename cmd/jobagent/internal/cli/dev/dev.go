@@ -73,10 +73,12 @@ as one.`,
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
-	cmd.Flags().StringVar(&password, "sa-password", "", "password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
+	cmd.Flags().StringVar(&password, "sa-password", "",
+		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
 	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "maximum number of connections")
 	embedded.AddMemoryFlag(cmd, &memory)
-	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false, "refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
+	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false,
+		"refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd
 }
 
@@ -103,7 +105,8 @@ func (d devDoor) option(cfg *embedded.Config) {
 }
 
 // dev implements `jobagent dev`.
-func dev(ctx context.Context, a *connect.App, listen, data, password string, door devDoor, memory embedded.MemorySize) (err error) {
+func dev(ctx context.Context, a *connect.App, listen, data, password string, door devDoor,
+	memory embedded.MemorySize) (err error) {
 	log, err := a.Logger()
 	if err != nil {
 		return err
@@ -135,7 +138,8 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	}
 
 	targetPassword := embedded.RandomPassword()
-	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
+	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile),
+		[]byte(targetPassword+"\n")); err != nil {
 		return fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
 	}
 	certificate, err := keptCertificate(data, listen)
@@ -146,9 +150,10 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	if err != nil {
 		return err
 	}
-	server, err := embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option, memory.Option, func(cfg *embedded.Config) {
-		cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
-	})
+	server, err := embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option,
+		memory.Option, func(cfg *embedded.Config) {
+			cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
+		})
 	if err != nil {
 		return err
 	}
@@ -182,7 +187,8 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	if err != nil {
 		return err
 	}
-	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()}, server.Store, tools, log)
+	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()},
+		server.Store, tools, log)
 	defer func() {
 		if stopErr := stopAgent(); err == nil {
 			err = stopErr

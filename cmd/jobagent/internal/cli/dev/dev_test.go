@@ -63,7 +63,8 @@ func TestDevRequiresTLSBeyondLoopback(t *testing.T) {
 func TestDevLogsRefusedLogins(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
 	password := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.New(core), devDoor{maxConnections: 5}.option)
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.New(core),
+		devDoor{maxConnections: 5}.option)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	var wg sync.WaitGroup

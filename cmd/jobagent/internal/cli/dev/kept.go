@@ -43,7 +43,8 @@ func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
 	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
 		return nil, err
 	}
-	return &made, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]}), 0o644)
+	return &made, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: made.Certificate[0]}), 0o644)
 }
 
 // keptText reads a text from a file in dir. If there is no such file, it creates one with mode

@@ -69,7 +69,8 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 	}
 	a.Target.Add(cmd)
 	cmd.Flags().StringVar(&group, "targets", "", "target `group` whose databases are tried too")
-	cmd.Flags().StringVar(&credential, "credential", "", "with --targets: credential of the steps (default: the default credential)")
+	cmd.Flags().StringVar(&credential, "credential", "",
+		"with --targets: credential of the steps (default: the default credential)")
 	return cmd
 }
 
@@ -120,10 +121,12 @@ func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
 	}
 	defer servers.Close()
 	var found []controldb.Finding
-	for what, list := range map[string][]mssql.Weakness{"the control database's server": dsn.Weaknesses(), "targets": servers.Weaknesses()} {
+	for what, list := range map[string][]mssql.Weakness{"the control database's server": dsn.Weaknesses(),
+		"targets": servers.Weaknesses()} {
 		for _, w := range list {
 			found = append(found, controldb.Finding{
-				Code: CodeEncryption, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: fixEncryption(w),
+				Code: CodeEncryption, Severity: controldb.SeverityWarning,
+				Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: fixEncryption(w),
 			})
 		}
 	}
@@ -143,5 +146,6 @@ func fixEncryption(w mssql.Weakness) string {
 	if w.Setting == "encrypt=disable" {
 		return "install a certificate on the server, and remove " + w.Setting
 	}
-	return "pin the server's certificate (README, Encryption) or trust its authority on this machine, and remove " + w.Setting
+	return "pin the server's certificate (README, Encryption) or trust its authority on this machine, and remove " +
+		w.Setting
 }

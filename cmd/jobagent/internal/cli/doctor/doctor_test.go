@@ -72,7 +72,8 @@ func TestDoctorExitCodes(t *testing.T) {
 		require.Equal(t, exit.CodeOK, code, stderr)
 	}
 	t.Setenv(connect.EnvTargetPassword, server.TargetPassword)
-	code, stdout, stderr = command(embedded.ControlDatabase, "doctor", "--targets", "g", "--target-user", embedded.TargetLogin, "--target-servers", "127.0.0.1")
+	code, stdout, stderr = command(embedded.ControlDatabase, "doctor", "--targets", "g", "--target-user",
+		embedded.TargetLogin, "--target-servers", "127.0.0.1")
 	require.Equal(t, exit.CodeRunFailed, code, stderr)
 	require.Regexp(t, `(?m)^warning +target-writing +.*/frozen is read-only$`, stdout)
 }
@@ -81,7 +82,8 @@ func TestDoctorExitCodes(t *testing.T) {
 // prevents it. It is a warning where the configuration allows it.
 func TestDoctorTriesCredentials(t *testing.T) {
 	password := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop(), func(cfg *embedded.Config) { cfg.TargetPassword = password })
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop(),
+		func(cfg *embedded.Config) { cfg.TargetPassword = password })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	control, err := server.Open(embedded.ControlDatabase)
@@ -98,7 +100,8 @@ func TestDoctorTriesCredentials(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "config.json")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		var out, errs strings.Builder
-		_ = cli.Run(t.Context(), []string{"doctor", "-o", "json", "--dsn", server.DSN(embedded.ControlDatabase), "--config", path}, strings.NewReader(""), &out, &errs)
+		_ = cli.Run(t.Context(), []string{"doctor", "-o", "json", "--dsn", server.DSN(embedded.ControlDatabase), "--config",
+			path}, strings.NewReader(""), &out, &errs)
 		var views []output.Finding
 		require.NoError(t, json.Unmarshal([]byte(out.String()), &views), errs.String())
 		return slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != doctor.CodeCredential })
@@ -108,12 +111,17 @@ func TestDoctorTriesCredentials(t *testing.T) {
 		severity       controldb.Severity
 		found, sql     string
 	}{
-		{"", "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`, "ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
-		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
-		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
-		{`, "default_credential": "c"`, embedded.TargetLogin, controldb.SeverityOK, "no credential of targets can enter the control database", ""},
-		{"", embedded.TargetLogin, controldb.SeverityOK, "the configuration has no default credential, so steps and members without a credential fail; give --target-credential NAME, " +
-			"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
+		{"", "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`,
+			"ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
+		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`,
+			"USE [jobagent]; DROP USER [a guest];"},
+		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning,
+			`credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
+		{`, "default_credential": "c"`, embedded.TargetLogin, controldb.SeverityOK,
+			"no credential of targets can enter the control database", ""},
+		{"", embedded.TargetLogin, controldb.SeverityOK,
+			"the configuration has no default credential, so steps and members without a credential fail; give --target-credential NAME, " +
+				"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
 		{"", "nobody", controldb.SeverityOK, "the configuration has no default credential", ""},
 	} {
 		views := doctor(c.settings, c.user)

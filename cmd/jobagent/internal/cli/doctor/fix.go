@@ -11,7 +11,8 @@ import (
 func denyAccess(v mssql.Principal, database string) string {
 	switch {
 	case v.SysAdmin:
-		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", tsql.Name(v.Login))
+		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets",
+			tsql.Name(v.Login))
 	case v.User == "dbo":
 		return fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO sa; -- it owns the database", tsql.Name(database))
 	case v.User == "guest":

@@ -63,12 +63,14 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && (mssql.Classify(err).Class == targets.ClassAuth || mssql.Classify(err).Number == cannotOpenDatabase):
+		case err != nil && (mssql.Classify(err).Class == targets.ClassAuth ||
+			mssql.Classify(err).Number == cannotOpenDatabase):
 		case err != nil:
 			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
 				Found: fmt.Sprintf("unknown whether credential %q can enter the control database: %v", name, err)})
 		default:
-			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: denyAccess(v, settings.Control.Database),
+			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError,
+				SQL:   denyAccess(v, settings.Control.Database),
 				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
 				Why:   "a script could end the agent's term and change the history, so the agent refuses this credential for all targets of this server"}
 			if settings.AllowControlDatabase {
@@ -80,7 +82,8 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	if len(found) > 0 {
 		return found, nil
 	}
-	found = []controldb.Finding{{Code: CodeCredential, Severity: controldb.SeverityOK, Found: "no credential of targets can enter the control database"}}
+	found = []controldb.Finding{{Code: CodeCredential, Severity: controldb.SeverityOK,
+		Found: "no credential of targets can enter the control database"}}
 	if !slices.ContainsFunc(settings.Credentials.Names(), config.IsDefaultName) {
 		found[0].Found = "the configuration has no default credential, so steps and members without a credential fail; " +
 			"give --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential"
@@ -90,7 +93,8 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 
 // examineTargets resolves a target group and probes each database: one login, and one batch that
 // changes nothing.
-func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store, group, credential string) ([]controldb.Finding, error) {
+func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store, group,
+	credential string) ([]controldb.Finding, error) {
 	list, err := lookup.Members(ctx, store, group)
 	if err != nil {
 		return nil, err
@@ -105,15 +109,17 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return []controldb.Finding{{Code: codeTargets, Severity: controldb.SeverityError, Found: fmt.Sprintf("target group %q cannot be resolved: %v", group, err),
-			Why: "runs of its steps fail before they connect to a database", Command: fixTarget(err)}}, nil
+		return []controldb.Finding{{Code: codeTargets, Severity: controldb.SeverityError,
+			Found: fmt.Sprintf("target group %q cannot be resolved: %v", group, err),
+			Why:   "runs of its steps fail before they connect to a database", Command: fixTarget(err)}}, nil
 	}
 	probed, err := probeTargets(ctx, tools, credential, resolved)
 	if err != nil {
 		return nil, err
 	}
 	failed := slices.ContainsFunc(probed, func(f controldb.Finding) bool { return f.Code == codeTargetLogin })
-	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK, Found: fmt.Sprintf("target group %q currently has %d databases", group, len(resolved))}
+	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK,
+		Found: fmt.Sprintf("target group %q currently has %d databases", group, len(resolved))}
 	if !failed && len(resolved) > 0 {
 		summary.Found += ", and all are reachable"
 	}
@@ -126,7 +132,8 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 
 // probeTargets probes all targets and returns the findings in the order of the targets. It returns
 // after all probes have ended.
-func probeTargets(ctx context.Context, tools agent.Tools, credential string, list []targets.Target) ([]controldb.Finding, error) {
+func probeTargets(ctx context.Context, tools agent.Tools, credential string,
+	list []targets.Target) ([]controldb.Finding, error) {
 	results := make([]targets.Result, len(list))
 	slots := make(chan struct{}, probesAtOnce)
 	var running sync.WaitGroup
@@ -136,7 +143,8 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 			defer func() { <-slots }()
 			limited, cancel := context.WithTimeout(ctx, probeLimit)
 			defer cancel()
-			results[i] = tools.Runner.Run(limited, mssql.Attempt{Attempt: targets.Attempt{Target: target, Credential: credential, Command: probeText}})
+			results[i] = tools.Runner.Run(limited, mssql.Attempt{Attempt: targets.Attempt{Target: target,
+				Credential: credential, Command: probeText}})
 		})
 	}
 	running.Wait()
@@ -145,14 +153,19 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 	}
 	var found []controldb.Finding
 	for i, r := range results {
-		readOnly := slices.ContainsFunc(r.Messages, func(m targets.Message) bool { return m.Kind == targets.KindInfo && m.Text == "read-only" })
+		readOnly := slices.ContainsFunc(r.Messages, func(m targets.Message) bool {
+			return m.Kind == targets.KindInfo &&
+				m.Text == "read-only"
+		})
 		switch {
 		case r.Outcome != targets.Succeeded:
-			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError, Found: fmt.Sprintf("%s: %s", list[i], r.Summary),
-				Why: "a run on this target fails", Command: fixClass(r.Error.Class)})
+			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError,
+				Found: fmt.Sprintf("%s: %s", list[i], r.Summary),
+				Why:   "a run on this target fails", Command: fixClass(r.Error.Class)})
 		case readOnly:
-			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s is read-only", list[i]),
-				Why: "scripts that change data fail on it (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
+			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning,
+				Found: fmt.Sprintf("%s is read-only", list[i]),
+				Why:   "scripts that change data fail on it (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
 		}
 	}
 	return found, nil

@@ -53,7 +53,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 				return a.Emit(views, func(w io.Writer) error {
 					t := output.NewTable("EXECUTION ID", "JOB", "VERSION", "LIFECYCLE", "CREATED", "STARTED", "ENDED", "MESSAGE")
 					for _, e := range views {
-						t.Add(e.ID, e.JobName, e.JobVersion, e.Lifecycle, e.CreateTime, e.StartTime, e.EndTime, output.Shorten(e.LastMessage, 60))
+						t.Add(e.ID, e.JobName, e.JobVersion, e.Lifecycle, e.CreateTime, e.StartTime, e.EndTime,
+							output.Shorten(e.LastMessage, 60))
 					}
 					return t.Write(w)
 				})
@@ -145,13 +146,15 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&withMessages, "messages", false, "show the messages of each attempt: PRINT, RAISERROR, row counts, errors")
+	cmd.Flags().BoolVar(&withMessages, "messages", false,
+		"show the messages of each attempt: PRINT, RAISERROR, row counts, errors")
 	return cmd
 }
 
 func newWatchCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "watch EXECUTION_ID", Short: fmt.Sprintf("Wait for the end of a run; exit with %d if it does not succeed", exit.CodeRunFailed), Args: cobra.ExactArgs(1),
+		Use: "watch EXECUTION_ID", Short: fmt.Sprintf("Wait for the end of a run; exit with %d if it does not succeed",
+			exit.CodeRunFailed), Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {
@@ -181,7 +184,8 @@ func newErrorsCommand(a *connect.App) *cobra.Command {
 				return a.Emit(groups, func(w io.Writer) error {
 					t := output.NewTable("STEP", "COUNT", "LIFECYCLE", "TARGETS", "MESSAGE")
 					for _, g := range groups {
-						t.Add(g.StepID, g.Count, g.State, output.Shorten(strings.Join(g.Targets, ", "), 40), output.Shorten(g.Message, 300))
+						t.Add(g.StepID, g.Count, g.State, output.Shorten(strings.Join(g.Targets, ", "), 40),
+							output.Shorten(g.Message, 300))
 					}
 					return t.Write(w)
 				})

@@ -16,10 +16,12 @@ import (
 func viewExplanation(e controldb.Explanation) output.Explanation {
 	v := output.Explanation{
 		ID: e.ID, JobName: e.JobName, JobVersion: e.JobVersion, Lifecycle: e.Lifecycle, Active: e.Active,
-		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime), EndTime: output.Optional(e.EndTime),
+		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime),
+		EndTime:         output.Optional(e.EndTime),
 		StopRequestedAt: output.Optional(e.StopRequestedAt), StopRequestedBy: e.StopRequestedBy,
-		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text, AdvanceSkipped: output.Optional(e.AdvanceSkippedSince),
-		Waits: []output.Wait{}, Totals: []output.WaitTotal{}, Ends: []output.EndTotal{},
+		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text,
+		AdvanceSkipped: output.Optional(e.AdvanceSkippedSince),
+		Waits:          []output.Wait{}, Totals: []output.WaitTotal{}, Ends: []output.EndTotal{},
 	}
 	for _, w := range e.Waits {
 		agent := ""

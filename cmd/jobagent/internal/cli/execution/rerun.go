@@ -47,7 +47,8 @@ Failed, TimedOut or Canceled. The other states include only targets for which th
 					return err
 				}
 				if !wait {
-					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin}, "started %s, a rerun of %s\nto follow the run: jobagent execution watch %s", run, req.Origin, run)
+					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin},
+						"started %s, a rerun of %s\nto follow the run: jobagent execution watch %s", run, req.Origin, run)
 				}
 				return runs.Watch(cmd.Context(), a, store, run)
 			})
@@ -55,7 +56,8 @@ Failed, TimedOut or Canceled. The other states include only targets for which th
 	}
 	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown (default: all)")
 	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
-	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the new run; a second start with the same GUID has no effect")
+	cmd.Flags().StringVar(&id, "execution-id", "",
+		"`GUID` of the new run; a second start with the same GUID has no effect")
 	return cmd
 }
 

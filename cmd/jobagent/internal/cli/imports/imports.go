@@ -48,7 +48,8 @@ func newSAPCommand(a *connect.App) *cobra.Command {
 }
 
 // newFileCommand returns the command that imports a JSON file.
-func newFileCommand(a *connect.App, use, short, long string, read func([]byte, importer.Options) (*importer.Result, error)) *cobra.Command {
+func newFileCommand(a *connect.App, use, short, long string,
+	read func([]byte, importer.Options) (*importer.Result, error)) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1),
@@ -70,7 +71,8 @@ func newFileCommand(a *connect.App, use, short, long string, read func([]byte, i
 
 // imported prints the script and the report.
 func imported(a *connect.App, r *importer.Result, f importFlags) (err error) {
-	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), Findings: []output.ImportFinding{}}
+	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed),
+		Findings: []output.ImportFinding{}}
 	for _, f := range r.Findings {
 		report.Findings = append(report.Findings, output.ImportFinding(f))
 	}

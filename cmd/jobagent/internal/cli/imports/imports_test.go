@@ -114,12 +114,14 @@ func TestImportedScriptsRun(t *testing.T) {
 	}{
 		{[]string{"azure-scheduler", filepath.Join(testdata, "azure.json")}, 9, 8},
 		{[]string{"sap", filepath.Join(testdata, "sap.json")}, 3, 6},
-		{[]string{"sql-agent", "--dsn", server.DSN(embedded.ControlDatabase), "--time-zone", "W. Europe Standard Time"}, 2, 7},
+		{[]string{"sql-agent", "--dsn", server.DSN(embedded.ControlDatabase), "--time-zone", "W. Europe Standard Time"}, 2,
+			7},
 	} {
 		t.Run(test.args[0], func(t *testing.T) {
 			before := countSchedules(t, server.Store)
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, exit.CodeOK, cli.Run(ctx, append([]string{"import"}, test.args...), strings.NewReader(""), &stdout, &stderr), stderr.String())
+			require.Equal(t, exit.CodeOK, cli.Run(ctx, append([]string{"import"}, test.args...), strings.NewReader(""),
+				&stdout, &stderr), stderr.String())
 			require.Empty(t, runScript(t, control, stdout.String()))
 			require.Equal(t, before+test.schedules, countSchedules(t, server.Store))
 			again := runScript(t, control, stdout.String())
@@ -130,7 +132,8 @@ func TestImportedScriptsRun(t *testing.T) {
 			require.Equal(t, before+test.schedules, countSchedules(t, server.Store))
 
 			stdout.Reset()
-			require.Equal(t, exit.CodeOK, cli.Run(ctx, append([]string{"import", "-o", "json"}, test.args...), strings.NewReader(""), &stdout, &stderr))
+			require.Equal(t, exit.CodeOK, cli.Run(ctx, append([]string{"import", "-o", "json"}, test.args...),
+				strings.NewReader(""), &stdout, &stderr))
 			var out struct {
 				Script string
 				Report output.ImportReport
@@ -189,7 +192,8 @@ INSERT INTO dbo.sysjobschedules VALUES (1, 7), (2, 7);`)
 	require.NoError(t, err)
 	importing := func(args ...string) (code int, stdout, stderr string) {
 		var out, errors bytes.Buffer
-		code = cli.Run(ctx, append([]string{"import", "sql-agent", "--dsn", server.DSN("master"), "--database", "standin"}, args...), nil, &out, &errors)
+		code = cli.Run(ctx, append([]string{"import", "sql-agent", "--dsn", server.DSN("master"), "--database", "standin"},
+			args...), nil, &out, &errors)
 		return code, out.String(), errors.String()
 	}
 	code, stdout, stderr := importing("--job", "B", "--server", "sql1", "--target-group", "g")
@@ -231,7 +235,8 @@ func TestImportedSchedulesAreValidated(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	for _, system := range []string{"azure-scheduler", "sap"} {
 		var stdout, stderr bytes.Buffer
-		file := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata", strings.TrimSuffix(system, "-scheduler")+".json")
+		file := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata",
+			strings.TrimSuffix(system, "-scheduler")+".json")
 		require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"import", system, file}, nil, &stdout, &stderr), stderr.String())
 		require.Empty(t, runScript(t, control, stdout.String()))
 	}

@@ -89,7 +89,8 @@ func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]import
 	db := sql.OpenDB(dsn.Connector(nil))
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
-		return nil, exit.With(exit.CodeConnection, fmt.Errorf("connect to %s, database %s: %w", dsnServer(params), params.Database, err))
+		return nil, exit.With(exit.CodeConnection, fmt.Errorf("connect to %s, database %s: %w", dsnServer(params),
+			params.Database, err))
 	}
 	all, err := agentJobs(ctx, db)
 	if err != nil {
@@ -147,8 +148,10 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 	for _, r := range tables["sysjobs"] {
 		id := r.text("job_id")
 		j := importer.AgentJob{
-			Name: r.text("name"), Enabled: r.number("enabled", 1) != 0, Description: r.text("description"), StartStepID: r.number("start_step_id", 1),
-			NotifyEmail: r.number("notify_level_email", 0), NotifyNetSend: r.number("notify_level_netsend", 0), NotifyPage: r.number("notify_level_page", 0),
+			Name: r.text("name"), Enabled: r.number("enabled", 1) != 0, Description: r.text("description"),
+			StartStepID: r.number("start_step_id", 1),
+			NotifyEmail: r.number("notify_level_email", 0), NotifyNetSend: r.number("notify_level_netsend", 0),
+			NotifyPage:  r.number("notify_level_page", 0),
 			DeleteLevel: r.number("delete_level", 0), Foreign: r.number("originating_server_id", 0) != 0,
 		}
 		for _, c := range index["syscategories"][r.text("category_id")] {
@@ -243,17 +246,21 @@ func (r agentRow) step() importer.AgentStep {
 		ID: r.number("step_id", 0), Name: r.text("step_name"), Subsystem: r.text("subsystem"), Command: r.text("command"),
 		OnSuccess: r.number("on_success_action", 3), OnSuccessStep: r.number("on_success_step_id", 0), // 3: go to the next step
 		OnFail: r.number("on_fail_action", 2), OnFailStep: r.number("on_fail_step_id", 0), // 2: quit with failure
-		Database: r.text("database_name"), DatabaseUser: r.text("database_user_name"), RetryAttempts: r.number("retry_attempts", 0),
-		RetryInterval: r.number("retry_interval", 0), OutputFile: r.text("output_file_name"), Flags: r.number("flags", 0), ProxyID: r.number("proxy_id", 0),
+		Database: r.text("database_name"), DatabaseUser: r.text("database_user_name"),
+		RetryAttempts: r.number("retry_attempts", 0),
+		RetryInterval: r.number("retry_interval", 0), OutputFile: r.text("output_file_name"), Flags: r.number("flags", 0),
+		ProxyID: r.number("proxy_id", 0),
 	}
 }
 
 func (r agentRow) schedule() importer.AgentSchedule {
 	return importer.AgentSchedule{
-		Name: r.text("name"), Enabled: r.number("enabled", 1) != 0, FreqType: r.number("freq_type", 0), FreqInterval: r.number("freq_interval", 0),
+		Name: r.text("name"), Enabled: r.number("enabled", 1) != 0, FreqType: r.number("freq_type", 0),
+		FreqInterval:   r.number("freq_interval", 0),
 		FreqSubdayType: r.number("freq_subday_type", 0), FreqSubdayInterval: r.number("freq_subday_interval", 0),
-		FreqRelativeInterval: r.number("freq_relative_interval", 0), FreqRecurrenceFactor: r.number("freq_recurrence_factor", 0),
-		ActiveStartDate: r.number("active_start_date", 0), ActiveEndDate: r.number("active_end_date", 0),
+		FreqRelativeInterval: r.number("freq_relative_interval", 0),
+		FreqRecurrenceFactor: r.number("freq_recurrence_factor", 0),
+		ActiveStartDate:      r.number("active_start_date", 0), ActiveEndDate: r.number("active_end_date", 0),
 		ActiveStartTime: r.number("active_start_time", 0), ActiveEndTime: r.number("active_end_time", 235959),
 	}
 }

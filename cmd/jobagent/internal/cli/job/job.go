@@ -136,7 +136,8 @@ func printJob(w io.Writer, j output.Job) error {
 	fmt.Fprintf(w, "id %s\n", j.ID)
 	for _, s := range j.Steps {
 		fmt.Fprintf(w, "\nstep %d: %s, on target group %s\n", s.ID, s.Name, s.TargetGroup)
-		fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
+		fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts,
+			s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
 		if s.OutputTable != "" {
 			fmt.Fprintf(w, "  output to %s/%s %s.%s\n", s.OutputServer, s.OutputDatabase, s.OutputSchema, s.OutputTable)
 		}
@@ -184,8 +185,10 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				id, err := store.AddJob(cmd.Context(), controldb.JobSpec{
-					Name: args[0], Description: command.Given(cmd, "description", f.description), Enabled: command.Given(cmd, "enabled", f.enabled),
-					IntervalType: command.Given(cmd, "interval-type", f.interval), IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
+					Name: args[0], Description: command.Given(cmd, "description", f.description),
+					Enabled:       command.Given(cmd, "enabled", f.enabled),
+					IntervalType:  command.Given(cmd, "interval-type", f.interval),
+					IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
 				})
 				if err != nil {
 					return err
@@ -210,8 +213,9 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{
-					Name: args[0], NewName: command.Given(cmd, "new-name", newName), Description: command.Given(cmd, "description", f.description),
-					Enabled: command.Given(cmd, "enabled", f.enabled), IntervalType: command.Given(cmd, "interval-type", f.interval),
+					Name: args[0], NewName: command.Given(cmd, "new-name", newName),
+					Description: command.Given(cmd, "description", f.description),
+					Enabled:     command.Given(cmd, "enabled", f.enabled), IntervalType: command.Given(cmd, "interval-type", f.interval),
 					IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
 				})
 				if err != nil {
@@ -262,7 +266,8 @@ func newStartCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if !wait {
-					return a.Done(output.StartedJob{ID: run, Job: args[0]}, "started %s\nto follow the run: jobagent execution watch %s", run, run)
+					return a.Done(output.StartedJob{ID: run, Job: args[0]},
+						"started %s\nto follow the run: jobagent execution watch %s", run, run)
 				}
 				return runs.Watch(cmd.Context(), a, store, run)
 			})

@@ -34,7 +34,8 @@ func newSetCommand(a *connect.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number, err := strconv.Atoi(args[2])
 			if err != nil || number < 1 {
-				return exit.Usagef("invalid limit %q: want a number of at least 1; to remove a limit, use jobagent limit remove", args[2])
+				return exit.Usagef("invalid limit %q: want a number of at least 1; to remove a limit, use jobagent limit remove",
+					args[2])
 			}
 			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server, Max: number}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -59,7 +60,8 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 				if err := store.RemoveLimit(cmd.Context(), l); err != nil {
 					return err
 				}
-				return a.Done(output.RemovedLimit{Name: args[1], Scope: args[0], Server: server}, "removed the limit of %s %s", l.Scope, l.Name)
+				return a.Done(output.RemovedLimit{Name: args[1], Scope: args[0], Server: server}, "removed the limit of %s %s",
+					l.Scope, l.Name)
 			})
 		},
 	}

@@ -48,7 +48,8 @@ grace period. The second signal cancels them at once.`,
 		},
 	}
 	a.Target.Add(cmd)
-	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "", "concurrent targets: a number, or JA100, JA200, JA400, JA800 (default 100)")
+	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "",
+		"concurrent targets: a number, or JA100, JA200, JA400, JA800 (default 100)")
 	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent; keep it across restarts (default: a new GUID)")
 	cmd.Flags().DurationVar(&lease, "lease", 0, "duration of a term without renewal (default 30s)")
 	cmd.Flags().DurationVar(&grace, "grace", 0, "time for running scripts when the agent stops (default 30s)")
@@ -105,15 +106,17 @@ func checkSettings(a *connect.App) error {
 }
 
 // agentConfig returns the agent's configuration. Flags take precedence over the configuration file.
-func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lease, grace time.Duration) (agent.Config, error) {
+func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lease,
+	grace time.Duration) (agent.Config, error) {
 	file, err := a.Config()
 	if err != nil {
 		return agent.Config{}, err
 	}
 	cfg := agent.Config{
 		Version: buildinfo.Version(), Prefetch: file.Agent.Prefetch, OutcomeBuffer: file.Agent.OutcomeBuffer,
-		Lease: time.Duration(file.Agent.Lease), Grace: time.Duration(file.Agent.Grace), PollActive: time.Duration(file.Agent.PollActive),
-		PollIdle: time.Duration(file.Agent.PollIdle), MissedAfter: time.Duration(file.Agent.MissedAfter),
+		Lease: time.Duration(file.Agent.Lease), Grace: time.Duration(file.Agent.Grace),
+		PollActive: time.Duration(file.Agent.PollActive),
+		PollIdle:   time.Duration(file.Agent.PollIdle), MissedAfter: time.Duration(file.Agent.MissedAfter),
 	}
 	if !cmd.Flags().Changed("agent-id") {
 		id = file.Agent.ID

@@ -28,7 +28,8 @@ func TestAgentConfig(t *testing.T) {
 	cfg, err := agentConfig(a, cmd, "", "", 0, 0)
 	require.NoError(t, err)
 	want := agent.Config{
-		AgentID: uuid.MustParse("5c6a2a52-9a5e-4f0c-8a0f-0d3f4a0b6c11"), Version: cfg.Version, MaxConcurrentTargets: 200, Prefetch: 7,
+		AgentID: uuid.MustParse("5c6a2a52-9a5e-4f0c-8a0f-0d3f4a0b6c11"), Version: cfg.Version, MaxConcurrentTargets: 200,
+		Prefetch:      7,
 		OutcomeBuffer: 8, Lease: 11 * time.Second, Grace: 12 * time.Second, PollActive: 13 * time.Millisecond,
 		PollIdle: 14 * time.Millisecond, MissedAfter: 15 * time.Second,
 	}

@@ -17,7 +17,8 @@ import (
 func newBackfillCommand(a *connect.App) *cobra.Command {
 	var from, to, overlap string
 	cmd := &cobra.Command{
-		Use: "backfill JOB [NAME]", Short: "Start the runs that a schedule missed in a past range", Args: cobra.RangeArgs(1, 2),
+		Use: "backfill JOB [NAME]", Short: "Start the runs that a schedule missed in a past range",
+		Args: cobra.RangeArgs(1, 2),
 		Long: `Start the runs of a schedule in a past range, both ends included, except for instants that have a run
 already. Each run keeps its due instant. Without --overlap, the runs follow each other, whatever the
 schedule's policy is. Meanwhile, the schedule's own instants meet an earlier run, and its policy
@@ -47,7 +48,8 @@ applies to them. Without NAME, this is the schedule of the job's own definition.
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first instant (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
 	cmd.Flags().StringVar(&to, "to", "", "last instant")
-	cmd.Flags().StringVar(&overlap, "overlap", "", "policy for these runs (default BufferAll, one after the other): "+strings.Join(overlaps, ", "))
+	cmd.Flags().StringVar(&overlap, "overlap", "",
+		"policy for these runs (default BufferAll, one after the other): "+strings.Join(overlaps, ", "))
 	cobra.CheckErr(cmd.MarkFlagRequired("from"))
 	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd

@@ -18,7 +18,8 @@ import (
 func NewCalendarCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("calendar", "Define calendars with times at which schedules do not run",
 		newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar),
-		newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated", (*controldb.Store).UpdateCalendar),
+		newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated",
+			(*controldb.Store).UpdateCalendar),
 		newCalendarDeleteCommand(a), newCalendarListCommand(a))
 	cmd.Long = `Define calendars with times at which schedules do not run. A schedule names its calendars:
   {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}
@@ -29,7 +30,8 @@ A calendar is a JSON object with dates, weekly windows and a recurrence rule, ea
 }
 
 // newCalendarChangeCommand returns `jobagent calendar add` or `jobagent calendar update`.
-func newCalendarChangeCommand(a *connect.App, use, short, done string, change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
+func newCalendarChangeCommand(a *connect.App, use, short, done string,
+	change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: use + " NAME --spec FILE|-", Short: short, Args: cobra.ExactArgs(1),
@@ -79,7 +81,8 @@ func newCalendarListCommand(a *connect.App) *cobra.Command {
 				}
 				views := make([]output.Calendar, 0, len(list))
 				for _, c := range list {
-					v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime), Updated: output.Optional(c.UpdatedTime)}
+					v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime),
+						Updated: output.Optional(c.UpdatedTime)}
 					if !json.Valid(v.Spec) { // impossible by the stored procedure
 						v.Spec = nil
 					}

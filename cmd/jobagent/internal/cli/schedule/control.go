@@ -55,7 +55,8 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 				if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
 					return err
 				}
-				return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use, describe(args[0], name))
+				return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use,
+					describe(args[0], name))
 			})
 		},
 	}
@@ -76,7 +77,8 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 				if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
 					return err
 				}
-				return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use, describe(args[0], name))
+				return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use,
+					describe(args[0], name))
 			})
 		},
 	}

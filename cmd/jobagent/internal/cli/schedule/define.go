@@ -39,7 +39,8 @@ var lineKinds = []struct {
 	kind    schedule.Kind
 	example string
 }{
-	{schedule.KindCron5, "'0 2 * * *'"}, {schedule.KindCron6, "'0 0 2 * * *'"}, {schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2'"},
+	{schedule.KindCron5, "'0 2 * * *'"}, {schedule.KindCron6, "'0 0 2 * * *'"},
+	{schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2'"},
 }
 
 // overlaps are the policies of the parameter @overlap.
@@ -51,14 +52,16 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.file, "spec", "", "`file` that holds the definition; - for standard input")
 	f.lines = map[schedule.Kind]*string{}
 	for _, l := range lineKinds {
-		f.lines[l.kind] = flags.String(string(l.kind), "", fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
+		f.lines[l.kind] = flags.String(string(l.kind), "",
+			fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
 	}
 	flags.StringVar(&f.zone, "time-zone", "", "time zone (IANA name), if the definition has none (default UTC)")
 	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
 	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
 	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
-	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule", validationTimeout))
+	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule",
+		validationTimeout))
 }
 
 func kindList() string {
@@ -70,7 +73,8 @@ func kindList() string {
 }
 
 // definition reads the kind and the text of a definition; given is false if the flags give none.
-func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind schedule.Kind, spec string, given bool, err error) {
+func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind schedule.Kind, spec string,
+	given bool, err error) {
 	var named []string
 	for _, l := range lineKinds {
 		if cmd.Flags().Changed(string(l.kind)) {
@@ -105,7 +109,8 @@ type checked struct {
 
 // check parses a definition as an agent does; made is when the definition was given. The error is a
 // *schedule.Error with all errors of the definition.
-func check(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp, overlap string, made, now time.Time) (checked, error) {
+func check(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp,
+	overlap string, made, now time.Time) (checked, error) {
 	var faults []schedule.Fault
 	merge := func(err error) {
 		var all *schedule.Error
@@ -133,7 +138,8 @@ func check(ctx context.Context, a *connect.App, store *controldb.Store, kind sch
 	_, err = schedule.ParseCatchUp(catchUp)
 	merge(err)
 	if overlap != "" && !slices.ContainsFunc(overlaps, func(o string) bool { return strings.EqualFold(o, overlap) }) {
-		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap), Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: schedule.Nearest(overlap, overlaps)})
+		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap),
+			Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: schedule.Nearest(overlap, overlaps)})
 	}
 	if len(faults) > 0 {
 		return checked{}, &schedule.Error{Faults: faults}
@@ -168,7 +174,8 @@ func rejectDefinition(a *connect.App, err error) error {
 
 // defined prints the next instants of a definition that was stored (D-E4). If the schedule is
 // disabled or paused, it prints them only for a new definition, as a condition.
-func defined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule, c *checked, verb string, isNew, wait bool) error {
+func defined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule, c *checked,
+	verb string, isNew, wait bool) error {
 	row, waitResult, err := awaitValidation(ctx, a, store, v.Job, v.Name, wait)
 	if err != nil {
 		return err
@@ -248,7 +255,8 @@ func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
 
 // awaitValidation reads a schedule's row. If wait is true and an agent is alive, it first waits
 // until an agent has validated the schedule; result is a sentence about this.
-func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string, wait bool) (row controldb.Schedule, result string, err error) {
+func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string,
+	wait bool) (row controldb.Schedule, result string, err error) {
 	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
 		return row, "", err
 	}
@@ -267,7 +275,8 @@ func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store
 			if err := interrupted.Err(); err != nil {
 				return row, "", err
 			}
-			return row, fmt.Sprintf("No agent has validated the schedule within %s; jobagent schedule explain shows why.", validationTimeout), nil
+			return row, fmt.Sprintf("No agent has validated the schedule within %s; jobagent schedule explain shows why.",
+				validationTimeout), nil
 		}
 		next, err := lookup.Schedule(ctx, store, job, name)
 		switch {
@@ -306,13 +315,16 @@ A definition with errors is not stored: the command lists all errors and exits w
 					return rejectDefinition(a, err)
 				}
 				id, err := store.AddSchedule(cmd.Context(), controldb.ScheduleSpec{
-					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec, TimeZone: command.Given(cmd, "time-zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
-					Overlap: command.Given(cmd, "overlap", f.overlap), PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
+					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
+					TimeZone: command.Given(cmd, "time-zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
+					Overlap: command.Given(cmd, "overlap", f.overlap), PauseOnFailure: command.Given(cmd, "pause-on-failure",
+						f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
 				})
 				if err != nil {
 					return err
 				}
-				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: args[1], ID: int64(id)}, &c, "added", true, f.wait)
+				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: args[1], ID: int64(id)}, &c,
+					"added", true, f.wait)
 			})
 		},
 	}
@@ -340,9 +352,11 @@ job's own definition, use jobagent job update.`,
 					return err
 				}
 				u := controldb.ScheduleUpdate{
-					JobName: args[0], Name: args[1], NewName: command.Given(cmd, "new-name", newName), TimeZone: command.Given(cmd, "time-zone", f.zone),
-					CatchUp: command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
-					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
+					JobName: args[0], Name: args[1], NewName: command.Given(cmd, "new-name", newName),
+					TimeZone: command.Given(cmd, "time-zone", f.zone),
+					CatchUp:  command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
+					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure),
+					Enabled:        command.Given(cmd, "enabled", f.enabled),
 				}
 				now := time.Now().UTC()
 				made := now
@@ -369,7 +383,8 @@ job's own definition, use jobagent job update.`,
 					return err
 				}
 				name := cmp.Or(newName, args[1])
-				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c, "updated", ok || u.TimeZone != nil, f.wait)
+				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c,
+					"updated", ok || u.TimeZone != nil, f.wait)
 			})
 		},
 	}

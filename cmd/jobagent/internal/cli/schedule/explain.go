@@ -18,7 +18,8 @@ import (
 
 func newExplainCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "explain JOB [NAME]", Short: "Explain when a schedule runs next, and why it did not run last time", Args: cobra.RangeArgs(1, 2),
+		Use: "explain JOB [NAME]", Short: "Explain when a schedule runs next, and why it did not run last time",
+		Args: cobra.RangeArgs(1, 2),
 		Long: `Explain when a schedule runs next, why it did not run last time, and in which time zone. Without
 NAME, all schedules of the job are explained. If there is no such job, all schedules of this name
 are explained.`,
@@ -80,7 +81,8 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
-	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0], NamedOnly: true}); err == nil && len(list) == 0 {
+	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0],
+		NamedOnly: true}); err == nil && len(list) == 0 {
 		err = exit.With(exit.CodeNotFound, fmt.Errorf("no job or schedule is named %q; jobagent schedule list shows all schedules", args[0]))
 	}
 	return list, err
@@ -90,9 +92,11 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 const shownSkips = 5
 
 // explain explains one schedule.
-func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps, agentAlive bool) (output.ScheduleExplanation, error) {
+func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps,
+	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := zoneOf(s.TimeZone)
-	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State, Zone: output.OrDefault(s.TimeZone, "UTC"), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
+		Zone: output.OrDefault(s.TimeZone, "UTC"), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
@@ -208,7 +212,8 @@ func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	case e.WillRun:
 		fmt.Fprintf(&b, "next run: %s (%s in its zone)\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
 	default:
-		fmt.Fprintf(&b, "next: due at %s (%s in its zone), but no run will start unless something changes\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+		fmt.Fprintf(&b, "next: due at %s (%s in its zone), but no run will start unless something changes\n",
+			e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
 	}
 	for _, o := range e.Obstacles {
 		fmt.Fprintf(&b, "  %s\n", output.OneLine(o))

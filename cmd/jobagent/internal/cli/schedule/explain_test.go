@@ -26,7 +26,8 @@ import (
 func explainJSON(t *testing.T, dsn, job, name string) (e output.ScheduleExplanation) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := cli.Run(t.Context(), []string{"schedule", "explain", job, name, "--dsn", dsn, "-o", "json"}, strings.NewReader(""), &stdout, &stderr)
+	code := cli.Run(t.Context(), []string{"schedule", "explain", job, name, "--dsn", dsn, "-o", "json"},
+		strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exit.CodeOK, code, stderr.String())
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &e))
 	return e
@@ -41,20 +42,22 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	store, dsn := server.Store, server.DSN(embedded.ControlDatabase)
 	_, err = store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *", "over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
+	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *",
+		"over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
 		_, err := store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron6", Spec: spec})
 		require.NoError(t, err)
 	}
 
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "add", "j", "unvalidated", "--cron5", "0 0 * * *", "--wait", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "add", "j", "unvalidated", "--cron5", "0 0 * * *",
+		"--wait", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "No agent is alive")
 	e := explainJSON(t, dsn, "j", "often")
 	require.False(t, e.WillRun)
 	require.Nil(t, e.NextDue)
-	said := strings.Join(e.Obstacles, "\n")
+	text := strings.Join(e.Obstacles, "\n")
 	for _, want := range []string{"Waits for an agent", "no steps", "no agent is alive"} {
-		require.Contains(t, said, want)
+		require.Contains(t, text, want)
 	}
 	// A login with read rights only gets the same explanation.
 	db, err := server.Open(embedded.ControlDatabase)
@@ -88,7 +91,8 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	// not run.
 	_, err = store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "yearly", Kind: "cron5", Spec: "0 0 1 1 *"})
 	require.NoError(t, err)
-	_, err = store.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "yearly", From: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)})
+	_, err = store.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "yearly",
+		From: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		e = explainJSON(t, dsn, "j", "yearly")
@@ -108,17 +112,18 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	require.NoError(t, store.PauseSchedule(ctx, "j", "often", true, "quiet"))
 	require.NoError(t, store.EnableSchedule(ctx, "j", "often", false))
 	require.NoError(t, store.PauseSchedule(ctx, "j", "faulty", true, ""))
-	said = strings.Join(explainJSON(t, dsn, "j", "often").Obstacles, "\n")
-	require.Contains(t, said, "quiet; to resume it, use jobagent schedule resume")
-	require.Contains(t, said, "it is also disabled; to enable it, use jobagent schedule enable")
+	text = strings.Join(explainJSON(t, dsn, "j", "often").Obstacles, "\n")
+	require.Contains(t, text, "quiet; to resume it, use jobagent schedule resume")
+	require.Contains(t, text, "it is also disabled; to enable it, use jobagent schedule enable")
 	require.Eventually(t, func() bool {
-		said = strings.Join(explainJSON(t, dsn, "j", "faulty").Obstacles, "\n")
-		return strings.Contains(said, "its definition has an error")
+		text = strings.Join(explainJSON(t, dsn, "j", "faulty").Obstacles, "\n")
+		return strings.Contains(text, "its definition has an error")
 	}, 20*time.Second, 50*time.Millisecond, "it is read again when it is paused")
-	require.Contains(t, said, "paused it at")
+	require.Contains(t, text, "paused it at")
 
 	stdout.Reset()
-	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "explain", "j", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "explain", "j", "--dsn", dsn}, nil, &stdout,
+		&stderr), stderr.String())
 	require.Contains(t, stdout.String(), "last time, no run started: ")
 	require.Contains(t, stdout.String(), "skipped: ")
 	require.Contains(t, stdout.String(), "its definition has an error")
@@ -135,7 +140,8 @@ func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	require.NoError(t, err)
 	schedule := func(args ...string) string {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exit.CodeOK, cli.Run(ctx, append(append([]string{"schedule"}, args...), "--dsn", server.DSN(embedded.ControlDatabase)), strings.NewReader(`{"time": "2 hours from now"}`), &stdout, &stderr), stderr.String())
+		require.Equal(t, exit.CodeOK, cli.Run(ctx, append(append([]string{"schedule"}, args...), "--dsn",
+			server.DSN(embedded.ControlDatabase)), strings.NewReader(`{"time": "2 hours from now"}`), &stdout, &stderr), stderr.String())
 		return stdout.String()
 	}
 	require.Contains(t, schedule("add", "j", "s", "--cron5", "0 0 1 1 *"), "-01-01T00:00:00Z")
@@ -185,7 +191,8 @@ func TestScheduleAddListsErrorsOfCalendar(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Store.AddCalendar(ctx, "holidays", `{"dates": 7}`))
 	var stdout, stderr bytes.Buffer
-	code := cli.Run(ctx, []string{"schedule", "add", "j", "s", "--kind", "cron5", "--spec", "-", "--overlap", "bufferon", "--dsn", server.DSN(embedded.ControlDatabase)},
+	code := cli.Run(ctx, []string{"schedule", "add", "j", "s", "--kind", "cron5", "--spec", "-", "--overlap", "bufferon",
+		"--dsn", server.DSN(embedded.ControlDatabase)},
 		strings.NewReader(`{"cron": "0 1 * * *", "blackouts": {"calendars": ["holidays"]}}`), &stdout, &stderr)
 	require.Equal(t, exit.CodeUsage, code)
 	require.Contains(t, stderr.String(), "error: invalid calendar holidays: dates 7")

@@ -21,11 +21,16 @@ import (
 // viewSchedule converts a schedule for -o json.
 func viewSchedule(s controldb.Schedule) output.Schedule {
 	v := output.Schedule{
-		Job: s.JobName, Name: s.Name, ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, TimeZone: s.TimeZone, Enabled: s.Enabled, State: s.State, Reason: s.Reason,
-		CatchUp: s.CatchUp, Overlap: s.Overlap, PauseOnFailure: s.PauseOnFailure, Paused: s.Paused, PausedBy: s.PausedBy, PausedAt: output.Optional(s.PausedAt),
-		PauseNote: s.PauseNote, NextDue: output.Optional(s.NextDue), LastDue: output.Optional(s.LastDue), Upcoming: s.Upcoming, Executions: s.Executions, Failures: s.Failures,
-		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp, SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered,
-		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors, Warnings: s.Warnings, Created: output.Optional(s.CreatedTime),
+		Job: s.JobName, Name: s.Name, ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, TimeZone: s.TimeZone, Enabled: s.Enabled,
+		State: s.State, Reason: s.Reason,
+		CatchUp: s.CatchUp, Overlap: s.Overlap, PauseOnFailure: s.PauseOnFailure, Paused: s.Paused, PausedBy: s.PausedBy,
+		PausedAt:  output.Optional(s.PausedAt),
+		PauseNote: s.PauseNote, NextDue: output.Optional(s.NextDue), LastDue: output.Optional(s.LastDue),
+		Upcoming: s.Upcoming, Executions: s.Executions, Failures: s.Failures,
+		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp,
+		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered,
+		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors,
+		Warnings: s.Warnings, Created: output.Optional(s.CreatedTime),
 		Updated: output.Optional(s.UpdatedTime),
 	}
 	if s.LastExecution != uuid.Nil {
@@ -92,9 +97,11 @@ func newListCommand(a *connect.App) *cobra.Command {
 					views = append(views, viewSchedule(s))
 				}
 				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("JOB", "SCHEDULE", "KIND", "STATE", "NEXT DUE (UTC)", "ZONE", "LAST DUE (UTC)", "RUNS", "LAST RUN", "REASON")
+					t := output.NewTable("JOB", "SCHEDULE", "KIND", "STATE", "NEXT DUE (UTC)", "ZONE", "LAST DUE (UTC)", "RUNS",
+						"LAST RUN", "REASON")
 					for _, v := range views {
-						t.Add(v.Job, scheduleTitle(v.Name), v.Kind, v.State, v.NextDue, v.TimeZone, v.LastDue, v.Executions, v.LastLifecycle, output.Shorten(v.Reason, 60))
+						t.Add(v.Job, scheduleTitle(v.Name), v.Kind, v.State, v.NextDue, v.TimeZone, v.LastDue, v.Executions,
+							v.LastLifecycle, output.Shorten(v.Reason, 60))
 					}
 					return t.Write(w)
 				})
@@ -113,7 +120,8 @@ const shownBackfills = 5
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show JOB [NAME]", Short: "Show a schedule: its definition, state, counters, next instants and backfills", Args: cobra.RangeArgs(1, 2),
+		Use: "show JOB [NAME]", Short: "Show a schedule: its definition, state, counters, next instants and backfills",
+		Args: cobra.RangeArgs(1, 2),
 		Long: "Show a schedule: its definition, state, counters, next instants and backfills.\nWithout NAME, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -143,7 +151,8 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	if v.Reason != "" {
 		fmt.Fprintf(&b, ": %s", output.OneLine(v.Reason))
 	}
-	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"), v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))
+	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"),
+		v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))
 	if v.PauseOnFailure {
 		b.WriteString(", pauses on failure")
 	}
@@ -167,7 +176,8 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 		fmt.Fprintf(&b, "warning: %s\n", output.OneLine(text))
 	}
 	for _, f := range v.Backfills {
-		fmt.Fprintf(&b, "backfill %d from %s to %s: %s, %d started, %d waiting, %d skipped", f.ID, f.From.UTC().Format(time.RFC3339), f.To.UTC().Format(time.RFC3339), f.State,
+		fmt.Fprintf(&b, "backfill %d from %s to %s: %s, %d started, %d waiting, %d skipped", f.ID,
+			f.From.UTC().Format(time.RFC3339), f.To.UTC().Format(time.RFC3339), f.State,
 			f.Started, f.Buffered, f.Skipped)
 		if f.Reason != "" {
 			fmt.Fprintf(&b, ": %s", output.OneLine(f.Reason))

@@ -74,7 +74,8 @@ func TestSchedulePreviewReportsPastEnd(t *testing.T) {
 	t.Parallel()
 	preview := func(kind, spec string, more ...string) (code int, out, err string) {
 		var stdout, stderr bytes.Buffer
-		code = cli.Run(t.Context(), append([]string{"schedule", "preview", "--kind", kind, "--spec", "-"}, more...), strings.NewReader(spec), &stdout, &stderr)
+		code = cli.Run(t.Context(), append([]string{"schedule", "preview", "--kind", kind, "--spec", "-"}, more...),
+			strings.NewReader(spec), &stdout, &stderr)
 		return code, stdout.String(), stderr.String()
 	}
 	daily := `{"frequency": "Day", "interval": 1, "endTime": "2020-01-01T00:00:00Z"}`
@@ -86,7 +87,8 @@ func TestSchedulePreviewReportsPastEnd(t *testing.T) {
 	require.Equal(t, exit.CodeOK, code, err)
 	require.JSONEq(t, `{"due": ["2019-12-31T00:00:00Z", "2020-01-01T00:00:00Z"], "exhausted": true}`, out)
 
-	code, out, err = preview("azure-scheduler", daily, "--start", "2019-12-31T00:00:00Z", "--after", "2021-01-01T00:00:00Z", "-o", "json")
+	code, out, err = preview("azure-scheduler", daily, "--start", "2019-12-31T00:00:00Z", "--after",
+		"2021-01-01T00:00:00Z", "-o", "json")
 	require.Equal(t, exit.CodeOK, code, err)
 	require.JSONEq(t, `{"due": [], "exhausted": true, "warnings": ["nothing is due after 2021-01-01T00:00:00Z: the end is 2020-01-01T00:00:00Z"]}`, out)
 

@@ -26,7 +26,8 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 	}
 	var b strings.Builder
 	batch := func(what, condition, calls string) {
-		fmt.Fprintf(&b, "\nIF OBJECT_ID(N'jobs.sp_add_schedule') IS NULL\n    PRINT %s;\nELSE%s\nBEGIN\n%s\nEND;\nGO\n", tsql.Literal("This server has no "+what+"."), condition, calls)
+		fmt.Fprintf(&b, "\nIF OBJECT_ID(N'jobs.sp_add_schedule') IS NULL\n    PRINT %s;\nELSE%s\nBEGIN\n%s\nEND;\nGO\n",
+			tsql.Literal("This server has no "+what+"."), condition, calls)
 	}
 	for _, c := range calendars {
 		named := false
@@ -34,14 +35,18 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 			named = named || slices.Contains(schedule.CalendarNames(s.Spec), c.Name)
 		}
 		if named {
-			batch("calendars", fmt.Sprintf(" IF NOT EXISTS (SELECT 1 FROM jobs.calendars WHERE calendar_name = %s)", tsql.Literal(c.Name)),
+			batch("calendars", fmt.Sprintf(" IF NOT EXISTS (SELECT 1 FROM jobs.calendars WHERE calendar_name = %s)",
+				tsql.Literal(c.Name)),
 				tsql.NewCall("jobs.sp_add_calendar").Text("calendar_name", c.Name).LongText("spec", "spec", c.Spec).String())
 		}
 	}
 	for _, s := range list {
-		spec := schedule.Settled(schedule.Kind(s.Kind), s.Spec, schedule.Options{Zone: lookup.GivenZone(s), Created: s.DefinedTime})
-		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind", s.Kind).LongText("spec", "spec", spec).
-			Optional("time_zone", lookup.GivenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap", s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed")
+		spec := schedule.Settled(schedule.Kind(s.Kind), s.Spec, schedule.Options{Zone: lookup.GivenZone(s),
+			Created: s.DefinedTime})
+		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind",
+			s.Kind).LongText("spec", "spec", spec).
+			Optional("time_zone", lookup.GivenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap",
+			s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed")
 		calls := call.String()
 		if spec != s.Spec {
 			calls = "-- Its text counts from when it was given: the instant stands for it.\n" + calls
@@ -52,7 +57,8 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 			calls = "-- It is Completed where this was written, and disabled here, so that it does not begin anew.\n" + calls
 		}
 		if s.Paused {
-			calls += "\n" + tsql.NewCall("jobs.sp_pause_schedule").Text("job_name", job).Text("schedule_name", s.Name).Number("paused", 1).Optional("note", s.PauseNote).String()
+			calls += "\n" + tsql.NewCall("jobs.sp_pause_schedule").Text("job_name", job).Text("schedule_name",
+				s.Name).Number("paused", 1).Optional("note", s.PauseNote).String()
 		}
 		batch("schedules beside a job's own", "", calls)
 	}

@@ -61,15 +61,18 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "IF NOT EXISTS (SELECT 1 FROM jobs.target_groups WHERE target_group_name = %s)\nBEGIN\n", tsql.Literal(s.TargetGroup))
+		fmt.Fprintf(&b, "IF NOT EXISTS (SELECT 1 FROM jobs.target_groups WHERE target_group_name = %s)\nBEGIN\n",
+			tsql.Literal(s.TargetGroup))
 		fmt.Fprintf(&b, "    EXEC jobs.sp_add_target_group @target_group_name = %s;\n", tsql.Literal(s.TargetGroup))
 		for _, m := range list {
 			call := tsql.NewCall("jobs.sp_add_target_group_member").Text("target_group_name", s.TargetGroup)
 			if m.Membership == targets.Exclude {
 				call.Text("membership_type", string(m.Membership))
 			}
-			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name", m.RefreshCredential).Optional("server_name", m.Server).
-				Optional("database_name", m.Database).Optional("elastic_pool_name", m.ElasticPool).Optional("shard_map_name", m.ShardMap)
+			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name",
+				m.RefreshCredential).Optional("server_name", m.Server).
+				Optional("database_name", m.Database).Optional("elastic_pool_name", m.ElasticPool).Optional("shard_map_name",
+				m.ShardMap)
 			b.WriteString(output.Indent(call.String(), "    ") + "\n")
 		}
 		b.WriteString("END;\nGO\n\n")
@@ -88,7 +91,8 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		call.LongText("command", "command", s.Command)
 		call.
 			Optional("credential_name", s.Credential).Text("target_group_name", s.TargetGroup).
-			Number("initial_retry_interval_seconds", s.InitialRetryInterval).Number("maximum_retry_interval_seconds", s.MaximumRetryInterval)
+			Number("initial_retry_interval_seconds", s.InitialRetryInterval).Number("maximum_retry_interval_seconds",
+			s.MaximumRetryInterval)
 		call.Raw("retry_interval_backoff_multiplier", strconv.FormatFloat(s.RetryIntervalMultiplier, 'g', -1, 32))
 		call.Number("retry_attempts", s.RetryAttempts).Number("step_timeout_seconds", s.Timeout).
 			Optional("output_type", s.OutputType).Optional("output_credential_name", s.Output.Credential).
@@ -114,7 +118,8 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	}
 	b.WriteString(schedules)
 	if job.Enabled { // last, so that a run that is due at once has all steps
-		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled", 1).String() + "\nGO\n")
+		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled",
+			1).String() + "\nGO\n")
 	}
 	return b.String(), nil
 }

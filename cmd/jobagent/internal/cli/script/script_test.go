@@ -34,7 +34,8 @@ func TestScriptRecreatesAJob(t *testing.T) {
 	seed, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, seed.Close()) })
-	command := "PRINT 'it''s $(job_name)';\r\nGO\r\nprint $(step_id)\n\tgo 2\n-- GO\nGOTO x; x:\n" + strings.Repeat("-- é日😀\n", 2000)
+	command := "PRINT 'it''s $(job_name)';\r\nGO\r\nprint $(step_id)\n\tgo 2\n-- GO\nGOTO x; x:\n" +
+		strings.Repeat("-- é日😀\n", 2000)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_target_group N'all of it''s';
 EXEC jobs.sp_add_target_group_member N'all of it''s', @target_type = N'SqlServer', @server_name = N's';
@@ -91,7 +92,8 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\\t'", "however the text spells the name")
 	require.NotContains(t, text, "$(")
 	require.NotContains(t, text, "unused")
-	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"), "it is enabled when its steps are there")
+	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"),
+		"it is enabled when its steps are there")
 	other, err := server.Open("second")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
@@ -113,6 +115,7 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	options, err := second.JobStepOptions(ctx, "it's [j]")
 	require.NoError(t, err)
 	require.Equal(t, []controldb.StepOption{
-		{StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry"}, {StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true},
+		{StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry"},
+		{StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true},
 	}, options)
 }

@@ -43,8 +43,10 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
 	flags.IntVar(&f.timeout, "timeout", 43200, "time limit on one target in seconds, retries included")
-	flags.IntVar(&f.parallelism, "max-parallelism", 0, "maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
-	flags.StringVar(&f.outputType, "output-type", "", "SqlDatabase, if the first result set goes to a table; '' removes the output")
+	flags.IntVar(&f.parallelism, "max-parallelism", 0,
+		"maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
+	flags.StringVar(&f.outputType, "output-type", "",
+		"SqlDatabase, if the first result set goes to a table; '' removes the output")
 	flags.StringVar(&f.outputServer, "output-server", "", "server of the output table")
 	flags.StringVar(&f.outputDatabase, "output-database", "", "database of the output table")
 	flags.StringVar(&f.outputSchema, "output-schema", "", "schema of the output table")
@@ -79,9 +81,12 @@ func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error)
 // missing parts.
 func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.OutputSpec {
 	o := &controldb.OutputSpec{
-		Type: command.Given(cmd, "output-type", f.outputType), Credential: command.Given(cmd, "output-credential", f.outputCredential),
-		Server: command.Given(cmd, "output-server", f.outputServer), Database: command.Given(cmd, "output-database", f.outputDatabase),
-		Schema: command.Given(cmd, "output-schema", f.outputSchema), Table: command.Given(cmd, "output-table", f.outputTableName),
+		Type: command.Given(cmd, "output-type", f.outputType), Credential: command.Given(cmd, "output-credential",
+			f.outputCredential),
+		Server:   command.Given(cmd, "output-server", f.outputServer),
+		Database: command.Given(cmd, "output-database", f.outputDatabase),
+		Schema:   command.Given(cmd, "output-schema", f.outputSchema),
+		Table:    command.Given(cmd, "output-table", f.outputTableName),
 	}
 	if *o == (controldb.OutputSpec{}) {
 		return nil
@@ -108,11 +113,15 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{
-					JobName: args[0], StepID: command.Given(cmd, "step-id", at), StepName: command.Given(cmd, "name", f.name), Command: *script,
+					JobName: args[0], StepID: command.Given(cmd, "step-id", at), StepName: command.Given(cmd, "name", f.name),
+					Command:    *script,
 					Credential: command.Given(cmd, "credential", f.credential), TargetGroup: f.group,
-					InitialRetryInterval: command.Given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
-					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: command.Given(cmd, "retry-attempts", f.retries),
-					Timeout: command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true), MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+					InitialRetryInterval:    command.Given(cmd, "initial-retry-interval", f.initialRetry),
+					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
+					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
+					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
+					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true),
+					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 				})
 				if err != nil {
 					return err
@@ -154,12 +163,17 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				v, err := store.UpdateJobStep(cmd.Context(), controldb.StepUpdate{
-					JobName: args[0], StepID: command.Given(cmd, "step-id", which.id), StepName: command.Given(cmd, "step-name", which.name),
-					NewID: command.Given(cmd, "new-id", newID), NewName: command.Given(cmd, "new-name", f.name), Command: script,
-					Credential: command.Given(cmd, "credential", f.credential), TargetGroup: command.Given(cmd, "target-group", f.group),
-					InitialRetryInterval: command.Given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
-					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: command.Given(cmd, "retry-attempts", f.retries),
-					Timeout: command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false), MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+					JobName: args[0], StepID: command.Given(cmd, "step-id", which.id),
+					StepName: command.Given(cmd, "step-name", which.name),
+					NewID:    command.Given(cmd, "new-id", newID), NewName: command.Given(cmd, "new-name", f.name), Command: script,
+					Credential:              command.Given(cmd, "credential", f.credential),
+					TargetGroup:             command.Given(cmd, "target-group", f.group),
+					InitialRetryInterval:    command.Given(cmd, "initial-retry-interval", f.initialRetry),
+					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
+					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
+					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
+					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false),
+					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 				})
 				if err != nil {
 					return err
@@ -180,11 +194,14 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	var onUnknown string
 	var atMostOnce bool
 	cmd := &cobra.Command{
-		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them", Args: cobra.ExactArgs(1),
+		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := controldb.StepOptions{
-				JobName: args[0], StepID: command.Given(cmd, "step-id", which.id), StepName: command.Given(cmd, "step-name", which.name),
-				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown), AtMostOnce: command.Given(cmd, "at-most-once", atMostOnce),
+				JobName: args[0], StepID: command.Given(cmd, "step-id", which.id),
+				StepName:         command.Given(cmd, "step-name", which.name),
+				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown),
+				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if o == (controldb.StepOptions{JobName: args[0]}) {
@@ -199,8 +216,10 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	which.add(cmd)
-	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry", "`ACTION` after an attempt whose outcome is unknown: Retry or Fail")
-	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false, "run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
+	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
+		"`ACTION` after an attempt whose outcome is unknown: Retry or Fail")
+	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
+		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
 	return cmd
 }
 
@@ -233,7 +252,8 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		Use: "delete JOB", Short: "Delete a step; later steps move down", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name))
+				v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id),
+					command.Given(cmd, "step-name", which.name))
 				if err != nil {
 					return err
 				}

@@ -73,7 +73,8 @@ func newShowCommand(a *connect.App) *cobra.Command {
 					})
 				}
 				return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, func(w io.Writer) error {
-					t := output.NewTable("MEMBERSHIP", "TYPE", "SERVER", "DATABASE", "POOL", "SHARD MAP", "REFRESH CREDENTIAL", "TARGET ID")
+					t := output.NewTable("MEMBERSHIP", "TYPE", "SERVER", "DATABASE", "POOL", "SHARD MAP", "REFRESH CREDENTIAL",
+						"TARGET ID")
 					for _, m := range views {
 						t.Add(m.Membership, m.Kind, m.Server, m.Database, m.ElasticPool, m.ShardMap, m.RefreshCredential, m.ID)
 					}
@@ -200,7 +201,8 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	flags.StringVar(&m.Database, "database", "", "database name")
 	flags.StringVar(&m.ElasticPool, "elastic-pool", "", "elastic pool name")
 	flags.StringVar(&m.ShardMap, "shard-map", "", "shard map name")
-	flags.StringVar(&m.RefreshCredential, "refresh-credential", "", "credential of the agent's configuration that lists the databases")
+	flags.StringVar(&m.RefreshCredential, "refresh-credential", "",
+		"credential of the agent's configuration that lists the databases")
 	flags.BoolVar(&exclude, "exclude", false, "exclude the databases of the member, even if another member includes them")
 	cobra.CheckErr(cmd.MarkFlagRequired("server"))
 	return cmd
@@ -208,11 +210,13 @@ func newAddCommand(a *connect.App) *cobra.Command {
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME TARGET_ID", Short: "Remove a member by its target ID (see target-group show)", Args: cobra.ExactArgs(2),
+		Use: "remove NAME TARGET_ID", Short: "Remove a member by its target ID (see target-group show)",
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := uuid.Parse(args[1])
 			if err != nil {
-				return exit.Usagef("invalid target ID %q: not a GUID; jobagent target-group show %q lists the IDs", args[1], args[0])
+				return exit.Usagef("invalid target ID %q: not a GUID; jobagent target-group show %q lists the IDs", args[1],
+					args[0])
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.DeleteTargetGroupMember(cmd.Context(), args[0], id); err != nil {

@@ -33,12 +33,14 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		{"target-group", "add", "g", "--server", down},
 	} {
 		var out strings.Builder
-		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out, &out), out.String())
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out,
+			&out), out.String())
 	}
 	// The login of the control database is not used on targets.
 	resolve := func(args ...string) (code int, output string) {
 		var out strings.Builder
-		code = cli.Run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", dsn.String()}, args...), strings.NewReader(""), &out, &out)
+		code = cli.Run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", dsn.String()}, args...),
+			strings.NewReader(""), &out, &out)
 		return code, out.String()
 	}
 	code, out := resolve()
@@ -53,7 +55,8 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		{[]string{"--target-servers", "*"}, "--target-secret and --target-servers require --target-user"},
 		{[]string{"--target-user", "sa", "--target-servers", "*", "--target-secret", "hunter2"}, "invalid secret: want a reference"},
 		{[]string{"--target-user", "sa", "--target-servers", "*"}, "JOBAGENT_TARGET_PASSWORD is not set"},
-		{[]string{"--target-user", "sa", "--target-servers", server.ServerName(), "--target-secret", "env:JOBAGENT_TEST_PASSWORD"}, "may not be used on server"},
+		{[]string{"--target-user", "sa", "--target-servers", server.ServerName(), "--target-secret",
+			"env:JOBAGENT_TEST_PASSWORD"}, "may not be used on server"},
 		{[]string{"--target-credential", "c"}, `--target-credential names "c", but the configuration file has no such credential`},
 		{[]string{"--target-credential", "c", "--target-user", "sa", "--target-servers", "*"}, "cannot be combined"},
 	} {
@@ -62,7 +65,8 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		require.Contains(t, out, c.want)
 		require.NotContains(t, out, "hunter2")
 	}
-	code, out = resolve("--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret", "env:JOBAGENT_TEST_PASSWORD")
+	code, out = resolve("--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret",
+		"env:JOBAGENT_TEST_PASSWORD")
 	require.Equal(t, exit.CodeConnection, code, out)
 
 	config := filepath.Join(t.TempDir(), "config.json")
