@@ -70,7 +70,7 @@ func startDev(t *testing.T, dir, listen string) *devProcess {
 	require.Equal(t, embedded.ControlDatabase, ready.ControlDatabase)
 	require.FileExists(t, ready.Certificate)
 	p.address, p.pin = ready.Address, ready.Pin
-	go io.Copy(io.Discard, stdout) //nolint:errcheck // ends with the process
+	go io.Copy(io.Discard, stdout) // until the process ends
 	return p
 }
 

@@ -20,7 +20,7 @@ func benchTargets(b *testing.B, fn func(b *testing.B, c *mssql.Connector)) {
 	b.Cleanup(func() { require.NoError(b, server.Close(b.Context())) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
-	go server.Serve(listener) //nolint:errcheck // ends with the server
+	go server.Serve(listener) // until the listener is closed
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "sa", "secret", "*"))
 	require.NoError(b, err)
 	for _, encrypt := range []string{"disable", "true"} {
