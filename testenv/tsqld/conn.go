@@ -340,7 +340,9 @@ func (c *conn) read() error {
 		h, payload, err := tds.ReadPacket(c.src)
 		c.record(h, payload, err)
 		if err == nil && m != nil && h.Type != m.typ && h.Type != tds.PacketAttention {
-			err = &tds.FormatError{What: fmt.Sprintf("packet of type %#02x inside a message of type %#02x", byte(h.Type), byte(m.typ))}
+			err = &tds.FormatError{
+				What: fmt.Sprintf("packet of type %#02x inside a message of type %#02x", byte(h.Type), byte(m.typ)),
+			}
 		}
 		if err != nil {
 			m.abort(err)

@@ -14,9 +14,20 @@ type instance struct{ *exec.Instance }
 
 // open implements engine.
 func (i instance) open(ctx context.Context, l login) (interpreter, error) {
-	s, err := i.NewSession(ctx, exec.Login{User: l.User, Password: l.Password, Database: l.Database, App: l.App, Host: l.Host,
-		Library: l.Library, PID: l.PID, Version: l.Version,
-		PacketSize: l.PacketSize, ReadOnlyIntent: l.ReadOnlyIntent, Encrypted: l.Encrypted, NewPassword: l.NewPassword})
+	s, err := i.NewSession(ctx, exec.Login{
+		User:           l.User,
+		Password:       l.Password,
+		Database:       l.Database,
+		App:            l.App,
+		Host:           l.Host,
+		Library:        l.Library,
+		PID:            l.PID,
+		Version:        l.Version,
+		PacketSize:     l.PacketSize,
+		ReadOnlyIntent: l.ReadOnlyIntent,
+		Encrypted:      l.Encrypted,
+		NewPassword:    l.NewPassword,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const (
 	longestAddressLock        = time.Minute     // of an address
 	firstDelay                = 100 * time.Millisecond
 	longestDelay              = 2 * time.Second  // of an answer; each failure doubles the delay, from firstDelay on
-	forgetAfter               = 15 * time.Minute // the failures of a login from an address expire this long after the last one
+	forgetAfter               = 15 * time.Minute // after the last failure of a login from an address
 	forgiveInterval           = 30 * time.Second // one failure of an address, or of a login, expires each interval
 	maxEntries                = 10000            // of each of the three tables
 	knownFor                  = 7 * 24 * time.Hour
@@ -61,7 +61,11 @@ type failureCount struct {
 
 // newLockout makes a lockout without failures.
 func newLockout() *lockout {
-	return &lockout{pairs: map[pair]*failureCount{}, addresses: map[string]*failureCount{}, logins: map[string]*failureCount{}}
+	return &lockout{
+		pairs:     map[pair]*failureCount{},
+		addresses: map[string]*failureCount{},
+		logins:    map[string]*failureCount{},
+	}
 }
 
 // addressKey is the key of an address in the counts. An IPv6 address counts as its /64 network,

@@ -21,7 +21,9 @@ const pipeHost = "tsqld"
 // Config configures a server. The zero value is a server with a temporary directory, an empty
 // password for sa and the process's clock.
 type Config struct {
-	Dir        string           // directory of the databases; "" is a temporary one (in memory where possible), which Close removes
+	// Dir is the directory of the databases. "" is a temporary one, in memory where possible, which
+	// Close removes.
+	Dir        string
 	SAPassword string           // password of the login sa
 	Now        func() time.Time // clock of the T-SQL functions; nil is time.Now
 	Hosts      []string         // further host names and addresses in the certificate
@@ -88,7 +90,14 @@ type Server struct {
 // New opens the databases of cfg.Dir, creates missing system databases, and returns a server that
 // is ready for connections. The caller must close the server.
 func New(cfg Config) (*Server, error) {
-	engineConfig := exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait, OnError: cfg.OnError, MaxMemory: cfg.MaxMemory}
+	engineConfig := exec.Config{
+		Dir:        cfg.Dir,
+		SAPassword: cfg.SAPassword,
+		Now:        cfg.Now,
+		OnWait:     cfg.OnWait,
+		OnError:    cfg.OnError,
+		MaxMemory:  cfg.MaxMemory,
+	}
 	if cfg.Fault != nil {
 		engineConfig.CommitFault = func() error { return cfg.Fault(Point{Kind: BeforeCommit, Context: context.Background()}) }
 	}
