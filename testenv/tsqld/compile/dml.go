@@ -51,8 +51,8 @@ func newDML(kind string, t target) *DML {
 	return &DML{Kind: kind, Database: t.databaseID(), Target: t.table}
 }
 
-// tableTarget resolves the table of an INSERT. Error 208 for an unknown name; views are not
-// supported.
+// tableTarget resolves the target table of INSERT, OUTPUT INTO and TRUNCATE TABLE. Error 208 for an
+// unknown name; views are not supported.
 func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
