@@ -94,11 +94,11 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 		if run.lifecycle != jobs.Succeeded {
 			return fmt.Errorf("the run ended with %s", run.lifecycle)
 		}
-		made := s.wire.count() - before
+		roundTripCount := s.wire.count() - before
 		if round > 0 {
 			bareRates = append(bareRates, float64(f.targets)/bare.Seconds())
 			agentRates = append(agentRates, float64(f.targets)/run.elapsed.Seconds())
-			trips = append(trips, float64(made))
+			trips = append(trips, float64(roundTripCount))
 		}
 	}
 	agentRate, bareRate := median(agentRates), median(bareRates)

@@ -76,8 +76,8 @@ type historyFigures struct {
 	values map[string]time.Duration
 }
 
-// note stores the median of durations.
-func (f *historyFigures) note(name string, list []time.Duration) {
+// record stores the median of durations.
+func (f *historyFigures) record(name string, list []time.Duration) {
 	slices.Sort(list)
 	f.names = append(f.names, name)
 	f.values[name] = percentile(list, 500)
@@ -207,11 +207,11 @@ func (s *installation) measureRuns(ctx context.Context, database string, rounds 
 		return err
 	}
 	pass := controldb.PassRequest{Term: term.ID, MaxTasks: 1, MaxConcurrentTargets: 1}
-	took := map[string][]time.Duration{}
+	durations := map[string][]time.Duration{}
 	timed := func(name string, call func() error) error {
 		began := time.Now()
 		err := call()
-		took[name] = append(took[name], time.Since(began))
+		durations[name] = append(durations[name], time.Since(began))
 		return err
 	}
 	for range rounds {
@@ -265,7 +265,7 @@ func (s *installation) measureRuns(ctx context.Context, database string, rounds 
 		}
 	}
 	for _, name := range HistoryCalls {
-		f.note(name, took[name])
+		f.record(name, durations[name])
 	}
 	return s.store.EndTerm(ctx, term.ID)
 }
@@ -396,24 +396,24 @@ WHERE e.job_name = @job AND e.step_id IS NULL ORDER BY e.create_time;`, sql.Name
 		return fmt.Errorf("find the oldest runs: %w", err)
 	}
 	defer rows.Close()
-	var made []time.Time
+	var created []time.Time
 	for rows.Next() {
 		var at time.Time
 		if err := rows.Scan(&at); err != nil {
 			return fmt.Errorf("find the oldest runs: %w", err)
 		}
-		made = append(made, at)
+		created = append(created, at)
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("find the oldest runs: %w", err)
 	}
-	if len(made) < rounds+2 {
-		return fmt.Errorf("the job %q has %d runs left, too few to purge", job, len(made))
+	if len(created) < rounds+2 {
+		return fmt.Errorf("the job %q has %d runs left, too few to purge", job, len(created))
 	}
-	made = made[1:]
+	created = created[1:]
 	return f.repeat("purge_of_job", rounds, func() error {
-		oldest := made[0]
-		made = made[1:]
+		oldest := created[0]
+		created = created[1:]
 		return s.store.PurgeHistory(ctx, controldb.PurgeRequest{JobName: job, Oldest: oldest})
 	})
 }
@@ -430,6 +430,6 @@ func (f *historyFigures) repeat(name string, rounds int, call func() error) erro
 			list = append(list, time.Since(began))
 		}
 	}
-	f.note(name, list)
+	f.record(name, list)
 	return nil
 }

@@ -37,7 +37,7 @@ const (
 // NewCommand returns `jobagent dev`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var listen, data, password string
-	var door devDoor
+	var limits clientLimits
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run an embedded server with a control database and an agent, for development",
@@ -61,23 +61,23 @@ for this address, at first for one second and at most for five minutes. All loop
 as one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if door.maxConnections < 1 || door.maxConnections > mostConnections {
-				return exit.Usagef("--max-connections %d: must be 1 to %d", door.maxConnections, mostConnections)
+			if limits.maxConnections < 1 || limits.maxConnections > mostConnections {
+				return exit.Usagef("--max-connections %d: must be 1 to %d", limits.maxConnections, mostConnections)
 			}
 			if err := memory.Check(); err != nil {
 				return err
 			}
-			door.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
-			return dev(cmd.Context(), a, listen, data, password, door, memory)
+			limits.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
+			return dev(cmd.Context(), a, listen, data, password, limits, memory)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
 	cmd.Flags().StringVar(&password, "sa-password", "",
 		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
-	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "maximum number of connections")
+	cmd.Flags().IntVar(&limits.maxConnections, "max-connections", 1000, "maximum number of connections")
 	embedded.AddMemoryFlag(cmd, &memory)
-	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false,
+	cmd.Flags().BoolVar(&limits.requireTLS, flagRequireTLS, false,
 		"refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd
 }
@@ -88,15 +88,15 @@ const flagRequireTLS = "require-tls"
 // mostConnections is SQL Server's maximum of user connections.
 const mostConnections = 32767
 
-// devDoor restricts the clients of `jobagent dev`.
-type devDoor struct {
+// clientLimits restricts the clients of `jobagent dev`.
+type clientLimits struct {
 	maxConnections int
 	requireTLS     bool
 	tlsGiven       bool // requireTLS was given
 }
 
 // option is an [embedded.Option].
-func (d devDoor) option(cfg *embedded.Config) {
+func (d clientLimits) option(cfg *embedded.Config) {
 	cfg.InProcess = true
 	cfg.MaxConnections = d.maxConnections
 	if d.tlsGiven {
@@ -105,7 +105,7 @@ func (d devDoor) option(cfg *embedded.Config) {
 }
 
 // dev implements `jobagent dev`.
-func dev(ctx context.Context, a *connect.App, listen, data, password string, door devDoor,
+func dev(ctx context.Context, a *connect.App, listen, data, password string, limits clientLimits,
 	memory embedded.MemorySize) (err error) {
 	log, err := a.Logger()
 	if err != nil {
@@ -123,12 +123,12 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 		password = os.Getenv(EnvSAPassword)
 	}
 	if password == "" {
-		if password, err = keptText(data, passwordFile, embedded.RandomPassword); err != nil {
+		if password, err = loadOrCreateText(data, passwordFile, embedded.RandomPassword); err != nil {
 			return fmt.Errorf("store the password of sa: %w", err)
 		}
 		log.Info("the password of sa is stored in a file", zap.String("file", filepath.Join(data, passwordFile)))
 	}
-	idText, err := keptText(data, agentIDFile, uuid.NewString)
+	idText, err := loadOrCreateText(data, agentIDFile, uuid.NewString)
 	if err != nil {
 		return fmt.Errorf("store the agent's ID: %w", err)
 	}
@@ -142,7 +142,7 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 		[]byte(targetPassword+"\n")); err != nil {
 		return fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
 	}
-	certificate, err := keptCertificate(data, listen)
+	certificate, err := loadOrCreateCertificate(data, listen)
 	if err != nil {
 		return fmt.Errorf("store the server's certificate: %w", err)
 	}
@@ -150,7 +150,7 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 	if err != nil {
 		return err
 	}
-	server, err := embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option,
+	server, err := embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, limits.option,
 		memory.Option, func(cfg *embedded.Config) {
 			cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
 		})

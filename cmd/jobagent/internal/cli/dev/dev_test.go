@@ -37,18 +37,18 @@ func ping(t *testing.T, address, user, password, encrypt string) error {
 func TestDevRequiresTLSBeyondLoopback(t *testing.T) {
 	for _, c := range []struct {
 		listen   string
-		door     devDoor
+		limits   clientLimits
 		clear    bool
 		warnings int
 	}{
-		{"127.0.0.1:0", devDoor{maxConnections: 10}, true, 0},
-		{"127.0.0.1:0", devDoor{maxConnections: 10, requireTLS: true, tlsGiven: true}, false, 0},
-		{"0.0.0.0:0", devDoor{maxConnections: 10}, false, 0},
-		{"0.0.0.0:0", devDoor{maxConnections: 10, tlsGiven: true}, true, 1},
+		{"127.0.0.1:0", clientLimits{maxConnections: 10}, true, 0},
+		{"127.0.0.1:0", clientLimits{maxConnections: 10, requireTLS: true, tlsGiven: true}, false, 0},
+		{"0.0.0.0:0", clientLimits{maxConnections: 10}, false, 0},
+		{"0.0.0.0:0", clientLimits{maxConnections: 10, tlsGiven: true}, true, 1},
 	} {
 		core, logs := observer.New(zapcore.WarnLevel)
 		password := embedded.RandomPassword()
-		server, err := embedded.Start(t.Context(), "", c.listen, password, "true", zap.New(core), c.door.option)
+		server, err := embedded.Start(t.Context(), "", c.listen, password, "true", zap.New(core), c.limits.option)
 		require.NoError(t, err)
 		require.Equal(t, c.warnings, logs.Len(), "%+v", c)
 		require.NoError(t, ping(t, server.Address, "sa", password, "true"))
@@ -64,7 +64,7 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.New(core),
-		devDoor{maxConnections: 5}.option)
+		clientLimits{maxConnections: 5}.option)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	var wg sync.WaitGroup

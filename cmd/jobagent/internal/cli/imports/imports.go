@@ -62,15 +62,15 @@ func newFileCommand(a *connect.App, use, short, long string,
 			if err != nil {
 				return exit.Usagef("%s: %w", args[0], err)
 			}
-			return imported(a, r, f)
+			return printImport(a, r, f)
 		},
 	}
 	f.add(cmd, "imported")
 	return cmd
 }
 
-// imported prints the script and the report.
-func imported(a *connect.App, r *importer.Result, f importFlags) (err error) {
+// printImport prints the script and the report.
+func printImport(a *connect.App, r *importer.Result, f importFlags) (err error) {
 	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed),
 		Findings: []output.ImportFinding{}}
 	for _, f := range r.Findings {

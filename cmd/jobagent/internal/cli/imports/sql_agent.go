@@ -49,7 +49,7 @@ time: give the server's time zone with --time-zone, as an IANA name or a Windows
 			if err != nil {
 				return err
 			}
-			return imported(a, importer.SQLAgent(jobs, o), f)
+			return printImport(a, importer.SQLAgent(jobs, o), f)
 		},
 	}
 	f.add(cmd, "one for each database")

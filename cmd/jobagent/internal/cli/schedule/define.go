@@ -99,18 +99,18 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 	return schedule.Kind(f.kind), string(text), true, err
 }
 
-// checked is a definition that was parsed before it is stored.
-type checked struct {
+// parsedDefinition is a definition that was parsed before it is stored.
+type parsedDefinition struct {
 	zone *time.Location
 	due  []time.Time
 	more bool
 	plan *schedule.Plan
 }
 
-// check parses a definition as an agent does; made is when the definition was given. The error is a
-// *schedule.Error with all errors of the definition.
-func check(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp,
-	overlap string, made, now time.Time) (checked, error) {
+// parseDefinition parses a definition as an agent does; created is when the definition was given. The
+// error is a *schedule.Error with all errors of the definition.
+func parseDefinition(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone,
+	catchUp, overlap string, created, now time.Time) (parsedDefinition, error) {
 	var faults []schedule.Fault
 	merge := func(err error) {
 		var all *schedule.Error
@@ -118,14 +118,14 @@ func check(ctx context.Context, a *connect.App, store *controldb.Store, kind sch
 			faults = append(faults, all.Faults...)
 		}
 	}
-	o := schedule.Options{Zone: zone, Created: made}
-	if made.Before(now) {
+	o := schedule.Options{Zone: zone, Created: created}
+	if created.Before(now) {
 		o.Activated = now
 	}
 	if strings.Contains(spec, "blackouts") {
 		list, err := store.Calendars(ctx, "")
 		if err != nil {
-			return checked{}, err
+			return parsedDefinition{}, err
 		}
 		texts := map[string]string{}
 		for _, c := range list {
@@ -142,9 +142,9 @@ func check(ctx context.Context, a *connect.App, store *controldb.Store, kind sch
 			Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: schedule.Nearest(overlap, overlaps)})
 	}
 	if len(faults) > 0 {
-		return checked{}, &schedule.Error{Faults: faults}
+		return parsedDefinition{}, &schedule.Error{Faults: faults}
 	}
-	c := checked{zone: plan.Zone, plan: plan}
+	c := parsedDefinition{zone: plan.Zone, plan: plan}
 	// An instant equal to now is included. The sixth instant tells only whether there are more than
 	// five.
 	c.due = schedule.Preview(plan, now.Truncate(time.Second).Add(-time.Nanosecond), 6)
@@ -172,10 +172,10 @@ func rejectDefinition(a *connect.App, err error) error {
 	return exit.With(exit.CodeUsage, nil)
 }
 
-// defined prints the next instants of a definition that was stored (D-E4). If the schedule is
+// printDefined prints the next instants of a definition that was stored (D-E4). If the schedule is
 // disabled or paused, it prints them only for a new definition, as a condition.
-func defined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule, c *checked,
-	verb string, isNew, wait bool) error {
+func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule,
+	c *parsedDefinition, verb string, isNew, wait bool) error {
 	row, waitResult, err := awaitValidation(ctx, a, store, v.Job, v.Name, wait)
 	if err != nil {
 		return err
@@ -310,7 +310,7 @@ A definition with errors is not stored: the command lists all errors and exits w
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				now := time.Now().UTC()
-				c, err := check(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
+				c, err := parseDefinition(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
 				if err != nil {
 					return rejectDefinition(a, err)
 				}
@@ -323,7 +323,7 @@ A definition with errors is not stored: the command lists all errors and exits w
 				if err != nil {
 					return err
 				}
-				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: args[1], ID: int64(id)}, &c,
+				return printDefined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: args[1], ID: int64(id)}, &c,
 					"added", true, f.wait)
 			})
 		},
@@ -359,20 +359,20 @@ job's own definition, use jobagent job update.`,
 					Enabled:        command.Given(cmd, "enabled", f.enabled),
 				}
 				now := time.Now().UTC()
-				made := now
+				created := now
 				if ok {
 					k := string(kind)
 					u.Kind, u.Spec = &k, &spec
 				}
 				if !ok || string(kind) == old.Kind && spec == old.Spec {
-					kind, spec, made = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
+					kind, spec, created = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
 				}
 				zone := f.zone
 				if u.TimeZone == nil {
 					zone = lookup.GivenZone(old)
 				}
-				var c *checked
-				result, err := check(cmd.Context(), a, store, kind, spec, zone, f.catchUp, f.overlap, made, now)
+				var c *parsedDefinition
+				result, err := parseDefinition(cmd.Context(), a, store, kind, spec, zone, f.catchUp, f.overlap, created, now)
 				switch {
 				case err == nil:
 					c = &result
@@ -383,7 +383,7 @@ job's own definition, use jobagent job update.`,
 					return err
 				}
 				name := cmp.Or(newName, args[1])
-				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c,
+				return printDefined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c,
 					"updated", ok || u.TimeZone != nil, f.wait)
 			})
 		},

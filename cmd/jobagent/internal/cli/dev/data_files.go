@@ -14,13 +14,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// keptCertificate reads the server's certificate and key from files in dir. If there are none, it
-// creates them. Clients that trust the certificate can thus connect after a restart.
-func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
+// loadOrCreateCertificate reads the server's certificate and key from files in dir. If there are none,
+// it creates them. Clients that trust the certificate can thus connect after a restart.
+func loadOrCreateCertificate(dir string, listen string) (*tls.Certificate, error) {
 	certificate, key := filepath.Join(dir, CertificateFile), filepath.Join(dir, KeyFile)
-	kept, err := tls.LoadX509KeyPair(certificate, key)
+	loaded, err := tls.LoadX509KeyPair(certificate, key)
 	if err == nil {
-		return &kept, nil
+		return &loaded, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, exit.Usagef("%s and %s are not a certificate and its key; delete both: %w", certificate, key, err)
@@ -32,24 +32,24 @@ func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
 	if name, err := os.Hostname(); err == nil {
 		hosts = append(hosts, name)
 	}
-	made, err := tsqld.NewCertificate(hosts)
+	created, err := tsqld.NewCertificate(hosts)
 	if err != nil {
 		return nil, err
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
+	der, err := x509.MarshalPKCS8PrivateKey(created.PrivateKey)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
 		return nil, err
 	}
-	return &made, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
-		Bytes: made.Certificate[0]}), 0o644)
+	return &created, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: created.Certificate[0]}), 0o644)
 }
 
-// keptText reads a text from a file in dir. If there is no such file, it creates one with mode
-// 0600.
-func keptText(dir, name string, newText func() string) (string, error) {
+// loadOrCreateText reads a text from a file in dir. If there is no such file, it creates one with
+// mode 0600.
+func loadOrCreateText(dir, name string, newText func() string) (string, error) {
 	path := filepath.Join(dir, name)
 	b, err := os.ReadFile(path)
 	if err == nil {
