@@ -103,8 +103,8 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 	return b.print(s.report)
 }
 
-// passes claims and completes tasks of a job until rowsDeleted is closed, or until the run has ended if
-// rowsDeleted is nil. It returns the durations of the passes in ascending order.
+// passes claims and completes tasks of a job until rowsDeleted is closed, or until the run has
+// ended if rowsDeleted is nil. It returns the durations of the passes in ascending order.
 func (s *installation) passes(ctx context.Context, job, database string, c cleanup,
 	rowsDeleted <-chan struct{}) ([]time.Duration, error) {
 	var list []time.Duration

@@ -22,9 +22,9 @@ const (
 // daySeconds is the number of seconds of a day.
 const daySeconds = 24 * 60 * 60
 
-// addDaily creates enabled schedules that are due once a day: one per second from the second base of
-// the day, for spread seconds. The jobs write to the log of `jobagent bench lag`; group is their target
-// group and the prefix of their names.
+// addDaily creates enabled schedules that are due once a day: one per second from the second base
+// of the day, for spread seconds. The jobs write to the log of `jobagent bench lag`; group is their
+// target group and the prefix of their names.
 func (s *installation) addDaily(ctx context.Context, group string, schedules, base, spread int) error {
 	const command = "INSERT INTO dbo.bench_log (job_execution_id, at) VALUES ($(job_execution_id), SYSUTCDATETIME());"
 	for i := range min(dailyJobs, schedules) {
@@ -42,7 +42,8 @@ func (s *installation) addDaily(ctx context.Context, group string, schedules, ba
 	return nil
 }
 
-// waitValidated waits until the agent has validated all schedules, and returns the number per second.
+// waitValidated waits until the agent has validated all schedules, and returns the number per
+// second.
 func (s *installation) waitValidated(ctx context.Context, schedules int, failed <-chan error) (perSecond float64,
 	err error) {
 	began := time.Now()

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A command that writes checks the schema first. A command that reads checks it only after an error,
-// and returns the error of the check.
+// A command that writes checks the schema first. A command that reads checks it only after an
+// error, and returns the error of the check.
 func TestSchemaIsChecked(t *testing.T) {
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)

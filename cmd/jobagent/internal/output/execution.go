@@ -20,8 +20,8 @@ type Run struct {
 	Reruns     []Rerun     `json:"reruns,omitempty"`   // reruns of this run, and the run that this one repeats
 }
 
-// Execution is a run, a step of it (with step_id), or a target of a step (with target_database_name). Its fields are those of the view
-// jobs.job_executions.
+// Execution is a run, a step of it (with step_id), or a target of a step (with
+// target_database_name). Its fields are those of the view jobs.job_executions.
 type Execution struct {
 	ID           uuid.UUID      `json:"job_execution_id"`
 	JobName      string         `json:"job_name"`
@@ -67,7 +67,8 @@ type StartedRerun struct {
 	Origin uuid.UUID `json:"rerun_of"`
 }
 
-// Rerun links a run with the run that it repeats. Its fields are those of the view jobs.job_execution_reruns.
+// Rerun links a run with the run that it repeats. Its fields are those of the view
+// jobs.job_execution_reruns.
 type Rerun struct {
 	ID     uuid.UUID  `json:"job_execution_id"`
 	Origin *uuid.UUID `json:"rerun_of,omitempty"` // absent after the run was purged

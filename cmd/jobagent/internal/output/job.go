@@ -41,7 +41,8 @@ type Step struct {
 	MaxParallelism       *int    `json:"max_parallelism,omitempty"`
 }
 
-// StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those of the view jobs.jobstep_options.
+// StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those
+// of the view jobs.jobstep_options.
 type StepOptions struct {
 	StepID           int    `json:"step_id"`
 	StepName         string `json:"step_name"`

@@ -40,8 +40,8 @@ func (f *fakeReader) Executions(_ context.Context, filter controldb.ExecutionFil
 	return []controldb.Execution{{ID: filter.ID}}, nil
 }
 
-// The rows of the targets are read once, however long the run takes. To read thousands of rows at each
-// poll would burden the control database.
+// The rows of the targets are read once, however long the run takes. To read thousands of rows at
+// each poll would burden the control database.
 func TestFollowReadsTargetsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		id := uuid.New()

@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// loadOrCreateCertificate reads the server's certificate and key from files in dir. If there are none,
-// it creates them. Clients that trust the certificate can thus connect after a restart.
+// loadOrCreateCertificate reads the server's certificate and key from files in dir. If there are
+// none, it creates them. Clients that trust the certificate can thus connect after a restart.
 func loadOrCreateCertificate(dir string, listen string) (*tls.Certificate, error) {
 	certificate, key := filepath.Join(dir, CertificateFile), filepath.Join(dir, KeyFile)
 	loaded, err := tls.LoadX509KeyPair(certificate, key)

@@ -107,8 +107,8 @@ type parsedDefinition struct {
 	plan *schedule.Plan
 }
 
-// parseDefinition parses a definition as an agent does; created is when the definition was given. The
-// error is a *schedule.Error with all errors of the definition.
+// parseDefinition parses a definition as an agent does; created is when the definition was given.
+// The error is a *schedule.Error with all errors of the definition.
 func parseDefinition(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone,
 	catchUp, overlap string, created, now time.Time) (parsedDefinition, error) {
 	var faults []schedule.Fault
