@@ -34,7 +34,7 @@ func (c *control) validate(t *testing.T, term controldb.TermID, due time.Time) [
 		}
 		if due.IsZero() {
 			v.Errors = map[string]any{
-				"errors": []map[string]string{{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}},
+				"errors": []map[string]string{{"path": "hour", "value": "99", "message": "want 0 to 23"}},
 			}
 		}
 		validations = append(validations, v)
@@ -68,6 +68,9 @@ func TestNamedSchedule(t *testing.T) {
 		}}, recorded)
 		require.Empty(t, c.due(t).Unvalidated)
 		require.Equal(t, due.Add(time.Second), c.due(t).NextFireAt)
+		late, err := c.RecordValidations(ctx, term, []controldb.Validation{{Schedule: id, Revision: 1, Engine: "test 1"}})
+		require.NoError(t, err)
+		require.Equal(t, controldb.ValidationStale, late[0].Result, "a validation of an earlier revision")
 		s := c.schedule(t, "j", "nightly")
 		require.Equal(t, controldb.Schedule{
 			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", Enabled: true, State: "Enabled", CatchUp: "all",
@@ -142,11 +145,11 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 		s = c.schedule(t, "j", "hourly")
 		require.JSONEq(
 			t,
-			`{"errors": [{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}]}`,
+			`{"errors": [{"path": "hour", "value": "99", "message": "want 0 to 23"}]}`,
 			string(s.ValidationErrors),
 		)
 		require.True(t, json.Valid(s.ValidationErrors))
-		require.Equal(t, "The text cannot be read: hour is 99: allowed is 0 to 23", s.Reason)
+		require.Equal(t, "Invalid hour 99: want 0 to 23", s.Reason)
 		require.Equal(t, "Skip", s.Overlap)
 		require.Empty(t, s.CatchUp)
 		faulted, err := c.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true, State: "Faulted", Limit: 1})

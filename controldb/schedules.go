@@ -256,24 +256,16 @@ func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string
 	return n, remaining, err
 }
 
-// The causes of a Skip. FireSchedules records further causes of its own: see the view
-// jobs.schedule_skips.
-const (
-	// SkipCatchUp means that the instant was missed and that the catch-up policy does not run it
-	// later.
-	SkipCatchUp = "CatchUp"
-	// SkipEnded means that the instant is after the schedule's end.
-	SkipEnded = "Ended"
-	// SkipOther means any other cause; Reason describes it.
-	SkipOther = "Other"
-)
+// SkipCatchUp is the cause of a Skip whose instants were missed and are not made up by the catch-up
+// policy. FireSchedules records further causes of its own: see the view jobs.schedule_skips.
+const SkipCatchUp = "CatchUp"
 
 // Skip is a sequence of due instants that are not run (I10).
 type Skip struct {
 	// DueAt is the first of these instants, and Count their number.
 	DueAt time.Time
 	Count int
-	// Cause is one of the constants; empty means SkipOther.
+	// Cause is SkipCatchUp; empty means Other, which Reason describes.
 	Cause  string
 	Reason string
 }

@@ -103,12 +103,15 @@ BEGIN
         s.state = n.state,
         s.reason = CASE
             WHEN n.state = N'Faulted' THEN LEFT(CONCAT(
-                N'The text cannot be read: ',
-                NULLIF(JSON_VALUE(g.errors, '$.errors[0].path'), N'') + N' is '
-                    + COALESCE(
-                        LEFT(COALESCE(JSON_VALUE(g.errors, '$.errors[0].value'), JSON_QUERY(g.errors, '$.errors[0].value')), 200),
-                        N'null'
-                    ) + N': ',
+                COALESCE(
+                    N'Invalid ' + NULLIF(JSON_VALUE(g.errors, '$.errors[0].path'), N'') + N' '
+                        + COALESCE(
+                            LEFT(COALESCE(JSON_VALUE(g.errors, '$.errors[0].value'), JSON_QUERY(g.errors, '$.errors[0].value')), 200),
+                            N'null'
+                        ),
+                    N'Invalid text'
+                ),
+                N': ',
                 JSON_VALUE(g.errors, '$.errors[0].message'),
                 CASE WHEN JSON_VALUE(g.errors, '$.errors[1].message') IS NOT NULL THEN N' (and more: see validation_errors)' END
             ), 4000)
@@ -139,7 +142,7 @@ BEGIN
 
     UPDATE f
     SET f.state = N'Faulted',
-        f.reason = N'The text of the schedule cannot be read.',
+        f.reason = N'The text of the schedule is invalid.',
         f.next_at = NULL,
         f.ended_at = @now
     FROM @stored AS t
