@@ -19,7 +19,7 @@ type queryer interface {
 	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
 }
 
-// selectRows runs a query and scans each row into a T, as scanRow does. Without rows, the list is
+// selectRows runs a query and scans each row into a T; see rowScanner. Without rows, the list is
 // empty and not nil.
 func selectRows[T any](ctx context.Context, db queryer, query string, args ...any) ([]T, error) {
 	rows, err := db.QueryxContext(ctx, query, args...)
@@ -61,11 +61,13 @@ func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...a
 	return list, nil
 }
 
-// into returns a function that scans the current row into a T and appends it to *list.
+// into returns a function that scans the current row into a T and appends it to *list; see
+// rowScanner.
 func into[T any](list *[]T) func(*sqlx.Rows) error {
+	var scanner rowScanner
 	return func(rows *sqlx.Rows) error {
 		var row T
-		if err := scanRow(rows, &row); err != nil {
+		if err := scanner.scan(rows, &row); err != nil {
 			return err
 		}
 		*list = append(*list, row)
@@ -93,26 +95,35 @@ func scanOne(dest ...any) func(*sqlx.Rows) error {
 	}
 }
 
-// scanRow scans the current row into the fields of *dest whose db tags are the columns' names, or
-// into *dest itself when it is a scalar. A column without a field is skipped: it belongs to a later
+// rowScanner scans the rows of one result set. It keeps the fields of the columns from row to row.
+type rowScanner struct {
+	fields [][]int // by column; empty: the type has no field for it
+	dests  []any
+}
+
+// scan scans the current row into the fields of *dest whose db tags are the columns' names, or into
+// *dest itself when it is a scalar. A column without a field is skipped: it belongs to a later
 // schema. See nullable for NULL.
-func scanRow(rows *sqlx.Rows, dest any) error {
+func (s *rowScanner) scan(rows *sqlx.Rows, dest any) error {
 	value := reflect.ValueOf(dest).Elem()
 	if d := nullable(dest); d != dest || value.Kind() != reflect.Struct {
 		return rows.Scan(d)
 	}
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
+	if s.fields == nil {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		s.fields = rows.Mapper.TraversalsByName(value.Type(), columns)
+		s.dests = make([]any, len(columns))
 	}
-	all := make([]any, len(columns))
-	for i, path := range rows.Mapper.TraversalsByName(value.Type(), columns) {
-		all[i] = new(any)
-		if len(path) > 0 {
-			all[i] = nullable(reflectx.FieldByIndexes(value, path).Addr().Interface())
+	for i, field := range s.fields {
+		s.dests[i] = new(any)
+		if len(field) > 0 {
+			s.dests[i] = nullable(reflectx.FieldByIndexes(value, field).Addr().Interface())
 		}
 	}
-	return rows.Scan(all...)
+	return rows.Scan(s.dests...)
 }
 
 // nullable returns a destination for rows.Scan that stores a column in *dest, and the zero value
