@@ -58,8 +58,8 @@ func newImpostor(t *testing.T, mode mitm.Mode, address string) *mitm.Proxy {
 func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
-	const canary = "Canary-0f-the-wire"
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	const secret = "Canary-0f-the-wire"
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", secret, "true", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	pin := mssql.CertificatePin(server.Certificate)
@@ -85,7 +85,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 			case parameters == "encrypt=disable" && mode == mitm.Silent:
 				code, seen = exit.CodeConnection, false
 			}
-			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", canary), Host: proxy.Address(),
+			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", secret), Host: proxy.Address(),
 				RawQuery: "database=" + embedded.ControlDatabase + "&" + parameters}).String()
 			for _, line := range [][]string{{"job", "list"}, {"import", "sql-agent", "--database", "standin", "--time-zone",
 				"UTC"}} {
@@ -98,7 +98,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 				} else {
 					require.Equal(t, code, got, "%s: %s", name, stderr.String())
 				}
-				require.NotContains(t, stdout.String()+stderr.String(), canary)
+				require.NotContains(t, stdout.String()+stderr.String(), secret)
 				errors := 0
 				for l := range strings.Lines(stderr.String()) {
 					if strings.HasPrefix(l, "error: ") {
@@ -109,7 +109,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 				require.Equal(t, strings.HasPrefix(parameters, "Trust"),
 					strings.Contains(stderr.String(), `"setting":"TrustServerCertificate=true"`), name)
 			}
-			require.Equal(t, seen, proxy.Saw(canary), "%s %s", mode, parameters)
+			require.Equal(t, seen, proxy.Saw(secret), "%s %s", mode, parameters)
 		}
 	}
 }
@@ -119,8 +119,8 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 func TestAgentWaitsForTheRightServer(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
-	const canary = "Canary-0f-the-wire"
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	const secret = "Canary-0f-the-wire"
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", secret, "true", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	for name, c := range map[string]struct {
@@ -136,12 +136,12 @@ func TestAgentWaitsForTheRightServer(t *testing.T) {
 			defer cancel()
 			stderr := &watchedLog{until: 2, what: "cannot be used yet", reached: cancel}
 			require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"run", "--dsn",
-				"sqlserver://sa:" + canary + "@" + proxy.Address() + "?database=" +
+				"sqlserver://sa:" + secret + "@" + proxy.Address() + "?database=" +
 					embedded.ControlDatabase}, strings.NewReader(""), &strings.Builder{}, stderr))
 			require.Contains(t, stderr.text.String(), c.want)
 			require.Equal(t, 2, stderr.seen, stderr.text.String())
-			require.NotContains(t, stderr.text.String(), canary)
-			require.False(t, proxy.Saw(canary))
+			require.NotContains(t, stderr.text.String(), secret)
+			require.False(t, proxy.Saw(secret))
 		})
 	}
 }
@@ -253,9 +253,9 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 // servers.
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
-	const canary = "Canary-0f-the-wire"
+	const secret = "Canary-0f-the-wire"
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop(),
-		func(cfg *embedded.Config) { cfg.TargetPassword = canary })
+		func(cfg *embedded.Config) { cfg.TargetPassword = secret })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	master, err := server.Open("master")
@@ -306,7 +306,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 			for k, v := range c.reach {
 				reach[k] = v
 			}
-			t.Setenv("JOBAGENT_TEST_CANARY", canary)
+			t.Setenv("JOBAGENT_TEST_CANARY", secret)
 			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"},
 				"user": embedded.TargetLogin, "secret": "env:JOBAGENT_TEST_CANARY"}}})
 			require.NoError(t, err)
@@ -325,8 +325,8 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 			} else {
 				require.Equal(t, 1, strings.Count(stderr.String(), c.warned), stderr.String())
 			}
-			require.NotContains(t, stdout.String()+stderr.String(), canary)
-			require.Equal(t, c.seen, proxy.Saw(canary))
+			require.NotContains(t, stdout.String()+stderr.String(), secret)
+			require.Equal(t, c.seen, proxy.Saw(secret))
 		})
 	}
 	for want, bad := range map[string]string{

@@ -205,7 +205,7 @@ func (l *ledger) written(database string) map[ledgerRow]int {
 		"SELECT run, source, part, COUNT(*) FROM dbo.ledger GROUP BY run, source, part;")
 	require.NoError(l.t, err)
 	defer rows.Close()
-	counted := map[ledgerRow]int{}
+	counts := map[ledgerRow]int{}
 	for rows.Next() {
 		var (
 			r   ledgerRow
@@ -214,10 +214,10 @@ func (l *ledger) written(database string) map[ledgerRow]int {
 		)
 		require.NoError(l.t, rows.Scan(&run, &r.source, &r.part, &n))
 		r.run = uuid.UUID(run)
-		counted[r] = n
+		counts[r] = n
 	}
 	require.NoError(l.t, rows.Err())
-	return counted
+	return counts
 }
 
 // targets returns all targets of all runs of the harness's jobs.

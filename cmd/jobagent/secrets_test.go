@@ -128,10 +128,10 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
 		h.secrets[name] = canary(name)
 	}
-	config, environment := h.configure()
+	configFile, environment := h.configure()
 	// Dev's own agent may claim any of the tasks, so it needs the same credentials.
-	dev := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0",
-		"--data", h.data, "-o", "json", "--config", config)
+	server := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0",
+		"--data", h.data, "-o", "json", "--config", configFile)
 	h.address = h.readyAddress()
 	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase))
 	require.NoError(t, err)
@@ -150,15 +150,15 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 		require.NoError(t, err, "a batch that makes logins")
 	}
 	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"],
-		embedded.ControlDatabase)), "run", "--config", config)
+		embedded.ControlDatabase)), "run", "--config", configFile)
 	h.runJobs()
 	h.failCommands()
 	// A trace of all goroutines, while connections are open.
 	require.NoError(t, agent.Process.Signal(syscall.SIGQUIT))
 	_ = agent.Wait() // with exit code 2
 	require.Contains(t, h.written["agent"].String(), "goroutine ", "a trace was written")
-	require.NoError(t, dev.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, dev.Wait())
+	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, server.Wait())
 
 	for name, out := range h.written {
 		require.Empty(t, findCanaries([]byte(out.String()), h.secrets), "written by %s", name)

@@ -18,7 +18,7 @@ func TestWarningAboutReadableSecrets(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
 	dir := t.TempDir()
-	secret, config := filepath.Join(dir, "secret"), filepath.Join(dir, "config.json")
+	secret, file := filepath.Join(dir, "secret"), filepath.Join(dir, "config.json")
 	for name, c := range map[string]struct {
 		text               string
 		configMode, secret os.FileMode
@@ -35,13 +35,13 @@ func TestWarningAboutReadableSecrets(t *testing.T) {
 		"NoSuchFile": {`{"dsn": "file:SECRET.none"}`, 0o600, 0o644, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			paths := strings.NewReplacer("SECRET", secret, "CONFIG", config)
+			paths := strings.NewReplacer("SECRET", secret, "CONFIG", file)
 			require.NoError(t, os.WriteFile(secret, []byte("no connection string"), 0o600))
-			require.NoError(t, os.WriteFile(config, []byte(paths.Replace(c.text)), 0o600))
+			require.NoError(t, os.WriteFile(file, []byte(paths.Replace(c.text)), 0o600))
 			require.NoError(t, os.Chmod(secret, c.secret))
-			require.NoError(t, os.Chmod(config, c.configMode))
+			require.NoError(t, os.Chmod(file, c.configMode))
 			var stdout, stderr strings.Builder
-			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", config},
+			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", file},
 				strings.NewReader(""), &stdout, &stderr))
 			require.Equal(t, len(c.want), strings.Count(stderr.String(), "other users may read a file with secrets"),
 				stderr.String())

@@ -94,7 +94,7 @@ func TestDoctorTriesCredentials(t *testing.T) {
 	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
 	t.Setenv(config.EnvConfig, "")
 	pin := mssql.CertificatePin(server.Certificate)
-	doctor := func(settings string, user string) []output.Finding {
+	runDoctor := func(settings string, user string) []output.Finding {
 		text := fmt.Sprintf(`{"targets": {"certificate_sha256": [%q]%s}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": %q, "secret": "env:JOBAGENT_TEST_PASSWORD"},
 			{"name": "elsewhere", "servers": ["*.example.com"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`, pin, settings, user)
 		path := filepath.Join(t.TempDir(), "config.json")
@@ -124,7 +124,7 @@ func TestDoctorTriesCredentials(t *testing.T) {
 				"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
 		{"", "nobody", controldb.SeverityOK, "the configuration has no default credential", ""},
 	} {
-		views := doctor(c.settings, c.user)
+		views := runDoctor(c.settings, c.user)
 		require.Len(t, views, 1)
 		require.Equal(t, c.severity, views[0].Severity)
 		require.Contains(t, views[0].Found, c.found)
