@@ -12,9 +12,9 @@
 //	scheduler     creates executions at due instants
 //	controller    makes passes: advance executions, claim tasks, cancel tasks, detect drift
 //
-// [Hosting] runs all services under one term. Together they are the core. Hosting restarts the core if
-// a service fails, if the term is lost, or if memory and database drift apart. DESIGN.md says which
-// part owns which row, and has a table of failures.
+// [Hosting] runs all services under one term. Together they are the core. Hosting restarts the core
+// if a service fails, if the term is lost, or if memory and database drift apart. DESIGN.md says
+// which part owns which row, and has a table of failures.
 //
 // Common mistakes: deriving a task's context from the context of a service. It derives from the
 // context of the term. When a service is stopped, running scripts continue for the grace period;

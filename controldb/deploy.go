@@ -311,8 +311,8 @@ func moduleBody(text string) string {
 }
 
 // CheckVersion returns nil when the record of the deployment matches this program. It returns
-// [ErrNotInstalled], a *[SchemaVersionError], or [ErrVersionHidden] for a login that may not read the
-// record. It is cheap: it reads two small tables.
+// [ErrNotInstalled], a *[SchemaVersionError], or [ErrVersionHidden] for a login that may not read
+// the record. It is cheap: it reads two small tables.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {

@@ -1,14 +1,15 @@
-// Package targets holds what every kind of target shares: the members of a target group, a [Target],
-// an [Attempt], its [Result], and the classes of errors. Each kind has a package below this one that
-// runs a step's command; package mssql runs T-SQL scripts on databases.
+// Package targets holds what every kind of target shares: the members of a target group, a
+// [Target], an [Attempt], its [Result], and the classes of errors. Each kind has a package below
+// this one that runs a step's command; package mssql runs T-SQL scripts on databases.
 //
 // A [Member] is a row of a target group: a database, or a server, elastic pool or shard map that
 // stands for many databases, included or excluded. A kind's resolver turns members into targets. A
-// kind's runner makes one attempt of a command on one target and returns a [Result], never an error.
+// kind's runner makes one attempt of a command on one target and returns a [Result], never an
+// error.
 //
 // Common mistakes:
 //
-//   - To assume that a failed attempt had no effect. A command that was sent may have done anything.
-//     Only [NotSent] promises that nothing ran, and [Unknown] means that the outcome cannot be known
-//     (invariant I8).
+//   - To assume that a failed attempt had no effect. A command that was sent may have done
+//     anything. Only [NotSent] promises that nothing ran, and [Unknown] means that the outcome
+//     cannot be known (invariant I8).
 package targets

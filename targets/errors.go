@@ -6,7 +6,8 @@ import (
 )
 
 // The causes (context.Cause) that end an attempt on purpose. A context that ends for any other
-// reason, an expired deadline aside, is an interruption: NotSent when nothing was sent, else Unknown.
+// reason, an expired deadline aside, is an interruption: NotSent when nothing was sent, else
+// Unknown.
 var (
 	// ErrStopRequested means that an operator stopped the run: the attempt becomes Canceled.
 	ErrStopRequested = errors.New("stop requested")
@@ -31,8 +32,8 @@ func (e *MemberError) Error() string {
 // Unwrap returns the reason.
 func (e *MemberError) Unwrap() error { return e.Err }
 
-// ConfigError means that the agent's configuration does not allow the operation. Nothing was sent to
-// any server. The message never holds a secret.
+// ConfigError means that the agent's configuration does not allow the operation. Nothing was sent
+// to any server. The message never holds a secret.
 type ConfigError struct {
 	// Subject names the setting, as in `credential "x"` or `server name "y"`.
 	Subject string

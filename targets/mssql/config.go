@@ -63,6 +63,7 @@ type EntraLogin struct {
 	Kind CredentialKind
 	// User is as in Credential.
 	User string
-	// Secret is the client secret itself; empty for kinds that have none. It is read anew for each login.
+	// Secret is the client secret itself; empty for kinds that have none. It is read anew for each
+	// login.
 	Secret string
 }

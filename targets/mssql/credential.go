@@ -152,7 +152,8 @@ func globMatch(pattern, name string) bool {
 	return true
 }
 
-// CredentialSet is the agent's credentials by name. The zero value has none. Safe for concurrent use.
+// CredentialSet is the agent's credentials by name. The zero value has none. Safe for concurrent
+// use.
 type CredentialSet struct {
 	byName map[string]Credential
 }

@@ -186,7 +186,8 @@ func (e Encryption) tlsConfig(host string) *tls.Config {
 		ServerName: host,
 		RootCAs:    e.authorities,
 		MinVersion: max(e.minVersion, tls.VersionTLS12),
-		// SQL Server expects a TDS packet in one record (https://github.com/microsoft/go-mssqldb/issues/166).
+		// SQL Server expects a TDS packet in one record
+		// (https://github.com/microsoft/go-mssqldb/issues/166).
 		DynamicRecordSizingDisabled: true,
 	}
 	if e.hostName != "" {

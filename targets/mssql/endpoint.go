@@ -18,7 +18,8 @@ import (
 
 // endpoint is a normalized server name. It is matched with a credential's patterns, and dialed.
 type endpoint struct {
-	// host is a name in lower case without a trailing dot, or an IP address in its usual form, without brackets.
+	// host is a name in lower case without a trailing dot, or an IP address in its usual form,
+	// without brackets.
 	host string
 	// instance is in lower case. It is empty when a port is given, because the port decides then.
 	instance string

@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// This example runs a script on one target, the embedded server. For a real server, leave Dialer and
-// Encrypt out of the configuration: connections go over TCP, and are encrypted and verified.
+// This example runs a script on one target, the embedded server. For a real server, leave Dialer
+// and Encrypt out of the configuration: connections go over TCP, and are encrypted and verified.
 func ExampleRunner_Run() {
 	ctx := context.Background()
 	server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})

@@ -20,7 +20,8 @@ type poolKey struct {
 }
 
 // pool holds sessions for the agent's own statements on one database: listing databases and writing
-// output. These statements leave no state behind, and the driver resets a session before its next use.
+// output. These statements leave no state behind, and the driver resets a session before its next
+// use.
 type pool struct {
 	key poolKey
 	db  *sql.DB
@@ -30,11 +31,12 @@ type pool struct {
 }
 
 const (
-	// poolIdle is how many idle sessions a pool keeps: enough for a few steps that write to one output
-	// database at once. A thousand targets that do so open further sessions and close them again.
+	// poolIdle is how many idle sessions a pool keeps: enough for a few steps that write to one
+	// output database at once. A thousand targets that do so open further sessions and close them
+	// again.
 	poolIdle = 4
-	// poolIdleTime is how long an idle session, and a pool without users, is kept. A serverless database
-	// pauses only when no session is connected, so that the time is short.
+	// poolIdleTime is how long an idle session, and a pool without users, is kept. A serverless
+	// database pauses only when no session is connected, so that the time is short.
 	poolIdleTime = 30 * time.Second
 )
 

@@ -49,8 +49,8 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 	return res
 }
 
-// outcome returns the outcome of the attempt and its summary; an empty summary stands for the text of
-// the error. err is the error of run, and cause the reason of an interruption, or nil.
+// outcome returns the outcome of the attempt and its summary; an empty summary stands for the text
+// of the error. err is the error of run, and cause the reason of an interruption, or nil.
 // t.messages.mu must be held.
 func (t *attempt) outcome(err, cause error) (targets.Outcome, string) {
 	reported := t.messages.firstError != nil

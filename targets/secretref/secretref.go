@@ -5,8 +5,8 @@
 // Common mistakes:
 //
 //   - To print a text that is not a valid reference. It may be the secret itself.
-//   - To keep what [Read] returned. Read it again at the next login, so that a changed secret needs no
-//     restart.
+//   - To keep what [Read] returned. Read it again at the next login, so that a changed secret needs
+//     no restart.
 package secretref
 
 import (
@@ -38,8 +38,8 @@ func File(text string) (path string, ok bool) {
 	return strings.CutPrefix(text, fileScheme)
 }
 
-// Read returns the secret that a reference names. A secret is never empty. One line end at the end of
-// a file is not part of the secret. The error names the variable or the file, never the secret.
+// Read returns the secret that a reference names. A secret is never empty. One line end at the end
+// of a file is not part of the secret. The error names the variable or the file, never the secret.
 func Read(reference string) (string, error) {
 	if !IsReference(reference) {
 		return "", ErrInvalid

@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -38,37 +37,19 @@ func TestFileNames(t *testing.T) {
 	}, folders...)
 }
 
-// wideComments are the folders that still have comments wider than commentColumns, with the number
-// of their lines. The numbers only go down.
-var wideComments = map[string]int{
-	"agent":     5,
-	"cmd":       20,
-	"controldb": 30,
-	"targets":   75,
-	"testenv":   60,
-}
-
 // A comment that fills a line is at most commentColumns wide. A single word, such as a link, may be
 // wider.
 func TestCommentWidth(t *testing.T) {
 	t.Parallel()
-	wide := map[string][]string{}
 	goFiles(t, func(path, text string) {
-		folder, _, _ := strings.Cut(filepath.ToSlash(path), "/")
 		for i, line := range strings.Split(text, "\n") {
 			comment, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), "// ")
 			width := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
 			if ok && width > commentColumns && strings.Contains(comment, " ") {
-				wide[folder] = append(wide[folder], fmt.Sprintf("%s:%d: %d columns", path, i+1, width))
+				t.Errorf("%s:%d: a comment of %d columns: want at most %d", path, i+1, width, commentColumns)
 			}
 		}
 	}, folders...)
-	for _, folder := range folders {
-		if len(wide[folder]) > wideComments[folder] {
-			t.Errorf("%d lines of comments in %s are wider than %d columns, at most %d may be:\n%s", len(wide[folder]), folder,
-				commentColumns, wideComments[folder], strings.Join(wide[folder], "\n"))
-		}
-	}
 }
 
 // No declaration shadows a predeclared identifier, such as new or max. Methods and fields cannot

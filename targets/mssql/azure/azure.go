@@ -116,7 +116,8 @@ type sqlCloud struct {
 }
 
 // sqlClouds are Azure's clouds
-// (https://learn.microsoft.com/azure/azure-sql/database/authentication-aad-overview, https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud).
+// (https://learn.microsoft.com/azure/azure-sql/database/authentication-aad-overview,
+// https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud).
 var sqlClouds = []sqlCloud{
 	{"https://database.windows.net", []string{"login.microsoftonline.com", "login.windows.net"}, cloud.AzurePublic},
 	{"https://database.usgovcloudapi.net", []string{"login.microsoftonline.us"}, cloud.AzureGovernment},

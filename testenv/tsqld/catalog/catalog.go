@@ -101,7 +101,8 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 		}
 	}
 	// "tempdb is re-created every time SQL Server is started", and model is its template
-	// (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model Usage").
+	// (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model
+	// Usage").
 	temp, err := cat.fromModel(ctx, s.databases[DatabaseModel], DatabaseTemp, epoch)
 	if err != nil {
 		return nil, err

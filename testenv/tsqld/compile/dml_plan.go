@@ -56,9 +56,9 @@ type DML struct {
 	// known in advance; 0 means the row count of Prepare.
 	IgnoreDups bool
 	Tried      int
-	// NeedsPastRows is set if the statement changes no row when the tables that it reads WITH (READPAST)
-	// are empty. Otherwise PastPlan is the plan to run when the locks of ReadPast are not available, or
-	// nil if the statement has to wait for them.
+	// NeedsPastRows is set if the statement changes no row when the tables that it reads WITH
+	// (READPAST) are empty. Otherwise PastPlan is the plan to run when the locks of ReadPast are
+	// not available, or nil if the statement has to wait for them.
 	NeedsPastRows bool
 	PastPlan      *DML
 }

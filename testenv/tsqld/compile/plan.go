@@ -77,12 +77,12 @@ type Needs struct {
 	// Locks is set if the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK,
 	// SERIALIZABLE, REPEATABLEREAD).
 	Locks bool
-	// ReadPast lists the databases whose tables the statement reads WITH (READPAST); the statement does
-	// not wait for locks of these databases.
+	// ReadPast lists the databases whose tables the statement reads WITH (READPAST); the statement
+	// does not wait for locks of these databases.
 	ReadPast   []int
 	otherLocks bool // a source without READPAST asks for locks
-	// EmptyPast is set in a plan whose sources with READPAST are empty; such a plan takes no locks to
-	// read.
+	// EmptyPast is set in a plan whose sources with READPAST are empty; such a plan takes no locks
+	// to read.
 	EmptyPast bool
 	// Sequences is set if the statement takes values from sequences, which writes to their
 	// databases.
@@ -122,8 +122,8 @@ type Plan struct {
 	// Chunks is set if the only column is the document of FOR JSON or FOR XML, which is sent to the
 	// client in rows of 2033 characters. A NULL document (no rows) is sent as no row.
 	Chunks bool
-	// PastPlan is the plan to run when the locks of ReadPast are not available; nil if the statement
-	// has to wait for them.
+	// PastPlan is the plan to run when the locks of ReadPast are not available; nil if the
+	// statement has to wait for them.
 	PastPlan *Plan
 }
 

@@ -14,8 +14,8 @@
 //
 // Syntax that the embedded server does not support is handled in three ways. Some constructs are
 // parsed in full, and the interpreter refuses to execute them. Some statements become an
-// [UnsupportedStmt], which the interpreter refuses as well. Other constructs are refused by Parse as
-// not supported.
+// [UnsupportedStmt], which the interpreter refuses as well. Other constructs are refused by Parse
+// as not supported.
 //
 // Common mistakes: treating every keyword as reserved. Most keywords are contextual; only reserved
 // ones (the variable reserved) cannot be names without quotes. DATE, VALUE, DELAY and JSON can.

@@ -130,8 +130,8 @@ func (p *parser) predicate() Node {
 	return p.predicateOn(c, x)
 }
 
-// predicateOn reads the operator and the other operands of a predicate on x; it returns x if there is
-// no operator.
+// predicateOn reads the operator and the other operands of a predicate on x; it returns x if there
+// is no operator.
 func (p *parser) predicateOn(c cond, x Expr) Node {
 	if op := p.comparison(); op != OpNone {
 		all := p.at("ALL")

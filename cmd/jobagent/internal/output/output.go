@@ -1,4 +1,5 @@
-// Package output prints results as a table or as JSON. It has the type of every JSON value that a command prints.
+// Package output prints results as a table or as JSON. It has the type of every JSON value that a
+// command prints.
 package output
 
 import (

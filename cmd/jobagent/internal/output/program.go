@@ -13,7 +13,8 @@ type Version struct {
 	Schema  string `json:"schema_version"` // of the control schema that the program installs
 }
 
-// Ready tells how to reach the server of jobagent dev. It is printed on one line when the server accepts connections.
+// Ready tells how to reach the server of jobagent dev. It is printed on one line when the server
+// accepts connections.
 type Ready struct {
 	Address           string `json:"address"` // host:port
 	ControlDatabase   string `json:"control_database"`

@@ -40,7 +40,8 @@ type DefinitionError struct {
 	Message string          `json:"message"`
 }
 
-// DefinedSchedule is a schedule that was added or updated, with the next instants at which it is due.
+// DefinedSchedule is a schedule that was added or updated, with the next instants at which it is
+// due.
 type DefinedSchedule struct {
 	Job      string   `json:"job_name"`
 	Name     string   `json:"schedule_name"`
@@ -77,7 +78,8 @@ type ScheduleRun struct {
 	Message   string `json:"last_message,omitempty"`
 }
 
-// Skip is an instant at which no run started, or a range of them. Its fields are those of the view jobs.schedule_skips.
+// Skip is an instant at which no run started, or a range of them. Its fields are those of the view
+// jobs.schedule_skips.
 type Skip struct {
 	DueTime  time.Time `json:"due_time"`
 	Skipped  int       `json:"skipped"` // number of instants

@@ -136,8 +136,8 @@ func width(texts []string) (n int) {
 	return n
 }
 
-// The text of jobagent help output describes the types. go test ./cmd/jobagent/internal/output -run TestShapesText -shapes.write
-// generates it again.
+// The text of jobagent help output describes the types. go test ./cmd/jobagent/internal/output -run
+// TestShapesText -shapes.write generates it again.
 func TestShapesText(t *testing.T) {
 	t.Parallel()
 	d := &describer{t: t, specs: map[string]*ast.TypeSpec{}, docs: map[string]*ast.CommentGroup{}}
