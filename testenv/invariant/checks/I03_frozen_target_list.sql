@@ -1,4 +1,4 @@
--- I3: a run is pinned to a version that exists, and each of its steps to a step of that version.
+-- I3: a run is pinned to a version that exists, and each of its steps is a step of this version.
 SELECT CONCAT(N'step execution ', s.step_execution_id, N' runs step ', s.step_id, N' of version ', s.job_version, N', which the run does not have') AS detail
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id

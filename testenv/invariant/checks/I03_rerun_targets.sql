@@ -1,4 +1,5 @@
--- I3: the targets of a rerun's step are among those that the step had in the run that it repeats, if it had a list there.
+-- I3: the targets of a step of a rerun are among the step's targets in the repeated run, if the
+-- step had a target list there.
 SELECT CONCAT(N'target execution ', t.target_execution_id, N' is on ', t.server_name, N'/', t.database_name, N', which step ', t.step_id, N' did not have in job execution ', e.rerun_of) AS detail
 FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.job_executions AS f ON f.execution_id = e.rerun_of

@@ -1,4 +1,5 @@
--- I4: of the attempts of a target execution at most one succeeded, none ended after a final one, and none is counted twice.
+-- I4: a target execution has at most one final outcome and at most one held task, and each attempt
+-- number occurs once.
 SELECT CONCAT(N'target execution ', target_execution_id, N' has ', COUNT(*), N' final outcomes') AS detail
 FROM jobs_internal.task_executions
 WHERE target_execution_id IS NOT NULL

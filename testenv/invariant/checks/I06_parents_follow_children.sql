@@ -1,4 +1,5 @@
--- I6: a parent that has ended has no active child, and none is better than its worst child.
+-- I6: a parent that has ended has no active child, and its lifecycle is not better than that of its
+-- worst child. A successful run has a step execution for each step.
 SELECT CONCAT(N'step execution ', s.step_execution_id, N' is ', s.lifecycle, N', target execution ', t.target_execution_id, N' is ', t.lifecycle) AS detail
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id

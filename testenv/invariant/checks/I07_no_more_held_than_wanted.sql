@@ -1,4 +1,5 @@
--- I7: a term holds no more tasks than workers wait for and its agent may claim ahead: never more than twice its concurrency.
+-- I7: a term holds at most one task for each worker of its agent and as many prefetched tasks:
+-- twice the agent's concurrency.
 SELECT CONCAT(N'term ', m.term_id, N' holds ', COUNT(*), N' tasks, and its agent runs ', a.max_concurrent_targets, N' at once') AS detail
 FROM jobs_internal.task_executions AS k
 INNER JOIN jobs_internal.terms AS m ON m.term_id = k.term_id

@@ -1,11 +1,12 @@
--- I8: a target that succeeded has an attempt whose outcome was accepted as a success; nothing unknown became one.
+-- I8: a target that succeeded has an attempt with the outcome Succeeded. An unknown outcome never
+-- becomes a success.
 SELECT CONCAT(N'target execution ', t.target_execution_id, N' is Succeeded without an attempt that succeeded') AS detail
 FROM jobs_internal.target_executions AS t
 WHERE t.lifecycle = N'Succeeded'
     AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.task_executions AS a
-        WHERE a.execution_id = t.execution_id -- which has an index
+        WHERE a.execution_id = t.execution_id -- execution_id has an index
             AND a.target_execution_id = t.target_execution_id
             AND a.outcome = N'Succeeded'
     );

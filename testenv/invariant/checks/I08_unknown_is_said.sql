@@ -1,5 +1,7 @@
--- I8: a target that has not succeeded says that its outcome is unknown if that of the latest attempt is which may have been sent. Of one
--- whose outcome was accepted as Returned nothing was sent, nor of one that did not reach the target.
+-- I8: a target that has not succeeded has outcome_unknown = 1 if its latest attempt ended as
+-- Unknown. Attempts with the outcome Returned do not count, because nothing was sent. A target has
+-- outcome_unknown = 1 only if one of its attempts ended as Unknown; a later attempt that did not
+-- reach the target keeps the value.
 SELECT CONCAT(
     N'target execution ', t.target_execution_id, N' (', t.lifecycle, N') has outcome_unknown = ', t.outcome_unknown,
     N', and its latest attempt ended as ', a.outcome
@@ -18,7 +20,7 @@ WHERE (a.outcome = N'Unknown' AND t.outcome_unknown = 0 AND t.lifecycle <> N'Suc
     OR (t.outcome_unknown = 1 AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.task_executions AS k
-        WHERE k.execution_id = t.execution_id -- which has an index
+        WHERE k.execution_id = t.execution_id -- execution_id has an index
             AND k.target_execution_id = t.target_execution_id
             AND k.outcome = N'Unknown'
     ));

@@ -1,6 +1,7 @@
--- I10: a due instant is run, or waits for an earlier run, or is recorded as skipped: only one of them. What a backfill runs may
--- have been skipped before. So may an instant of a job without steps, which is due again with the first of them: on a clock that stands still,
--- as in tests, at the same instant.
+-- I10: an occurrence has a run, or waits for an earlier run, or is recorded as skipped, and only
+-- one of these. An occurrence of a backfill may have been skipped before. So may an occurrence of a
+-- job without steps: it is due again with the job's first step, and at the same instant if the
+-- clock stands still, as in tests.
 SELECT CONCAT(N'schedule ', x.schedule_id, N' due at ', CONVERT(NVARCHAR(30), x.due_at, 126), N' is ', MIN(x.what), N' and ', MAX(x.what)) AS detail
 FROM (
     SELECT e.schedule_id, e.due_at, N'run' AS what

@@ -1,4 +1,4 @@
--- At rest: no execution is active, and no term holds a task.
+-- I11: at rest no execution is active, and no term holds a task.
 SELECT CONCAT(N'job execution ', execution_id, N' is ', lifecycle) AS detail
 FROM jobs_internal.job_executions
 WHERE is_active = 1

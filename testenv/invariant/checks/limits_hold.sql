@@ -1,5 +1,7 @@
--- Limits (jobs_internal.queue_limits): no more targets run than a limit allows. Those that ran when the limit was set go on, so
--- a count is too high only if one of them was claimed since. Seen in flight only; max_parallelism never changes within a run.
+-- Limits (jobs_internal.queue_limits): no more targets run than a limit allows. Targets that ran
+-- when the limit was set continue, so a higher count is a violation only if one of the targets was
+-- claimed afterwards. The check applies to active runs only. max_parallelism does not change within
+-- a run.
 SELECT CONCAT(c.description, N': ', c.running, N' targets run, ', c.max_concurrent_targets, N' may') AS detail
 FROM (
     SELECT

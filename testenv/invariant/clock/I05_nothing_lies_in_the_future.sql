@@ -1,4 +1,5 @@
--- I5: where the database's own clock has set all times, none is later than it, but for what is planned.
+-- I5: no time is in the future if the database's clock has set all times. Planned times are not
+-- checked.
 SELECT CONCAT(x.what, N' ', x.id, N' has a time of ', CONVERT(NVARCHAR(30), x.at, 126), N', and the clock shows ', CONVERT(NVARCHAR(30), SYSUTCDATETIME(), 126)) AS detail
 FROM (
     SELECT N'job execution' AS what, e.execution_id AS id, w.at

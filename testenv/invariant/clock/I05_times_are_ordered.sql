@@ -1,10 +1,11 @@
--- I5: all times are of one clock, so that what must follow something does: an end its start, a child its parent, an attempt the one before it.
+-- I5: all times come from one clock, so an end follows its start, a child its parent, and an
+-- attempt the previous attempt.
 SELECT CONCAT(N'job execution ', e.execution_id, N': ', w.what) AS detail
 FROM jobs_internal.job_executions AS e
 CROSS APPLY (VALUES
-    (CASE WHEN e.start_time < e.create_time THEN N'it started before it was made' END),
+    (CASE WHEN e.start_time < e.create_time THEN N'it started before it was created' END),
     (CASE WHEN e.end_time < COALESCE(e.start_time, e.create_time) THEN N'it ended before it started' END),
-    (CASE WHEN e.stop_requested_at < e.create_time THEN N'its stop was requested before it was made' END)
+    (CASE WHEN e.stop_requested_at < e.create_time THEN N'its stop was requested before it was created' END)
 ) AS w (what)
 WHERE w.what IS NOT NULL
 UNION ALL
@@ -12,10 +13,10 @@ SELECT CONCAT(N'step execution ', s.step_execution_id, N': ', w.what)
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
 CROSS APPLY (VALUES
-    (CASE WHEN s.create_time < e.create_time THEN N'it was made before its run' END),
-    (CASE WHEN s.start_time < s.create_time THEN N'it started before it was made' END),
+    (CASE WHEN s.create_time < e.create_time THEN N'it was created before its run' END),
+    (CASE WHEN s.start_time < s.create_time THEN N'it started before it was created' END),
     (CASE WHEN s.attempt_start_time < s.start_time THEN N'an attempt began before it started' END),
-    (CASE WHEN s.resolved_at < s.create_time THEN N'its targets were known before it was made' END),
+    (CASE WHEN s.resolved_at < s.create_time THEN N'its targets were known before it was created' END),
     (CASE WHEN s.end_time < COALESCE(s.start_time, s.create_time) THEN N'it ended before it started' END),
     (CASE WHEN e.end_time < s.end_time THEN N'it ended after its run' END)
 ) AS w (what)
@@ -25,8 +26,8 @@ SELECT CONCAT(N'target execution ', t.target_execution_id, N': ', w.what)
 FROM jobs_internal.target_executions AS t
 INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
 CROSS APPLY (VALUES
-    (CASE WHEN t.create_time < s.create_time THEN N'it was made before its step' END),
-    (CASE WHEN t.start_time < t.create_time THEN N'it started before it was made' END),
+    (CASE WHEN t.create_time < s.create_time THEN N'it was created before its step' END),
+    (CASE WHEN t.start_time < t.create_time THEN N'it started before it was created' END),
     (CASE WHEN t.attempt_start_time < t.start_time THEN N'an attempt began before it started' END),
     (CASE WHEN t.end_time < COALESCE(t.start_time, t.create_time) THEN N'it ended before it started' END),
     (CASE WHEN s.end_time < t.end_time THEN N'it ended after its step' END)
@@ -38,7 +39,7 @@ FROM jobs_internal.task_executions AS k
 INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
 INNER JOIN jobs_internal.terms AS m ON m.term_id = k.term_id
 CROSS APPLY (VALUES
-    (CASE WHEN k.claimed_at < s.create_time THEN N'it was claimed before its step was made' END),
+    (CASE WHEN k.claimed_at < s.create_time THEN N'it was claimed before its step was created' END),
     (CASE WHEN k.claimed_at < m.started_at THEN N'it was claimed before its term started' END),
     (CASE WHEN k.ended_at < k.claimed_at THEN N'it ended before it was claimed' END)
 ) AS w (what)
