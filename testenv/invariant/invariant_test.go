@@ -67,16 +67,16 @@ UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_i
 		`ALTER TABLE jobs_internal.task_executions NOCHECK CONSTRAINT FK_task_executions_step_executions;
 UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = step_execution_id;`,
 	},
-	"I07_no_more_held_than_wanted": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
+	"I07_held_tasks_within_concurrency": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
-	"I08_success_has_a_witness": {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
-	"I08_unknown_is_said": {
+	"I08_success_has_a_successful_attempt": {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
+	"I08_outcome_unknown_is_recorded": {
 		`UPDATE jobs_internal.target_executions SET outcome_unknown = 1 WHERE lifecycle = N'Failed';`,
 		`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Failed';`,
 	},
-	"I11_nothing_held_at_rest":       {`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
-	"I05_nothing_lies_in_the_future": {`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(YEAR, 1, ended_at);`},
-	"I09_no_secret_is_written_down":  {`UPDATE jobs_internal.task_executions SET message = N'login with ` + secret + `, it said';`, `UPDATE jobs_internal.jobs SET description = N'` + secret + `';`},
+	"I11_nothing_held_at_rest":          {`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
+	"I05_no_time_in_the_future":         {`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(YEAR, 1, ended_at);`},
+	"I09_no_secret_in_database_or_logs": {`UPDATE jobs_internal.task_executions SET message = N'login with ` + secret + `, it said';`, `UPDATE jobs_internal.jobs SET description = N'` + secret + `';`},
 	"I10_run_or_skipped": {
 		`INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, reason, recorded_at)
 SELECT schedule_id, job_id, due_at, N'', due_at FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL;`,
@@ -87,7 +87,7 @@ SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
 	},
 	"limits_hold": {`INSERT INTO jobs_internal.limits (scope, name, max_concurrent_targets, updated_at) VALUES (N'Server', N'*', 1, '2000-01-01');
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
-	"I10_every_due_instant_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},
+	"I10_every_occurrence_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},
 }
 
 // all runs all checks.

@@ -19,7 +19,7 @@ const shortestSecret = 6
 // FindSecrets looks for secrets in every text column of the tables of the schema jobs_internal, and
 // in logs (I9). A violation names a secret by its position in the list, from 1.
 func FindSecrets(ctx context.Context, db Querier, secrets []string, logs ...string) ([]Violation, error) {
-	const check = "I09_no_secret_is_written_down"
+	const check = "I09_no_secret_in_database_or_logs"
 	for i, secret := range secrets {
 		if len(secret) < shortestSecret {
 			return nil, fmt.Errorf("secret %d is too short to be told from other text: give one of %d characters or more", i+1, shortestSecret)
@@ -41,7 +41,7 @@ func FindSecrets(ctx context.Context, db Querier, secrets []string, logs ...stri
 			}
 			for c, n := range counts {
 				if n > 0 {
-					found = append(found, Violation{check, fmt.Sprintf("secret %d stands in %d rows of %s, column %s", i+1, n, t.name, t.columns[c])})
+					found = append(found, Violation{check, fmt.Sprintf("secret %d occurs in %d rows of %s, column %s", i+1, n, t.name, t.columns[c])})
 				}
 			}
 		}
@@ -49,7 +49,7 @@ func FindSecrets(ctx context.Context, db Querier, secrets []string, logs ...stri
 	for l, entry := range logs {
 		for i, secret := range secrets {
 			if strings.Contains(entry, secret) {
-				found = append(found, Violation{check, fmt.Sprintf("secret %d stands in log entry %d", i+1, l+1)})
+				found = append(found, Violation{check, fmt.Sprintf("secret %d occurs in log entry %d", i+1, l+1)})
 			}
 		}
 	}

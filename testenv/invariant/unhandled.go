@@ -41,7 +41,7 @@ func FindUnhandled(ctx context.Context, db Querier) ([]Violation, error) {
 	var found []Violation
 	for _, s := range schedules {
 		for _, due := range s.unhandled() {
-			found = append(found, Violation{"I10_every_due_instant_is_handled",
+			found = append(found, Violation{"I10_every_occurrence_is_handled",
 				fmt.Sprintf("job %q (schedule %d): %s was due, and became neither a run nor a skip", s.job, s.id, due.Format(time.RFC3339))})
 		}
 	}
