@@ -99,6 +99,7 @@ func scanOne(dest ...any) func(*sqlx.Rows) error {
 type rowScanner struct {
 	fields [][]int // by column; empty: the type has no field for it
 	dests  []any
+	unused any // receives the columns without a field
 }
 
 // scan scans the current row into the fields of *dest whose db tags are the columns' names, or into
@@ -118,7 +119,7 @@ func (s *rowScanner) scan(rows *sqlx.Rows, dest any) error {
 		s.dests = make([]any, len(columns))
 	}
 	for i, field := range s.fields {
-		s.dests[i] = new(any)
+		s.dests[i] = &s.unused
 		if len(field) > 0 {
 			s.dests[i] = nullable(reflectx.FieldByIndexes(value, field).Addr().Interface())
 		}
@@ -154,8 +155,19 @@ func nullable(dest any) any {
 // nullColumn scans a column into *dest; NULL is the zero value.
 type nullColumn[T any] struct{ dest *T }
 
-// Scan implements sql.Scanner.
+// Scan implements sql.Scanner. The driver's own types are assigned without sql.Null, which
+// allocates: a pass scans ten columns for each claimed task.
 func (c nullColumn[T]) Scan(src any) error {
+	if value, ok := src.(T); ok {
+		*c.dest = value
+		return nil
+	}
+	if value, ok := src.(int64); ok {
+		if dest, ok := any(c.dest).(*int); ok {
+			*dest = int(value)
+			return nil
+		}
+	}
 	var value sql.Null[T]
 	err := value.Scan(src)
 	*c.dest = value.V
