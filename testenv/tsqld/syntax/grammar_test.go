@@ -25,13 +25,13 @@ func TestGrammar(t *testing.T) {
 	lines := bufio.NewScanner(f)
 	n := 0
 	for lines.Scan() {
-		verdict, text, ok := strings.Cut(lines.Text(), "\t")
+		want, text, ok := strings.Cut(lines.Text(), "\t")
 		if !ok {
 			continue
 		}
 		n++
-		if _, ours, differs := strings.Cut(verdict, "/"); differs {
-			verdict = ours
+		if _, intended, differs := strings.Cut(want, "/"); differs {
+			want = intended
 		}
 		_, err := Parse(text, DefaultOptions)
 		got := "ok"
@@ -39,8 +39,8 @@ func TestGrammar(t *testing.T) {
 		if errors.As(err, &e) && e.Number != 40517 && e.Number != 40510 {
 			got = "bad"
 		}
-		if got != verdict {
-			t.Errorf("%s: want %s, got %s: %v", text, verdict, got, err)
+		if got != want {
+			t.Errorf("%s: want %s, got %s: %v", text, want, got, err)
 		}
 	}
 	require.NoError(t, lines.Err())
