@@ -1,10 +1,10 @@
 package builtin
 
-// dated are the functions that read or print dates as texts, in the locale of their Env. textual
-// are the functions that convert arguments to texts.
 var (
-	dated   = names(dateFuncs, formatFuncs)
-	textual = names(stringFuncs, stringSearchFuncs, stringMakeFuncs)
+	// localeFuncs parse or format dates in the locale of their Env.
+	localeFuncs = names(dateFuncs, formatFuncs)
+	// textFuncs convert their arguments to character strings.
+	textFuncs = names(stringFuncs, stringSearchFuncs, stringMakeFuncs)
 )
 
 // names returns the names of the functions in some lists.
@@ -18,8 +18,8 @@ func names(lists ...[]*Func) map[string]bool {
 	return m
 }
 
-// Dated reports whether the function depends on the locale of its Env.
-func (f *Func) Dated() bool { return dated[f.Name] }
+// UsesLocale reports whether the result of the function depends on the locale of its Env.
+func (f *Func) UsesLocale() bool { return localeFuncs[f.Name] }
 
-// Textual reports whether the function converts arguments of other types to texts.
-func (f *Func) Textual() bool { return textual[f.Name] }
+// TakesText reports whether the function converts arguments of other types to character strings.
+func (f *Func) TakesText() bool { return textFuncs[f.Name] }

@@ -176,7 +176,7 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 		return n, nil
 	}
 	key := makeKey(parts...)
-	if b.locale != (types.Locale{}) && f.Dated() {
+	if b.locale != (types.Locale{}) && f.UsesLocale() {
 		key = localKey(b.locale, key)
 	}
 	if n, err = call(key, t, args...); err != nil {
@@ -206,9 +206,10 @@ func resultType(f *builtin.Func, args []*node) (types.Type, []types.Type, error)
 	return t, ts, err
 }
 
-// datesAsText converts dates to texts in the session's language, for a function that takes texts.
+// datesAsText converts dates to character strings in the session's language, for a function with
+// character arguments.
 func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
-	if b.locale.Language == 0 || !f.Textual() {
+	if b.locale.Language == 0 || !f.TakesText() {
 		return args, nil
 	}
 	out := slices.Clone(args)
