@@ -270,7 +270,7 @@ func InternalResources() *Error {
 // Internal is error 8630. The text hides the cause, which is reported to Config.OnError only.
 func Internal() *Error {
 	return New(8630, 17, "tsqld: Internal Query Processor Error: The query processor encountered an "+
-		"unexpected error during execution. The log of the embedded server says more.")
+		"unexpected error during execution. See the log of the embedded server.")
 }
 
 // TooDeep is error 8631.
