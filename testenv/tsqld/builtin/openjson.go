@@ -224,7 +224,7 @@ func jsonColumn(s string, v jsonSpan, ok bool, c JSONColumn, path JSONPath) (typ
 		}
 		return types.Convert(b, types.VarBinaryMax, c.Type, types.NoStyle)
 	}
-	if types.Cuts(text, types.NVarCharMax, c.Type) {
+	if types.Truncates(text, types.NVarCharMax, c.Type) {
 		if path.isStrict {
 			return nil, mserr.JSONTruncated()
 		}

@@ -138,7 +138,7 @@ func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error
 	case n.isNullConst() || n.typ.ID == types.Null || sameForm(n.typ, c.Type):
 		n, err = convert(n, c.Type, types.NoStyle, false)
 	case mayTruncate(n.typ, c.Type):
-		if b.scope.Truncates() || n.isConst() && !types.Cuts(n.val, n.typ, c.Type) {
+		if b.scope.Truncates() || n.isConst() && !types.Truncates(n.val, n.typ, c.Type) {
 			n, err = convert(n, c.Type, types.NoStyle, false)
 			break
 		}

@@ -352,7 +352,7 @@ func StoreSQL(from, to types.Type, table, column, value string) string {
 func storeFunc(from, to types.Type, table, col string) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		v := args[0]
-		if types.Cuts(v, from, to) {
+		if types.Truncates(v, from, to) {
 			part, _ := types.Convert(v, from, to, types.NoStyle)
 			shown, err := types.Convert(part, to, types.NVarCharMax, types.NoStyle)
 			if err != nil {

@@ -154,7 +154,7 @@ func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (type
 	if err := types.CheckImplicit(from, c.Type); err != nil {
 		return nil, err
 	}
-	if types.Cuts(v, from, c.Type) {
+	if types.Truncates(v, from, c.Type) {
 		return nil, mserr.Truncated()
 	}
 	return r.s.assign(v, from, c.Type)

@@ -277,7 +277,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 		if err != nil {
 			return catalog.Fill{}, err
 		}
-		if v != nil && types.Cuts(v, c.Type, c.Type) {
+		if v != nil && types.Truncates(v, c.Type, c.Type) {
 			return catalog.Fill{}, mserr.Truncated()
 		}
 		return catalog.Fill{SQL: "?1", Args: []types.Value{v}}, nil

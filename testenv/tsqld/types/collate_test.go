@@ -142,8 +142,8 @@ func TestUTF8Lengths(t *testing.T) {
 	got, err := Convert("äбж", NVarCharOf(10), v, NoStyle)
 	require.NoError(t, err)
 	require.Equal(t, "äб", got)
-	require.True(t, Cuts("äбж", NVarCharOf(10), v))
-	require.False(t, Cuts("äб  ", NVarCharOf(10), v))
+	require.True(t, Truncates("äбж", NVarCharOf(10), v))
+	require.False(t, Truncates("äб  ", NVarCharOf(10), v))
 	require.Equal(t, 4, DataLength(got, v))
 	fixed := Type{ID: Char, Length: 6, Collation: utf8}
 	got, err = Convert("ä😀ж", NVarCharOf(10), fixed, NoStyle)

@@ -14,8 +14,8 @@ import (
 // and [CheckExplicit] decide whether an expression may be converted.
 //
 // NULL stays NULL. Texts and bytes that are too long are truncated without an error; a caller that
-// stores into a column must call [Cuts] first. The result has the Go type of to, and its padding if
-// the type is fixed.
+// stores into a column must call [Truncates] first. The result has the Go type of to, and its
+// padding if the type is fixed.
 func Convert(v Value, from, to Type, style int) (Value, error) {
 	return ConvertIn(v, from, to, style, Locale{})
 }
@@ -86,10 +86,10 @@ func TryConvert(v Value, from, to Type, style int, in Locale) (Value, error) {
 	return r, err
 }
 
-// Cuts reports whether storing v, a value of type from, in a column of type to would lose bytes, or
-// characters other than trailing blanks. The caller raises error 2628. Cuts is false for types that
-// are neither character nor binary.
-func Cuts(v Value, from, to Type) bool {
+// Truncates reports whether storing v, a value of type from, in a column of type to would lose
+// bytes, or characters other than trailing blanks. The caller raises error 2628. The result is
+// false for types that are neither character nor binary.
+func Truncates(v Value, from, to Type) bool {
 	if to.Length == Max || to.Length <= 0 {
 		return false
 	}

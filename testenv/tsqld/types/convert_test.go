@@ -302,12 +302,12 @@ func requireForm(t *testing.T, v Value, typ Type) {
 }
 
 func TestCuts(t *testing.T) {
-	require.True(t, Cuts("abcd", VarCharMax, VarCharOf(3)))
-	require.False(t, Cuts("abc   ", VarCharMax, VarCharOf(3)))
-	require.True(t, Cuts("😀😀", NVarCharMax, NVarCharOf(3)))
-	require.False(t, Cuts("ééé", NVarCharMax, NVarCharOf(3)))
-	require.True(t, Cuts([]byte{1, 2}, VarBinaryMax, VarBinaryOf(1)))
-	require.False(t, Cuts(int64(5), IntType, VarCharOf(1)))
+	require.True(t, Truncates("abcd", VarCharMax, VarCharOf(3)))
+	require.False(t, Truncates("abc   ", VarCharMax, VarCharOf(3)))
+	require.True(t, Truncates("😀😀", NVarCharMax, NVarCharOf(3)))
+	require.False(t, Truncates("ééé", NVarCharMax, NVarCharOf(3)))
+	require.True(t, Truncates([]byte{1, 2}, VarBinaryMax, VarBinaryOf(1)))
+	require.False(t, Truncates(int64(5), IntType, VarCharOf(1)))
 }
 
 func TestTryConvert(t *testing.T) {
