@@ -132,7 +132,7 @@ func (s *scheduler) validate(
 	for _, sched := range due.Unvalidated {
 		d := definitionOf(sched)
 		d.MinInterval = due.MinInterval
-		v, err := firing.Judge(d, calendars, due.Now)
+		v, err := firing.Validate(d, calendars, due.Now)
 		if err != nil {
 			s.skipKind(sched, err)
 			more = true // the list may have had no room for other schedules

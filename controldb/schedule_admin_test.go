@@ -187,7 +187,7 @@ func TestBackfill(t *testing.T) {
 			},
 		)
 		require.NoError(t, err)
-		require.Empty(t, c.due(t).Backfills, "it waits for the verdict on the schedule")
+		require.Empty(t, c.due(t).Backfills, "the backfill waits for validation of the schedule")
 		c.validate(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
 		open := c.due(t).Backfills
 		require.Len(t, open, 1)

@@ -193,7 +193,8 @@ type RecordedValidation struct {
 	NextDueAt time.Time `db:"next_due_at"`
 }
 
-// validationJSON is the form of a validation in the argument of record_verdicts.
+// validationJSON is the form of a validation in the argument of record_verdicts, whose name is
+// historical.
 type validationJSON struct {
 	ScheduleID ScheduleID `json:"schedule_id"`
 	Revision   int        `json:"revision"`
@@ -208,8 +209,8 @@ type validationJSON struct {
 }
 
 // RecordValidations stores the results of validations. It returns [ErrTermEnded] when the term has
-// ended. The procedure is called record_verdicts, because agents of the previous release call it by
-// that name.
+// ended. The name of the procedure, record_verdicts, is historical: agents of the previous release
+// call it.
 func (s *Store) RecordValidations(
 	ctx context.Context,
 	term TermID,
@@ -228,10 +229,10 @@ func (s *Store) RecordValidations(
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return nil, fmt.Errorf("record verdicts: write verdicts as JSON: %w", err)
+		return nil, fmt.Errorf("record validations: write validations as JSON: %w", err)
 	}
 	var recorded []RecordedValidation
-	err = s.query(ctx, "record verdicts",
+	err = s.query(ctx, "record validations",
 		newCall("jobs_internal.record_verdicts").in("term_id", int64(term)).in("verdicts", string(text)),
 		into(&recorded))
 	return recorded, err

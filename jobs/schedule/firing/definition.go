@@ -26,8 +26,8 @@ type Definition struct {
 	Due time.Time
 	// LastDue is the last instant that was handled; zero: none.
 	LastDue time.Time
-	// MinInterval is the shortest time that may lie between two instants, for a verdict (D-S6); 0:
-	// any.
+	// MinInterval is the minimum interval between two instants, which Validate requires (D-S6); 0
+	// means that any interval is valid.
 	MinInterval time.Duration
 	// Executions is how many runs the schedule has started.
 	Executions int64
@@ -151,8 +151,8 @@ func (r rule) upcoming(due time.Time, left int64) []time.Time {
 	return append([]time.Time{due}, schedule.Preview(r, due, int(n-1))...)
 }
 
-// Verdict is what a definition means, or what is wrong with it.
-type Verdict struct {
+// Validation is the result of Validate: the next due instants of a definition, or its faults.
+type Validation struct {
 	// Faults is a *schedule.Error when the definition cannot be read; the schedule never runs then.
 	Faults error
 	// Zone is the name of the zone of the schedule, or its offset.
@@ -165,17 +165,17 @@ type Verdict struct {
 	Upcoming []time.Time
 }
 
-// Judge computes the verdict on a definition. Instants before the last change or activation are
-// dropped (D-P7); both are cut to whole seconds, as instants are (D-A15). The error is
-// ErrUnknownKind.
-func Judge(d Definition, named Calendars, now time.Time) (Verdict, error) {
+// Validate computes the validation of a definition. Instants before the last change or activation
+// are dropped (D-P7); both times are cut to whole seconds, as instants are (D-A15). The error is
+// ErrUnknownKind. Faults of the definition are in the validation.
+func Validate(d Definition, named Calendars, now time.Time) (Validation, error) {
 	r, err := d.read(named)
 	if errors.Is(err, ErrUnknownKind) {
-		return Verdict{}, err
+		return Validation{}, err
 	} else if err != nil {
-		return Verdict{Faults: err}, nil
+		return Validation{Faults: err}, nil
 	}
-	v := Verdict{Zone: "UTC"}
+	v := Validation{Zone: "UTC"}
 	if r.plan != nil {
 		v.Warnings = r.plan.Warnings
 		if v.Zone = r.plan.Zone.String(); v.Zone == "" { // a fixed offset
@@ -191,8 +191,9 @@ func Judge(d Definition, named Calendars, now time.Time) (Verdict, error) {
 	}
 	from = from.Truncate(time.Second)
 	if !d.Due.IsZero() {
-		// Judged again under other rules: what lies before the stored instant was handled, and so
-		// was what has passed.
+		// The definition is validated again, with other zone data, for example. Instants before the
+		// stored one were handled. If the stored instant lies in the future, all earlier instants
+		// were handled.
 		if from = d.Due; from.After(now) {
 			from = now.Truncate(time.Second).Add(time.Second)
 		}

@@ -68,7 +68,7 @@ func made(t *testing.T, kind schedule.Kind, spec string, change ...func(*Definit
 	return d
 }
 
-func TestJudge(t *testing.T) {
+func TestValidate(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		kind     schedule.Kind
@@ -188,8 +188,8 @@ func TestJudge(t *testing.T) {
 			spec: `{"cron": "30 * * * *", "blackouts": {"mode": "defer", "calendars": ["holidays"]}}`,
 			next: "2026-01-02 00:00",
 		},
-		// D-Z1: judged again with other rules: from the stored instant on, or from now on if that
-		// has not come.
+		// D-Z1: a second validation begins at the stored instant, or at the present if the stored
+		// instant lies in the future.
 		"AgainBeforeItIsDue": {
 			kind: schedule.KindCron5, spec: "0 * * * *",
 			change: func(d *Definition) { d.Due = clock(t, "15:00") }, next: "13:00",
@@ -205,7 +205,7 @@ func TestJudge(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&d)
 			}
-			v, err := Judge(d, ReadCalendars(map[string]string{"holidays": `{"dates": ["2026-01-01"]}`, "broken": "{}"}), clock(t, "12:00"))
+			v, err := Validate(d, ReadCalendars(map[string]string{"holidays": `{"dates": ["2026-01-01"]}`, "broken": "{}"}), clock(t, "12:00"))
 			require.NoError(t, err)
 			require.NoError(t, v.Faults)
 			require.Equal(t, tc.next, clockText(v.Next))
@@ -228,10 +228,10 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudgeFaults(t *testing.T) {
+func TestValidateFaults(t *testing.T) {
 	t.Parallel()
 	d := made(t, schedule.KindSAP, `{"cron": "* * * 10:12 */30 0", "jitter": "soon"}`, func(d *Definition) { d.Zone, d.CatchUp = "Berlin", "every" })
-	v, err := Judge(d, Calendars{}, clock(t, "12:00"))
+	v, err := Validate(d, Calendars{}, clock(t, "12:00"))
 	require.NoError(t, err)
 	var all *schedule.Error
 	require.ErrorAs(t, v.Faults, &all)
@@ -243,7 +243,7 @@ func TestJudgeFaults(t *testing.T) {
 	require.Zero(t, v.Next)
 
 	d = made(t, schedule.KindCron5, `{"cron": "0 * * * *", "blackouts": {"calendars": ["broken"]}}`)
-	v, err = Judge(d, ReadCalendars(map[string]string{"broken": `{"dates": ["2026-02-30"]}`, "other": `{"dates": 7}`}), clock(t, "12:00"))
+	v, err = Validate(d, ReadCalendars(map[string]string{"broken": `{"dates": ["2026-02-30"]}`, "other": `{"dates": 7}`}), clock(t, "12:00"))
 	require.NoError(t, err)
 	require.ErrorContains(t, v.Faults, "calendar broken: dates[0]")
 	require.NotContains(t, v.Faults.Error(), "calendar other")
@@ -253,13 +253,13 @@ func TestJudgeFaults(t *testing.T) {
 	for _, name := range []string{`a "b" \`, "tab\there", "a\u00a0b", "\u0001"} {
 		spec, marshalErr := json.Marshal(map[string]any{"cron": "0 * * * *", "blackouts": map[string]any{"calendars": []string{name}}})
 		require.NoError(t, marshalErr)
-		v, err = Judge(made(t, schedule.KindCron5, string(spec)), ReadCalendars(map[string]string{name: `{"dates": 7}`}), clock(t, "12:00"))
+		v, err = Validate(made(t, schedule.KindCron5, string(spec)), ReadCalendars(map[string]string{name: `{"dates": 7}`}), clock(t, "12:00"))
 		require.NoError(t, err)
 		require.ErrorContains(t, v.Faults, "calendar "+name+": dates")
 		require.NotContains(t, v.Faults.Error(), "blackouts.calendars")
 	}
 
-	_, err = Judge(made(t, "moon", "full"), Calendars{}, clock(t, "12:00"))
+	_, err = Validate(made(t, "moon", "full"), Calendars{}, clock(t, "12:00"))
 	require.ErrorIs(t, err, ErrUnknownKind)
 }
 
@@ -505,7 +505,7 @@ func TestDecideHandlesEachInstantOnce(t *testing.T) {
 	for _, policy := range []string{"last", "none", "all", "window:17m", "sap-20min"} {
 		for _, spec := range []string{"* * * * *", "*/7 * * * *", `{"cron": "*/3 8-20 * * *", "jitter": "10m"}`, `{"cron": "* * * * *", "blackouts": {"mode": "defer", "calendars": [{"weekly": [{"day": "thursday", "from": "10:00", "to": "10:30"}]}]}}`} {
 			d := made(t, schedule.KindCron5, spec, func(d *Definition) { d.CatchUp, d.Zone = policy, "Europe/Berlin" })
-			v, err := Judge(d, Calendars{}, d.Defined)
+			v, err := Validate(d, Calendars{}, d.Defined)
 			require.NoError(t, err)
 			require.NoError(t, v.Faults)
 			r, err := d.read(Calendars{})
