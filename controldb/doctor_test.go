@@ -211,7 +211,7 @@ func TestExamineHistory(t *testing.T) {
 	})
 }
 
-// TestExamineAgents: live agents, and one that died while no other agent was there.
+// TestExamineAgents: live agents, and a term that expired while there was no other live agent.
 func TestExamineAgents(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)

@@ -460,7 +460,7 @@ ORDER BY term_id;`)
 			held += r.Held
 		}
 	}
-	agents := good(CodeAgents, "%s alive, of version %s", plural(live, "agent"), strings.Join(versions, " and "))
+	agents := good(CodeAgents, "%s, of version %s", plural(live, "live agent"), strings.Join(versions, " and "))
 	if live == 0 {
 		agents = Finding{Code: CodeAgents, Severity: SeverityWarning, Found: "no live agent",
 			Why: "no job runs, and no schedule fires", Command: "jobagent run"}
