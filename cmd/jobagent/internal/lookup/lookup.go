@@ -26,7 +26,7 @@ func Job(ctx context.Context, store *controldb.Store, name string) (controldb.Jo
 	return list[0], nil
 }
 
-// AgentAlive reports whether any agent is alive. If known is false, the login may not read that.
+// AgentAlive reports whether there is a live agent. If known is false, the login may not read that.
 func AgentAlive(ctx context.Context, store *controldb.Store) (alive, known bool) {
 	n, err := store.LiveAgents(ctx)
 	return n > 0, err == nil

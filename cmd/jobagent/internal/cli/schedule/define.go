@@ -253,15 +253,15 @@ func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
 	return t.Write(w)
 }
 
-// awaitValidation reads a schedule's row. If wait is true and an agent is alive, it first waits
-// until an agent has validated the schedule; result is a sentence about this.
+// awaitValidation reads a schedule's row. If wait is true and there is a live agent, it first
+// waits until an agent has validated the schedule; result is a sentence about this.
 func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string,
 	wait bool) (row controldb.Schedule, result string, err error) {
 	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
 		return row, "", err
 	}
 	if alive, known := lookup.AgentAlive(ctx, store); known && !alive {
-		return row, "No agent is alive to validate the schedule; jobagent run starts one.", nil
+		return row, "No live agent: the schedule is not validated until an agent starts (jobagent run).", nil
 	}
 	interrupted := ctx
 	ctx, cancel := context.WithTimeout(ctx, validationTimeout)

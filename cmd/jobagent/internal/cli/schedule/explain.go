@@ -143,7 +143,8 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	}
 	if !agentAlive {
 		runs = false
-		add("no agent is alive (jobagent run starts one): due instants wait for an agent, which treats them as missed (catch-up %s)", output.OrDefault(s.CatchUp, "as in the definition, else last"))
+		add("no live agent: due instants wait until an agent starts (jobagent run) and count as missed then (catch-up %s)",
+			output.OrDefault(s.CatchUp, "as in the definition, else last"))
 	}
 	if s.Buffered > 0 {
 		add("%d instants wait for an earlier run to end", s.Buffered)

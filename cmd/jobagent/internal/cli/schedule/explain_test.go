@@ -51,12 +51,12 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"schedule", "add", "j", "unvalidated", "--cron5", "0 0 * * *",
 		"--wait", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
-	require.Contains(t, stdout.String(), "No agent is alive")
+	require.Contains(t, stdout.String(), "No live agent")
 	e := explainJSON(t, dsn, "j", "often")
 	require.False(t, e.WillRun)
 	require.Nil(t, e.NextDue)
 	text := strings.Join(e.Obstacles, "\n")
-	for _, want := range []string{"Waits for an agent", "no steps", "no agent is alive"} {
+	for _, want := range []string{"Waits for an agent", "no steps", "no live agent"} {
 		require.Contains(t, text, want)
 	}
 	// A login with read rights only gets the same explanation.
@@ -69,7 +69,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	reader, err := url.Parse(dsn)
 	require.NoError(t, err)
 	reader.User = url.UserPassword("reader", password)
-	require.Contains(t, strings.Join(explainJSON(t, reader.String(), "j", "often").Obstacles, "\n"), "no agent is alive")
+	require.Contains(t, strings.Join(explainJSON(t, reader.String(), "j", "often").Obstacles, "\n"), "no live agent")
 
 	servers, err := server.OpenServers(ctx)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 		e = explainJSON(t, dsn, "j", "often")
 		return len(e.Skipped) > 0
 	}, 20*time.Second, 50*time.Millisecond, "what comes due for a job without steps is recorded as skipped")
-	require.NotContains(t, strings.Join(e.Obstacles, "\n"), "no agent is alive")
+	require.NotContains(t, strings.Join(e.Obstacles, "\n"), "no live agent")
 	require.Contains(t, e.NotRun, "step")
 	require.NotNil(t, e.LastDue)
 
