@@ -336,12 +336,19 @@ func (r *reader) config(t *testing.T, text string) {
 	require.Contains(t, []int{0, 7}, code, "%s\n%s", text, out)
 }
 
-// help requires that the help of a command describes the flags of an example.
+// help requires that the help of a command describes the flags of an example, or that a help topic
+// exists.
 func (r *reader) help(t *testing.T, words []string) {
 	t.Helper()
 	name := words
 	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || w == strings.ToUpper(w) }); i >= 0 {
 		name = words[:i]
+	}
+	if name[1] == "help" {
+		out, code := r.bash(t, strings.Join(name, " "))
+		require.Zero(t, code, out)
+		require.NotContains(t, out, "Unknown help topic")
+		return
 	}
 	out, code := r.bash(t, strings.Join(name, " ")+" --help")
 	require.Zero(t, code, out)
