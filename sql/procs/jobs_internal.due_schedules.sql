@@ -36,7 +36,7 @@ BEGIN
     DECLARE @working_since DATETIME2(7);
     DECLARE @calendars BIT;
     DECLARE @listed TABLE (
-        list        NVARCHAR(10) NOT NULL, -- Due, Unjudged or Backfill
+        list        NVARCHAR(11) NOT NULL, -- Due, Unvalidated or Backfill
         place       INT NOT NULL,
         schedule_id BIGINT NOT NULL,
         backfill_id BIGINT NULL,
@@ -104,7 +104,7 @@ BEGIN
         AND j.deleted_at IS NULL
     ORDER BY s.next_fire_at, s.schedule_id;
     INSERT INTO @listed (list, place, schedule_id)
-    SELECT TOP (@max) N'Unjudged', ROW_NUMBER() OVER (ORDER BY s.schedule_id), s.schedule_id
+    SELECT TOP (@max) N'Unvalidated', ROW_NUMBER() OVER (ORDER BY s.schedule_id), s.schedule_id
     FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
     INNER JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
     WHERE s.awaits_verdict = 1
@@ -183,7 +183,7 @@ BEGIN
         d.engine
     FROM @listed AS l
     INNER JOIN jobs_internal.schedule_definitions AS d ON d.schedule_id = l.schedule_id
-    WHERE l.list = N'Unjudged'
+    WHERE l.list = N'Unvalidated'
     ORDER BY l.place;
 
     SELECT

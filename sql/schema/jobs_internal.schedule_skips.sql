@@ -6,9 +6,10 @@
 --   job_id       The job.
 --   due_at       The instant, or the first of several instants.
 --   skipped      Number of instants that the row stands for.
---   cause        Overlap (an earlier run was active), CatchUp (missed, and not made up), NoSteps, Ended (after the
---                schedule's end), Duplicate (the instant already has a run), Disabled, Paused, Changed or Deleted (the
---                change of the schedule while the instant waited for an earlier run to end), or Other.
+--   cause        Overlap (an earlier run was active), CatchUp (missed, and not made up), NoSteps, Disabled, Paused,
+--                Changed or Deleted (the change of the schedule while the instant waited for an earlier run to end), or
+--                Other. The constraint also allows Ended and Duplicate, which are not recorded: no instant is due after
+--                the schedule's end, and an instant that already has a run gets no record.
 --   reason       The reason as a sentence.
 --   recorded_at  When the row was recorded.
 CREATE TABLE jobs_internal.schedule_skips (

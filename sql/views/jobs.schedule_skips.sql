@@ -6,7 +6,7 @@
 --   schedule_id    Id of the schedule.
 --   due_time       The instant, or the first of several instants (UTC).
 --   skipped        Number of instants that the row stands for.
---   cause          Overlap, CatchUp, NoSteps, Ended, Duplicate, Disabled, Paused, Changed, Deleted or Other.
+--   cause          Overlap, CatchUp, NoSteps, Disabled, Paused, Changed, Deleted or Other.
 --   reason         The reason as a sentence.
 --   recorded_time  When the row was recorded (UTC).
 CREATE OR ALTER VIEW jobs.schedule_skips
