@@ -79,18 +79,12 @@ const (
 	Months  = elastic.Months
 )
 
-// Intervals returns every interval.
-func Intervals() []Interval { return elastic.Intervals() }
-
 // ParseInterval finds the interval that s spells in any case (decision 29). The error is a *Error.
 func ParseInterval(s string) (Interval, error) { return elastic.ParseInterval(s) }
 
 // Elastic is an interval schedule: due at Start + k × Count × Interval for k = 0, 1, 2, …, while
-// not after End; Once is due at Start only. All in UTC. Its fields are Interval; Count, which is 1
-// or more; Start, the anchor (see Anchor), of which a fraction of a second is rounded up; and End,
-// which is still due (zero: no end).
+// not after End; Once is due at Start only. All times are in UTC. Count is 1 or more. If the
+// start of the definition is in the year 1, Start is the time of activation (decision 10). A
+// fraction of a second in Start is rounded up. An instant equal to End is still due; a zero End
+// means no end.
 type Elastic = elastic.Schedule
-
-// Anchor is decision 10: start itself, unless it is the default of 0001-01-01T00:00:00; then the
-// moment at which the schedule became active.
-func Anchor(start, activated time.Time) time.Time { return elastic.Anchor(start, activated) }
