@@ -106,13 +106,6 @@ func IdentityValueRequired(table string) *Error {
 		"REPLICATION identity column.", table)
 }
 
-// CheckOption is error 550.
-func CheckOption() *Error {
-	return New(550, 16, "The attempted insert or update failed because the target view either "+
-		"specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or "+
-		"more rows resulting from the operation did not qualify under the CHECK OPTION constraint.")
-}
-
 // NoSuchTable is error 2706.
 func NoSuchTable(name string) *Error {
 	return New(2706, 11, "Table '%s' does not exist.", name)
