@@ -231,6 +231,7 @@ type UnfitError struct {
 	Finding Finding
 }
 
+// Error implements error.
 func (e *UnfitError) Error() string {
 	return fmt.Sprintf(
 		"%v: %s: %s; to fix it: %s",

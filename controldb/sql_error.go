@@ -38,6 +38,7 @@ type SchemaVersionError struct {
 	Missing, Changed []string
 }
 
+// Error implements error.
 func (e *SchemaVersionError) Error() string {
 	switch {
 	case e.Have > e.Want:
@@ -86,6 +87,7 @@ type callError struct {
 	text     string
 }
 
+// Error implements error.
 func (e *callError) Error() string { return e.op + ": " + e.text }
 
 // Unwrap returns the sentinel, if any, and the cause.

@@ -11,6 +11,7 @@ type UnknownLifecycleError struct {
 	Text string
 }
 
+// Error implements error.
 func (e *UnknownLifecycleError) Error() string {
 	return fmt.Sprintf("invalid lifecycle %q: want one of %s", e.Text, joined(Lifecycles()))
 }

@@ -25,6 +25,7 @@ type MemberError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *MemberError) Error() string {
 	return fmt.Sprintf("target group member %s: %v", e.Member, e.Err)
 }
@@ -41,6 +42,7 @@ type ConfigError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *ConfigError) Error() string { return e.Subject + ": " + e.Err.Error() }
 
 // Unwrap returns the reason.

@@ -338,6 +338,7 @@ type blackedOut struct {
 	last time.Time // zero: no end; an instant that is deferred beyond last is dropped
 }
 
+// Next implements engine.Schedule: instants inside a blackout are skipped or deferred to its end.
 func (s *blackedOut) Next(after time.Time) (time.Time, bool) {
 	from := after
 	if s.deferred {

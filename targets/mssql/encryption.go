@@ -175,6 +175,7 @@ func KeyPin(c *x509.Certificate) string {
 // pinError means that the server's certificate matches none of the pins.
 type pinError struct{ seen *x509.Certificate }
 
+// Error implements error.
 func (e *pinError) Error() string {
 	return fmt.Sprintf("its certificate has the SHA-256 %s, and the public key in it %s",
 		CertificatePin(e.seen), KeyPin(e.seen))
@@ -224,6 +225,7 @@ type EncryptionError struct {
 	text string
 }
 
+// Error implements error.
 func (e *EncryptionError) Error() string { return e.text }
 
 // Unwrap returns the reason.

@@ -16,6 +16,7 @@ type ScriptError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *ScriptError) Error() string { return fmt.Sprintf("script line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns the reason.
@@ -27,6 +28,7 @@ var errConnectionLost = errors.New("connection lost")
 // limitError means that a target exceeded a limit while a script ran.
 type limitError struct{ exceeded *tdsguard.Exceeded }
 
+// Error implements error.
 func (e *limitError) Error() string {
 	return e.exceeded.Error() + ". Let the script return less, or raise the limit in the agent's configuration."
 }

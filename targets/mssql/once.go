@@ -59,6 +59,7 @@ var (
 // onceError means that jobagent.executed_scripts could not be read or written.
 type onceError struct{ err error }
 
+// Error implements error.
 func (e *onceError) Error() string {
 	return "the table jobagent.executed_scripts, which at_most_once needs: " + e.err.Error()
 }

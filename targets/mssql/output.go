@@ -67,6 +67,7 @@ type OutputError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *OutputError) Error() string { return "output table " + e.Table + ": " + e.Err.Error() }
 
 // Unwrap returns the reason.

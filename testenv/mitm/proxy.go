@@ -206,6 +206,7 @@ type recorder struct {
 	buf *bytes.Buffer
 }
 
+// Write implements io.Writer. It never fails.
 func (r recorder) Write(b []byte) (int, error) {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
@@ -219,12 +220,14 @@ type recorded struct {
 	rec recorder
 }
 
+// Read implements net.Conn and records the bytes that it returns.
 func (c *recorded) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
 	_, _ = c.rec.Write(b[:n]) // recorder.Write never fails
 	return n, err
 }
 
+// Write implements net.Conn and records the bytes that it sends.
 func (c *recorded) Write(b []byte) (int, error) {
 	_, _ = c.rec.Write(b) // recorder.Write never fails
 	return c.Conn.Write(b)

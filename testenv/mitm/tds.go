@@ -104,6 +104,8 @@ type carrier struct {
 	rest    int // unread bytes of the current packet
 }
 
+// Read implements net.Conn. While wrapped, it sends the pending packet first, and strips the headers
+// of packets.
 func (c *carrier) Read(p []byte) (int, error) {
 	if !c.wrapped {
 		return c.Conn.Read(p)
@@ -126,6 +128,8 @@ func (c *carrier) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write implements net.Conn. While wrapped, the bytes are sent by the next Read or flush, as one
+// packet.
 func (c *carrier) Write(p []byte) (int, error) {
 	if !c.wrapped {
 		return c.Conn.Write(p)

@@ -27,8 +27,10 @@ const (
 // UsageError is an error in the command line or in the input.
 type UsageError struct{ err error }
 
+// Error implements error.
 func (e *UsageError) Error() string { return e.err.Error() }
 
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *UsageError) Unwrap() error { return e.err }
 
 // Usage marks err as an error in the command line or in the input.
@@ -44,6 +46,7 @@ type Error struct {
 	err  error
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit code %d", e.code)
@@ -51,6 +54,7 @@ func (e *Error) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.err }
 
 // With returns err with an exit code of its own. A nil err prints nothing.

@@ -63,6 +63,7 @@ type Table struct {
 	rows   [][]string
 }
 
+// NewTable returns a table with these column headers and no rows.
 func NewTable(header ...string) *Table { return &Table{header: header} }
 
 // Add appends a row; [cell] formats each cell.
@@ -128,6 +129,7 @@ func Shorten(s string, n int) string {
 	return s
 }
 
+// OrDefault returns text, or absent if text is empty.
 func OrDefault(text, absent string) string {
 	if text == "" {
 		return absent

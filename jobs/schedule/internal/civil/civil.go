@@ -7,12 +7,15 @@ import "time"
 // zones.
 
 const (
+	// DaySeconds is the length of a civil day in seconds.
 	DaySeconds = 86400
-	// CycleDays is the length of the Gregorian calendar's cycle of 400 years, a whole number of
-	// weeks: what a pattern did not match within it, it never matches (D-E1).
-	CycleDays    = 146097
+	// CycleDays is the length of the Gregorian calendar's cycle of 400 years in days, a whole number
+	// of weeks. A pattern without a match in one cycle never matches (D-E1).
+	CycleDays = 146097
+	// CycleSeconds is the length of the cycle in seconds.
 	CycleSeconds = CycleDays * DaySeconds
-	CycleMonths  = 4800
+	// CycleMonths is the length of the cycle in months.
+	CycleMonths = 4800
 )
 
 // Date is a day of the calendar. Year 0 and negative years do not occur.
@@ -74,6 +77,7 @@ func MonthLength(year int, month time.Month) int {
 	return 31
 }
 
+// IsLeap reports whether year is a leap year of the Gregorian calendar.
 func IsLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
 
 // Clamped is the date with its day lowered to the last day of the month.
@@ -98,6 +102,7 @@ func Seconds(at time.Time) int64 {
 // MonthIndex counts months since year 0.
 func MonthIndex(year int, month time.Month) int { return year*12 + int(month) - 1 }
 
+// FloorDiv returns a/b, rounded towards negative infinity.
 func FloorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
@@ -106,4 +111,5 @@ func FloorDiv(a, b int64) int64 {
 	return q
 }
 
+// FloorMod returns a - b*FloorDiv(a, b). The result has the sign of b.
 func FloorMod(a, b int64) int64 { return a - FloorDiv(a, b)*b }

@@ -5,6 +5,7 @@ import "time"
 // Single is due once.
 type Single struct{ At time.Time }
 
+// Next implements Schedule.
 func (s Single) Next(after time.Time) (time.Time, bool) {
 	if !s.At.After(after) || s.At.After(LastInstant) {
 		return time.Time{}, false
@@ -15,6 +16,7 @@ func (s Single) Next(after time.Time) (time.Time, bool) {
 // Union is due when either of two schedules is.
 type Union struct{ A, B Schedule }
 
+// Next implements Schedule.
 func (s Union) Next(after time.Time) (time.Time, bool) {
 	a, okA := s.A.Next(after)
 	b, okB := s.B.Next(after)
@@ -34,6 +36,7 @@ type Bounded struct {
 	Last  time.Time // zero: no end
 }
 
+// Next implements Schedule.
 func (s Bounded) Next(after time.Time) (time.Time, bool) {
 	if !s.First.IsZero() && after.Before(s.First) {
 		after = s.First.Add(-time.Nanosecond)

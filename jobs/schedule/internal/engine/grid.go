@@ -18,6 +18,7 @@ type Grid struct {
 	From int64
 }
 
+// Next implements Schedule.
 func (g *Grid) Next(after time.Time) (time.Time, bool) {
 	return InstantAt(g.NextUnix(max(after.Unix()+1, g.From)))
 }
@@ -62,6 +63,7 @@ type Steps struct {
 	Months int   // at least 1
 }
 
+// Next implements Pattern.
 func (p *Steps) Next(from int64) (int64, bool) {
 	d := civil.DateOf(civil.FloorDiv(from, civil.DaySeconds))
 	k := max(0, (civil.MonthIndex(d.Year, d.Month)-civil.MonthIndex(p.Start.Year, p.Start.Month))/p.Months)
@@ -72,6 +74,7 @@ func (p *Steps) Next(from int64) (int64, bool) {
 	}
 }
 
+// Count implements Pattern.
 func (p *Steps) Count(from, to int64) int64 { return p.index(to) - p.index(from) }
 
 // index is how many are before a civil second.

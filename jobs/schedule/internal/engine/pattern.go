@@ -22,6 +22,7 @@ type OnDays struct {
 	Times Times
 }
 
+// Next implements Pattern.
 func (p *OnDays) Next(from int64) (int64, bool) {
 	day := civil.FloorDiv(from, civil.DaySeconds)
 	d := civil.DateOf(day)
@@ -50,6 +51,7 @@ func (p *OnDays) Next(from int64) (int64, bool) {
 	return 0, false
 }
 
+// Count implements Pattern.
 func (p *OnDays) Count(from, to int64) int64 {
 	if from >= to {
 		return 0

@@ -54,6 +54,8 @@ type Segment struct {
 	Offset, before, after int64 // seconds east of UTC: in it, just before it, just after it
 }
 
+// SegmentAt returns the segment of zone that contains the instant unix: the time between two changes
+// of the offset from UTC.
 func SegmentAt(zone *time.Location, unix int64) Segment {
 	at := time.Unix(unix, 0).In(zone)
 	_, offset := at.Zone()
@@ -184,8 +186,10 @@ func Resolve(civilSecond int64, zone *time.Location, gap Gap, overlap Overlap) (
 // oneSecond is the pattern of a single civil second.
 type oneSecond int64
 
+// Next implements Pattern.
 func (p oneSecond) Next(from int64) (int64, bool) { return int64(p), from <= int64(p) }
 
+// Count implements Pattern.
 func (p oneSecond) Count(from, to int64) int64 {
 	if from <= int64(p) && int64(p) < to {
 		return 1

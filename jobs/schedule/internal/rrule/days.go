@@ -217,6 +217,7 @@ func (p *positioned) firstPeriod(day int64) int64 {
 	return at
 }
 
+// Next implements engine.Pattern.
 func (p *positioned) Next(from int64) (int64, bool) {
 	day := civil.FloorDiv(from, civil.DaySeconds)
 	for first := p.firstPeriod(day); first <= day+civil.CycleDays; first = p.following(first, p.rule.interval) {
@@ -229,6 +230,7 @@ func (p *positioned) Next(from int64) (int64, bool) {
 	return 0, false
 }
 
+// Count implements engine.Pattern.
 func (p *positioned) Count(from, to int64) int64 {
 	var n int64
 	for first := p.firstPeriod(civil.FloorDiv(from, civil.DaySeconds)); first*civil.DaySeconds < to; first = p.following(first, p.rule.interval) {

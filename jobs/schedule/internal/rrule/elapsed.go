@@ -103,6 +103,7 @@ func gcd(a, b int64) int64 {
 // maxProbes bounds a search among instants whose clock times the grid reaches, but hardly ever.
 const maxProbes = 200_000
 
+// Next implements engine.Schedule.
 func (s *elapsed) Next(after time.Time) (time.Time, bool) {
 	from := max(after.Unix()+1, s.grid.From)
 	at := s.grid.NextUnix(from)

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
+// Forms describes the accepted forms of a rule, for messages.
 const Forms = "a rule such as FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR (RFC 5545), alone or after RRULE: and with a line DTSTART"
 
 // frequency of a rule; the smaller the unit, the larger the value.

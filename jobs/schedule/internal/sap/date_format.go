@@ -126,6 +126,7 @@ var tokenDigits = map[string]struct{ least, most, low, high int }{
 // badToken says that a text does not begin with a token.
 type badToken struct{ name, rest string }
 
+// Error implements error.
 func (e badToken) Error() string { return fmt.Sprintf("%q does not begin with %s", e.rest, e.name) }
 
 // maxFormat is the longest format that is read, in bytes; each token makes a text longer by a few.

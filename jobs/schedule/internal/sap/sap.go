@@ -185,6 +185,7 @@ type repeat struct {
 	first time.Time
 }
 
+// Next implements engine.Schedule.
 func (r *repeat) Next(after time.Time) (time.Time, bool) {
 	if !r.first.IsZero() && after.Before(r.first) {
 		return r.first.UTC(), true
@@ -192,6 +193,7 @@ func (r *repeat) Next(after time.Time) (time.Time, bool) {
 	return r.grid.Next(after)
 }
 
+// Nth returns the n-th instant (from 1) that is not before from. See engine.Nth.
 func (r *repeat) Nth(from time.Time, n int64) (time.Time, bool) {
 	if !r.first.IsZero() && !r.first.Before(from) {
 		if n == 1 {

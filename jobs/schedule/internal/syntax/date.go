@@ -99,6 +99,7 @@ func cutAny(s, chars string) (before, after string, found bool) {
 	return s, "", false
 }
 
+// ParseISODay parses an ISO 8601 date (calendar, week or ordinal date) and returns its day number.
 func ParseISODay(s string) (int64, error) {
 	digits := strings.ReplaceAll(s, "-", "")
 	extended := len(s) != len(digits)

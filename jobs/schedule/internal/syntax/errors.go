@@ -40,6 +40,7 @@ type Error struct {
 	Faults []Fault
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	texts := make([]string, len(e.Faults))
 	for i, f := range e.Faults {

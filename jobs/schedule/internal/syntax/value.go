@@ -114,6 +114,7 @@ func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
 	return v, nil
 }
 
+// Join returns the path of the member name of the object at path.
 func Join(path, name string) string {
 	if path == "" {
 		return name

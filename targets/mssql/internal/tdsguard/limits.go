@@ -31,6 +31,7 @@ type Violation struct {
 	What string
 }
 
+// Error implements error.
 func (v *Violation) Error() string { return "the server violates the protocol: " + v.What }
 
 // Exceeded means that the server exceeded a limit. The stream can still be followed: see
@@ -44,6 +45,7 @@ type Exceeded struct {
 	What string
 }
 
+// Error implements error.
 func (e *Exceeded) Error() string {
 	if e.What != "" {
 		return fmt.Sprintf("limits.%s (%s) is exceeded: %s", e.Limit, e.size(), e.What)
