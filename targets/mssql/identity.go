@@ -140,7 +140,7 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 		return fmt.Sprintf("server %s holds the control database", id.server), nil
 	case here && id.mayEnter:
 		return fmt.Sprintf("its login can enter the control database [%s] on the same server; "+
-			"DROP USER there, take it out of sysadmin, or use another credential", i.Database), nil
+			"drop its user there, remove it from the role sysadmin, or use another credential", i.Database), nil
 	}
 	return "", nil
 }
