@@ -9,26 +9,27 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
-// AgentJob is a job of SQL Server Agent: a row of msdb.dbo.sysjobs with what belongs to it
-// (https://learn.microsoft.com/sql/relational-databases/system-tables/dbo-sysjobs-transact-sql).
+// AgentJob holds a job of SQL Server Agent: a row of msdb.dbo.sysjobs and the rows that belong to
+// it (https://learn.microsoft.com/sql/relational-databases/system-tables/dbo-sysjobs-transact-sql).
 type AgentJob struct {
 	Name        string
 	Enabled     bool
 	Description string
 	StartStepID int
-	// Category is the name in syscategories.
+	// Category is the name of the job's category in syscategories.
 	Category string
-	// Operators that are notified, and when the job deletes itself; 0: never.
+	// These levels say when operators are notified and when the job deletes itself: 0 never, 1 on
+	// success, 2 on failure, 3 always.
 	NotifyEmail, NotifyNetSend, NotifyPage, DeleteLevel int
-	// Foreign: a master server sent it.
+	// Foreign is true for a job that a master server (MSX) sent.
 	Foreign bool
-	// Alerts are the names of alerts that start it.
+	// Alerts are the names of the alerts that start the job.
 	Alerts    []string
 	Steps     []AgentStep
 	Schedules []AgentSchedule
 }
 
-// AgentStep is a row of msdb.dbo.sysjobsteps
+// AgentStep holds a row of msdb.dbo.sysjobsteps
 // (https://learn.microsoft.com/sql/relational-databases/system-tables/dbo-sysjobsteps-transact-sql).
 type AgentStep struct {
 	ID            int
@@ -48,7 +49,7 @@ type AgentStep struct {
 	ProxyID       int
 }
 
-// What on_success_action and on_fail_action say.
+// These are the values of on_success_action and on_fail_action.
 const (
 	quitWithSuccess = 1
 	quitWithFailure = 2
@@ -56,7 +57,7 @@ const (
 	goToStep        = 4
 )
 
-// SQLAgent turns jobs of SQL Server Agent.
+// SQLAgent converts jobs of SQL Server Agent.
 func SQLAgent(jobs []AgentJob, o Options) *Result {
 	r := &Result{source: "SQL Server Agent", opts: o}
 	if o.Zone == "" {
@@ -72,14 +73,14 @@ func SQLAgent(jobs []AgentJob, o Options) *Result {
 	return r
 }
 
-// agentJob turns one job.
+// agentJob converts one job of SQL Server Agent and adds it to the result.
 func (r *Result) agentJob(a *AgentJob) {
 	job := Job{Name: r.jobName(a.Name, "sql-agent-job")}
 	description, was := cut(a.Description, maxDescription)
 	if was {
 		r.changed(job.Name, "description", "it is longer than %d characters and was cut", maxDescription)
 	}
-	if description == "No description available." { // what SQL Server writes where there is none
+	if description == "No description available." { // SQL Server's text for a job without a description
 		description = ""
 	}
 	job.Description = description
@@ -99,7 +100,8 @@ func (r *Result) agentJob(a *AgentJob) {
 	r.Jobs = append(r.Jobs, job)
 }
 
-// agentSurroundings reports what belongs to a job and has no counterpart.
+// agentSurroundings reports the category, notifications, origin and alerts of a job, which have no
+// counterpart.
 func (r *Result) agentSurroundings(job string, a *AgentJob) {
 	if c := a.Category; c != "" && !strings.HasPrefix(c, "[Uncategorized") {
 		r.lost(job, "category_id", "the category %q", c)
@@ -123,7 +125,7 @@ func (r *Result) agentSurroundings(job string, a *AgentJob) {
 	}
 }
 
-// agentLevel is when a notification happens.
+// agentLevel describes a notification level in words.
 func agentLevel(n int) string {
 	if text, ok := map[int]string{1: "when it succeeds", 2: "when it fails", 3: "when it ends"}[n]; ok {
 		return text
@@ -131,8 +133,8 @@ func agentLevel(n int) string {
 	return fmt.Sprintf("at the level %d", n)
 }
 
-// agentPath lists the steps that run when every step succeeds. A job here is such a list, which
-// ends at the first failure.
+// agentPath returns the steps that run when every step succeeds, and reports all other steps. A
+// converted job consists of these steps and ends at the first failure.
 func (r *Result) agentPath(job string, a *AgentJob) []AgentStep {
 	steps := slices.Clone(a.Steps)
 	slices.SortFunc(steps, func(x, y AgentStep) int { return x.ID - y.ID })
@@ -177,7 +179,7 @@ func (r *Result) agentPath(job string, a *AgentJob) []AgentStep {
 
 func agentElement(s AgentStep) string { return fmt.Sprintf("step %d %q", s.ID, s.Name) }
 
-// agentOnFail reports what happens after a failure, where that is not the end of the job.
+// agentOnFail reports the action after a failure of s unless that action ends the job as failed.
 func (r *Result) agentOnFail(job, element string, s AgentStep) {
 	switch s.OnFail {
 	case quitWithSuccess:
@@ -194,7 +196,7 @@ func (r *Result) agentOnFail(job, element string, s AgentStep) {
 var agentToken = regexp.MustCompile(`\$\((?:ESCAPE_\w+\()?(?:A-\w+|DATE|INST|JOBID|JOBNAME|MACH|MSSA|OSCMD|SQLDIR|SQLLOGDIR|SRVR|STEPCT|STEPID|STEPNAME|STRTDT|STRTTM|TIME|WMI\([^)]*\))\)?\)`)
 
 // agentStep converts one step. A step that is not T-SQL becomes a step that fails with a message,
-// because the steps after it may rely on it, and must not run without it.
+// because later steps may depend on it and must not run without it.
 func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	element := agentElement(s)
 	step := Step{Command: s.Command, Attempts: max(s.RetryAttempts, 0), Interval: min(max(60*s.RetryInterval, 1), maxRetry), Timeout: maxTimeout}
@@ -246,7 +248,7 @@ func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	return step
 }
 
-// agentStandIn is a command that fails with a message.
+// agentStandIn returns a T-SQL command that fails with a message.
 func agentStandIn(message string) string {
 	return "THROW 50000, " + tsql.Literal(message) + ", 1;"
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// AgentSchedule is a row of msdb.dbo.sysschedules, in its encodings (dates yyyymmdd, times hhmmss):
-// https://learn.microsoft.com/sql/relational-databases/system-tables/dbo-sysschedules-transact-sql
+// AgentSchedule holds a row of msdb.dbo.sysschedules. Dates are encoded as yyyymmdd and times as
+// hhmmss
+// (https://learn.microsoft.com/sql/relational-databases/system-tables/dbo-sysschedules-transact-sql).
 type AgentSchedule struct {
 	Name                 string
 	Enabled              bool
@@ -27,7 +28,7 @@ type AgentSchedule struct {
 	ActiveEndTime        int
 }
 
-// Values of freq_type.
+// These are the values of freq_type.
 const (
 	freqOnce            = 1
 	freqDaily           = 4
@@ -40,24 +41,25 @@ const (
 
 const (
 	daySeconds = 24 * 60 * 60
-	// openEnd is an active_end_date that means: no end.
+	// openEnd is the active_end_date of a schedule without an end.
 	openEnd = 99991231
-	// maxSplit is into how many schedules one is divided at most.
+	// maxSplit is the largest number of schedules that one schedule may become.
 	maxSplit = 64
 )
 
-// ruleDays are RFC 5545's names of weekdays, Sunday first as in SQL Server Agent's encodings.
+// ruleDays are the names of weekdays in RFC 5545. Sunday comes first, as in SQL Server Agent's
+// encodings.
 var ruleDays = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
-// agentRule is one rule of RFC 5545 with its bounds, which together are due at some of a schedule's
-// instants.
+// agentRule holds a recurrence rule of RFC 5545 with its bounds. One rule covers some occurrences
+// of a schedule; all rules of the schedule together cover all of them.
 type agentRule struct {
-	days       string // the rule without times of day
+	days       string // the rule without its times of day
 	times      clockTimes
-	start, end string // local times; empty: no end
+	start, end string // local times; an empty end means no end
 }
 
-// spec is the rule as a schedule of the kind rrule.
+// spec returns the specification of the rule for a schedule of the kind rrule.
 func (a agentRule) spec() string {
 	element := struct {
 		Rule  string `json:"rrule"`
@@ -65,13 +67,13 @@ func (a agentRule) spec() string {
 		End   string `json:"endTime,omitempty"`
 	}{a.days + a.times.rule(), a.start, a.end}
 	text, err := json.Marshal(element)
-	if err != nil { // strings only
+	if err != nil { // cannot fail: the struct has only strings
 		return ""
 	}
 	return string(text)
 }
 
-// clockTimes is every hour with every minute with every second of three lists.
+// clockTimes holds hours, minutes and seconds. Every combination of the three is a time of day.
 type clockTimes struct{ hours, minutes, seconds []int }
 
 func (c clockTimes) rule() string {
@@ -82,9 +84,11 @@ func (c clockTimes) rule() string {
 }
 
 // agentRules returns the rules of a schedule of SQL Server Agent, or the problem that prevents a
-// translation. notes are remarks for the report. On each of its days a schedule is due at the start
-// of its window, and then at each interval until its window ends. A window that ends before it
-// starts continues on the next day, whether or not the schedule has occurrences on that day
+// translation. notes are remarks for the report.
+//
+// A schedule is due at the start of its window on each of its days, and then after each interval
+// until the window ends. A window that ends before it starts continues on the next day, whether or
+// not the schedule has occurrences on that day
 // (https://learn.microsoft.com/archive/blogs/sqlagent/more-scheduling-tips-and-tricksstarttime-and-endtime).
 func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem string) {
 	switch s.FreqType {
@@ -153,13 +157,13 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 	return rules, notes, ""
 }
 
-// lostNight is the note about the part of a monthly window that lies after midnight, for the one
-// day that no rule says: the first of March after a February whose last day was due, where the
-// months that count are not the same each year.
+// lostNight is the note about a monthly window that continues after midnight. No rule covers 1
+// March after a due last day of February if the recurrence factor does not divide 12, because
+// February is then due in some years only.
 const lostNight = "its window goes on after midnight: the runs of 1 March that follow the last day of February are not made; " +
 	"add a schedule for them (jobs.sp_add_schedule)"
 
-// localTime is a time without an offset, which is in the schedule's zone.
+// localTime is the layout of a time without an offset. Such a time is in the schedule's zone.
 const localTime = "2006-01-02T15:04:05"
 
 func agentDate(n int) (time.Time, bool) {
@@ -172,16 +176,18 @@ func agentTime(n int) (second int, ok bool) {
 	return h*3600 + m*60 + s, n >= 0 && h < 24 && m < 60 && s < 60
 }
 
-// subdayUnits are the values of freq_subday_type that mean an interval.
+// subdayUnits are the units of the values of freq_subday_type that mean an interval.
 var subdayUnits = map[int]struct {
 	name    string
 	seconds int
 }{2: {"seconds", 1}, 4: {"minutes", 60}, 8: {"hours", 3600}}
 
-// agentTimes are the times of day of a window, in seconds: on its day, and on the day after it.
+// agentTimes holds the times of day of a window, in seconds after midnight: those on the window's
+// first day (same) and those on the day after (next).
 type agentTimes struct{ same, next []int }
 
-// agentWindow lists the times of day of a schedule whose window starts at from.
+// agentWindow returns the times of day of a schedule whose window starts at from, in seconds after
+// midnight.
 func agentWindow(s AgentSchedule, from int) (times agentTimes, problem string) {
 	if s.FreqSubdayType == 0 || s.FreqSubdayType == 1 {
 		return agentTimes{same: []int{from}}, ""
@@ -210,8 +216,8 @@ func agentWindow(s AgentSchedule, from int) (times agentTimes, problem string) {
 	return times, ""
 }
 
-// divide writes times of day, ascending, as lists of hours, minutes and seconds of which every
-// combination is meant.
+// divide returns lists of hours, minutes and seconds whose combinations are exactly the given
+// times. times are seconds after midnight, ascending.
 func divide(times []int) []clockTimes {
 	group := func(numbers []int, key func(int) string) (keys []string, members map[string][]int) {
 		members = map[string][]int{}
@@ -237,7 +243,8 @@ func divide(times []int) []clockTimes {
 	for _, t := range times {
 		at[t] = true
 	}
-	// The minutes of an hour, by their seconds; then the hours in which such a pair is the same.
+	// Group the minutes of each hour by their seconds. Then group the hours that have the same
+	// minutes and seconds.
 	pairs := map[string]clockTimes{}
 	var order []string
 	for _, hour := range distinct(func(t int) int { return t / 3600 }) {
@@ -274,13 +281,14 @@ func divide(times []int) []clockTimes {
 	return list
 }
 
-// dayRule is a rule for days, from a day on.
+// dayRule holds a rule for days and the first day on which it applies.
 type dayRule struct {
 	rule string
 	from time.Time
 }
 
-// agentDays are the days of a schedule, and the days after them; missing: one of those is no rule.
+// agentDays returns the rules for the days of a schedule (same) and for the days after them (next).
+// missing reports whether no rule covers one of the days after.
 func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing bool, problem string) {
 	one := func(rule string, from time.Time) []dayRule { return []dayRule{{rule, from}} }
 	factor := s.FreqRecurrenceFactor
@@ -305,8 +313,8 @@ func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing 
 				days, after = append(days, ruleDays[i]), append(after, ruleDays[(i+1)%7])
 			}
 		}
-		// The days after those of a week that begins on Sunday are those of one that begins on
-		// Monday.
+		// Each weekday moves to the next one, and the week begins on Monday instead of Sunday. The
+		// Sunday after a Saturday thus stays in the same week.
 		rule := "FREQ=WEEKLY;INTERVAL=%d;WKST=%s;BYDAY=%s"
 		return one(fmt.Sprintf(rule, factor, "SU", strings.Join(days, ",")), start),
 			one(fmt.Sprintf(rule, factor, "MO", strings.Join(after, ",")), tomorrow), false, ""
@@ -328,15 +336,16 @@ func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing 
 	return same, next, missing, ""
 }
 
-// monthDates are days of a month, of which only those count that are one of some weekdays (0:
-// Sunday); no weekdays: all. Days below 0 are counted from the end. All are of one sign.
+// monthDates holds days of a month. Only days that fall on one of weekdays count (0 is Sunday);
+// without weekdays all days count. Negative days count from the end of the month. The days are
+// either all positive or all negative.
 type monthDates struct {
 	weekdays, days []int
-	// short says the same in fewer words; empty: nothing does.
+	// short is a shorter form of the same rule part, or empty if there is none.
 	short string
 }
 
-// agentDates are the dates of a monthly schedule.
+// agentDates returns the dates of a monthly schedule.
 func agentDates(s AgentSchedule) (dates []monthDates, problem string) {
 	if s.FreqType == freqMonthly {
 		if s.FreqInterval < 1 || s.FreqInterval > 31 {
@@ -369,18 +378,18 @@ func agentDates(s AgentSchedule) (dates []monthDates, problem string) {
 	return nil, fmt.Sprintf("freq_interval %d is none of 1 to 10", s.FreqInterval)
 }
 
-// months are every factor-th month from that of the start on.
+// months holds every factor-th month, beginning with the month of start.
 type months struct {
 	factor int
 	start  time.Time
 }
 
-// rule is one rule for dates of the months.
+// rule returns the rule for dates of the months.
 func (m months) rule(weekdays, days []int) dayRule {
 	return dayRule{fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d%s", m.factor, datesRule(weekdays, days)), m.start}
 }
 
-// datesRule are the parts of a rule for dates.
+// datesRule returns the parts BYDAY and BYMONTHDAY of a rule for dates.
 func datesRule(weekdays, days []int) string {
 	text := ""
 	if weekdays != nil {
@@ -401,8 +410,9 @@ func joined(numbers []int) string {
 	return strings.Join(texts, ",")
 }
 
-// after are the days after dates: the next date where the month has one, else the first of the next
-// month. missing: the first of March may be one of them, and no rule says when.
+// after returns the rules for the days after the dates of d. The day after is the next date of the
+// month or, after its last day, the first of the next month. missing reports whether that first may
+// be a 1 March that no rule covers (see lostNight).
 func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 	var weekdays []int
 	for _, w := range d.weekdays {
@@ -418,13 +428,14 @@ func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 		rule := m.rule(weekdays, later)
 		rule.from = m.start.AddDate(0, 0, 1)
 		if rule.from.Month() != m.start.Month() {
-			// The months are counted from that of the start, of which nothing counts any more: the
-			// last second of its last day.
+			// INTERVAL counts months from the month of rule.from, so rule.from stays in the start
+			// month. The last second of that month comes after every time in the second part of a
+			// window.
 			rule.from = m.start.Add((daySeconds - 1) * time.Second)
 		}
 		rules = append(rules, rule)
 	}
-	// The first of the month after one that has exactly so many days.
+	// The months in BYMONTH follow a month that has exactly this number of days.
 	lastDays := map[int]string{-1: "", 31: ";BYMONTH=1,2,4,6,8,9,11", 30: ";BYMONTH=5,7,10,12"}
 	for _, day := range d.days {
 		if byMonth, ends := lastDays[day]; ends {
@@ -436,21 +447,22 @@ func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 		if day != 28 && day != 29 {
 			continue
 		}
-		// The 60th day of a year is the first of March where February has 28 days, the 61st where
-		// it has 29.
+		// 1 March is day 60 of a year whose February has 28 days, and day 61 if February has 29
+		// days.
 		switch {
 		case 12%m.factor != 0:
 			missing = true
-		case (14-int(m.start.Month()))%m.factor == 0: // February counts, each year
+		case (14-int(m.start.Month()))%m.factor == 0: // the months include February, every year
 			rules = append(rules, dayRule{fmt.Sprintf("FREQ=YEARLY;BYMONTH=3;BYYEARDAY=%d%s", day+32, datesRule(weekdays, []int{1})), m.start.AddDate(0, 0, 1)})
 		}
 	}
 	return rules, missing
 }
 
-// nthOf are the n-th days of a month (-1: the last) among those of some weekdays. BYSETPOS does not
-// say them: it counts times of day. But a month that begins on a given weekday has its n-th such
-// day on a given date, and the two together say which.
+// nthOf returns the dates of the n-th day of a month (-1: the last) among the weekdays that counts
+// selects. BYSETPOS cannot express these dates because it also counts times of day. The weekday of
+// a month's first (or last) day determines both the weekday and the date of the n-th such day, so
+// each entry combines weekdays with dates.
 func nthOf(n int, counts func(time.Weekday) bool) (list []monthDates) {
 	dates := map[int][]int{}
 	for first := range 7 { // the weekday of the first day, or of the last one
@@ -472,7 +484,7 @@ func nthOf(n int, counts func(time.Weekday) bool) (list []monthDates) {
 			}
 		}
 	}
-	for day := range 7 { // weekdays with the same dates together
+	for day := range 7 { // combine weekdays that have the same dates
 		days := dates[day]
 		if days == nil {
 			continue
@@ -487,7 +499,8 @@ func nthOf(n int, counts func(time.Weekday) bool) (list []monthDates) {
 	return list
 }
 
-// agentSchedule turns a schedule of SQL Server Agent into those that are due when it is.
+// agentSchedule converts a schedule of SQL Server Agent to one or more schedules, which together
+// have the same due instants.
 func (r *Result) agentSchedule(job *Job, s AgentSchedule, jobEnabled bool) {
 	element := fmt.Sprintf("schedule %q", s.Name)
 	rules, notes, problem := agentRules(s)
@@ -511,7 +524,7 @@ func (r *Result) agentSchedule(job *Job, s AgentSchedule, jobEnabled bool) {
 			short, _ := cut(s.Name, maxName-24)
 			name = fmt.Sprintf("%s [%d of %d]", short, i+1, len(rules))
 		}
-		// Missed runs are not made up by SQL Server Agent.
+		// SQL Server Agent does not catch up missed runs.
 		r.addSchedule(job, element, element, Schedule{
 			Name: r.scheduleName(job, element, name), Kind: schedule.KindRRule, Spec: rule.spec(), Zone: r.opts.Zone, CatchUp: "none",
 			Enabled: jobEnabled && s.Enabled,

@@ -12,9 +12,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// agentDue is SQL Server Agent's rule computed day by day: for each date that the schedule names,
-// the start of the window and each interval later until the window ends. It shares nothing with the
-// translation; limit is the last date that is looked at.
+// agentDue computes the due instants of SQL Server Agent's rule day by day: on each date of the
+// schedule, the start of the window and then each interval until the window ends. It shares no code
+// with the translation. limit is the last date that it considers.
 func agentDue(s AgentSchedule, zone *time.Location, limit time.Time) []time.Time {
 	date := func(n int) time.Time { return time.Date(n/10000, time.Month(n/100%100), n%100, 0, 0, 0, 0, time.UTC) }
 	clock := func(n int) int { return n/10000*3600 + n/100%100*60 + n%100 }
@@ -25,7 +25,7 @@ func agentDue(s AgentSchedule, zone *time.Location, limit time.Time) []time.Time
 	}
 	from, to := clock(s.ActiveStartTime), clock(s.ActiveEndTime)
 	step := map[int]int{2: 1, 4: 60, 8: 3600}[s.FreqSubdayType] * s.FreqSubdayInterval
-	if s.FreqType == freqOnce { // SQL Server ignores the rest
+	if s.FreqType == freqOnce { // SQL Server ignores the interval
 		step = 0
 	}
 	if to < from {
@@ -47,7 +47,7 @@ func agentDue(s AgentSchedule, zone *time.Location, limit time.Time) []time.Time
 	return slices.CompactFunc(due, time.Time.Equal)
 }
 
-// agentDueOn reports whether a date is one of a schedule's.
+// agentDueOn reports whether day is a date of the schedule. first is the schedule's start date.
 func agentDueOn(s AgentSchedule, first, day time.Time) bool {
 	days := int(day.Sub(first).Hours() / 24)
 	months := (day.Year()-first.Year())*12 + int(day.Month()) - int(first.Month())
@@ -99,12 +99,13 @@ func agentDueOn(s AgentSchedule, first, day time.Time) bool {
 	return after == 0
 }
 
-// wallInstant is when a zone's clocks show a wall time (given in UTC): the first time if twice, and
-// if never, as with the offset before the gap.
+// wallInstant returns the instant at which the clocks of a zone show the wall time (given in UTC).
+// For a wall time that occurs twice it returns the first instant. A wall time in a gap is converted
+// with the offset before the gap.
 func wallInstant(wall time.Time, zone *time.Location) time.Time {
 	_, early := wall.Add(-36 * time.Hour).In(zone).Zone()
 	_, late := wall.Add(36 * time.Hour).In(zone).Zone()
-	for _, offset := range []int{max(early, late), min(early, late)} { // the larger offset is the earlier instant
+	for _, offset := range []int{max(early, late), min(early, late)} { // the larger offset gives the earlier instant
 		at := wall.Add(-time.Duration(offset) * time.Second)
 		if _, o := at.In(zone).Zone(); o == offset {
 			return at
@@ -113,8 +114,8 @@ func wallInstant(wall time.Time, zone *time.Location) time.Time {
 	return wall.Add(-time.Duration(early) * time.Second)
 }
 
-// ruleDue lists what rules make due until an instant, and fails if two of them are due at the same
-// one.
+// ruleDue returns the due instants of all rules before until. In UTC it fails the test if two rules
+// are due at the same instant.
 func ruleDue(t *testing.T, s AgentSchedule, rules []agentRule, zone string, until time.Time) []time.Time {
 	t.Helper()
 	var due []time.Time
@@ -128,8 +129,8 @@ func ruleDue(t *testing.T, s AgentSchedule, rules []agentRule, zone string, unti
 		for at, ok := plan.Next(time.Time{}); ok && at.Before(until); at, ok = plan.Next(at) {
 			due = append(due, at)
 		}
-		// In a gap of a zone two rules may be moved to the same instant; anywhere else that would
-		// be two runs.
+		// In the gap of a zone two rules may move to the same instant. Anywhere else two rules at
+		// one instant would be two runs.
 		if zone == "UTC" {
 			for _, at := range due[n:] {
 				require.False(t, slices.ContainsFunc(due[:n], at.Equal), "%+v: twice %s", s, at)
@@ -140,7 +141,7 @@ func ruleDue(t *testing.T, s AgentSchedule, rules []agentRule, zone string, unti
 	return slices.CompactFunc(due, time.Time.Equal)
 }
 
-// againstAgent compares a translation with the rule, up to a date.
+// againstAgent compares the due instants of a translation with agentDue over a number of days.
 func againstAgent(t *testing.T, s AgentSchedule, zone string, days int) {
 	t.Helper()
 	rules, notes, problem := agentRules(s)
@@ -148,11 +149,11 @@ func againstAgent(t *testing.T, s AgentSchedule, zone string, days int) {
 	location, err := schedule.LoadZone(zone)
 	require.NoError(t, err)
 	first, _ := agentDate(s.ActiveStartDate)
-	// Not the last two days, whose windows may go beyond what is looked at.
+	// The last two days are not compared, because their windows may end after limit.
 	limit := first.AddDate(0, 0, days)
 	until := limit.AddDate(0, 0, -2)
 	want := agentDue(s, location, limit)
-	if slices.Contains(notes, lostNight) { // reported: 1 March after the last day of February
+	if slices.Contains(notes, lostNight) { // reported as lost: 1 March after the last day of February
 		february := s.FreqType == freqMonthly && s.FreqInterval >= 28 && s.FreqInterval <= 29 || s.FreqType == freqMonthlyRelative && s.FreqRelativeInterval == 8
 		require.True(t, february && 12%s.FreqRecurrenceFactor != 0, "%+v", s)
 		want = slices.DeleteFunc(want, func(at time.Time) bool {
@@ -168,7 +169,8 @@ func againstAgent(t *testing.T, s AgentSchedule, zone string, days int) {
 	}
 }
 
-// Every day rule, with a window inside a day, over a day, and of one time.
+// The schedules have every kind of day rule. Their windows are one time, lie inside a day, or span
+// midnight.
 func TestAgentRulesAgainstEveryDay(t *testing.T) {
 	t.Parallel()
 	base := AgentSchedule{ActiveStartDate: 20240131, ActiveEndDate: openEnd, FreqSubdayType: 1, FreqRecurrenceFactor: 1, ActiveStartTime: 73015, ActiveEndTime: 235959}
@@ -213,19 +215,19 @@ func TestAgentRulesAgainstEveryDay(t *testing.T) {
 	for i, s := range all {
 		days := 800
 		if s.FreqType == freqMonthlyRelative || s.FreqInterval >= 28 {
-			days = 1200 // with a leap year, and years without
+			days = 1200 // includes a leap year and other years
 		}
 		if s.FreqType == freqMonthly && s.FreqRecurrenceFactor == 12 {
 			days = 1900
 		}
-		// Start dates in all places of a week and a month.
+		// The start dates cover every position in a week and a month.
 		start := time.Date(2024, 1, 1+i%62, 0, 0, 0, 0, time.UTC)
 		s.ActiveStartDate = start.Year()*10000 + int(start.Month())*100 + start.Day()
 		againstAgent(t, s, "UTC", days)
 	}
 }
 
-// Random schedules, also with an end, in zones.
+// The schedules are random, some with an end date, in four time zones.
 func TestAgentRulesAgainstRandomSchedules(t *testing.T) {
 	t.Parallel()
 	for i, zone := range []string{"UTC", "Asia/Kolkata", "Europe/Berlin", "America/New_York"} {
@@ -258,7 +260,8 @@ func TestAgentRulesAgainstRandomSchedules(t *testing.T) {
 	}
 }
 
-// Intervals of seconds, on one day: every division of times into lists says the same times.
+// The schedules have intervals of seconds. The rules into which divide splits them must be due at
+// the same times.
 func TestAgentRulesOfSeconds(t *testing.T) {
 	t.Parallel()
 	for _, seconds := range []int{10, 12, 15, 20, 25, 30, 35, 40, 45, 50, 90, 3600, 7200} {

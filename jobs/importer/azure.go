@@ -11,9 +11,10 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// AzureScheduler reads jobs of Azure Scheduler: one job, a list, the answer of a listing ("value"),
-// job collections that hold jobs, or a template ("resources"); in the form of Azure Resource
-// Manager or of the classic API. The error contains no part of the text.
+// AzureScheduler converts jobs of Azure Scheduler in the form of Azure Resource Manager or of the
+// classic API. The text holds one job, a list of jobs, the response of a list operation ("value"),
+// job collections that contain jobs, or a template ("resources"). The error contains no part of the
+// text.
 func AzureScheduler(text []byte, o Options) (*Result, error) {
 	v, err := decode(text)
 	if err != nil {
@@ -31,20 +32,21 @@ func AzureScheduler(text []byte, o Options) (*Result, error) {
 	return r, nil
 }
 
-// azureCollector finds the jobs in a JSON text.
+// azureCollector finds the jobs in a JSON text and the states of their job collections.
 type azureCollector struct {
 	result *Result
 	jobs   []azureItem
-	states map[string]string // of collections, by name
+	states map[string]string // states of job collections, by name
 }
 
-// azureItem is an object that holds a job.
+// azureItem holds a job and the name of the job collection that contains it.
 type azureItem struct {
 	*object
 	collection string
 }
 
-// collect looks for jobs in a value; collection is the name of the one around it.
+// collect finds the jobs in a value. collection is the name of the job collection that contains the
+// value, or empty.
 func (c *azureCollector) collect(v any, path, collection string) {
 	if list, ok := v.([]any); ok {
 		for i, item := range list {
@@ -89,7 +91,7 @@ func (c *azureCollector) collect(v any, path, collection string) {
 	}
 }
 
-// pathOr names the whole text if the path is empty.
+// pathOr returns path, or "the text" if path is empty.
 func pathOr(path string) string {
 	if path == "" {
 		return "the text"
@@ -97,7 +99,7 @@ func pathOr(path string) string {
 	return path
 }
 
-// azureJob turns one job.
+// azureJob converts one job of Azure Scheduler and adds it to the result.
 func (r *Result) azureJob(o azureItem, collectionState string) {
 	id, _ := o.members["id"].(string)
 	full := o.text("name")
@@ -133,7 +135,8 @@ func (r *Result) azureJob(o azureItem, collectionState string) {
 	r.Jobs = append(r.Jobs, job)
 }
 
-// azureAction describes the action, whose secrets are not read, and takes over its retry policy.
+// azureAction describes the job's action in step and converts its retry policy. It does not read
+// the secrets of the action.
 func (r *Result) azureAction(job string, body *object, step *Step) {
 	action := body.object("action")
 	if action == nil {
@@ -153,7 +156,8 @@ func (r *Result) azureAction(job string, body *object, step *Step) {
 	}
 }
 
-// azureActionOf says what an action does.
+// azureActionOf returns a description of an action and reports the elements of the action that are
+// lost.
 func (r *Result) azureActionOf(job string, action *object) string {
 	kind := action.text("type")
 	what := "an action of the type " + kind
@@ -206,7 +210,7 @@ func (r *Result) azureMessage(job string, q *object) {
 	r.restOf(job, q)
 }
 
-// restOf reports members that were not taken.
+// restOf adds a finding Lost for each member of o that was not taken.
 func (r *Result) restOf(job string, o *object) {
 	for _, path := range o.rest() {
 		r.lost(job, path, "this element has no counterpart")
@@ -219,13 +223,14 @@ func (r *Result) azureAuthentication(job string, q *object) {
 	}
 }
 
-// The limits of a retry policy (a.6).
+// These are the limits of a retry policy in Azure Scheduler (a.6); azureMinRetry is in seconds.
 const (
 	azureMaxRetries = 20
 	azureMinRetry   = 15
 )
 
-// azureRetry takes over a retry policy (D-A12). A nil step only looks at a misplaced one.
+// azureRetry copies the retry policy of o into step (D-A12). If step is nil, azureRetry only
+// reports the policy, because o is the wrong place for it.
 func (r *Result) azureRetry(job string, o *object, step *Step) {
 	p := o.object("retryPolicy")
 	switch {
@@ -276,10 +281,10 @@ func (r *Result) azureRetry(job string, o *object, step *Step) {
 	r.restOf(job, p)
 }
 
-// azureTiming is what says when a job runs.
+// azureTiming holds the elements of a job that determine when the job runs.
 type azureTiming struct {
-	base       string // the path of the object that holds it
-	start      string // as written
+	base       string // path of the object that holds these elements
+	start      string // as written in the input
 	recurrence map[string]any
 	zone       string
 	state      string
@@ -287,7 +292,7 @@ type azureTiming struct {
 	executions int64
 }
 
-// azureSchedule turns start, recurrence and state.
+// azureSchedule converts the start, recurrence and state of a job to a schedule.
 func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 	t := azureTiming{start: body.text("startTime"), state: body.text("state")}
 	element := body.at("recurrence")
@@ -330,8 +335,8 @@ func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 	r.azureTiming(job, element, &s, t)
 }
 
-// ownNames takes elements out of a recurrence that Logic Apps has there: the start, and a zone by
-// its name of Windows.
+// ownNames moves two elements of Logic Apps from the recurrence to t: the start, and the time zone
+// with its Windows name. A start that the job already has takes precedence.
 func (t *azureTiming) ownNames(r *Result, job, element string) {
 	if start, ok := t.recurrence["startTime"].(string); ok && t.start == "" {
 		t.start = start
@@ -353,8 +358,9 @@ func (t *azureTiming) ownNames(r *Result, job, element string) {
 	}
 }
 
-// azureTiming writes the specification. What is over stays over: a count goes on from the runs that
-// were made, and what has ended gets bounds that say so (D-A7).
+// azureTiming writes the specification of s and adds s to the job. A finished schedule stays
+// finished: the count is reduced by the runs that were made, and a schedule that has ended gets
+// bounds in the past (D-A7).
 func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTiming) {
 	now := r.opts.Now
 	spec := map[string]any{}
@@ -398,7 +404,7 @@ func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTimin
 	r.addSchedule(job, element, t.base, *s)
 }
 
-// azureFinished bounds a schedule that is over, so that it becomes Completed.
+// azureFinished sets bounds in the past, so that a finished schedule becomes Completed.
 func (r *Result) azureFinished(job *Job, element string, spec map[string]any, t azureTiming, start, end time.Time) {
 	now := r.opts.Now.Truncate(time.Second)
 	if t.recurrence != nil && (end.IsZero() || !end.Before(now)) {

@@ -1,8 +1,8 @@
-// Package importer turns jobs of other systems (Azure Scheduler, SAP Job Scheduling Service, SQL
-// Server Agent) into the T-SQL that creates them here, and into a report of everything that could
-// not be carried over. It is pure: it reads what it is given, uses no clock and no connection.
+// Package importer converts jobs of other systems (Azure Scheduler, SAP Job Scheduling Service, SQL
+// Server Agent) to the T-SQL that creates them in jobagent, and reports everything that could not
+// be converted. The package is pure: it uses only its arguments, no clock and no connection.
 //
-// What must hold: an element of the input is carried over, or stands in the report; the report and
-// the script hold no secret of the input; schedules are due when the system that they come from
-// would have made them due. See DESIGN.md.
+// Three invariants hold. Each element of the input is converted or reported. The report and the
+// script contain no secret of the input. A converted schedule has the due instants that its
+// original system would have computed. See DESIGN.md.
 package importer

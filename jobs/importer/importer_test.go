@@ -12,10 +12,10 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// now is the moment of every import here.
+// now is the time of every import in this file.
 var now = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
-// read is a file of testdata.
+// read returns the content of a file in testdata.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -23,7 +23,8 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// found says that a finding of a job begins with an element and holds a text.
+// found checks that the result has a finding of the job whose element and message contain the given
+// texts.
 func found(t *testing.T, r *Result, effect Effect, job, element, message string) {
 	t.Helper()
 	var lines []string
@@ -36,7 +37,7 @@ func found(t *testing.T, r *Result, effect Effect, job, element, message string)
 	t.Errorf("no %s of %q about %s: %s\nthere are\n%s", effect, job, element, message, strings.Join(lines, "\n"))
 }
 
-// jobOf is a job of a result.
+// jobOf returns the job with a name.
 func jobOf(t *testing.T, r *Result, name string) Job {
 	t.Helper()
 	for _, j := range r.Jobs {
@@ -48,7 +49,7 @@ func jobOf(t *testing.T, r *Result, name string) Job {
 	return Job{}
 }
 
-// due lists what a schedule of an import will run, as the agent reads it.
+// due returns the first n due instants of an imported schedule, parsed as the agent does.
 func due(t *testing.T, s Schedule, n int) []string {
 	t.Helper()
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: now})
@@ -60,8 +61,8 @@ func due(t *testing.T, s Schedule, n int) []string {
 	return texts
 }
 
-// noSecrets checks that no part of an import contains "hush", which every secret in
-// testdata does.
+// noSecrets checks that no part of an import contains "hush". Every secret in testdata contains
+// this word.
 func noSecrets(t *testing.T, r *Result) {
 	t.Helper()
 	require.NotContains(t, r.Script(), "hush")
@@ -126,7 +127,8 @@ func TestAzureScheduler(t *testing.T) {
 	found(t, r, Lost, "", "quota", "limits")
 }
 
-// What Azure Scheduler would not have taken is not carried over as it is, and said (D-A12).
+// A retry policy beyond the limits of Azure Scheduler is changed to the limit or the default, and
+// reported (D-A12).
 func TestAzureRetryPolicyHasLimits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -277,7 +279,7 @@ func TestSQLAgent(t *testing.T) {
 	found(t, r, Note, "Backup (2)", "steps", "none")
 }
 
-// A circle of steps ends, and a schedule in a zone is read in it.
+// The conversion of a loop of steps ends, and the times of a schedule are in its time zone.
 func TestSQLAgentCircle(t *testing.T) {
 	t.Parallel()
 	r := SQLAgent([]AgentJob{{Name: "j", Enabled: true, StartStepID: 1,
@@ -323,8 +325,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// Nothing that a job may hold makes a client divide or rewrite the script, in whatever element it
-// stands.
+// No text in any element of a job makes a client split the script or replace a part of it.
 func TestScriptsAreClientProof(t *testing.T) {
 	t.Parallel()
 	const awkward = "it's\nGO\n$(x) /* -- "
@@ -340,10 +341,10 @@ func TestScriptsAreClientProof(t *testing.T) {
 			batches++
 		}
 	}
-	require.Equal(t, 3, batches, script) // the settings, a target group, the job
+	require.Equal(t, 3, batches, script) // settings, target group, job
 }
 
-// Whatever is read, an import ends, and shows no value under a name of a secret.
+// FuzzImport checks that AzureScheduler, SAP and Script return without a panic for any input.
 func FuzzImport(f *testing.F) {
 	for _, name := range []string{"azure.json", "sap.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -17,7 +17,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
-// decode reads a JSON text. The error contains no part of it.
+// decode parses a JSON text. The error contains no part of the text.
 func decode(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -41,20 +41,21 @@ func decode(text []byte) (any, error) {
 	return nil, errors.New("invalid JSON")
 }
 
-// object is a JSON object of which members are taken; members that were not taken are reported.
+// object is a JSON object that records which of its members were taken. Members that were not taken
+// are reported.
 type object struct {
 	path    string
 	members map[string]any
 	taken   map[string]bool
 }
 
-// asObject is v as an object.
+// asObject returns v as an object, and whether v is one.
 func asObject(v any, path string) (*object, bool) {
 	m, ok := v.(map[string]any)
 	return &object{path: path, members: m, taken: map[string]bool{}}, ok
 }
 
-// at is the path of a member.
+// at returns the path of a member.
 func (o *object) at(name string) string {
 	if o.path == "" {
 		return name
@@ -62,7 +63,8 @@ func (o *object) at(name string) string {
 	return o.path + "." + name
 }
 
-// take is the member of a name in any case; nil when it is absent or null.
+// take returns the member with a name and marks it as taken. Names match in any case. The result is
+// nil if the member is absent or null.
 func (o *object) take(name string) any {
 	if v, ok := o.members[name]; ok {
 		o.taken[name] = true
@@ -77,7 +79,7 @@ func (o *object) take(name string) any {
 	return nil
 }
 
-// has reports whether there is a member of a name that is not null, without taking it.
+// has reports whether o has a member with a name that is not null. It does not take the member.
 func (o *object) has(name string) bool {
 	for n, v := range o.members {
 		if strings.EqualFold(n, name) && v != nil {
@@ -87,7 +89,7 @@ func (o *object) has(name string) bool {
 	return false
 }
 
-// object is a member that is an object; nil when there is none.
+// object takes a member and returns it as an object, or nil if it is not an object.
 func (o *object) object(name string) *object {
 	if member, ok := asObject(o.take(name), o.at(name)); ok {
 		return member
@@ -95,7 +97,8 @@ func (o *object) object(name string) *object {
 	return nil
 }
 
-// text is a member that is a text, a number or a truth value; empty when it is none.
+// text takes a member that is a string, a number or a Boolean and returns it as text. The result is
+// empty for any other value.
 func (o *object) text(name string) string {
 	switch v := o.take(name).(type) {
 	case string:
@@ -108,23 +111,23 @@ func (o *object) text(name string) string {
 	return ""
 }
 
-// integer is a member that is a whole number.
+// integer takes a member and returns it as an integer. ok is false if it is not an integer.
 func (o *object) integer(name string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(o.text(name), 10, 64)
 	return n, err == nil
 }
 
-// time is a member that is a date and time with an offset, or in UTC; zero when it is none.
+// time takes a member and returns it as a time, parsed by parseTime.
 func (o *object) time(name string) time.Time { return parseTime(o.text(name)) }
 
-// ignore takes members that have no meaning outside of their system.
+// ignore takes members that have no meaning outside their system, so that they are not reported.
 func (o *object) ignore(names ...string) {
 	for _, n := range names {
 		o.take(n)
 	}
 }
 
-// rest returns the paths of members that were not taken and are not null, sorted.
+// rest returns the sorted paths of the members that were not taken and are not null.
 func (o *object) rest() []string {
 	var paths []string
 	for n, v := range o.members {
@@ -136,7 +139,8 @@ func (o *object) rest() []string {
 	return paths
 }
 
-// parseTime reads an instant; without an offset it is in UTC. Zero: it is none.
+// parseTime parses a date and time. A text without an offset is in UTC. The result is zero if the
+// text is invalid.
 func parseTime(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -146,10 +150,11 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// clockDuration matches durations as .NET writes them: [d.]hh:mm:ss.
+// clockDuration matches the duration format of .NET: [d.]hh:mm:ss.
 var clockDuration = regexp.MustCompile(`^(?:(\d+)\.)?(\d+):(\d\d):(\d\d)$`)
 
-// parseDuration reads a duration of ISO 8601 or of .NET in seconds; a year is 365 days, a month 30.
+// parseDuration parses a duration of ISO 8601 or .NET and returns seconds. A year has 365 days and
+// a month 30.
 func parseDuration(text string) (seconds int64, ok bool) {
 	if d, ok := isoduration.Parse(text); ok {
 		days := 365*limited(d.Years) + 30*limited(d.Months) + 7*limited(d.Weeks) + limited(d.Days)
@@ -160,16 +165,16 @@ func parseDuration(text string) (seconds int64, ok bool) {
 		return 0, false
 	}
 	for i, unit := range []int64{daySeconds, 3600, 60, 1} {
-		n, _ := strconv.ParseInt(m[i+1], 10, 32) // digits, or empty: 0
+		n, _ := strconv.ParseInt(m[i+1], 10, 32) // digits, or empty for 0
 		seconds += n * unit
 	}
 	return seconds, true
 }
 
-// limited keeps a number so small that its sums in seconds do not overflow.
+// limited caps a number so that a sum of such numbers in seconds does not overflow.
 func limited(n int64) int64 { return min(n, math.MaxInt32) }
 
-// address is a URL without what may be secret: user, query and fragment.
+// address returns a URL without the parts that may be secret: user, query and fragment.
 func address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -182,7 +187,7 @@ func address(text string) string {
 	return shown.String()
 }
 
-// size says how large a value is, without any part of it.
+// size describes the size of a value without quoting any part of it.
 func size(v any) string {
 	if s, ok := v.(string); ok {
 		return fmt.Sprintf("%d characters", len([]rune(s)))
@@ -190,22 +195,22 @@ func size(v any) string {
 	return fmt.Sprintf("%d bytes of JSON", len(compact(v)))
 }
 
-// compact is a value as JSON text.
+// compact returns a value as JSON text.
 func compact(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // it was read from JSON
+	if err := e.Encode(v); err != nil { // cannot fail: v was parsed from JSON
 		return ""
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// secretName matches names of elements whose values are never shown.
+// secretName matches the names of elements whose values are never shown.
 var secretName = regexp.MustCompile(`(?i)pass|secret|token|sas|key|pfx|auth|credential|signature|cookie`)
 
-// withoutSecrets returns a copy of a value in which texts under names of secrets are masked.
-// Definitions of schedules contain a secret only by mistake.
+// withoutSecrets returns a copy of a value in which the value of each element with a secret name is
+// masked. A schedule definition contains a secret only by mistake.
 func withoutSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

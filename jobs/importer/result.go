@@ -12,43 +12,44 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
-// Options is what the input does not say.
+// Options holds the settings of an import that are not part of the input.
 type Options struct {
-	// Now is the moment of the import: a schedule that has ended by then stays ended.
+	// Now is the time of the import. A schedule that has ended by then stays ended.
 	Now time.Time
-	// Zone is the IANA name of the zone in which SQL Server Agent's clock times are; empty: UTC.
+	// Zone is the IANA name of the time zone of SQL Server Agent's clock times. Empty means UTC.
 	// See [Zone].
 	Zone string
-	// TargetGroup is the target group that steps name. Empty: "imported", or for SQL Server Agent a
-	// group for each database.
+	// TargetGroup is the target group of every step. If it is empty, the group is "imported", or
+	// one group for each database for SQL Server Agent.
 	TargetGroup string
-	// Server is the name by which agents reach the SQL Server of SQL Server Agent's jobs.
+	// Server is the name with which agents connect to the SQL Server of SQL Server Agent's jobs.
 	Server string
 }
 
-// Effect says what became of an element.
+// Effect classifies the result of the import for one element.
 type Effect string
 
 const (
-	// Lost: the element has no counterpart, and the script leaves it out.
+	// Lost means that the element has no counterpart and that the script omits it.
 	Lost Effect = "lost"
-	// Changed: the script has it in another form, which the message names.
+	// Changed means that the script contains the element in another form, which the message
+	// describes.
 	Changed Effect = "changed"
-	// Note: nothing is lost, but the change is worth knowing.
+	// Note means that nothing is lost, but that the reader should know of a difference.
 	Note Effect = "note"
 )
 
-// Finding is one line of the report.
+// Finding holds one line of the report.
 type Finding struct {
 	Effect Effect `json:"effect"`
-	// Job is empty for what concerns the whole input.
+	// Job is empty for a finding about the whole input.
 	Job string `json:"job,omitempty"`
-	// Element is the element's path, as its own system names it.
+	// Element is the path of the element in the names of the original system.
 	Element string `json:"element"`
 	Message string `json:"message"`
 }
 
-// String is the line.
+// String returns the finding as one line of text.
 func (f Finding) String() string {
 	where := f.Element
 	if f.Job != "" {
@@ -57,7 +58,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s: %s", f.Effect, where, f.Message)
 }
 
-// Result is what an import makes.
+// Result holds the jobs and the findings of an import.
 type Result struct {
 	Jobs     []Job     `json:"jobs"`
 	Findings []Finding `json:"findings"`
@@ -66,7 +67,7 @@ type Result struct {
 	opts   Options
 }
 
-// Job is a job as the control database stores it.
+// Job holds a job as the control database stores it.
 type Job struct {
 	Name        string     `json:"job_name"`
 	Description string     `json:"description,omitempty"`
@@ -74,28 +75,30 @@ type Job struct {
 	Schedules   []Schedule `json:"schedules,omitempty"`
 }
 
-// Step is a step of a job.
+// Step holds a step of a job.
 type Step struct {
 	Name        string      `json:"step_name"`
 	Command     string      `json:"command,omitempty"`
 	TargetGroup TargetGroup `json:"target_group"`
-	// Attempts are retries after the first attempt, Interval the seconds between them.
+	// Attempts is the number of retries after the first attempt. Interval is the wait between them,
+	// and Timeout the time limit of the step, both in seconds.
 	Attempts int `json:"retry_attempts"`
 	Interval int `json:"retry_interval_seconds"`
 	Timeout  int `json:"step_timeout_seconds"`
-	// Action says what the step did where that was no T-SQL. A step without a command is only
-	// proposed, in a comment.
+	// Action describes the work of an original step that was not T-SQL. A step without a command
+	// appears in the script only as a proposal in a comment.
 	Action string `json:"action,omitempty"`
 }
 
-// TargetGroup is a group that a step names. Without a server it is a place to be filled.
+// TargetGroup holds the target group of a step. Without a server the script creates an empty group,
+// to which the user adds databases.
 type TargetGroup struct {
 	Name     string `json:"target_group_name"`
 	Server   string `json:"server_name,omitempty"`
 	Database string `json:"database_name,omitempty"`
 }
 
-// Schedule is a named schedule.
+// Schedule holds a named schedule of a job.
 type Schedule struct {
 	Name     string        `json:"schedule_name"`
 	Kind     schedule.Kind `json:"kind"`
@@ -104,11 +107,11 @@ type Schedule struct {
 	CatchUp  string        `json:"catch_up,omitempty"`
 	Overlap  string        `json:"overlap,omitempty"`
 	Enabled  bool          `json:"enabled"`
-	faulty   bool          // not called, only shown
-	finished bool          // Completed where it comes from
+	faulty   bool          // the script contains it only as a comment
+	finished bool          // it has ended in its original system
 }
 
-// Limits of the control database.
+// These are limits of the control database.
 const (
 	maxName        = 128
 	maxDescription = 512
@@ -132,7 +135,7 @@ func (r *Result) note(job, element, format string, args ...any) {
 	r.add(Note, job, element, format, args...)
 }
 
-// Count is how many findings have an effect.
+// Count returns the number of findings with an effect.
 func (r *Result) Count(effect Effect) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -143,7 +146,8 @@ func (r *Result) Count(effect Effect) int {
 	return n
 }
 
-// Totals are how many steps and schedules the script creates, and how many steps are to be written.
+// Totals returns the numbers of steps and schedules that the script creates, and the number of
+// steps that the user has to write.
 func (r *Result) Totals() (steps, toWrite, schedules int) {
 	for _, j := range r.Jobs {
 		for _, s := range j.Steps {
@@ -162,7 +166,7 @@ func (r *Result) Totals() (steps, toWrite, schedules int) {
 	return steps, toWrite, schedules
 }
 
-// Summary is what the script creates, in words.
+// Summary returns the totals in words.
 func (r *Result) Summary() string {
 	steps, toWrite, schedules := r.Totals()
 	text := fmt.Sprintf("%s, %s, %s", counted(len(r.Jobs), "job"), counted(steps, "step"), counted(schedules, "schedule"))
@@ -172,7 +176,7 @@ func (r *Result) Summary() string {
 	return text
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun, in the plural unless n is 1.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -180,7 +184,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// cut shortens a text to n characters as SQL Server counts them (UTF-16 code units).
+// cut shortens s to n characters as SQL Server counts them (UTF-16 code units), and reports whether
+// s was longer.
 func cut(s string, n int) (string, bool) {
 	length := 0
 	for i, r := range s {
@@ -195,7 +200,8 @@ func cut(s string, n int) (string, bool) {
 	return s, false
 }
 
-// jobName makes a name that the control database takes and that no other job of the import has.
+// jobName returns a name that is valid in the control database and unique among the jobs of the
+// import. spare replaces an empty name.
 func (r *Result) jobName(name, spare string) string {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, string(utf8.RuneError)))
 	if name == "" {
@@ -219,7 +225,8 @@ func (r *Result) jobName(name, spare string) string {
 	})
 }
 
-// scheduleName is the same for the schedules of a job.
+// scheduleName returns a name that is valid in the control database and unique among the schedules
+// of the job.
 func (r *Result) scheduleName(job *Job, element, name string) string {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, string(utf8.RuneError)))
 	given := name
@@ -239,7 +246,8 @@ func (r *Result) scheduleName(job *Job, element, name string) string {
 	})
 }
 
-// unique appends a number to a name that is taken.
+// unique returns name, or name with a number appended if taken reports that the name is in use. It
+// calls renamed with the changed name.
 func unique(name string, taken func(string) bool, renamed func(string)) string {
 	if !taken(name) {
 		return name
@@ -254,7 +262,7 @@ func unique(name string, taken func(string) bool, renamed func(string)) string {
 	}
 }
 
-// placeholder is the target group of steps that no database is known for.
+// placeholder returns the target group for steps whose databases are unknown.
 func (r *Result) placeholder() TargetGroup {
 	if r.opts.TargetGroup != "" {
 		return TargetGroup{Name: r.opts.TargetGroup}
@@ -262,7 +270,7 @@ func (r *Result) placeholder() TargetGroup {
 	return TargetGroup{Name: "imported"}
 }
 
-// databaseGroup is the target group of one database.
+// databaseGroup returns the target group for steps that run in one database.
 func (r *Result) databaseGroup(database string) TargetGroup {
 	if r.opts.TargetGroup != "" {
 		return TargetGroup{Name: r.opts.TargetGroup}
@@ -270,14 +278,15 @@ func (r *Result) databaseGroup(database string) TargetGroup {
 	name := r.opts.Server + "/" + database
 	if short, was := cut(name, maxName-10); was {
 		h := fnv.New32a()
-		_, _ = h.Write([]byte(name)) // never fails
+		_, _ = h.Write([]byte(name)) // Write of hash.Hash never fails
 		name = fmt.Sprintf("%s-%08x", short, h.Sum32())
 	}
 	return TargetGroup{Name: name, Server: r.opts.Server, Database: database}
 }
 
-// addSchedule reads a schedule as the agent will, reports its faults, and adds it to the job. A
-// schedule with faults is only shown. The paths of its faults follow base.
+// addSchedule parses a schedule as the agent does, reports its faults, and adds it to the job. A
+// schedule with faults appears in the script only as a comment. base is the prefix of the paths of
+// the faults.
 func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error
@@ -306,7 +315,7 @@ func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 	job.Schedules = append(job.Schedules, s)
 }
 
-// Script is the T-SQL that creates the jobs. Each job is one batch and one transaction.
+// Script returns the T-SQL that creates the jobs. Each job is one batch and one transaction.
 func (r *Result) Script() string {
 	var b strings.Builder
 	b.WriteString(tsql.Comment("", fmt.Sprintf("From %s: %s. What has no counterpart stands in the report, and in comments below.", r.source, r.Summary())))
@@ -324,7 +333,8 @@ func (r *Result) Script() string {
 	return b.String()
 }
 
-// scriptGroups writes the target groups; those that exist are left as they are.
+// scriptGroups writes the T-SQL that creates the target groups. Groups that already exist stay
+// unchanged.
 func (r *Result) scriptGroups(b *strings.Builder) {
 	done := map[string]bool{}
 	for _, j := range r.Jobs {
@@ -350,7 +360,8 @@ func (r *Result) scriptGroups(b *strings.Builder) {
 	}
 }
 
-// scriptJob writes one job. Its own interval schedule stays disabled: the named ones run it.
+// scriptJob writes the T-SQL that creates one job. The job's own interval schedule stays disabled,
+// because the named schedules start the job.
 func (r *Result) scriptJob(b *strings.Builder, j *Job) {
 	b.WriteString("\n")
 	for _, f := range r.Findings {

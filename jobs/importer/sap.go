@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// SAP reads jobs of SAP Job Scheduling Service: one job, a list, or the answer of a listing
-// ("results"). The error contains no part of the text.
+// SAP converts jobs of SAP Job Scheduling Service. The text holds one job, a list of jobs, or the
+// response of a list operation ("results"). The error contains no part of the text.
 func SAP(text []byte, o Options) (*Result, error) {
 	v, err := decode(text)
 	if err != nil {
@@ -27,7 +27,7 @@ func SAP(text []byte, o Options) (*Result, error) {
 	return r, nil
 }
 
-// sapJobs finds the jobs in a value.
+// sapJobs returns the jobs in a value and reports other values.
 func (r *Result) sapJobs(v any, path string) (jobs []*object) {
 	if list, ok := v.([]any); ok {
 		for i, item := range list {
@@ -57,7 +57,7 @@ func (r *Result) sapJobs(v any, path string) (jobs []*object) {
 	return []*object{o}
 }
 
-// sapJob turns one job.
+// sapJob converts one job of SAP and adds it to the result.
 func (r *Result) sapJob(o *object) {
 	job := Job{Name: r.jobName(o.text("name"), "sap-job")}
 	description := strings.TrimSpace(o.text("description"))
@@ -101,7 +101,7 @@ func (r *Result) sapJob(o *object) {
 	r.Jobs = append(r.Jobs, job)
 }
 
-// sapAction describes what the job calls.
+// sapAction adds the step that describes the job's HTTP call or task.
 func (r *Result) sapAction(job *Job, o *object) {
 	what := "a task of Cloud Foundry"
 	if kind := o.text("jobType"); !strings.EqualFold(kind, "CF_TASK") {
@@ -126,11 +126,12 @@ func (r *Result) sapAction(job *Job, o *object) {
 		}
 		o.ignore(name)
 	}
-	// SAP makes no second attempt, and lets an asynchronous run take a week (D-S12).
+	// SAP does not retry, and an asynchronous run may take a week (D-S12).
 	job.Steps = append(job.Steps, Step{Name: "JobStep", TargetGroup: r.placeholder(), Action: what, Interval: 1, Timeout: 604800})
 }
 
-// sapActive reads active, which is a truth value, or one in quotes (D-S19).
+// sapActive returns the member active, a Boolean or a string that spells one (D-S19). The result is
+// absent if the member is missing. Any other value is reported and counts as false.
 func (r *Result) sapActive(job string, o *object, absent bool) bool {
 	switch v := o.take("active").(type) {
 	case nil:
@@ -147,11 +148,11 @@ func (r *Result) sapActive(job string, o *object, absent bool) bool {
 	return false
 }
 
-// sapModes are the forms of a schedule, of which it has one.
+// sapModes are the elements that define when a schedule runs. A schedule has one of them.
 var sapModes = []string{"cron", "repeatInterval", "repeatAt", "time"}
 
-// sapSchedule turns one schedule. Its overlap is AllowAll and its catch-up SAP's rule of 20 minutes
-// (D-P2, D-S7).
+// sapSchedule converts one schedule. The overlap is AllowAll, and the catch-up is the 20-minute
+// rule of SAP (D-P2, D-S7).
 func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActive bool, jobCreated time.Time) {
 	spec := map[string]any{}
 	mode := ""
@@ -198,8 +199,9 @@ func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActi
 	r.addSchedule(job, o.path, o.path, s)
 }
 
-// sapGoesOn takes care that a schedule goes on where it is, and does not begin anew: SAP counts
-// intervals from the last run, and relative texts from the creation (D-S14).
+// sapGoesOn sets the start of a schedule so that the schedule continues instead of starting again.
+// SAP counts intervals from the last run and relative times from the creation of the schedule
+// (D-S14).
 func (r *Result) sapGoesOn(job *Job, o *object, spec map[string]any, mode string, enabled bool, created time.Time) {
 	next := o.time("nextRunAt")
 	switch {

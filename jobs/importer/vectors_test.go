@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// The documented schedules of both systems, as jobs of theirs that are imported before they are
-// due: each is then due when the specification's vectors say.
+// The documented schedules of both systems are imported as jobs before they are due. Each imported
+// schedule must have the due instants of the specification's vectors.
 func TestDocumentedSchedulesMoveUnchanged(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "schedule", "testdata", "vectors.json"))
@@ -31,9 +31,10 @@ func TestDocumentedSchedulesMoveUnchanged(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(v.Spec), &spec), v.ID)
 		}
 		if spec["outage"] != nil || spec["activatedAt"] != nil {
-			continue // elements of the vectors, not of a job
+			continue // these elements belong to the vectors, not to a job
 		}
-		// An hour before the start, or when it was made.
+		// The import takes place at After, when the schedule was made, or otherwise an hour before
+		// the start.
 		at := parseTime(v.After)
 		if v.After == "" {
 			at = parseTime(v.Start).Add(-time.Hour)
@@ -71,7 +72,7 @@ func TestDocumentedSchedulesMoveUnchanged(t *testing.T) {
 		for _, d := range p.Due {
 			due = append(due, d.Format(time.RFC3339))
 		}
-		if spec["time"] == "now" { // the preview lists what comes strictly after the moment at which it was made
+		if spec["time"] == "now" { // the preview lists only instants after its own time
 			due = append([]string{v.Due[0]}, due...)
 		}
 		require.Equal(t, v.Due, due, "%s: %s", v.ID, s.Spec)

@@ -5,8 +5,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// Zone finds the IANA zone of a name of Windows in any case, as SQL Server's CURRENT_TIMEZONE_ID()
-// returns it, or of an IANA name (D-Z1). The error is a *schedule.Error.
+// Zone returns the IANA zone of an IANA name or of a Windows name in any case, such as SQL Server's
+// CURRENT_TIMEZONE_ID() returns (D-Z1). The error is a *schedule.Error.
 func Zone(name string) (string, error) {
 	if zone, ok := winzone.IANA(name); ok {
 		name = zone
