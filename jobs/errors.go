@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// UnknownLifecycleError reports a text that is not a lifecycle. ParseLifecycle returns it.
+// UnknownLifecycleError is the error of ParseLifecycle for a text that is not a lifecycle.
 type UnknownLifecycleError struct {
-	// Text is what was given.
+	// Text is the invalid text.
 	Text string
 }
 

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Lifecycle is the state of a job, step or target execution, spelled as the column lifecycle of the
-// view jobs.job_executions spells it. The zero value is not a lifecycle.
+// Lifecycle is the state of a job, step or target execution, spelled as in the column lifecycle of
+// the view jobs.job_executions. The zero value is not a lifecycle.
 type Lifecycle string
 
-// The values of the column lifecycle, from Azure's documentation of jobs.job_executions.
+// These are the values of the column lifecycle, from Azure's documentation of jobs.job_executions.
 const (
-	// Created is the state before anything was done; also a target that waits for a free worker.
+	// Created means that no work has started, for example because a target waits for a free worker.
 	Created Lifecycle = "Created"
 	// InProgress means that an attempt is under way, or that a step's targets are being resolved.
 	InProgress Lifecycle = "InProgress"
 	// WaitingForChildJobExecutions is the state of a root or step that waits for its children.
 	WaitingForChildJobExecutions Lifecycle = "WaitingForChildJobExecutions"
-	// WaitingForRetry means that an attempt failed and that another one has its time set.
+	// WaitingForRetry means that an attempt failed and that the next attempt is scheduled.
 	WaitingForRetry Lifecycle = "WaitingForRetry"
-	// Succeeded is terminal: everything ran without an error.
+	// Succeeded is terminal: all work completed without an error.
 	Succeeded Lifecycle = "Succeeded"
 	// SucceededWithSkipped is terminal, for parents only: no child failed, and some were Skipped.
 	SucceededWithSkipped Lifecycle = "SucceededWithSkipped"
-	// Failed is terminal: an error was left after the last attempt.
+	// Failed is terminal: the last attempt ended with an error.
 	Failed Lifecycle = "Failed"
 	// TimedOut is terminal: the step's time limit passed. It is never retried.
 	TimedOut Lifecycle = "TimedOut"
@@ -33,7 +33,7 @@ const (
 	Skipped Lifecycle = "Skipped"
 )
 
-// Lifecycles returns every value, active ones first, in the order of a run.
+// Lifecycles returns all values. The active ones come first, in the order of a run.
 func Lifecycles() []Lifecycle {
 	return []Lifecycle{
 		Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry,
@@ -41,8 +41,8 @@ func Lifecycles() []Lifecycle {
 	}
 }
 
-// ParseLifecycle finds the value that s spells in any case (decision 29 of the specification). For
-// anything else the error is an *UnknownLifecycleError.
+// ParseLifecycle returns the lifecycle that s spells in any case (decision 29 of the
+// specification). For any other text the error is an *UnknownLifecycleError.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	for _, l := range Lifecycles() {
 		if strings.EqualFold(s, string(l)) {
@@ -58,8 +58,8 @@ func (l Lifecycle) Valid() bool { return slices.Contains(Lifecycles(), l) }
 // Terminal reports whether the state never changes again (invariant I6).
 func (l Lifecycle) Terminal() bool { return l.Valid() && !l.Active() }
 
-// Active reports whether the execution still has something to do: the column is_active. It is false
-// for what is not a lifecycle.
+// Active reports whether the execution still has work to do, like the column is_active. It is false
+// for an invalid lifecycle.
 func (l Lifecycle) Active() bool {
 	switch l {
 	case Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry:

@@ -1,8 +1,8 @@
-// Package tsql writes T-SQL that people run with clients of their own: calls of procedures,
-// literals, comments.
+// Package tsql writes T-SQL that people run with their own clients: procedure calls, literals and
+// comments.
 //
-// Common mistakes: taking a text in quotes for safe. sqlcmd replaces $(name) even in a string, and
-// many clients divide a script at every line that begins with GO, even inside a string; see
+// Common mistakes: assuming that a quoted text is safe. sqlcmd replaces $(name) even in a string,
+// and many clients split a script at every line that begins with GO, even inside a string. See
 // [Call.LongText] and [Comment].
 package tsql
 
@@ -25,8 +25,8 @@ func Name(parts ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// Comment returns text as comments of one line each, each after prefix. No part of text ends a
-// comment or is replaced by a client.
+// Comment returns each line of text as a comment that begins with prefix. No part of text can end a
+// comment or be replaced by a client.
 func Comment(prefix, text string) string {
 	var b strings.Builder
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == 0 }) {
@@ -35,30 +35,31 @@ func Comment(prefix, text string) string {
 	return b.String()
 }
 
-// clientActs matches what clients act upon before the server sees a script. The groups end where
-// the text must be cut to prevent it.
+// clientActs matches text that clients process before the server receives a script: GO at the start
+// of a line, and $(. Each group ends where the text must be cut to prevent that.
 var clientActs = regexp.MustCompile(`(?im)^([ \t]*g)o\b|(\$)\(`)
 
-// clientProof cuts a text so that no piece, written as a literal, holds anything that a client acts
-// upon. There is one piece at least.
+// clientProof cuts a text into one or more pieces. As literals, the pieces contain nothing that a
+// client processes.
 func clientProof(text string) []string {
 	var pieces []string
 	from := 0
 	for _, m := range clientActs.FindAllStringSubmatchIndex(text, -1) {
-		cut := max(m[3], m[5]) // the end of the group that matched; the other's is -1
+		cut := max(m[3], m[5]) // the end of the group that matched; the end of the other group is -1
 		pieces, from = append(pieces, text[from:cut]), cut
 	}
 	return append(pieces, text[from:])
 }
 
-// Expression returns a text of any length and content as a literal, or as a sum of literals where
-// one would hold what clients act upon.
+// Expression returns a text of any length and content as a literal. If a client would process a
+// part of that literal, Expression returns a concatenation of literals instead.
 func Expression(value string) string {
 	pieces := clientProof(value)
 	if len(pieces) == 1 {
 		return Literal(value)
 	}
-	// The empty MAX value makes the whole sum one of that type: others end at 4000 characters.
+	// The empty MAX value gives the whole concatenation the type NVARCHAR(MAX). Otherwise SQL
+	// Server truncates it at 4000 characters.
 	sum := "CAST(N'' AS NVARCHAR(MAX))"
 	for _, piece := range pieces {
 		sum += "\n    + " + Literal(piece)
@@ -66,26 +67,26 @@ func Expression(value string) string {
 	return sum
 }
 
-// Call writes the call of a procedure with named parameters, one a line.
+// Call builds a procedure call with named parameters, one per line.
 type Call struct {
 	name   string
 	before string
 	args   []string
 }
 
-// NewCall begins the call of a procedure.
+// NewCall returns a call of a procedure without parameters.
 func NewCall(name string) *Call { return &Call{name: name} }
 
-// Raw appends a parameter with a value that is T-SQL already.
+// Raw appends a parameter whose value is a T-SQL expression.
 func (c *Call) Raw(name, value string) *Call {
 	c.args = append(c.args, "    @"+name+" = "+value)
 	return c
 }
 
-// Text appends a string.
+// Text appends a string parameter.
 func (c *Call) Text(name, value string) *Call { return c.Raw(name, Literal(value)) }
 
-// Optional appends a string unless it is empty.
+// Optional appends a string parameter unless value is empty.
 func (c *Call) Optional(name, value string) *Call {
 	if value == "" {
 		return c
@@ -93,10 +94,10 @@ func (c *Call) Optional(name, value string) *Call {
 	return c.Text(name, value)
 }
 
-// Number appends an integer.
+// Number appends an integer parameter.
 func (c *Call) Number(name string, n int) *Call { return c.Raw(name, strconv.Itoa(n)) }
 
-// Bit appends a truth value.
+// Bit appends a bit parameter.
 func (c *Call) Bit(name string, v bool) *Call {
 	if v {
 		return c.Number(name, 1)
@@ -104,8 +105,8 @@ func (c *Call) Bit(name string, v bool) *Call {
 	return c.Number(name, 0)
 }
 
-// LongText appends a string of any length and content. A string that holds what clients act upon is
-// first put together in a variable, whose name must be unique in the batch.
+// LongText appends a string parameter of any length and content. A string that a client would
+// process is first assigned to a variable. The name of the variable must be unique in the batch.
 func (c *Call) LongText(name, variable, value string) *Call {
 	text := Expression(value)
 	if strings.HasPrefix(text, "N'") {
@@ -115,7 +116,7 @@ func (c *Call) LongText(name, variable, value string) *Call {
 	return c.Raw(name, "@"+variable)
 }
 
-// String returns the call, after the declarations that it needs.
+// String returns the call, preceded by the variable declarations that it needs.
 func (c *Call) String() string {
 	return c.before + "EXEC " + c.name + "\n" + strings.Join(c.args, ",\n") + ";"
 }

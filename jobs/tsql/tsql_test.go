@@ -13,7 +13,7 @@ func TestCall(t *testing.T) {
 	require.Equal(t, "EXEC jobs.p\n    @a = N'it''s',\n    @c = 3,\n    @d = 1;", c.String())
 }
 
-// No line of a literal begins with GO, and nothing looks like a variable of sqlcmd.
+// No line of the script may begin with GO, and no text may look like a variable of sqlcmd.
 func TestLongTextIsClientProof(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"plain", "$(x)", "a\nGO\nb", "a\n \tgo 2\n", "GO", "$($(x)) it's"} {

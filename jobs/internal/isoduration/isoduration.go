@@ -1,4 +1,4 @@
-// Package isoduration reads lengths of time as ISO 8601 writes them, such as P1DT2H or PT90S.
+// Package isoduration parses durations of ISO 8601, such as P1DT2H or PT90S.
 package isoduration
 
 import (
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Duration is a length of time by its units. How long a year or a month is, the caller decides.
+// Duration holds a duration by its units. The caller decides on the length of a year and a month.
 type Duration struct{ Years, Months, Weeks, Days, Hours, Minutes, Seconds int64 }
 
-// Parse reads P, then numbers with the units Y, M, W and D, then, after T, with H, M and S. Numbers
-// are whole and not negative; units come once each, the larger before the smaller. The second
-// result is false for any other text.
+// Parse parses P, then numbers with the units Y, M, W and D, then T and numbers with the units H, M
+// and S. Numbers are whole and not negative. Each unit occurs at most once, and larger units come
+// first. The second result is false for any other text.
 func Parse(text string) (Duration, bool) {
 	var d Duration
 	rest, ok := strings.CutPrefix(text, "P")
@@ -26,7 +26,8 @@ func Parse(text string) (Duration, bool) {
 	return d, true
 }
 
-// take reads numbers with units, in the order of units, into the numbers of the same order.
+// take parses numbers with units into numbers, which has one element for each unit. The units must
+// occur in the order of units. It returns false for any other text.
 func take(text, units string, numbers ...*int64) bool {
 	for text != "" {
 		end := strings.IndexAny(text, units)

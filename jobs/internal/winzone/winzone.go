@@ -1,4 +1,4 @@
-// Package winzone knows the names that Windows, and so SQL Server, gives to time zones.
+// Package winzone maps the time zone names of Windows, which SQL Server also uses, to IANA zones.
 package winzone
 
 import (
@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// table lists the names of Windows with the IANA zone of each (territory 001 of CLDR's
-// windowsZones, as the Go release's package time has it), separated by a tab. testenv/tsqld/types
-// has a copy of the file, and a test that compares the two.
+// table holds one line for each Windows name: the name, a tab, and its IANA zone (territory 001 of
+// CLDR's windowsZones, as in package time of the Go release). testenv/tsqld/types has a copy of the
+// file, and a test compares the two.
 //
 //go:embed windowszones.txt
 var table string
@@ -21,12 +21,12 @@ var zones = sync.OnceValue(func() map[string]string {
 			byName[strings.ToLower(name)] = zone
 		}
 	}
-	byName["utc"], byName["coordinated universal time"] = "UTC", "UTC" // Etc/UTC in the list: the same, shorter
+	byName["utc"], byName["coordinated universal time"] = "UTC", "UTC" // the table has Etc/UTC for this zone
 	return byName
 })
 
-// IANA returns the IANA zone of a name of Windows, which may be in any case and have blanks around
-// it; false: the name is unknown.
+// IANA returns the IANA zone of a Windows name. It ignores case and surrounding blanks. ok is false
+// if the name is unknown.
 func IANA(name string) (zone string, ok bool) {
 	zone, ok = zones()[strings.ToLower(strings.TrimSpace(name))]
 	return zone, ok
