@@ -10,47 +10,50 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// Definition is a stored schedule, as far as its due instants depend on it.
+// Definition holds the properties of a stored schedule that affect its due instants.
 type Definition struct {
 	// ID is the schedule's number; jitter depends on it.
 	ID int64
-	// Kind, Spec, Zone and CatchUp are the texts of jobs.sp_add_schedule; empty: not given.
+	// Kind, Spec, Zone and CatchUp are the parameters of jobs.sp_add_schedule. Empty means not
+	// given.
 	Kind, Spec, Zone, CatchUp string
-	// Job holds the schedule of jobs.sp_add_job, which has no name; nil for all others. Decision 11
-	// applies to it: the first missed instant runs, and stands for those after it.
+	// Job is the schedule of jobs.sp_add_job, which has no name. It is nil for all other schedules.
+	// Decision 11 applies to it: the first missed instant runs and replaces the missed instants
+	// after it.
 	Job *schedule.Elastic
-	// Defined and Activated are when kind and spec were given, and when the schedule was last
-	// changed or switched on.
+	// Defined is the time at which Kind and Spec were set. Activated is the time at which the
+	// schedule was last changed or enabled.
 	Defined, Activated time.Time
-	// Due is the first instant that was not handled; zero: none is known.
+	// Due is the first instant that was not handled; zero if unknown.
 	Due time.Time
-	// LastDue is the last instant that was handled; zero: none.
+	// LastDue is the last instant that was handled; zero if there is none.
 	LastDue time.Time
 	// MinInterval is the minimum interval between two instants, which Validate requires (D-S6); 0
 	// means that any interval is valid.
 	MinInterval time.Duration
-	// Executions is how many runs the schedule has started.
+	// Executions is the number of runs that the schedule has started.
 	Executions int64
 }
 
-// ErrUnknownKind marks a schedule of a kind that this program does not know, and a newer one may.
+// ErrUnknownKind marks a schedule of a kind that this version of the program does not support. A
+// newer version may support it.
 var ErrUnknownKind = errors.New("unknown kind of schedule: a newer agent may know it")
 
-// rule is a definition that was read.
+// rule is a parsed definition.
 type rule struct {
 	schedule.Schedule
 	// plan is nil for the schedule of jobs.sp_add_job.
 	plan    *schedule.Plan
 	catchUp schedule.CatchUp
 	id      string
-	// left is how many runs it may still start; negative: no limit (D-P3).
+	// left is the number of runs that the schedule may still start; negative means no limit (D-P3).
 	left int64
 }
 
-// Calendars are the blackout calendars of the database, by name.
+// Calendars holds the blackout calendars of the database by name.
 type Calendars struct {
 	known map[string]*schedule.Calendar
-	// broken are the faults of those that cannot be read.
+	// broken holds the faults of the calendars that cannot be parsed.
 	broken map[string][]schedule.Fault
 }
 
@@ -66,7 +69,7 @@ func (d Definition) read(named Calendars) (rule, error) {
 	}
 	opts := schedule.Options{Zone: d.Zone, Created: d.Defined, LastStarted: d.Due, MinInterval: d.MinInterval, Uncounted: true}
 	if d.Activated.After(d.Defined) {
-		opts.Activated = d.Activated // otherwise what had passed when it was made would be dropped (b.7)
+		opts.Activated = d.Activated // otherwise a time before the creation would be dropped (b.7)
 	}
 	err := r.parse(d, opts, named)
 	if r.plan != nil && r.plan.Count > 0 {
@@ -75,9 +78,9 @@ func (d Definition) read(named Calendars) (rule, error) {
 	return r, err
 }
 
-// readRange is read for a backfill, which may begin before the schedule was made: only its own
-// start bounds it, unless what it gives depends on when it was made. Nothing that depends on runs
-// or on the present activation counts.
+// readRange parses a definition for a backfill, whose range may begin before the schedule was
+// created. Only the start in the specification bounds the instants, unless the instants depend on
+// the creation. Earlier runs and the current activation are ignored.
 func (d Definition) readRange(named Calendars) (rule, error) {
 	if d.Job != nil || !slices.Contains(schedule.Kinds(), schedule.Kind(d.Kind)) {
 		return d.read(named)
@@ -97,7 +100,7 @@ func (d Definition) readRange(named Calendars) (rule, error) {
 	return free, nil
 }
 
-// parse fills in the rule.
+// parse sets the plan, the schedule and the catch-up policy of the rule.
 func (r *rule) parse(d Definition, opts schedule.Options, named Calendars) error {
 	opts.Calendars, opts.BrokenCalendars = named.known, named.broken
 	plan, err := schedule.Parse(schedule.Kind(d.Kind), []byte(d.Spec), opts)
@@ -120,14 +123,14 @@ func (r *rule) parse(d Definition, opts schedule.Options, named Calendars) error
 	return nil
 }
 
-// ReadCalendars parses calendars, by their names, once for all schedules of a round.
+// ReadCalendars parses calendars by their names. One call serves all schedules of a round.
 func ReadCalendars(texts map[string]string) Calendars {
 	var c Calendars
 	c.known, c.broken = schedule.ReadCalendars(texts)
 	return c
 }
 
-// fire is when the run for a due instant starts: with jitter somewhat later (D-P4).
+// fire returns the start of the run for a due instant: the instant plus its jitter (D-P4).
 func (r rule) fire(due time.Time) time.Time {
 	if r.plan == nil || r.plan.Jitter <= 0 {
 		return due
@@ -136,10 +139,11 @@ func (r rule) fire(due time.Time) time.Time {
 	return due.Add(schedule.Delay(r.id, due, next, r.plan.Jitter))
 }
 
-// shownInstants is how many due instants are stored for the views.
+// shownInstants is the number of due instants that are stored for the views.
 const shownInstants = 10
 
-// upcoming are the first instants from due on, as many as runs are left.
+// upcoming returns the first due instants from due on: at most shownInstants, and at most left if
+// left is not negative.
 func (r rule) upcoming(due time.Time, left int64) []time.Time {
 	n := int64(shownInstants)
 	if left >= 0 {
@@ -153,21 +157,22 @@ func (r rule) upcoming(due time.Time, left int64) []time.Time {
 
 // Validation is the result of Validate: the next due instants of a definition, or its faults.
 type Validation struct {
-	// Faults is a *schedule.Error when the definition cannot be read; the schedule never runs then.
+	// Faults is a *schedule.Error if the definition is invalid. Such a schedule never runs.
 	Faults error
-	// Zone is the name of the zone of the schedule, or its offset.
+	// Zone is the name of the schedule's zone, or its offset.
 	Zone string
-	// Warnings are those of schedule.Plan.
+	// Warnings are the warnings of the schedule.Plan.
 	Warnings []string
-	// Next is the first due instant, and Fire when its run starts; zero: nothing is due any more.
+	// Next is the first due instant, and Fire is the start of its run. Both are zero if nothing is
+	// due any more.
 	Next, Fire time.Time
 	// Upcoming are Next and the instants after it.
 	Upcoming []time.Time
 }
 
-// Validate computes the validation of a definition. Instants before the last change or activation
-// are dropped (D-P7); both times are cut to whole seconds, as instants are (D-A15). The error is
-// ErrUnknownKind. Faults of the definition are in the validation.
+// Validate returns the validation of a definition. Instants before the last change or activation
+// are dropped (D-P7). Both times are truncated to whole seconds, as instants are (D-A15). The error
+// is ErrUnknownKind; faults of the definition are in the validation.
 func Validate(d Definition, named Calendars, now time.Time) (Validation, error) {
 	r, err := d.read(named)
 	if errors.Is(err, ErrUnknownKind) {
@@ -191,9 +196,9 @@ func Validate(d Definition, named Calendars, now time.Time) (Validation, error) 
 	}
 	from = from.Truncate(time.Second)
 	if !d.Due.IsZero() {
-		// The definition is validated again, with other zone data, for example. Instants before the
-		// stored one were handled. If the stored instant lies in the future, all earlier instants
-		// were handled.
+		// The definition is validated again, for example with other zone data. Instants before the
+		// stored one were already handled. If the stored instant is in the future, all earlier
+		// instants were handled.
 		if from = d.Due; from.After(now) {
 			from = now.Truncate(time.Second).Add(time.Second)
 		}

@@ -6,23 +6,23 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// runsPerFiring is how many due instants of one schedule become runs in one transaction; what is
-// left follows at once.
+// runsPerFiring is the largest number of due instants of one schedule that become runs in one
+// transaction. The next transaction follows at once with the rest.
 const runsPerFiring = 100
 
-// Round is when due instants are handled, and since when agents have worked.
+// Round holds the time at which due instants are handled, and the periods in which agents worked.
 type Round struct {
 	// Now is the database's time.
 	Now time.Time
-	// WorkingSince is when the present stretch began in which agents work, and LastWorked is when
-	// the stretch before it ended; zero: there was none.
+	// WorkingSince is the beginning of the current period in which agents work. LastWorked is the
+	// end of the period before it; zero means there was none.
 	WorkingSince, LastWorked time.Time
-	// MissedAfter is how late a run may begin and still not count as missed.
+	// MissedAfter is the largest delay of a run that does not count as missed.
 	MissedAfter time.Duration
 }
 
-// missedBefore is the instant before which every start is missed: no agent worked, or the start
-// would be too late.
+// missedBefore returns the instant before which every start is missed, because no agent worked or
+// because the start would be too late.
 func (m Round) missedBefore() time.Time {
 	if late := m.Now.Add(-m.MissedAfter); late.After(m.WorkingSince) {
 		return late
@@ -30,7 +30,8 @@ func (m Round) missedBefore() time.Time {
 	return m.WorkingSince
 }
 
-// outage is how long no agent worked before an instant was handled; 0: one worked all the time.
+// outage returns how long no agent worked before an instant was handled. It returns 0 if there was
+// no outage.
 func (m Round) outage(due time.Time) time.Duration {
 	switch {
 	case !due.Before(m.WorkingSince):
@@ -41,33 +42,34 @@ func (m Round) outage(due time.Time) time.Duration {
 	return m.WorkingSince.Sub(m.LastWorked)
 }
 
-// Skip is a number of successive due instants that are not run (I10).
+// Skip is a sequence of due instants that do not run (I10).
 type Skip struct {
 	// Due and Last are the first and the last of the instants.
 	Due, Last time.Time
-	// Count is how many there are.
+	// Count is the number of instants.
 	Count int
-	// Reason says why they are not run, in one sentence.
+	// Reason is one sentence that says why the instants do not run.
 	Reason string
 }
 
-// Decision says what becomes of a schedule's due instants.
+// Decision is the result of Decide for a schedule's due instants.
 type Decision struct {
 	// Runs are the instants to run, ascending.
 	Runs []time.Time
-	// Skips are the instants that a catch-up policy gives up.
+	// Skips are the instants that a catch-up policy skips.
 	Skips []Skip
-	// Next is the first instant that was not decided on, and Fire is when its run starts; zero: the
-	// schedule has no more. Next may have passed already: there is more to decide at once then.
+	// Next is the first undecided instant, and Fire is the start of its run. Both are zero if the
+	// schedule has no more instants. If Next has already passed, Decide must be called again at
+	// once.
 	Next, Fire time.Time
 	// Upcoming are Next and the instants after it.
 	Upcoming []time.Time
-	// Limit is how many runs the schedule may start in all; 0: any number. The database counts them
-	// (D-P3).
+	// Limit is the largest number of runs of the schedule; 0 means no limit. The database counts
+	// the runs (D-P3).
 	Limit int64
 }
 
-// Last returns the last instant that was decided on; zero: none was.
+// Last returns the last decided instant. It returns the zero time if there is none.
 func (f Decision) Last() (at time.Time) {
 	if n := len(f.Skips); n > 0 {
 		at = f.Skips[n-1].Last
@@ -78,9 +80,9 @@ func (f Decision) Last() (at time.Time) {
 	return at
 }
 
-// Decide decides what becomes of the due instants of a definition, from d.Due until m.Now. At most
-// runsPerFiring instants become runs; call Decide again with the rest. The error is ErrUnknownKind,
-// or a *schedule.Error.
+// Decide decides on the due instants of a definition from d.Due until m.Now. At most runsPerFiring
+// instants become runs; call Decide again for the rest. The error is ErrUnknownKind or a
+// *schedule.Error.
 func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 	r, err := d.read(named)
 	if err != nil {
@@ -96,7 +98,7 @@ func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 	next, more := f.recover(&r, d.Due, m)
 	for more && len(f.Runs) < runsPerFiring {
 		if at := r.fire(next); at.After(m.Now) || at.Before(m.missedBefore()) {
-			break // not yet, or missed as well: the policy is asked again with the next call
+			break // not due yet, or missed as well: the next call applies the policy again
 		}
 		f.Runs = append(f.Runs, next)
 		next, more = r.started(next, m.Now)
@@ -105,8 +107,8 @@ func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 		next, more = f.Runs[most], true
 		f.Runs = f.Runs[:most]
 	}
-	// A run may turn out not to be made, because an earlier one is still active. So what follows
-	// the last one that is allowed is looked at again when it is known.
+	// The database may omit a run because an earlier one is still active. The instants after the
+	// last permitted run are therefore decided by a later call, when the number of runs is known.
 	if r.left > 0 && int64(len(f.Runs)) > r.left {
 		next, more = f.Runs[r.left], true
 		f.Runs = f.Runs[:r.left]
@@ -121,9 +123,9 @@ func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 	return f, nil
 }
 
-// once is decision 11 for the schedule of jobs.sp_add_job: the due instant runs, and stands for all
-// that were missed after it. Their number is exact however many they are: a million takes some tens
-// of milliseconds.
+// once applies decision 11 to the schedule of jobs.sp_add_job: the due instant runs and replaces
+// all missed instants after it. The number of missed instants is always exact. Counting a million
+// takes some tens of milliseconds.
 func (r rule) once(due, now time.Time) Decision {
 	f := Decision{Runs: []time.Time{due}}
 	next, more := r.Next(due)
@@ -142,7 +144,7 @@ func (r rule) once(due, now time.Time) Decision {
 	return f
 }
 
-// started is what follows a run for a due instant that starts at now.
+// started returns the due instant that follows a run for due that starts at now.
 func (r *rule) started(due, now time.Time) (time.Time, bool) {
 	if r.plan.Moves() {
 		r.plan = r.plan.Started(due, now)
@@ -151,20 +153,22 @@ func (r *rule) started(due, now time.Time) (time.Time, bool) {
 	return r.Next(due)
 }
 
-// recover lets the catch-up policy decide on the missed instants from due on, and returns the first
-// one that was not missed, or, when there are too many for one call, not looked at.
+// recover applies the catch-up policy to the missed instants from due on. It returns the first
+// instant that is not missed. If there are too many instants for one call, it returns the first one
+// that is undecided.
 func (f *Decision) recover(r *rule, due time.Time, m Round) (next time.Time, more bool) {
 	until := m.missedBefore()
 	if r.fire(due).Compare(until) >= 0 {
 		return due, true
 	}
 	if mode := r.catchUp.Mode; r.plan.Moves() && mode != schedule.CatchUpNone && mode != schedule.CatchUpWindow {
-		// What follows is counted from the start of this one, so that no other was missed (D-S15).
+		// A run moves the instants after it, so that no other instant was missed (D-S15).
 		until = due.Add(time.Second)
 	}
 	found := r.catchUp.Recover(r, due, until, m.Now, m.outage(due))
 	if r.plan.Jitter > 0 {
-		// Only the last one can have been due before, and start later.
+		// Jitter is shorter than the distance between instants. So only the last instant can be due
+		// before the limit and start after it.
 		last := due
 		for _, list := range [][]time.Time{found.Dropped, found.Run} {
 			if len(list) > 0 {
@@ -186,9 +190,9 @@ func (f *Decision) recover(r *rule, due time.Time, m Round) (next time.Time, mor
 	return found.Next, found.More
 }
 
-// Backfill lists the due instants of a range, both ends included, that are to run next: at most
-// runsPerFiring. next is the instant after them; zero: none is left. The error is ErrUnknownKind,
-// or a *schedule.Error.
+// Backfill returns the next due instants to run in a range, both ends included: at most
+// runsPerFiring. next is the instant after them, or zero if none is left. The error is
+// ErrUnknownKind or a *schedule.Error.
 func Backfill(d Definition, named Calendars, from, to time.Time) (runs []time.Time, next time.Time, err error) {
 	r, err := d.readRange(named)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// clock reads "15:04", "15:04:05" on 1 January 2026, or a date with it.
+// clock parses "15:04" or "15:04:05" on 1 January 2026, or a date with a clock time.
 func clock(t *testing.T, text string) time.Time {
 	t.Helper()
 	if text == "" {
@@ -29,7 +29,7 @@ func clock(t *testing.T, text string) time.Time {
 	return at
 }
 
-// clocks are the texts of instants, without the date where it is 1 January 2026.
+// clocks returns the texts of instants, without the date if it is 1 January 2026.
 func clocks(list []time.Time) []string {
 	var out []string
 	for _, at := range list {
@@ -49,7 +49,7 @@ func clockText(at time.Time) string {
 	return text
 }
 
-// skipTexts are "first × count".
+// skipTexts returns each skip as "first × count".
 func skipTexts(list []Skip) []string {
 	var out []string
 	for _, s := range list {
@@ -58,7 +58,7 @@ func skipTexts(list []Skip) []string {
 	return out
 }
 
-// made is a definition that was made at midnight.
+// made returns a definition that was created at midnight.
 func made(t *testing.T, kind schedule.Kind, spec string, change ...func(*Definition)) Definition {
 	t.Helper()
 	d := Definition{ID: 7, Kind: string(kind), Spec: spec, Defined: clock(t, "00:00"), Activated: clock(t, "00:00")}
@@ -135,8 +135,8 @@ func TestValidate(t *testing.T) {
 			},
 			next: "00:10",
 		},
-		// D-P7: what was due before it was switched on is dropped; SAP's repeatInterval runs at
-		// once (b.3).
+		// D-P7: instants before the activation are dropped. SAP's repeatInterval runs at once
+		// (b.3).
 		"SwitchedOnLater": {
 			kind: schedule.KindCron5, spec: "30 4 * * *",
 			change: func(d *Definition) { d.Activated = clock(t, "12:00") }, next: "2026-01-02 04:30",
@@ -249,7 +249,7 @@ func TestValidateFaults(t *testing.T) {
 	require.NotContains(t, v.Faults.Error(), "calendar other")
 	require.NotContains(t, v.Faults.Error(), "blackouts.calendars[0]", "the name is right")
 
-	// A name is found however the text spells it.
+	// A calendar name is found in every JSON spelling.
 	for _, name := range []string{`a "b" \`, "tab\there", "a\u00a0b", "\u0001"} {
 		spec, marshalErr := json.Marshal(map[string]any{"cron": "0 * * * *", "blackouts": map[string]any{"calendars": []string{name}}})
 		require.NoError(t, marshalErr)
@@ -273,7 +273,8 @@ func TestDecide(t *testing.T) {
 		change func(*Definition)
 		due    string
 		now    string
-		// worked and since are the limits of the time without an agent.
+		// worked and since are the end of the last period with agents and the beginning of the
+		// current one.
 		worked, since string
 
 		runs   []string
@@ -323,12 +324,12 @@ func TestDecide(t *testing.T) {
 		"TheColumnWins": {
 			spec: `{"cron": "*/5 * * * *", "catchUp": "none"}`, change: policy("last"), due: "10:00", now: "10:03", runs: []string{"10:00"}, next: "10:05",
 		},
-		// The instant of now itself is on time.
+		// A run for the instant now is on time.
 		"MissedAndOnTime": {
 			spec: minutely, due: "10:00", now: "10:15", runs: []string{"10:10", "10:15"},
 			skips: []string{"10:00 x 2"}, reason: "only the last", next: "10:20",
 		},
-		// A short outage: no agent ran, although it is less than the threshold ago.
+		// A short outage: no agent worked, although the instant is less than the threshold ago.
 		"InAnOutage": {
 			kind: schedule.KindCron6, spec: "*/10 * * * * *", due: "10:00", now: "10:00:45", worked: "09:59:59", since: "10:00:35",
 			runs: []string{"10:00:30", "10:00:40"}, skips: []string{"10:00 x 3"}, reason: "only the last", next: "10:00:50",
@@ -350,7 +351,8 @@ func TestDecide(t *testing.T) {
 			runs: []string{"11:45", "11:50", "11:55", "12:00", "12:05", "12:10"}, next: "12:15",
 		},
 
-		// One week of minutes and a half: the second call goes on where the first ended.
+		// A schedule of every minute missed one and a half weeks. The second call continues after
+		// the first.
 		"Many": {
 			spec: "* * * * *", due: "00:00", now: "2026-01-09 12:00:30", skips: []string{"00:00 x 10000"}, reason: "only the last", next: "2026-01-07 22:40",
 		},
@@ -358,7 +360,7 @@ func TestDecide(t *testing.T) {
 			spec: "* * * * *", change: policy("all"), due: "00:00", now: "2026-01-09 12:00:30", runs: []string{"00:00", "...", "01:39"}, next: "01:40",
 		},
 
-		// SAP's repeatInterval: what follows counts from the start of the run (D-S15).
+		// SAP's repeatInterval: the following instants count from the start of the run (D-S15).
 		"RepeatOnTime": {
 			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes"}`, due: "10:00", now: "10:00",
 			runs: []string{"10:00"}, next: "10:07",
@@ -418,7 +420,7 @@ func TestDecide(t *testing.T) {
 		"Deferred": {
 			spec: `{"cron": "0 9,10,11 * * *", "blackouts": {"mode": "defer", "calendars": ["mornings"]}}`, due: "12:00", now: "12:00", runs: []string{"12:00"}, next: "2026-01-02 12:00",
 		},
-		// Clocks go forward at 01:00 UTC: 02:30 becomes 03:30, an hour of which the offset is 2.
+		// Clocks move forward at 01:00 UTC: 02:30 becomes 03:30 with an offset of two hours.
 		"Gap": {
 			spec: `{"cron": "30 2 * * *", "timeZone": "Europe/Berlin"}`, due: "2026-03-28 01:30",
 			now: "2026-03-28 01:30", runs: []string{"2026-03-28 01:30"}, next: "2026-03-29 01:30",
@@ -475,7 +477,7 @@ func TestDecideOfTheJobsOwnSchedule(t *testing.T) {
 		"Once":             {interval: schedule.Once, now: "05:00"},
 		"LastBeforeTheEnd": {interval: schedule.Hours, end: "03:30", now: "03:00"},
 		"MissedToTheEnd":   {interval: schedule.Hours, end: "05:00", now: "09:00", skips: []string{"04:00 x 2"}},
-		// Two years of minutes: every one is counted.
+		// A schedule of every minute missed two years. Every instant is counted.
 		"MissedForYears": {
 			interval: schedule.Minutes, now: "2028-01-01 03:00:30", skips: []string{"03:01 x 1051200"},
 			next: "2028-01-01 03:01",
@@ -498,8 +500,8 @@ func TestDecideOfTheJobsOwnSchedule(t *testing.T) {
 	}
 }
 
-// TestDecideHandlesEachInstantOnce walks many schedules through a day with random pauses, and holds
-// what was run or skipped against the instants of the schedule: each exactly once.
+// TestDecideHandlesEachInstantOnce simulates many schedules for a day with random pauses. Each
+// instant of a schedule must be run or skipped exactly once.
 func TestDecideHandlesEachInstantOnce(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"last", "none", "all", "window:17m", "sap-20min"} {
@@ -561,7 +563,7 @@ func TestBackfillRange(t *testing.T) {
 	require.Len(t, runs, runsPerFiring)
 	require.Equal(t, runs[runsPerFiring-1].Add(time.Hour), next)
 
-	// What depends on when it was made keeps its grid, whatever has become of it since.
+	// A schedule that depends on its creation keeps its grid after later changes and runs.
 	for _, spec := range []string{`{"repeatInterval": "7 hours"}`, `{"repeatInterval": "7 hours", "startTime": "2025-12-30T01:00:00Z"}`} {
 		d = made(t, schedule.KindSAP, spec)
 		d.Due, d.Activated, d.Executions = clock(t, "21:00"), clock(t, "12:00"), 3
