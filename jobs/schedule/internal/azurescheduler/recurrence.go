@@ -12,19 +12,19 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// frequencies are the frequencies of a recurrence with their largest interval (a.3, D-A14).
+// frequencies holds the frequencies of a recurrence and their largest intervals (a.3, D-A14).
 var frequencies = []struct {
 	name string
 	most int64
 }{{"Minute", 1000}, {"Hour", 1000}, {"Day", 548}, {"Week", 78}, {"Month", 18}, {"Year", 1}}
 
-// frequencyWords are common words for a frequency, in lower case.
+// frequencyWords maps common words to frequencies. The keys are in lower case.
 var frequencyWords = map[string]string{
 	"minutely": "Minute", "minutes": "Minute", "hourly": "Hour", "hours": "Hour", "daily": "Day", "days": "Day",
 	"weekly": "Week", "weeks": "Week", "monthly": "Month", "months": "Month", "yearly": "Year", "annually": "Year", "years": "Year",
 }
 
-// scheduleParts is the element schedule of a recurrence; nil slices are absent elements.
+// scheduleParts holds the element schedule of a recurrence. Nil slices are absent elements.
 type scheduleParts struct {
 	minutes, hours []int
 	weekDays       uint8 // bit 0 Monday
@@ -32,24 +32,24 @@ type scheduleParts struct {
 	occurrences    []engine.Occurrence
 }
 
-// elements are the elements of the dialect.
+// elements are the names of the elements of the dialect.
 var elements = []string{"recurrence", "frequency", "interval", "count", "endTime", "schedule", "startTime"}
 
-// Dialect is the recurrence object of Azure Scheduler.
+// Dialect is the dialect of Azure Scheduler.
 var Dialect = syntax.Dialect{
 	Elements: elements,
-	// An Azure job without a recurrence.
+	// These texts mean an Azure job without a recurrence.
 	IsEmpty:     func(text string) bool { return text == "" || text == "null" || text == "(no recurrence)" },
 	TakesOffset: true,
 	Names:       elementNames,
 	Read:        read,
 }
 
-// recurrenceElements are the elements of a recurrence.
+// recurrenceElements are the names of the elements of a recurrence.
 var recurrenceElements = []string{"frequency", "interval", "count", "endTime", "schedule"}
 
-// elementNames are the names and synonyms of elements: beside the element recurrence, those of a
-// recurrence belong into it.
+// elementNames returns the names and synonyms of the elements. If the object has the element
+// recurrence, the elements of a recurrence belong inside it.
 func elementNames(r syntax.Reader) ([]string, map[string]string) {
 	if !r.Has("recurrence") {
 		return elements, syntax.Synonyms
@@ -61,9 +61,9 @@ func elementNames(r syntax.Reader) ([]string, map[string]string) {
 	return []string{"recurrence", "startTime"}, words
 }
 
-// read reads a recurrence object, with startTime and our elements beside its own, or a job's
-// properties that hold one as the element recurrence. Without any element of a recurrence it is one
-// run.
+// read parses a recurrence object, with startTime and the common elements in addition. It also
+// accepts the properties of a job with the recurrence object as the element recurrence. Without any
+// element of a recurrence the schedule is one run.
 func read(p *syntax.Parser) engine.Schedule {
 	start := readStart(p)
 	p.Start = start
@@ -115,13 +115,15 @@ func read(p *syntax.Parser) engine.Schedule {
 		}
 	}
 	if atOnce {
-		// Bounded before the run at once is added: that one is due even where the end is earlier.
+		// The bounds apply only to the recurrence: the run at once is due even if the end is
+		// earlier.
 		inner = engine.Union{A: engine.Single{At: start}, B: engine.Bounded{Inner: inner, First: start}}
 	}
 	return inner
 }
 
-// readStart is startTime in the zone in which the recurrence is read (D-A2), cut to the second.
+// readStart parses startTime. The result is in the zone of the recurrence (D-A2) and truncated to
+// the second.
 func readStart(p *syntax.Parser) time.Time {
 	start := p.PlannedStart.Truncate(time.Second)
 	if v := p.Reader.Take("startTime"); v != nil {
@@ -137,7 +139,8 @@ func readStart(p *syntax.Parser) time.Time {
 	return start.In(p.Zone)
 }
 
-// once is a job without recurrence: one run at its start, at once when that is over or absent.
+// once returns the schedule of a job without a recurrence: one run at its start, or at once if the
+// start has passed or is absent.
 func once(p *syntax.Parser, start time.Time) engine.Schedule {
 	if start.IsZero() {
 		return engine.Single{At: p.NeedCreation("startTime")}
@@ -185,10 +188,10 @@ func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interva
 	return frequency, interval, v != nil
 }
 
-// scheduleElements are the elements of schedule.
+// scheduleElements are the names of the elements of schedule.
 var scheduleElements = []string{"minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"}
 
-// readSchedule reads the element schedule, and refuses parts that have no meaning under its
+// readSchedule parses the element schedule. It refuses parts that have no meaning with the
 // frequency (a.4, D-A16).
 func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *scheduleParts {
 	if v.Kind != '{' {
@@ -232,7 +235,7 @@ func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *schedule
 	return s
 }
 
-// integers is a list of whole numbers; 0 is refused where negative ones are allowed (D-A17).
+// integers parses a list of whole numbers. If negative numbers are allowed, 0 is refused (D-A17).
 func integers(p *syntax.Parser, v *syntax.Value, low, high int64, allowed string) []int {
 	var list []int
 	for _, item := range p.Items(v, allowed) {
@@ -289,7 +292,7 @@ func readOccurrences(p *syntax.Parser, v *syntax.Value) []engine.Occurrence {
 	return list
 }
 
-// recurrenceSchedule builds the schedule from a start in its zone.
+// recurrenceSchedule returns the schedule of a recurrence. start is in the zone of the recurrence.
 func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, start time.Time, s *scheduleParts) engine.Schedule {
 	at := civil.Seconds(start)
 	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))
@@ -333,7 +336,8 @@ func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, star
 	return p.Wall(&engine.OnDays{Days: recurrenceDays(frequency, int(interval), day, s), Times: clock}, !everyHour)
 }
 
-// offsetsOf are the seconds of an hour of some minutes and one second, ascending and each once.
+// offsetsOf returns the seconds of the hour for some minutes and one second, ascending and without
+// duplicates.
 func offsetsOf(minutes []int, second int) []int64 {
 	var mask uint64
 	for _, m := range minutes {
@@ -348,7 +352,8 @@ func offsetsOf(minutes []int, second int) []int64 {
 	return offsets
 }
 
-// recurrenceDays are the days of a recurrence that starts on a day.
+// recurrenceDays returns a function that gives the days of a recurrence in a month. start is the
+// day number of its start.
 func recurrenceDays(frequency string, interval int, start int64, s *scheduleParts) func(int, time.Month) uint32 {
 	first := civil.DateOf(start)
 	switch frequency {

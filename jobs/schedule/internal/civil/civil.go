@@ -3,14 +3,14 @@ package civil
 import "time"
 
 // A civil second is a date and clock time without a zone, as the number of seconds since
-// 1970-01-01T00:00:00 on the same clock. Patterns are searched in civil seconds; only wall knows
-// zones.
+// 1970-01-01T00:00:00 on the same clock. Patterns are searched in civil seconds; only engine.Wall
+// converts them with a zone.
 
 const (
 	// DaySeconds is the length of a civil day in seconds.
 	DaySeconds = 86400
-	// CycleDays is the length of the Gregorian calendar's cycle of 400 years in days, a whole number
-	// of weeks. A pattern without a match in one cycle never matches (D-E1).
+	// CycleDays is the length in days of the Gregorian calendar's cycle of 400 years. It is a whole
+	// number of weeks. A pattern without a match in one cycle never matches (D-E1).
 	CycleDays = 146097
 	// CycleSeconds is the length of the cycle in seconds.
 	CycleSeconds = CycleDays * DaySeconds
@@ -25,8 +25,8 @@ type Date struct {
 	Day   int
 }
 
-// DayNumber counts the days from 1970-01-01 to a day. A month out of range is carried into the
-// year.
+// DayNumber returns the number of days from 1970-01-01 to a day. A month out of range is carried
+// into the year.
 func DayNumber(year int, month time.Month, day int) int64 {
 	y, m := int64(year), int64(month)-1
 	y += FloorDiv(m, 12)
@@ -41,10 +41,10 @@ func DayNumber(year int, month time.Month, day int) int64 {
 	return cycle*CycleDays + yearOfCycle*365 + yearOfCycle/4 - yearOfCycle/100 + dayOfYear - 719468
 }
 
-// DayNumber counts the days from 1970-01-01 to d.
+// DayNumber returns the number of days from 1970-01-01 to d.
 func (d Date) DayNumber() int64 { return DayNumber(d.Year, d.Month, d.Day) }
 
-// DateOf is the inverse of dayNumber.
+// DateOf returns the date of a day number. It is the inverse of DayNumber.
 func DateOf(day int64) Date {
 	day += 719468
 	cycle := FloorDiv(day, CycleDays)
@@ -60,10 +60,10 @@ func DateOf(day int64) Date {
 	return d
 }
 
-// Weekday of a day number: Monday is 0, Sunday 6.
+// Weekday returns the weekday of a day number: Monday is 0, Sunday is 6.
 func Weekday(day int64) int { return int(FloorMod(day+3, 7)) }
 
-// MonthLength in days; the month is in 1 to 12.
+// MonthLength returns the number of days of a month; month is 1 to 12.
 func MonthLength(year int, month time.Month) int {
 	switch month {
 	case time.February:
@@ -80,26 +80,26 @@ func MonthLength(year int, month time.Month) int {
 // IsLeap reports whether year is a leap year of the Gregorian calendar.
 func IsLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
 
-// Clamped is the date with its day lowered to the last day of the month.
+// Clamped returns d, or the last day of its month if the month has no such day.
 func (d Date) Clamped() Date {
 	d.Day = min(d.Day, MonthLength(d.Year, d.Month))
 	return d
 }
 
-// AddMonths steps by n months and clamps the day.
+// AddMonths returns the date n months after d, with its day clamped.
 func (d Date) AddMonths(n int) Date {
 	months := d.Year*12 + int(d.Month) - 1 + n
 	d.Year, d.Month = int(FloorDiv(int64(months), 12)), time.Month(FloorMod(int64(months), 12)+1)
 	return d.Clamped()
 }
 
-// Seconds is what the clock of the zone that at carries shows.
+// Seconds returns the civil second of at in at's own zone.
 func Seconds(at time.Time) int64 {
 	_, offset := at.Zone()
 	return at.Unix() + int64(offset)
 }
 
-// MonthIndex counts months since year 0.
+// MonthIndex returns the number of months since the beginning of year 0.
 func MonthIndex(year int, month time.Month) int { return year*12 + int(month) - 1 }
 
 // FloorDiv returns a/b, rounded towards negative infinity.

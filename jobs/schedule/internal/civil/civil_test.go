@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Days of the calendar agree with time.Time, forth and back.
+// FuzzCivil checks that day numbers and dates agree with time.Time in both directions.
 func FuzzCivil(f *testing.F) {
 	f.Add(int64(0))
 	f.Add(int64(-719162))

@@ -2,13 +2,13 @@ package civil
 
 import "strings"
 
-// Names in English, as every system here has them; Monday first.
+// The names are English, as in every supported system. Weekdays begin with Monday.
 var (
 	WeekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 	MonthNames   = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 )
 
-// ParseWeekday finds a weekday by its full name in any case.
+// ParseWeekday returns the number of a weekday by its full name in any case; Monday is 0.
 func ParseWeekday(text string) (int, bool) {
 	for i, name := range WeekdayNames {
 		if strings.EqualFold(name, text) {
@@ -18,7 +18,8 @@ func ParseWeekday(text string) (int, bool) {
 	return 0, false
 }
 
-// ShortNames are the first three letters in lower case, turned so that the list begins at an index.
+// ShortNames returns the first three letters of each name in lower case. The list is rotated so
+// that it begins with names[from].
 func ShortNames(names []string, from int) []string {
 	var short []string
 	for i := range names {

@@ -28,7 +28,7 @@ var (
 	hourField   = field{name: "hour", low: 0, high: 23}
 	dayField    = field{name: "dayOfMonth", low: 1, high: 31}
 	monthField  = field{name: "month", low: 1, high: 12, names: civil.ShortNames(civil.MonthNames, 0)}
-	// weekdayField: 0 and 7 are Sunday.
+	// In weekdayField, both 0 and 7 are Sunday.
 	weekdayField = field{name: "dayOfWeek", low: 0, high: 7, names: civil.ShortNames(civil.WeekdayNames, 6)}
 )
 
@@ -38,7 +38,7 @@ var macros = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// elements are the elements of cron5, cron6 and quartz.
+// elements are the names of the elements of cron5, cron6 and quartz.
 var elements = []string{"cron", "startTime", "endTime", "count"}
 
 // Cron5 is the crontab of cronie; cron6Dialect has a field for the second before the others.
@@ -47,13 +47,13 @@ var (
 	Cron6 = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, cron6.clock, cron6.read) }}
 )
 
-// unixCron is a form of crontab(5).
+// unixCron is a variant of crontab(5).
 type unixCron struct {
 	fields []field
-	// clock is how many of the fields are the time of day; they come first.
+	// clock is the number of fields of the time of day, which come first.
 	clock int
-	// seconds reports whether the first field is the second. Such a line may also have ? for a day,
-	// and a/n.
+	// seconds reports whether the first field is the second. Such a line may also contain ? for a
+	// day, and a/n.
 	seconds bool
 }
 
@@ -62,8 +62,9 @@ var (
 	cron6 = unixCron{fields: []field{secondField, minuteField, hourField, dayField, monthField, weekdayField}, clock: 3, seconds: true}
 )
 
-// readLine reads a line with bounds beside it. clock is how many fields are the time of day, and
-// read reads the fields: it returns them without short forms, and the pattern; nil after a fault.
+// readLine parses a line and the bounds beside it. clock is the number of fields of the time of
+// day. read parses the fields. It returns the fields without short forms, and the pattern, or nil
+// after a fault.
 func readLine(p *syntax.Parser, clock int, read func(p *syntax.Parser, v *syntax.Value, fields []string) ([]string, *engine.OnDays)) engine.Schedule {
 	v := p.Reader.Take("cron")
 	p.ReadBounds()
@@ -84,7 +85,7 @@ func readLine(p *syntax.Parser, clock int, read func(p *syntax.Parser, v *syntax
 	return p.Wall(pattern, !strings.ContainsAny(strings.Join(fields[:clock], ""), "*-/"))
 }
 
-// expand replaces a short form by its fields; nil after a fault.
+// expand replaces a short form by its fields. It returns nil after a fault.
 func (c *unixCron) expand(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 	if len(parts) == 0 || !strings.HasPrefix(parts[0], "@") {
 		return append([]string{}, parts...)
@@ -104,7 +105,7 @@ func (c *unixCron) expand(p *syntax.Parser, v *syntax.Value, parts []string) []s
 	return strings.Fields(line)
 }
 
-// takeZone takes CRON_TZ=zone from the head of a line.
+// takeZone removes CRON_TZ=zone from the beginning of a line and sets the zone.
 func takeZone(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 	if len(parts) == 0 {
 		return parts
@@ -127,7 +128,7 @@ func takeZone(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 	return parts[1:]
 }
 
-// read reads the fields of a line.
+// read parses the fields of a line.
 func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *engine.OnDays) {
 	parts = c.expand(p, v, parts)
 	if parts == nil {
@@ -167,8 +168,8 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 	return parts, possible(p, v, pattern, 2000, parts, n-3)
 }
 
-// possible refuses a pattern that never matches within 400 years from a year; the field of parts at
-// index day is at fault then.
+// possible returns the pattern, or nil and a fault if it never matches in the 400 years from year
+// on. The fault names the field of parts at index day.
 func possible(p *syntax.Parser, v *syntax.Value, pattern *engine.OnDays, year int, parts []string, day int) *engine.OnDays {
 	if _, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds); !ok {
 		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, day)...))
@@ -177,10 +178,11 @@ func possible(p *syntax.Parser, v *syntax.Value, pattern *engine.OnDays, year in
 	return pattern
 }
 
-// anyField: crontab(5) calls a field restricted that does not begin with a star.
+// anyField reports whether a field is unrestricted. crontab(5) calls a field restricted unless it
+// begins with a star. A leading ? has the same effect in cron6.
 func anyField(text string) bool { return text[0] == '*' || text[0] == '?' }
 
-// mondayFirst turns bits from Sunday 0 to Monday 0.
+// mondayFirst converts a mask from Sunday as bit 0 to Monday as bit 0.
 func mondayFirst(mask uint64) uint8 { return uint8(mask>>1&0x3f | mask&1<<6) }
 
 func fieldNames(fields []field) string {
@@ -191,7 +193,7 @@ func fieldNames(fields []field) string {
 	return strings.Join(names, " ")
 }
 
-// unixDays are the days of a cron line.
+// unixDays holds the days of a cron line.
 type unixDays struct {
 	months   uint16
 	days     uint32
@@ -210,7 +212,7 @@ func (d *unixDays) of(year int, month time.Month) uint32 {
 	return d.days & byWeekday & engine.MonthDays(year, month)
 }
 
-// mask reads the list of one field.
+// mask parses the list of one field.
 func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uint64 {
 	var mask uint64
 	for part := range strings.SplitSeq(text, ",") {
@@ -226,7 +228,7 @@ func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uin
 	return mask
 }
 
-// part reads one part of a list: *, a, a-b, with /step.
+// part parses one part of a list: *, a or a-b, each also with /step.
 func (c *unixCron) part(f field, part string) (mask uint64, allowed, propose string) {
 	forms := fmt.Sprintf("%d to %d, *, a-b, a-b/n, */n, or several of them with commas", f.low, f.high)
 	if f.names != nil {
@@ -286,7 +288,7 @@ func (c *unixCron) part(f field, part string) (mask uint64, allowed, propose str
 	return mask, "", ""
 }
 
-// value is one value of a field, as a number or name.
+// value parses one value of a field, a number or a name.
 func (f field) value(text string) (int, bool) {
 	for i, name := range f.names {
 		if strings.EqualFold(name, text) {
@@ -297,7 +299,7 @@ func (f field) value(text string) (int, bool) {
 	return n, err == nil && syntax.IsDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
 }
 
-// near is the part of a field that a wrong one most likely means.
+// near returns the valid part that is nearest to an invalid part of a field.
 func (c *unixCron) near(f field, part string) string {
 	days := f.name == "dayOfMonth" || f.name == "dayOfWeek"
 	switch {
@@ -312,5 +314,5 @@ func (c *unixCron) near(f field, part string) string {
 	})
 }
 
-// quartzOnly are days as only Quartz can say them.
+// quartzOnly matches the forms of days that only Quartz accepts.
 var quartzOnly = regexp.MustCompile(`(?i)^(L|LW|L-[0-9]+W?|[0-9]+W|[0-9a-z]+#[0-9]|([0-9]|[a-z]{3})L)$`)

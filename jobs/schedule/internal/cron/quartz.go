@@ -12,18 +12,19 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Fields of Quartz: Sunday is 1.
+// The fields of Quartz. Sunday is 1.
 var (
 	quartzWeekdayField = field{name: "dayOfWeek", low: 1, high: 7, names: civil.ShortNames(civil.WeekdayNames, 6)}
 	quartzYearField    = field{name: "year", low: 1970, high: 2099}
 	quartzFields       = []field{secondField, minuteField, hourField, dayField, monthField, quartzWeekdayField, quartzYearField}
 )
 
-// quartzDays are the days of a Quartz line.
+// quartzDays holds the days of a Quartz line.
 type quartzDays struct {
 	months uint16
 	years  map[int]bool // nil: every year
-	// byWeekday: the day of month is ?, and weekdays, nth and last count; else the others.
+	// byWeekday reports whether the day of month is ?. Then weekdays, nth and last apply; otherwise
+	// the other fields apply.
 	byWeekday bool
 
 	days        uint32
@@ -35,10 +36,10 @@ type quartzDays struct {
 	nth      []engine.Occurrence // 6#3, and 6L as the last
 }
 
-// Quartz is the cron of Quartz.
+// Quartz is the dialect of Quartz.
 var Quartz = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, 3, readQuartz) }}
 
-// readQuartz reads the fields second minute hour dayOfMonth month dayOfWeek [year].
+// readQuartz parses the fields second minute hour dayOfMonth month dayOfWeek [year].
 func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *engine.OnDays) {
 	if len(parts) != 6 && len(parts) != 7 {
 		p.Faults.Add(v.Path, v.Raw, fmt.Sprintf("6 or 7 fields: %s; there are %d", fieldNames(quartzFields), len(parts)), syntax.CronKinds(len(parts)))
@@ -80,17 +81,17 @@ func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *e
 		return nil, nil
 	}
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[2]), Minutes: masks[1], Seconds: masks[0]}}
-	// Years that are named end in 2099, and so 400 years from 1970 see all of them.
+	// Named years end in 2099, so the 400 years from 1970 include all of them.
 	return parts, possible(p, v, pattern, 1970, parts, 3)
 }
 
-// quartzRange is one part of a field: from, from+step and so on up to to. to may lie beyond the
-// field's highest value, and goes on at the lowest then.
+// quartzRange is one part of a field: from, from+step and so on until to. If to is beyond the
+// field's highest value, the range continues at the lowest.
 type quartzRange struct{ from, to, step int }
 
-// readQuartzRange reads *, a, a-b, with /step; a range may run over the end (22-2). A part at fault
-// gives what is allowed, and the nearest valid part where that does not follow from the field's
-// values.
+// readQuartzRange parses *, a or a-b, each also with /step. A range may wrap around (22-2). For an
+// invalid part, allowed describes the valid parts. propose is the nearest valid part if it does not
+// follow from the field's values.
 func readQuartzRange(f field, part string) (r quartzRange, allowed, propose string) {
 	forms := fmt.Sprintf("%d to %d, *, a-b, a/n, or several of them with commas", f.low, f.high)
 	if f.names != nil {
@@ -139,7 +140,7 @@ func readQuartzRange(f field, part string) (r quartzRange, allowed, propose stri
 	return r, "", ""
 }
 
-// takeQuartzRange reads one part of a field; ok is false after a fault.
+// takeQuartzRange parses one part of a field. ok is false after a fault.
 func takeQuartzRange(p *syntax.Parser, path string, f field, part string) (r quartzRange, ok bool) {
 	r, allowed, propose := readQuartzRange(f, part)
 	if allowed == "" {
@@ -152,7 +153,7 @@ func takeQuartzRange(p *syntax.Parser, path string, f field, part string) (r qua
 	return r, false
 }
 
-// quartzNear is the part of a field that a wrong one most likely means.
+// quartzNear returns the valid part that is nearest to an invalid part of a field.
 func (f field) quartzNear(part string) string {
 	return strings.ToUpper(suggest.Repaired(part, f.low, f.high, f.names, func(try string) bool {
 		_, allowed, _ := readQuartzRange(f, try)
@@ -185,7 +186,7 @@ func quartzYears(p *syntax.Parser, path, text string) map[int]bool {
 	return years
 }
 
-// readQuartzMonthDays reads the day of month: numbers, L, L-n, LW, L-nW, nW.
+// readQuartzMonthDays parses the day of month: numbers, L, L-n, LW, L-nW, nW.
 func readQuartzMonthDays(p *syntax.Parser, path string, d *quartzDays, text string) {
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
@@ -232,7 +233,7 @@ func readQuartzMonthDays(p *syntax.Parser, path string, d *quartzDays, text stri
 	}
 }
 
-// readQuartzWeekdays reads the day of week: numbers from Sunday 1, names, d#n, dL, L.
+// readQuartzWeekdays parses the day of week: numbers (Sunday is 1), names, d#n, dL, L.
 func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text string) {
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
@@ -267,7 +268,8 @@ func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text strin
 	}
 }
 
-// quartzNth is the nearest weekday and what follows it; empty when no weekday is near.
+// quartzNth returns the nearest weekday followed by its sign and number. It returns "" if no
+// weekday is near or there is no number.
 func quartzNth(name, n, sign string) string {
 	near := strings.ToUpper(suggest.Nearest(name, quartzWeekdayField.names))
 	if syntax.IsDigits(name) {
@@ -308,8 +310,8 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	return mask & engine.MonthDays(year, month)
 }
 
-// workday is the mask of the day from Monday to Friday that is nearest to a day, within its month;
-// none when the month lacks the day.
+// workday returns the mask of the day from Monday to Friday that is nearest to a day within its
+// month. It returns 0 if the month has no such day.
 func workday(first, length, day int) uint32 {
 	if day < 1 || day > length {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Interval is @schedule_interval_type.
+// Interval is a value of @schedule_interval_type.
 type Interval string
 
 // The intervals of Azure Elastic Jobs, in their canonical spelling.
@@ -27,7 +27,7 @@ const (
 // Intervals returns every interval.
 func Intervals() []Interval { return []Interval{Once, Minutes, Hours, Days, Weeks, Months} }
 
-// ParseInterval finds the interval that s spells in any case (decision 29). The error is a *Error.
+// ParseInterval parses the name of an interval in any case (decision 29). The error is a *Error.
 func ParseInterval(s string) (Interval, error) {
 	for _, i := range Intervals() {
 		if strings.EqualFold(s, string(i)) {
@@ -37,7 +37,8 @@ func ParseInterval(s string) (Interval, error) {
 	return "", &syntax.Error{Faults: []syntax.Fault{intervalFault(s)}}
 }
 
-// intervalFault says what is wrong with an interval type, and proposes the plural of a singular.
+// intervalFault returns the fault of an invalid interval type. It proposes the plural of a
+// singular.
 func intervalFault(s string) syntax.Fault {
 	f := syntax.Fault{Path: "schedule_interval_type", Value: fmt.Sprintf("%q", s), Allowed: "one of Once, Minutes, Hours, Days, Weeks, Months"}
 	var names []string
@@ -51,26 +52,26 @@ func intervalFault(s string) syntax.Fault {
 	return f
 }
 
-// seconds of the intervals that are always equally long; Days and Weeks are in UTC, where no day is
-// shorter or longer.
+// seconds holds the lengths of the intervals of constant length. Days and Weeks have a constant
+// length because they are in UTC.
 var seconds = map[Interval]int64{Minutes: 60, Hours: 3600, Days: 86400, Weeks: 7 * 86400}
 
-// Schedule is an interval schedule: due at Start + k × Count × Interval for k = 0, 1, 2, …, while
-// not after End; Once is due at Start only. All in UTC.
+// Schedule is an interval schedule. It is due at Start + k × Count × Interval for k = 0, 1, 2,
+// …, until End. With the interval Once it is due only at Start. All times are in UTC.
 type Schedule struct {
 	Interval Interval
-	// Count is @schedule_interval_count, at least 1. Once does not look at it.
+	// Count is @schedule_interval_count, at least 1. Once ignores it.
 	Count int
-	// Start is the anchor: @schedule_start_time, or, where that is the default of 0001-01-01, the
-	// moment at which the schedule became active (decision 10; see Anchor). A fraction of a second
-	// is rounded up, because nothing is due before the start.
+	// Start is the anchor: @schedule_start_time. If that is the default of 0001-01-01, Start is the
+	// time at which the schedule became active (decision 10; see Anchor). A fraction of a second is
+	// rounded up, because nothing is due before the start.
 	Start time.Time
-	// End is @schedule_end_time: an instant equal to it is still due. Zero: no end.
+	// End is @schedule_end_time. An instant equal to it is still due. Zero means no end.
 	End time.Time
 }
 
-// Anchor is decision 10: start itself, unless it is the default of 0001-01-01T00:00:00; then the
-// moment at which the schedule became active.
+// Anchor returns the anchor of a schedule by decision 10: start, or activated if start is the
+// default of 0001-01-01T00:00:00.
 func Anchor(start, activated time.Time) time.Time {
 	if start.UTC().Year() <= 1 {
 		return activated
@@ -78,7 +79,7 @@ func Anchor(start, activated time.Time) time.Time {
 	return start
 }
 
-// Validate reports every fault of e; the error is a *syntax.Error.
+// Validate returns every fault of e. The error is a *syntax.Error.
 func (e Schedule) Validate() error {
 	var faults []syntax.Fault
 	if _, known := seconds[e.Interval]; !known && e.Interval != Once && e.Interval != Months {
@@ -99,7 +100,8 @@ func (e Schedule) Validate() error {
 	return nil
 }
 
-// Next is the earliest due instant strictly after after. A schedule that is not valid is never due.
+// Next returns the earliest due instant strictly after the given one. An invalid schedule is never
+// due.
 func (e Schedule) Next(after time.Time) (time.Time, bool) {
 	start := e.Start.UTC().Truncate(time.Second)
 	if start.Before(e.Start) {
@@ -118,7 +120,7 @@ func (e Schedule) Next(after time.Time) (time.Time, bool) {
 	return next, true
 }
 
-// following is the first instant of the grid after one that is not before its start.
+// following returns the first instant of the grid after the given one, which is not before start.
 func (e Schedule) following(start, after time.Time) (time.Time, bool) {
 	if e.Count < 1 {
 		return time.Time{}, false
@@ -148,9 +150,9 @@ func (e Schedule) following(start, after time.Time) (time.Time, bool) {
 	}
 }
 
-// addMonths steps from the anchor by calendar months; a day that the month lacks becomes its last
-// day (decision 9). Because every step is counted from the anchor, 31 January, 28 February, 31
-// March.
+// addMonths returns the anchor plus n calendar months. If the month has no such day, the result is
+// its last day (decision 9). Every step counts from the anchor: 31 January is followed by 28
+// February and 31 March.
 func addMonths(anchor time.Time, n int) time.Time {
 	year, month, day := anchor.Date()
 	first := time.Date(year, month+time.Month(n), 1, 0, 0, 0, 0, time.UTC)

@@ -17,7 +17,7 @@ func instant(t testing.TB, s string) time.Time {
 	return at
 }
 
-// first are the first n due instants after one.
+// first returns the first n due instants after the given one.
 func first(s engine.Schedule, after time.Time, n int) []time.Time {
 	var due []time.Time
 	for next, ok := s.Next(after); ok && len(due) < n; next, ok = s.Next(next) {
@@ -26,7 +26,8 @@ func first(s engine.Schedule, after time.Time, n int) []time.Time {
 	return due
 }
 
-// Vectors of the specification of schedules, part e, and further cases of decisions 9 to 12.
+// TestElasticVectors checks the vectors of the specification of schedules, part e, and further
+// cases of decisions 9 to 12.
 func TestElasticVectors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -124,7 +125,8 @@ func TestAnchor(t *testing.T) {
 	require.Equal(t, start, Anchor(start, activated))
 }
 
-// The oracle walks over the days and asks of each whether the anchor's step falls on it.
+// TestMonthsAgainstWalk compares Next with a walk over all days that checks whether a step from the
+// anchor falls on the day.
 func TestMonthsAgainstWalk(t *testing.T) {
 	t.Parallel()
 	for day := 1; day <= 31; day++ {
@@ -147,7 +149,7 @@ func TestMonthsAgainstWalk(t *testing.T) {
 	}
 }
 
-// For any input the answer is strictly later, on the grid, and monotonous.
+// FuzzElasticNext checks that Next is strictly later, on the grid, and monotonic for any input.
 func FuzzElasticNext(f *testing.F) {
 	f.Add(uint8(5), 1, int64(0), int64(1700000000))
 	f.Add(uint8(1), 15, int64(-62135596800), int64(253402300799))

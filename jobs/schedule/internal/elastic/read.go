@@ -7,15 +7,15 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Dialect is the interval schedule of Azure Elastic Jobs.
+// Dialect is the dialect of Azure Elastic Jobs.
 var Dialect = syntax.Dialect{
 	Elements:  []string{"schedule_interval_type", "schedule_interval_count", "schedule_start_time", "schedule_end_time"},
 	KeepsPast: true,
 	Read:      read,
 }
 
-// read reads Elastic Jobs' four elements. Start and end are UTC whatever the zone, because its
-// intervals are elapsed time (D-Z5); months step in UTC as well.
+// read parses the four elements of Elastic Jobs. Start and end are in UTC in every zone, because
+// the intervals are elapsed time (D-Z5). Months also step in UTC.
 func read(p *syntax.Parser) engine.Schedule {
 	e := Schedule{Count: 1}
 	if v := p.Reader.Take("schedule_interval_type"); v == nil {
@@ -38,12 +38,12 @@ func read(p *syntax.Parser) engine.Schedule {
 		p.Start = Anchor(p.Start, p.NeedCreation("schedule_start_time"))
 	}
 	p.CheckBounds("schedule_end_time")
-	// end is checked here and bounds the plan; e itself needs none.
+	// The end is checked here, and the plan enforces it. So e itself needs no end.
 	e.Start = p.Start
 	return e
 }
 
-// readInstant is an instant in UTC, a fraction of a second rounded up as in Elastic.Start.
+// readInstant parses an instant in UTC. A fraction of a second is rounded up, as in Schedule.Start.
 func readInstant(p *syntax.Parser, name string, absent time.Time) time.Time {
 	v := p.Reader.Take(name)
 	if v == nil {

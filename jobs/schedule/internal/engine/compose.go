@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// Single is due once.
+// Single is a schedule with one due instant.
 type Single struct{ At time.Time }
 
 // Next implements Schedule.
@@ -13,7 +13,7 @@ func (s Single) Next(after time.Time) (time.Time, bool) {
 	return s.At.UTC(), true
 }
 
-// Union is due when either of two schedules is.
+// Union is a schedule with the due instants of two schedules.
 type Union struct{ A, B Schedule }
 
 // Next implements Schedule.
@@ -29,7 +29,7 @@ func (s Union) Next(after time.Time) (time.Time, bool) {
 	return b, true
 }
 
-// Bounded is the part of a schedule that lies in a range of time, both ends included.
+// Bounded is the part of a schedule between First and Last, both included.
 type Bounded struct {
 	Inner Schedule
 	First time.Time // zero: no beginning
@@ -54,7 +54,7 @@ func (s Bounded) Next(after time.Time) (time.Time, bool) {
 // Mover is a schedule in which a run that starts late moves the runs after it.
 type Mover interface {
 	Schedule
-	// StartedAt is the schedule after the run for the instant due really started at at: due itself,
-	// then what follows.
+	// StartedAt returns the schedule that follows from the actual start, at, of the run for the
+	// instant due. The result begins with due itself.
 	StartedAt(due, at time.Time) Mover
 }

@@ -6,18 +6,19 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// MaxEnumerated is how many instants are enumerated to find the one at which a count is reached,
-// where arithmetic does not find it: with blackouts, and with filters below the day.
+// MaxEnumerated is the largest count that is found by enumeration. Arithmetic cannot find the count
+// of a schedule with blackouts or with filters below the day.
 const MaxEnumerated = 50_000
 
-// counter is a schedule that finds its n-th instant without visiting those before it.
+// counter is a schedule that finds its n-th instant without visiting the earlier ones.
 type counter interface {
-	// Nth is the n-th instant (from 1) not before from; false when there are fewer.
+	// Nth returns the n-th instant at or after from; n counts from 1. It returns false if there are
+	// fewer.
 	Nth(from time.Time, n int64) (time.Time, bool)
 }
 
-// Nth is the n-th instant (from 1) of a schedule that is not before from. found is false when there
-// are fewer; decided is false when it is too far away to be found by enumeration.
+// Nth returns the n-th instant of a schedule at or after from; n counts from 1. found is false if
+// there are fewer. decided is false if the instant is too far away to be found by enumeration.
 func Nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
 	if c, ok := s.(counter); ok {
 		at, found = c.Nth(from, n)
@@ -49,7 +50,8 @@ func Nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool
 	return after, n <= MaxEnumerated, n <= MaxEnumerated
 }
 
-// nthWith is nth of a schedule and one instant more that is not after any of its own.
+// nthWith returns the result of Nth for the union of s and one. The instant of one is not after any
+// instant of s.
 func nthWith(one Single, s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
 	if one.At.Before(from) {
 		return Nth(s, from, n)
@@ -62,7 +64,8 @@ func nthWith(one Single, s Schedule, from time.Time, n int64) (at time.Time, fou
 	return Nth(s, from, n)
 }
 
-// Nth counts the civil seconds of whole segments, and enumerates only next to a change of offset.
+// Nth implements counter. It counts the civil seconds of whole segments, and enumerates only near a
+// change of offset.
 func (w *Wall) Nth(from time.Time, n int64) (time.Time, bool) {
 	at := from.Unix()
 	if from.Nanosecond() > 0 {
@@ -71,7 +74,7 @@ func (w *Wall) Nth(from time.Time, n int64) (time.Time, bool) {
 	const chunk = 32 * 366 * civil.DaySeconds // what is counted at once
 	for {
 		s := SegmentAt(w.Zone, at)
-		// What a change of offset does reaches as far into the segments as it is large.
+		// A change of offset affects as many seconds next to it as the offset changes.
 		low, high := at, LastInstant.Unix()+1
 		if s.Start > -forever && (s.before < s.Offset && w.Gap != GapSkip || s.before > s.Offset && w.Overlap == OverlapFirst) {
 			low = max(low, s.Start+abs64(s.Offset-s.before))
@@ -111,7 +114,8 @@ func (w *Wall) Nth(from time.Time, n int64) (time.Time, bool) {
 	}
 }
 
-// withinSegment is the n-th civil second of the pattern in [from, to), which has as many.
+// withinSegment returns the n-th match of the pattern in [from, to). The range must contain at
+// least n.
 func (w *Wall) withinSegment(from, to, n int64) int64 {
 	low, high := from, to-1 // the answer is in [low, high]
 	for low < high {

@@ -6,10 +6,11 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Occurrence is the n-th weekday of a month; n 0 is every one.
+// Occurrence is the N-th weekday of a month. N 0 means every one.
 type Occurrence struct{ Day, N int }
 
-// EveryNthDay is each interval-th day from a first one on.
+// EveryNthDay returns a function that gives the days of a month: every interval-th day, counted
+// from the day number first.
 func EveryNthDay(first, interval int64) func(int, time.Month) uint32 {
 	return func(year int, month time.Month) uint32 {
 		start := civil.DayNumber(year, month, 1)
@@ -26,7 +27,8 @@ func EveryNthDay(first, interval int64) func(int, time.Month) uint32 {
 	}
 }
 
-// EveryNthWeek is some weekdays of each interval-th week; monday is the first day of a first week.
+// EveryNthWeek returns a function that gives the days of a month: the weekdays (bit 0 is Monday) of
+// every interval-th week, counted from the week that begins at the day number monday.
 func EveryNthWeek(monday, interval int64, weekdays uint8) func(int, time.Month) uint32 {
 	return func(year int, month time.Month) uint32 {
 		start := civil.DayNumber(year, month, 1)
@@ -46,7 +48,8 @@ func EveryNthWeek(monday, interval int64, weekdays uint8) func(int, time.Month) 
 	}
 }
 
-// DaysOfMonth is the mask of positive and negative days that a month has.
+// DaysOfMonth returns the mask of the given days that exist in a month. Negative days count from
+// the end of the month.
 func DaysOfMonth(year int, month time.Month, days []int) uint32 {
 	length := civil.MonthLength(year, month)
 	var mask uint32
@@ -61,7 +64,7 @@ func DaysOfMonth(year int, month time.Month, days []int) uint32 {
 	return mask
 }
 
-// OccurrenceDays is the mask of n-th weekdays of a month.
+// OccurrenceDays returns the mask of the given occurrences in a month.
 func OccurrenceDays(year int, month time.Month, list []Occurrence) uint32 {
 	first := civil.Weekday(civil.DayNumber(year, month, 1))
 	length := civil.MonthLength(year, month)
@@ -76,21 +79,23 @@ func OccurrenceDays(year int, month time.Month, list []Occurrence) uint32 {
 	return mask & MonthDays(year, month)
 }
 
-// MonthDays is the mask of every day of a month.
+// MonthDays returns the mask of all days of a month.
 func MonthDays(year int, month time.Month) uint32 {
 	return uint32(1<<(civil.MonthLength(year, month)+1) - 2)
 }
 
-// WeekdayDays is the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6
-// Sunday), in a month whose first day is a given weekday.
+// WeekdayDays returns the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6
+// Sunday) in a month whose first day is the weekday first.
 func WeekdayDays(first int, weekdays uint8) uint32 {
-	// Bit n of the turned week is the weekday of day n+1.
+	// Bit n of the rotated week is the weekday of day n+1.
 	week := uint32(weekdays)
 	turned := (week>>first | week<<(7-first)) & 0x7f
 	return (turned | turned<<7 | turned<<14 | turned<<21 | turned<<28) << 1
 }
 
-// NthWeekday is the mask of the n-th weekday of a month; a negative n counts from its end.
+// NthWeekday returns the mask of the n-th weekday day of a month. A negative n counts from the end
+// of the month. first is the weekday of the first day of the month, and length is the number of its
+// days.
 func NthWeekday(first, length, day, n int) uint32 {
 	firstDate := 1 + int(civil.FloorMod(int64(day-first), 7))
 	at := firstDate + (n-1)*7

@@ -7,14 +7,15 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Grid is elapsed time: every step seconds since base, and in each step the instants at some
-// offsets. No zone touches it (D-Z5).
+// Grid is a schedule of elapsed time: the instants Base + k × Step + offset for k = 0, 1, 2, …
+// and each of Offsets. It does not depend on a time zone (D-Z5).
 type Grid struct {
 	Base int64 // Unix seconds
 	Step int64 // seconds, at least 1
-	// Offsets within a step, ascending, each in [0, step); nil: 0 only.
+	// Offsets are the offsets within a step, ascending, each in [0, Step). Nil means only 0.
 	Offsets []int64
-	// From is the first instant that counts: base may lie before the start.
+	// From is the first valid instant, in Unix seconds. Base may lie before the start of the
+	// schedule.
 	From int64
 }
 
@@ -23,7 +24,7 @@ func (g *Grid) Next(after time.Time) (time.Time, bool) {
 	return InstantAt(g.NextUnix(max(after.Unix()+1, g.From)))
 }
 
-// NextUnix is the first instant not before from.
+// NextUnix returns the first instant at or after from, in Unix seconds.
 func (g *Grid) NextUnix(from int64) int64 {
 	k := max(0, civil.FloorDiv(from-g.Base, g.Step))
 	start := g.Base + k*g.Step
@@ -40,7 +41,7 @@ func (g *Grid) NextUnix(from int64) int64 {
 	return start + g.Offsets[i]
 }
 
-// Nth is the n-th instant (from 1) not before from.
+// Nth returns the n-th instant at or after from; n counts from 1.
 func (g *Grid) Nth(from time.Time, n int64) (time.Time, bool) {
 	first := g.NextUnix(max(from.Unix(), g.From))
 	perStep := int64(max(1, len(g.Offsets)))
@@ -55,8 +56,8 @@ func (g *Grid) Nth(from time.Time, n int64) (time.Time, bool) {
 	return InstantAt(g.Base + (k+i/perStep)*g.Step + g.Offsets[i%perStep])
 }
 
-// Steps are months or years from a date, by a clock time of a zone; days that a month lacks become
-// its last (decision 9, D-A1, D-A5).
+// Steps is the pattern of a clock time every Months months from a date. If a month has no such day,
+// the last day of the month matches (decision 9, D-A1, D-A5).
 type Steps struct {
 	Start  civil.Date
 	Second int64 // of the day
@@ -77,7 +78,7 @@ func (p *Steps) Next(from int64) (int64, bool) {
 // Count implements Pattern.
 func (p *Steps) Count(from, to int64) int64 { return p.index(to) - p.index(from) }
 
-// index is how many are before a civil second.
+// index returns the number of matches before a civil second.
 func (p *Steps) index(at int64) int64 {
 	next, _ := p.Next(at)
 	d := civil.DateOf(civil.FloorDiv(next, civil.DaySeconds))

@@ -9,15 +9,16 @@ import (
 
 // Pattern is a set of civil seconds.
 type Pattern interface {
-	// Next is the first one not before from; false: none within 400 years of it.
+	// Next returns the first match at or after from. It returns false if there is none within 400
+	// years.
 	Next(from int64) (int64, bool)
-	// Count is how many there are in [from, to).
+	// Count returns the number of matches in [from, to).
 	Count(from, to int64) int64
 }
 
-// OnDays is the pattern of certain times on certain days.
+// OnDays is a pattern of clock times on a set of days.
 type OnDays struct {
-	// Days of a month as bits 1 to 31; no bit that the month has no day for.
+	// Days returns the days of a month as bits 1 to 31. It sets no bit beyond the end of the month.
 	Days  func(year int, month time.Month) uint32
 	Times Times
 }
@@ -59,7 +60,7 @@ func (p *OnDays) Count(from, to int64) int64 {
 	return p.before(to, from) - p.before(from, from)
 }
 
-// before counts from the first of origin's month to to.
+// before returns the number of matches from the first day of origin's month until to.
 func (p *OnDays) before(to, origin int64) int64 {
 	d := civil.DateOf(civil.FloorDiv(origin, civil.DaySeconds))
 	day := civil.FloorDiv(to, civil.DaySeconds)
@@ -79,5 +80,3 @@ func (p *OnDays) before(to, origin int64) int64 {
 	}
 	return n
 }
-
-// Masks of days in a month, bits 1 to 31.

@@ -6,16 +6,17 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Times are the clock times of a day at which a schedule is due: every hour with every minute with
-// every second of three sets, or a list of its own.
+// Times holds the clock times of a day at which a schedule is due: all combinations of three sets
+// of hours, minutes and seconds, or a list of seconds.
 type Times struct {
 	Hours            uint32 // bit h: hour h
 	Minutes, Seconds uint64 // bit m: minute m, bit s: second s
-	// List, when not nil, replaces the sets: seconds of the day, ascending.
+	// List replaces the sets unless it is nil. It holds seconds of the day, ascending.
 	List []int32
 }
 
-// Next is the first second of the day that is not before from; false: none is left on this day.
+// Next returns the first second of the day at or after from. It returns false if none is left on
+// the day.
 func (t *Times) Next(from int) (int, bool) {
 	if t.List != nil {
 		for _, s := range t.List {
@@ -44,7 +45,7 @@ func (t *Times) Next(from int) (int, bool) {
 	return h*3600 + bits.TrailingZeros64(t.Minutes)*60 + bits.TrailingZeros64(t.Seconds), true
 }
 
-// perDay is how many clock times a day has.
+// perDay returns the number of clock times in a day.
 func (t *Times) perDay() int {
 	if t.List != nil {
 		return len(t.List)
@@ -64,7 +65,7 @@ func (t *Times) All() []int32 {
 	return list
 }
 
-// before counts the clock times that are earlier than a second of the day.
+// before returns the number of clock times earlier than a second of the day.
 func (t *Times) before(second int) int {
 	n := 0
 	if t.List != nil {

@@ -6,34 +6,33 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Gap says what becomes of a clock time that does not exist, because clocks were moved forward over
-// it.
+// Gap is the rule for a clock time that does not exist because clocks were moved forward.
 type Gap string
 
-// The answers to a gap (D-Z8).
+// The rules for a gap (D-Z8).
 const (
 	// GapShift moves the clock time forward by the length of the gap (D-Z3).
 	GapShift Gap = "shift"
 	// GapSkip drops the clock time.
 	GapSkip Gap = "skip"
-	// GapAtEnd makes all clock times in the gap due once, when the gap ends.
+	// GapAtEnd replaces all clock times in the gap by one due instant at the end of the gap.
 	GapAtEnd Gap = "at_end"
 )
 
-// Overlap says which of two equal clock times counts, when clocks were moved back.
+// Overlap is the rule for a clock time that occurs twice because clocks were moved back.
 type Overlap string
 
-// The answers to an overlap (D-Z8).
+// The rules for an overlap (D-Z8).
 const (
-	// OverlapFirst is the earlier of the two (D-Z4).
+	// OverlapFirst uses the earlier of the two instants (D-Z4).
 	OverlapFirst Overlap = "first"
-	// OverlapSecond is the later.
+	// OverlapSecond uses the later of the two instants.
 	OverlapSecond Overlap = "second"
-	// OverlapBoth counts both.
+	// OverlapBoth uses both instants.
 	OverlapBoth Overlap = "both"
 )
 
-// Wall is a pattern on the wall clock of a zone.
+// Wall is the schedule of a pattern on the wall clock of a zone.
 type Wall struct {
 	Pattern Pattern
 	Zone    *time.Location
@@ -41,21 +40,21 @@ type Wall struct {
 	Overlap Overlap
 }
 
-// reach is more than a change of offset and the distance of any zone from UTC together, in seconds.
+// reach is an upper bound, in seconds, of the sum of two distances: a change of offset, and the
+// distance of a zone from UTC.
 const reach = 4 * civil.DaySeconds
 
-// forever is the end of a segment that has none, in Unix seconds.
+// forever is the end, in Unix seconds, of a segment without an end.
 const forever = int64(1) << 60
 
-// Segment is a span of time in which a zone's offset does not change (D-Z7). time.Date is not used:
-// near a change its answer depends on the zone.
+// Segment is a span of time in which a zone's offset does not change (D-Z7). time.Date is not used,
+// because its result near a change depends on the zone.
 type Segment struct {
 	Start, End            int64 // Unix seconds, [start, end)
 	Offset, before, after int64 // seconds east of UTC: in it, just before it, just after it
 }
 
-// SegmentAt returns the segment of zone that contains the instant unix: the time between two changes
-// of the offset from UTC.
+// SegmentAt returns the segment of zone that contains the instant unix.
 func SegmentAt(zone *time.Location, unix int64) Segment {
 	at := time.Unix(unix, 0).In(zone)
 	_, offset := at.Zone()
@@ -71,9 +70,9 @@ func SegmentAt(zone *time.Location, unix int64) Segment {
 		s.End = end.Unix()
 	}
 	if s.End <= unix {
-		// Beyond the listed changes of a zone (2037) package time lets every year end after 365
-		// days: on the last day of a leap year it answers bounds that are over. That day is a
-		// segment of its own.
+		// Beyond the listed changes of a zone (2037), package time ends every year after 365 days.
+		// On the last day of a leap year it returns bounds that have already passed. That day
+		// becomes a segment of its own.
 		s.Start, s.End = s.End, (civil.FloorDiv(unix, civil.DaySeconds)+1)*civil.DaySeconds
 	}
 	if s.Start > -forever {
@@ -90,8 +89,8 @@ func offsetAt(zone *time.Location, unix int64) int64 {
 	return int64(offset)
 }
 
-// search caches the last answer of a pattern, because the segments of 400 years ask for the same
-// one.
+// search caches the last match of a pattern, because a search over 400 years of segments often
+// needs the same match.
 type search struct {
 	pattern  Pattern
 	from, to int64
@@ -107,10 +106,11 @@ func (s *search) next(from int64) (int64, bool) {
 	return s.to, s.found
 }
 
-// window is a range of civil seconds that a segment's offset maps to instants of the schedule.
+// window is a range of civil seconds that one offset maps to instants.
 type window struct{ from, to, offset int64 }
 
-// windows are the regular part of a segment and the part that is shifted out of the gap before it.
+// windows returns the regular window of a segment, and the window of clock times that are shifted
+// out of the gap before the segment.
 func (w *Wall) windows(s Segment) (regular, shifted window) {
 	regular = window{from: s.Start + s.Offset, to: s.End + s.Offset, offset: s.Offset}
 	if w.Overlap == OverlapFirst && s.before > s.Offset {
@@ -125,7 +125,8 @@ func (w *Wall) windows(s Segment) (regular, shifted window) {
 	return regular, shifted
 }
 
-// Next walks over the segments of the zone and asks the pattern in each for its civil seconds.
+// Next implements Schedule. It walks over the segments of the zone and searches the pattern in the
+// windows of each.
 func (w *Wall) Next(after time.Time) (time.Time, bool) {
 	from := after.Unix() + 1
 	ask := search{pattern: w.Pattern}
@@ -149,8 +150,8 @@ func (w *Wall) Next(after time.Time) (time.Time, bool) {
 			break
 		}
 		at = s.End
-		// From here on no clock shows a time again that was asked for already, so that the segments
-		// before the pattern's next civil second hold nothing.
+		// From here on, no clock repeats a time that was already searched. So the segments before
+		// the pattern's next match contain nothing and are skipped.
 		if at > from+reach {
 			if !ask.found {
 				break
@@ -164,7 +165,7 @@ func (w *Wall) Next(after time.Time) (time.Time, bool) {
 	return InstantAt(best)
 }
 
-// InstantAt is a Unix time as a due instant; false when it is beyond the last one.
+// InstantAt converts a Unix time to a due instant. It returns false after LastInstant.
 func InstantAt(unix int64) (time.Time, bool) {
 	if unix > LastInstant.Unix() {
 		return time.Time{}, false
@@ -172,14 +173,14 @@ func InstantAt(unix int64) (time.Time, bool) {
 	return time.Unix(unix, 0).UTC(), true
 }
 
-// Resolve finds the instant of one clock time in a zone by the rules of gap and overlap; false only
-// with GapSkip in a gap.
+// Resolve returns the instant of one clock time in a zone by the rules of gap and overlap. It
+// returns false only for a clock time in a gap with GapSkip, and after LastInstant.
 func Resolve(civilSecond int64, zone *time.Location, gap Gap, overlap Overlap) (time.Time, bool) {
 	if overlap == OverlapBoth {
 		overlap = OverlapFirst // one instant is wanted
 	}
 	w := Wall{Pattern: oneSecond(civilSecond), Zone: zone, Gap: gap, Overlap: overlap}
-	// No zone is more than a day away from UTC.
+	// Two days are enough: no zone is more than a day away from UTC.
 	return w.Next(time.Unix(civilSecond-2*civil.DaySeconds, 0))
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Segments hold the instant that they are asked for, follow each other without a hole, and have the
-// offsets of time.Time. Beyond 2037 time.ZoneBounds alone does not give that.
+// Each segment contains its instant, follows the one before it without a hole, and has the offsets
+// of time.Time. Beyond 2037, time.ZoneBounds alone does not ensure this.
 func TestSegmentsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

@@ -7,8 +7,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 )
 
-// dayMask is the days of a rule: those of each interval-th year, month, week or day that its BY
-// parts leave. For rules below the day, the interval has no effect here.
+// dayMask returns a function that gives the days of a rule in a month: the days of every
+// interval-th year, month, week or day that match the BY parts. For rules below the day, the
+// interval has no effect here.
 func (r *rule) dayMask() func(int, time.Month) uint32 {
 	within := r.periodDays()
 	return func(year int, month time.Month) uint32 {
@@ -35,7 +36,8 @@ func (r *rule) dayMask() func(int, time.Month) uint32 {
 	}
 }
 
-// periodDays are all days of each interval-th period from the start's.
+// periodDays returns a function that gives all days of every interval-th period, counted from the
+// period of the start.
 func (r *rule) periodDays() func(int, time.Month) uint32 {
 	start := r.start.DayNumber()
 	switch r.freq {
@@ -64,17 +66,18 @@ func (r *rule) periodDays() func(int, time.Month) uint32 {
 	return engine.MonthDays
 }
 
-// weekOf is the first day of the week that holds a day.
+// weekOf returns the first day of the week that contains a day.
 func (r *rule) weekOf(day int64) int64 {
 	return day - civil.FloorMod(int64(civil.Weekday(day)-r.weekStart), 7)
 }
 
-// everyNthWeekFrom is every day of each interval-th week; first is the first day of a first week.
+// everyNthWeekFrom returns a function that gives all days of every interval-th week, counted from
+// the week that begins at first.
 func everyNthWeekFrom(first, interval int64) func(int, time.Month) uint32 {
 	return engine.EveryNthWeek(first, interval, 0x7f)
 }
 
-// daysOfYear is BYYEARDAY in one month.
+// daysOfYear returns the mask of the BYYEARDAY days of a month.
 func (r *rule) daysOfYear(year int, month time.Month) uint32 {
 	before := int(civil.DayNumber(year, month, 1) - civil.DayNumber(year, time.January, 1))
 	length := 365
@@ -93,8 +96,8 @@ func (r *rule) daysOfYear(year int, month time.Month) uint32 {
 	return mask
 }
 
-// daysOfWeeks is BYWEEKNO in one month: week 1 is the first with four days in its year, and a week
-// counts for the year to which most of its days belong.
+// daysOfWeeks returns the mask of the BYWEEKNO days of a month. Week 1 is the first week with four
+// days in its year. A week belongs to the year that has most of its days.
 func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
 	first := civil.DayNumber(year, month, 1)
 	var mask uint32
@@ -113,8 +116,8 @@ func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
 	return mask
 }
 
-// weekdayMask is BYDAY in one month; numbers count in the year for YEARLY without BYMONTH, else in
-// the month.
+// weekdayMask returns the mask of the BYDAY days of a month. Numbers count within the year for
+// YEARLY without BYMONTH, and otherwise within the month.
 func (r *rule) weekdayMask(year int, month time.Month) uint32 {
 	start := civil.DayNumber(year, month, 1)
 	first, length := civil.Weekday(start), civil.MonthLength(year, month)
@@ -139,15 +142,15 @@ func (r *rule) weekdayMask(year int, month time.Month) uint32 {
 	return mask
 }
 
-// positioned is a rule with BYSETPOS by the year, month or week: in each period the days' clock
-// times are numbered.
+// positioned is the pattern of a rule with BYSETPOS by the year, month or week. The positions
+// number the clock times of all days in a period.
 type positioned struct {
 	rule  *rule
 	days  func(int, time.Month) uint32
 	times []int32
 }
 
-// period is the first day of the period that holds a day.
+// period returns the first day of the period that contains a day.
 func (p *positioned) period(day int64) int64 {
 	d := civil.DateOf(day)
 	switch p.rule.freq {
@@ -159,7 +162,8 @@ func (p *positioned) period(day int64) int64 {
 	return p.rule.weekOf(day)
 }
 
-// following is the first day of the period after one; step periods are passed over.
+// following returns the first day of the period that is step periods after the one that begins at
+// first.
 func (p *positioned) following(first, step int64) int64 {
 	d := civil.DateOf(first)
 	switch p.rule.freq {
@@ -171,7 +175,7 @@ func (p *positioned) following(first, step int64) int64 {
 	return first + 7*step
 }
 
-// daysIn are the day numbers of the rule in [from, to).
+// daysIn returns the day numbers of the rule in [from, to).
 func (p *positioned) daysIn(from, to int64) []int64 {
 	var list []int64
 	for day := from; day < to; {
@@ -187,7 +191,7 @@ func (p *positioned) daysIn(from, to int64) []int64 {
 	return list
 }
 
-// chosen are the civil seconds of one period, ascending.
+// chosen returns the civil seconds of one period at the positions of the rule, ascending.
 func (p *positioned) chosen(first int64) []int64 {
 	days := p.daysIn(first, p.following(first, 1))
 	var list []int64
@@ -197,7 +201,7 @@ func (p *positioned) chosen(first int64) []int64 {
 	return list
 }
 
-// firstPeriod is the first period of the rule that ends after a day.
+// firstPeriod returns the first day of the rule's first period that ends after a day.
 func (p *positioned) firstPeriod(day int64) int64 {
 	start := p.period(p.rule.start.DayNumber())
 	at := max(start, p.period(day))

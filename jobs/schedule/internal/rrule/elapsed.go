@@ -8,8 +8,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// elapsed is a rule below the day: a grid of elapsed time (D-Z5), of which the instants count whose
-// wall clock the BY parts leave.
+// elapsed is a rule below the day: the instants of a grid of elapsed time (D-Z5) whose wall clock
+// matches the BY parts.
 type elapsed struct {
 	grid engine.Grid
 	zone *time.Location
@@ -19,7 +19,7 @@ type elapsed struct {
 	minutes, seconds uint64
 }
 
-// filtered reports whether the wall clock matters at all.
+// filtered reports whether the BY parts filter instants by the wall clock.
 func (s *elapsed) filtered() bool {
 	return s.days != nil || s.hours != 1<<24-1 || s.minutes != 1<<60-1 || s.seconds != 1<<60-1
 }
@@ -67,8 +67,8 @@ func buildElapsed(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]b
 	return s
 }
 
-// possible reports whether any instant counts. Times of day that the grid never reaches are found
-// without looking for them; zones are taken at the offsets of the first two years.
+// possible reports whether any instant matches. It detects times of day that the grid never reaches
+// without a search. It uses the offsets of the zone in the first two years.
 func (s *elapsed) possible() bool {
 	start := s.grid.From
 	if s.days != nil {
@@ -100,7 +100,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// maxProbes bounds a search among instants whose clock times the grid reaches, but hardly ever.
+// maxProbes limits a search for clock times that the grid reaches very rarely.
 const maxProbes = 200_000
 
 // Next implements engine.Schedule.
@@ -122,13 +122,14 @@ func (s *elapsed) Next(after time.Time) (time.Time, bool) {
 		if next == at+seg.Offset {
 			return engine.InstantAt(at)
 		}
-		// No clock in this segment shows a time that counts before next.
+		// No clock time in this segment matches before next.
 		at = s.grid.NextUnix(max(at+1, min(next-seg.Offset, seg.End)))
 	}
 	return time.Time{}, false
 }
 
-// fulfilled is the first civil second not before at that may count: at itself when it does.
+// fulfilled returns the first civil second at or after at that may match. It returns at itself if
+// at matches.
 func (s *elapsed) fulfilled(at int64) (int64, bool) {
 	if s.days != nil {
 		midnight, ok := s.days.Next(civil.FloorDiv(at, civil.DaySeconds) * civil.DaySeconds)

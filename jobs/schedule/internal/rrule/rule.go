@@ -15,10 +15,10 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Forms describes the accepted forms of a rule, for messages.
+// Forms describes the accepted forms of a rule in messages.
 const Forms = "a rule such as FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR (RFC 5545), alone or after RRULE: and with a line DTSTART"
 
-// frequency of a rule; the smaller the unit, the larger the value.
+// frequency is the frequency of a rule. The smaller the unit, the larger the value.
 type frequency int
 
 const (
@@ -33,7 +33,7 @@ const (
 
 var frequencyNames = []string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"}
 
-// rule is a recurrence rule, its missing parts filled from its start.
+// rule is a recurrence rule. The start fills its missing parts.
 type rule struct {
 	freq      frequency
 	interval  int64
@@ -53,14 +53,14 @@ type rule struct {
 	start civil.Date
 }
 
-// Dialect is the recurrence rule of RFC 5545.
+// Dialect is the dialect of RFC 5545.
 var Dialect = syntax.Dialect{
 	Elements: []string{"rrule", "startTime", "endTime", "count"},
 	Line:     "rrule",
 	Read:     read,
 }
 
-// read reads a rule, with the elements of the command line beside it.
+// read parses a rule and the elements that the command line adds.
 func read(p *syntax.Parser) engine.Schedule {
 	v := p.Reader.Take("rrule")
 	p.ReadBounds()
@@ -76,7 +76,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	return Read(p, v, text)
 }
 
-// Read builds the schedule of a text of one or two lines.
+// Read returns the schedule of a text of one or two lines.
 func Read(p *syntax.Parser, v *syntax.Value, text string) engine.Schedule {
 	body := ""
 	for line := range strings.Lines(text) {
@@ -107,7 +107,7 @@ func Read(p *syntax.Parser, v *syntax.Value, text string) engine.Schedule {
 	return buildSchedule(p, v, r, given)
 }
 
-// readStart reads DTSTART with TZID or VALUE.
+// readStart parses DTSTART with TZID or VALUE.
 func readStart(p *syntax.Parser, v *syntax.Value, parameters, text string) {
 	path := v.Path + ".DTSTART"
 	for parameter := range strings.SplitSeq(parameters, ";") {
@@ -139,7 +139,7 @@ func readStart(p *syntax.Parser, v *syntax.Value, parameters, text string) {
 var partNames = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYHOUR",
 	"BYMINUTE", "BYSECOND", "BYSETPOS"}
 
-// readParts reads the parts of a rule; given says which there are. nil after a fault.
+// readParts parses the parts of a rule. given holds the names of the parts. r is nil after a fault.
 func readParts(p *syntax.Parser, v *syntax.Value, body string) (r *rule, given map[string]bool) {
 	before := len(p.Faults.List)
 	r, given = &rule{interval: 1, freq: -1}, map[string]bool{}
@@ -173,7 +173,7 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) (r *rule, given m
 	return r, given
 }
 
-// checkFits refuses parts that have no meaning under a frequency (RFC 5545, 3.3.10).
+// checkFits refuses parts that have no meaning with the frequency (RFC 5545, 3.3.10).
 func checkFits(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]bool) {
 	refuse := func(name, allowed string) {
 		if given[name] {
@@ -202,7 +202,7 @@ func checkFits(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]bool
 	}
 }
 
-// readPart reads one part.
+// readPart parses one part.
 func readPart(p *syntax.Parser, r *rule, path, name, text string) {
 	list := func(low, high int) []int {
 		var numbers []int
@@ -277,7 +277,7 @@ func readPart(p *syntax.Parser, r *rule, path, name, text string) {
 	}
 }
 
-// readUntil is the last instant; a date alone is its first second.
+// readUntil parses the last instant. A date alone means its first second.
 func readUntil(p *syntax.Parser, path, text string) {
 	m, err := syntax.ParseDate(text)
 	if err != nil {
@@ -307,7 +307,7 @@ func parseWeekday(text string) (int, bool) {
 	return 0, false
 }
 
-// nearWeekday is the short name of a weekday that is written out.
+// nearWeekday returns the short name of a weekday that is written out.
 func nearWeekday(text string) string {
 	if len(text) >= 2 {
 		if _, ok := parseWeekday(text[:2]); ok {
@@ -317,7 +317,7 @@ func nearWeekday(text string) string {
 	return ""
 }
 
-// readDays reads BYDAY: weekdays, with or without a number.
+// readDays parses BYDAY: weekdays, with or without a number.
 func readDays(p *syntax.Parser, r *rule, path, text string) {
 	for item := range strings.SplitSeq(text, ",") {
 		name := strings.TrimLeft(item, "+-0123456789")
@@ -341,7 +341,7 @@ func readDays(p *syntax.Parser, r *rule, path, text string) {
 	}
 }
 
-// buildSchedule fills a rule from its start and builds its schedule.
+// buildSchedule fills the missing parts of a rule from its start and returns its schedule.
 func buildSchedule(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]bool) engine.Schedule {
 	at := civil.Seconds(p.Start.In(p.Zone))
 	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))
@@ -387,7 +387,8 @@ func buildSchedule(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]
 	return p.Wall(pattern, true)
 }
 
-// choose takes the items at positions from 1, or from -1 at the end, ascending and each once.
+// choose returns the items at the given positions. Positions count from 1, or from -1 at the end.
+// The result is in the order of items and without duplicates.
 func choose[T any](items []T, positions []int) []T {
 	chosen := make([]T, 0, len(positions))
 	for _, i := range indexes(len(items), positions) {
@@ -396,7 +397,8 @@ func choose[T any](items []T, positions []int) []T {
 	return chosen
 }
 
-// indexes are the positions that a list of a length has, from 0, ascending and each once.
+// indexes returns the indexes of the given positions in a list of a length. The result is ascending
+// and without duplicates.
 func indexes(length int, positions []int) []int {
 	var list []int
 	for _, n := range positions {
@@ -422,7 +424,7 @@ var (
 	ruleNthDays   = regexp.MustCompile(`([+-]?)[0-9]+(MO|TU|WE|TH|FR|SA|SU)`)
 )
 
-// withNearDays are the rules that result from a text with days that months have.
+// withNearDays returns variants of a rule whose days exist in the months.
 func withNearDays(text string) []string {
 	var lines []string
 	for _, d := range syntax.LastDays {

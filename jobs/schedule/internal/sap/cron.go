@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// cronField is one of the seven fields, left to right (b.2).
+// cronField is one of the seven fields, from left to right (b.2).
 type cronField struct {
 	name      string
 	low, high int
@@ -30,18 +30,18 @@ var cronFields = [7]cronField{
 	{"second", 0, 59, "0 to 59"},
 }
 
-// cronForms are the operators, for faults.
+// cronForms describes the operators in faults.
 const cronForms = "; alone, as a range a:b, a:b/c, */a, *, or several of them with commas"
 
 // cronItem is one part of a field's list.
 type cronItem struct {
 	from, to, step int
-	// divisible: */step, the values that step divides.
+	// divisible marks */step: the values that are divisible by step.
 	divisible bool
 	nth       int // of dayOfWeek: the n-th from; 0 otherwise
 }
 
-// cronDays are the days of a SAP cron.
+// cronDays holds the days of a SAP cron.
 type cronDays struct {
 	years    []cronItem // nil: every year
 	months   uint16     // bit 1 to 12
@@ -51,7 +51,7 @@ type cronDays struct {
 	anyDay   bool // the field of the weekday is *
 }
 
-// readCron reads the seven fields. The second result is false after a fault.
+// readCron parses the seven fields. It returns nil after a fault.
 func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	const order = "seven fields: year month day dayOfWeek hour minute second"
 	text, ok := p.Reader.Text(v, order)
@@ -106,7 +106,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	return p.Wall(pattern, fixed)
 }
 
-// everMatches reports whether a pattern has any instant at all (D-E1).
+// everMatches reports whether a pattern has any match (D-E1).
 func (d *cronDays) everMatches(pattern *engine.OnDays) bool {
 	year := 2000
 	if d.years != nil {
@@ -123,7 +123,7 @@ func (d *cronDays) everMatches(pattern *engine.OnDays) bool {
 	return false
 }
 
-// of is the mask of a month's days.
+// of returns the mask of the matching days of a month.
 func (d *cronDays) of(year int, month time.Month) uint32 {
 	if d.months>>month&1 == 0 || d.years != nil && !hasYear(d.years, year) {
 		return 0
@@ -150,7 +150,7 @@ func hasYear(items []cronItem, year int) bool {
 	return false
 }
 
-// itemMask is the set of values of a field without negative ones.
+// itemMask returns the mask of the values of a field that has no negative values.
 func itemMask(items []cronItem, f cronField) uint64 {
 	var mask uint64
 	for _, i := range items {
@@ -169,7 +169,8 @@ func itemMask(items []cronItem, f cronField) uint64 {
 	return mask
 }
 
-// dayMask is the set of days in a month of a length; negative days are turned first (D-S4).
+// dayMask returns the mask of the days of a month with length days. Negative days are converted
+// first (D-S4).
 func dayMask(items []cronItem, length int) uint32 {
 	var mask uint32
 	for _, i := range items {
@@ -193,7 +194,7 @@ func dayMask(items []cronItem, length int) uint32 {
 	return mask
 }
 
-// readItems reads the list of one field.
+// readItems parses the list of one field.
 func readItems(p *syntax.Parser, path string, f cronField, text string) []cronItem {
 	var items []cronItem
 	for part := range strings.SplitSeq(text, ",") {
@@ -210,7 +211,7 @@ func readItems(p *syntax.Parser, path string, f cronField, text string) []cronIt
 	return items
 }
 
-// parseItem reads one part of a list; allowed is empty when the part is valid.
+// parseItem parses one part of a list. allowed is empty if the part is valid.
 func parseItem(f cronField, part string) (item cronItem, allowed, propose string) {
 	body, stepText, hasStep := strings.Cut(part, "/")
 	item.step = 1
@@ -264,7 +265,7 @@ func parseItem(f cronField, part string) (item cronItem, allowed, propose string
 	return item, "", ""
 }
 
-// nearItem is the part of a field that a wrong one most likely means.
+// nearItem returns the valid part that is nearest to an invalid part of a field.
 func nearItem(f cronField, part string) string {
 	right := func(try string) bool {
 		_, allowed, _ := parseItem(f, try)
@@ -297,7 +298,7 @@ func nearItem(f cronField, part string) string {
 
 var wordPattern = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
-// parseValue is one value of a field; weekdays are 1 (mon) to 7.
+// parseValue parses one value of a field. Weekdays are 1 (mon) to 7.
 func parseValue(f cronField, text string) (int, bool) {
 	if f.name == "dayOfWeek" {
 		return parseWeekday(text)
@@ -324,7 +325,7 @@ func parseWeekday(text string) (int, bool) {
 	return 0, false
 }
 
-// nearWeekday is the weekday that a text most likely means, also by its number (1 is Monday).
+// nearWeekday returns the weekday nearest to a text, which may also be a number (1 is Monday).
 func nearWeekday(text string) string {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 7 {
 		return strings.ToLower(civil.WeekdayNames[(n+6)%7][:3])

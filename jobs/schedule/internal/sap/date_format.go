@@ -12,16 +12,16 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// formatTokens are the tokens of a date object's format (b.6).
+// formatTokens lists the tokens of a date object's format (b.6).
 const formatTokens = "YYYY YY Q M MM MMM MMMM D DD Do DDD DDDD X x gggg gg w ww e GGGG GG W WW E H HH h hh a A m mm s ss S SS SSS Z ZZ"
 
-// formatToken is one token, or a text that stands for itself.
+// formatToken is one token of a format, or a literal text.
 type formatToken struct {
 	name    string // empty: literal
 	literal string
 }
 
-// knownTokens, longest first, so that DDDD is not read as DDD and D.
+// knownTokens holds the tokens, longest first, so that DDDD is not parsed as DDD and D.
 var knownTokens = func() []string {
 	var sorted []string
 	for length := 4; length > 0; length-- {
@@ -34,8 +34,8 @@ var knownTokens = func() []string {
 	return sorted
 }()
 
-// splitFormat takes a format apart. Letters that are not tokens are unknown, except T between date
-// and time; a text in brackets stands for itself.
+// splitFormat splits a format into tokens. unknown is the first letter that is not a token, except
+// the literal T between date and time. A text in brackets is literal.
 func splitFormat(format string) (tokens []formatToken, unknown string) {
 	for format != "" {
 		if strings.HasPrefix(format, "[") {
@@ -67,7 +67,7 @@ func splitFormat(format string) (tokens []formatToken, unknown string) {
 	return tokens, ""
 }
 
-// formatted are the parts that a text gave; -1 is absent.
+// formatted holds the parts of a date that a text contains; -1 means absent.
 type formatted struct {
 	year, quarter, month, day, dayOfYear int
 	isoYear, isoWeek, isoDay             int
@@ -79,9 +79,9 @@ type formatted struct {
 	unix                                 *time.Time
 }
 
-// parseFormatted reads a text by the tokens of its format. What the format leaves out is taken from
-// the moment now if it is larger than all that is given (the year of "DD.MM."), else it is the
-// smallest.
+// parseFormatted parses a text by the tokens of its format. A missing part that is larger than all
+// given parts (the year of "DD.MM.") is taken from now. Any other missing part gets its smallest
+// value.
 func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.DateTime, error) {
 	const absent = -1
 	f := formatted{
@@ -112,7 +112,7 @@ func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.Da
 	return f.moment(now)
 }
 
-// tokenDigits are the least and most digits of a numeric token and its limits.
+// tokenDigits holds the smallest and largest number of digits of each numeric token, and its range.
 var tokenDigits = map[string]struct{ least, most, low, high int }{
 	"YYYY": {4, 4, 1, 9999}, "YY": {2, 2, 0, 99}, "Q": {1, 1, 1, 4}, "M": {1, 2, 1, 12}, "MM": {2, 2, 1, 12},
 	"D": {1, 2, 1, 31}, "DD": {2, 2, 1, 31}, "DDD": {1, 3, 1, 366}, "DDDD": {3, 3, 1, 366},
@@ -123,16 +123,17 @@ var tokenDigits = map[string]struct{ least, most, low, high int }{
 	"S": {1, 1, 0, 9}, "SS": {2, 2, 0, 99}, "SSS": {3, 3, 0, 999},
 }
 
-// badToken says that a text does not begin with a token.
+// badToken is the error for a text that does not begin with the expected token.
 type badToken struct{ name, rest string }
 
 // Error implements error.
 func (e badToken) Error() string { return fmt.Sprintf("%q does not begin with %s", e.rest, e.name) }
 
-// maxFormat is the longest format that is read, in bytes; each token makes a text longer by a few.
+// maxFormat is the longest accepted format in bytes. The text for a token may be a few bytes longer
+// than the token.
 const maxFormat = 200
 
-// take reads one token from the beginning of rest, and says how long it was.
+// take parses one token at the beginning of rest and returns its length.
 func (f *formatted) take(name, rest string) (int, error) {
 	bad := badToken{name, rest}
 	if d, numeric := tokenDigits[name]; numeric {
@@ -218,7 +219,7 @@ func ordinalSuffix(n int) string {
 	return "th"
 }
 
-// fullYear is the year of two digits: 69 is 1969, 68 is 2068.
+// fullYear returns the year of two digits: 69 is 1969, 68 is 2068.
 func fullYear(n int) int {
 	if n > 68 {
 		return 1900 + n
@@ -265,10 +266,10 @@ func (f *formatted) set(name string, n int) {
 	case "s", "ss":
 		f.second = n
 	}
-	// S, SS and SSS are read and cut: due instants are whole seconds.
+	// S, SS and SSS are parsed and ignored: due instants are whole seconds.
 }
 
-// moment puts the parts together.
+// moment returns the date and clock time of the parts.
 func (f *formatted) moment(now time.Time) (syntax.DateTime, error) {
 	if f.unix != nil {
 		unix := f.unix.Unix()
@@ -292,7 +293,7 @@ func (f *formatted) moment(now time.Time) (syntax.DateTime, error) {
 	return m, nil
 }
 
-// dayNumber is the date of the parts.
+// dayNumber returns the day number of the parts.
 func (f *formatted) dayNumber(now time.Time) (int64, error) {
 	today := civil.FloorDiv(civil.Seconds(now), civil.DaySeconds)
 	current := civil.DateOf(today)
@@ -302,7 +303,7 @@ func (f *formatted) dayNumber(now time.Time) (int64, error) {
 	}
 	switch {
 	case f.isoWeek >= 0 || f.isoYear >= 0 || f.isoDay >= 0:
-		// The ISO year and week that hold a day are those of its Thursday.
+		// The ISO year and week of a day are those of the Thursday in its week.
 		thursday := today - int64(civil.Weekday(today)) + 3
 		isoYear, week := f.isoYear, f.isoWeek
 		if isoYear < 0 {
@@ -337,8 +338,8 @@ func (f *formatted) dayNumber(now time.Time) (int64, error) {
 	return syntax.CalendarDay(year, month, max(day, 1))
 }
 
-// localDayNumber is a date of the English week: it begins on Sunday (e is 0), and week 1 holds 1
-// January.
+// localDayNumber returns the day number of a date given by the English week. The week begins on
+// Sunday (e is 0), and week 1 contains 1 January.
 func (f *formatted) localDayNumber(today int64) (int64, error) {
 	start := func(year int) int64 {
 		first := civil.DayNumber(year, time.January, 1)

@@ -10,10 +10,10 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// modeNames are the four forms, of which a schedule has exactly one (b.1).
+// modeNames are the four forms of a schedule. A schedule has exactly one of them (b.1).
 var modeNames = []string{"cron", "repeatInterval", "repeatAt", "time"}
 
-// Dialect is the schedule of SAP Job Scheduling Service.
+// Dialect is the dialect of SAP Job Scheduling Service.
 var Dialect = syntax.Dialect{
 	Elements: []string{"cron", "repeatInterval", "repeatAt", "time", "startTime", "endTime", "anchor", "job", "firstRunStartedAt",
 		"active", "data", "description", "count"},
@@ -21,7 +21,7 @@ var Dialect = syntax.Dialect{
 	Settle: settle,
 }
 
-// read reads a schedule of SAP's service, with the bounds of its job beside it.
+// read parses a schedule of SAP's service and the bounds of its job.
 func read(p *syntax.Parser) engine.Schedule {
 	modes := map[string]*syntax.Value{}
 	for _, name := range modeNames {
@@ -55,7 +55,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	return nil
 }
 
-// takeIgnored takes the elements of SAP that say nothing about time.
+// takeIgnored takes the elements of SAP that do not concern time.
 func takeIgnored(p *syntax.Parser) {
 	p.Reader.Take("data")
 	p.Reader.Take("description")
@@ -68,8 +68,8 @@ func takeIgnored(p *syntax.Parser) {
 	}
 }
 
-// readBounds are the bounds of the schedule and of its job; both hold (b.7). A one-time schedule
-// looks at no start.
+// readBounds parses the bounds of the schedule and of its job; both apply (b.7). A one-time
+// schedule ignores the start.
 func readBounds(p *syntax.Parser, oneTime bool) {
 	p.Start = readInstant(p, p.Reader, "startTime", p.PlannedStart)
 	p.End = readInstant(p, p.Reader, "endTime", time.Time{})
@@ -95,7 +95,8 @@ func readBounds(p *syntax.Parser, oneTime bool) {
 	}
 }
 
-// readInstant is an element in one of the forms of b.6: text, or object with date and format.
+// readInstant parses an element in one of the forms of b.6: a text, or an object with date and
+// format.
 func readInstant(p *syntax.Parser, r syntax.Reader, name string, absent time.Time) time.Time {
 	v := r.Take(name)
 	if v == nil {
@@ -110,7 +111,7 @@ func readInstant(p *syntax.Parser, r syntax.Reader, name string, absent time.Tim
 	return p.Date(v, absent)
 }
 
-// dateObject reads {date, format}.
+// dateObject parses {date, format}.
 func dateObject(p *syntax.Parser, v *syntax.Value) (syntax.DateTime, bool) {
 	r := syntax.Reader{Object: v, Faults: p.Faults}
 	d, f := r.Take("date"), r.Take("format")
@@ -151,7 +152,7 @@ func dateObject(p *syntax.Parser, v *syntax.Value) (syntax.DateTime, bool) {
 	return m, true
 }
 
-// reference is the moment from which a format without year, month or day takes them.
+// reference returns the time that supplies the year, month or day that a format omits.
 func reference(p *syntax.Parser) time.Time {
 	if !p.Created.IsZero() {
 		return p.Created.In(p.Zone)
@@ -159,7 +160,7 @@ func reference(p *syntax.Parser) time.Time {
 	return p.Assumed.In(p.Zone)
 }
 
-// readFirstStarted is the actual start of the first run.
+// readFirstStarted parses the actual start of the first run.
 func readFirstStarted(p *syntax.Parser) time.Time {
 	v := p.Reader.Take("firstRunStartedAt")
 	if v == nil {
@@ -168,8 +169,8 @@ func readFirstStarted(p *syntax.Parser) time.Time {
 	return p.Date(v, time.Time{})
 }
 
-// readAnchor is our element anchor: run moves the grid with each late start, start keeps it
-// (D-S15).
+// readAnchor parses the element anchor, which SAP does not have. With "run", each late start moves
+// the grid; with "start", the grid does not move (D-S15).
 func readAnchor(p *syntax.Parser) (moving bool) {
 	v := p.Reader.Take("anchor")
 	if v == nil {
@@ -178,10 +179,11 @@ func readAnchor(p *syntax.Parser) (moving bool) {
 	return p.OneOf(v, "run", "start") != "start"
 }
 
-// repeat is SAP's repeatInterval: elapsed time from the actual start of the run before (D-S15).
+// repeat is the schedule of SAP's repeatInterval: each run is one interval after the actual start
+// of the previous run (D-S15).
 type repeat struct {
 	grid engine.Grid
-	// first is a run before the grid begins; zero: none.
+	// first is a run before the beginning of the grid; zero means none.
 	first time.Time
 }
 
@@ -193,7 +195,7 @@ func (r *repeat) Next(after time.Time) (time.Time, bool) {
 	return r.grid.Next(after)
 }
 
-// Nth returns the n-th instant (from 1) that is not before from. See engine.Nth.
+// Nth returns the n-th instant at or after from; n counts from 1. See engine.Nth.
 func (r *repeat) Nth(from time.Time, n int64) (time.Time, bool) {
 	if !r.first.IsZero() && !r.first.Before(from) {
 		if n == 1 {
@@ -204,7 +206,7 @@ func (r *repeat) Nth(from time.Time, n int64) (time.Time, bool) {
 	return r.grid.Nth(from, n)
 }
 
-// StartedAt implements mover: the new grid begins one interval after at.
+// StartedAt implements engine.Mover. The new grid begins one interval after at.
 func (r *repeat) StartedAt(due, at time.Time) engine.Mover {
 	next := at.Truncate(time.Second).Unix() + r.grid.Step
 	return &repeat{grid: engine.Grid{Base: next, Step: r.grid.Step, From: next}, first: due}
@@ -223,7 +225,8 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 	if unit := strings.ToLower(strings.Fields(text)[1]); strings.HasPrefix(unit, "month") || strings.HasPrefix(unit, "year") {
 		p.Warn("a month is 30 days and a year is 365 days in repeatInterval; cron follows the calendar (D-S18)")
 	}
-	// Made or switched on after its planned start, it runs at once and counts from there (b.3).
+	// A schedule that is created or enabled after its planned start runs at once, and the grid
+	// begins there (b.3).
 	start := p.Start
 	if start.IsZero() {
 		start = p.NeedCreation(v.Path)
@@ -244,7 +247,7 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 	return r
 }
 
-// readTime is a one-time schedule: a text of the closed grammar, a date, or an object.
+// readTime parses a one-time schedule: a text of the closed grammar, a date, or an object.
 func readTime(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	var at time.Time
 	if v.Kind == '{' {
@@ -262,14 +265,14 @@ func readTime(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 			return nil
 		}
 	}
-	// What had passed when it was made runs at once, unless its end had passed too (b.7).
+	// A time that had passed at the creation runs at once, unless its end had passed too (b.7).
 	if now := p.Creation(); p.Activated.IsZero() && now.After(at) {
 		at = now
 	}
 	return engine.Single{At: at.Truncate(time.Second)}
 }
 
-// readRepeatAt is a time of day, every day.
+// readRepeatAt parses a time of day that repeats every day.
 func readRepeatAt(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	const allowed = "a time of day (4.40pm, 18.40, 17.20:30), or a date and time, of which the time of day counts"
 	text, ok := p.Reader.Text(v, allowed)

@@ -11,11 +11,11 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// timeForms is the closed grammar of readable times (b.5, D-S10), for faults.
+// timeForms describes the closed grammar of readable times (b.5, D-S10) in faults.
 const timeForms = `"now", "20 minutes from now", "in 2 hours", "3.30pm", "9pm tonight", "tomorrow at 4pm", "friday at 2am", ` +
 	`"next week monday at 5am" (a clock time is 4pm, 4.40pm, 18.40 or 17.20:30), or ` + syntax.DateForms
 
-// readableTime reads a text of the closed grammar or a date, as of the moment of creation.
+// readableTime parses a text of the closed grammar, relative to the creation, or a date.
 func readableTime(p *syntax.Parser, v *syntax.Value, text string) (time.Time, bool) {
 	if m, err := syntax.ParseDate(text); err == nil {
 		return m.In(p.Zone), true
@@ -28,7 +28,7 @@ func readableTime(p *syntax.Parser, v *syntax.Value, text string) (time.Time, bo
 	if r.overlap == "" {
 		r.overlap = engine.OverlapFirst
 	}
-	// A text that cannot be read is a fault even where the creation is unknown.
+	// An invalid text is a fault even if the creation is unknown.
 	r.now = p.Creation()
 	at, ok := r.read()
 	if ok && r.now.IsZero() {
@@ -44,8 +44,7 @@ func readableTime(p *syntax.Parser, v *syntax.Value, text string) (time.Time, bo
 	return at, ok
 }
 
-// relative is a text that means an instant only together with the moment at which it is read
-// (D-S14).
+// relative is a text whose instant depends on the time at which it is read (D-S14).
 type relative struct {
 	words   []string // lower case
 	now     time.Time
@@ -86,14 +85,14 @@ func (r *relative) read() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// at is a clock time of a day.
+// at returns the instant of a clock time on a day.
 func (r *relative) at(day int64, second int) time.Time {
 	at, _ := engine.Resolve(day*civil.DaySeconds+int64(second), r.zone, r.gap, r.overlap)
 	return at
 }
 
-// firstAfterNow is a clock time of the first of two days if that is still to come, else of the
-// second.
+// firstAfterNow returns the clock time on the first day if it is after now. Otherwise it returns
+// the clock time on the second day.
 func (r *relative) firstAfterNow(second int, ok bool, first, second2 int64) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
@@ -104,7 +103,7 @@ func (r *relative) firstAfterNow(second int, ok bool, first, second2 int64) (tim
 	return r.at(second2, second), true
 }
 
-// later is a number of units from now.
+// later returns the instant that is a number of units after now.
 func (r *relative) later(number, unit string) (time.Time, bool) {
 	seconds, _, ok := syntax.ParseInterval(number + " " + unit)
 	if !ok {
@@ -113,10 +112,10 @@ func (r *relative) later(number, unit string) (time.Time, bool) {
 	return time.Unix(r.now.Unix()+seconds, 0).UTC(), true
 }
 
-// proposal is the nearest right text that differs in few words, each replaced by a near one; else
-// empty.
+// proposal returns the nearest valid text, in which a few words are replaced by near ones. It
+// returns "" if there is none.
 func (r *relative) proposal() string {
-	// "4 pm" is one word here.
+	// A number and its suffix ("4 pm") are joined to one word.
 	var words []string
 	for _, word := range r.words {
 		if n := len(words); n > 0 && (word == "am" || word == "pm") && strings.Trim(words[n-1], "0123456789.:") == "" {
@@ -134,7 +133,7 @@ func (r *relative) proposal() string {
 	if _, ok := try.read(); ok {
 		return syntax.Quote(strings.Join(w, " "))
 	}
-	// Every word that is not in the grammar becomes its nearest one; one at a time may suffice.
+	// Each word outside the grammar is replaced by the nearest one, until the text is valid.
 	for i, word := range words {
 		best := word
 		for _, c := range []string{wordNumber(word), strings.ToLower(suggest.Nearest(word, vocabulary)), syntax.ClockProposal(word)} {
@@ -157,7 +156,7 @@ func (r *relative) proposal() string {
 	return ""
 }
 
-// wordNumber is the number that a word says, in digits; empty when it says none.
+// wordNumber returns the digits of a number word. It returns "" for any other word.
 func wordNumber(word string) string {
 	if n, known := syntax.NumberWords[word]; known {
 		return strconv.Itoa(n)
@@ -165,8 +164,8 @@ func wordNumber(word string) string {
 	return ""
 }
 
-// settle is the instant of a time that depends on when it was said; false for one that does not, or
-// cannot be read.
+// settle returns the instant of a time that depends on the creation. It returns false if the time
+// does not depend on it or is invalid.
 func settle(p *syntax.Parser, name string, v *syntax.Value) (time.Time, bool) {
 	if name != "time" {
 		return time.Time{}, false

@@ -1,3 +1,2 @@
-// Package suggest finds the valid spelling that is nearest to an invalid one, for "did you mean"
-// (D-E5).
+// Package suggest finds the valid spelling nearest to an invalid one, for "did you mean" (D-E5).
 package suggest

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// What is nearest to a wrong text (D-E5). Nothing is proposed that would be refused itself.
+// These functions return proposals for invalid texts (D-E5). A proposal must be valid itself.
 
 var (
 	unsignedWords = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 	signedWords   = regexp.MustCompile(`-?[0-9]+|[A-Za-z]+`)
 )
 
-// Nearest is the candidate that a misspelled word most likely means; empty when none is near.
+// Nearest returns the candidate that is nearest to a misspelled word. It returns "" if none is
+// near.
 func Nearest(word string, candidates []string) string {
 	best, distance := "", len(word)/2+1
 	word = strings.ToLower(strings.TrimSpace(word))
@@ -34,7 +35,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// editDistance is the number of letters to insert, remove, replace or swap with their neighbour.
+// editDistance returns the number of letters to insert, remove, replace or swap with their
+// neighbour.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b))
@@ -63,8 +65,8 @@ func editDistance(a, b string) int {
 	return rows[len(x)][len(y)]
 }
 
-// Clamp returns the number from low to high that is nearest to a written one; where low is
-// negative, 0 is not a value. Empty when the text is not a number.
+// Clamp returns the number from low to high that is nearest to the number in text. If low is
+// negative, 0 is not allowed. It returns "" if the text is not a number.
 func Clamp(text string, low, high int) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) {
@@ -77,8 +79,8 @@ func Clamp(text string, low, high int) string {
 	return strconv.Itoa(number)
 }
 
-// Repaired returns one part of a cron field with its numbers and names replaced by the nearest
-// allowed ones; empty when the result is not valid.
+// Repaired replaces the numbers and names in one part of a cron field by the nearest allowed ones.
+// It returns "" if the result is not valid.
 func Repaired(part string, low, high int, names []string, valid func(part string) bool) string {
 	words := unsignedWords
 	if low < 0 {

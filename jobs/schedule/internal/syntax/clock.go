@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 )
 
-// ParseClock reads h[.mm[:ss]]am, …pm, or H.mm[:ss]; a colon and a point are the same. The text is
-// in lower case. The result is in seconds of the day.
+// ParseClock parses h[.mm[:ss]]am, …pm, or H.mm[:ss]. A colon and a point are equivalent. The
+// text must be in lower case. The result is in seconds of the day.
 func ParseClock(text string) (int, bool) {
 	half := -1
 	if body, ok := strings.CutSuffix(text, "am"); ok {
@@ -43,7 +43,8 @@ func ParseClock(text string) (int, bool) {
 
 var clockParts = regexp.MustCompile(`^([0-9]{1,3})[.:]([0-9]{1,3})(?:[.:]([0-9]{1,3}))?(am|pm)?$`)
 
-// ClockProposal is the clock time that a wrong one most likely means; empty when none is near.
+// ClockProposal returns the valid clock time nearest to an invalid one. It returns "" if none is
+// near.
 func ClockProposal(text string) string {
 	t := strings.ToLower(strings.TrimSpace(text))
 	tries := []string{
@@ -59,7 +60,7 @@ func ClockProposal(text string) string {
 	if t == "midnight" || t == "24:00" || t == "24.00" {
 		tries = append(tries, "0.00")
 	}
-	// 13pm becomes 13.00: 1am is not meant.
+	// The proposal for 13pm is 13.00, because 1am is unlikely to be meant.
 	for _, suffix := range []string{"am", "pm"} {
 		if body, ok := strings.CutSuffix(t, suffix); ok {
 			tries = append(tries, body, body+".00")

@@ -17,17 +17,16 @@ type DateTime struct {
 	Day    int64 // number of the date
 	Second int   // of the day
 	Offset int   // seconds east of UTC; only with hasOffset
-	// HasOffset: the text says its offset, and so is an instant.
+	// HasOffset reports whether the text contains an offset, and therefore specifies an instant.
 	HasOffset bool
-	// HasTime: the text has a clock time; without one it is midnight (D-S9).
+	// HasTime reports whether the text contains a clock time. If not, the time is midnight (D-S9).
 	HasTime bool
-	// Fraction: the text has a part of a second that is not 0.
+	// Fraction reports whether the text contains a fraction of a second other than 0.
 	Fraction bool
 }
 
-// In is the instant of the moment; without an offset it is read on the wall clock of the zone, with
-// the default rules for gap and overlap. The result carries the offset that was written, or the
-// zone.
+// In returns the instant of m. Without an offset, m is a wall clock of the zone with the default
+// rules for gap and overlap. The location of the result is the offset of m, or else the zone.
 func (m DateTime) In(zone *time.Location) time.Time {
 	civilSecond := m.Day*civil.DaySeconds + int64(m.Second)
 	if m.HasOffset {
@@ -35,12 +34,13 @@ func (m DateTime) In(zone *time.Location) time.Time {
 	}
 	at, ok := engine.Resolve(civilSecond, zone, engine.GapShift, engine.OverlapFirst)
 	if !ok {
-		at = time.Unix(civilSecond, 0) // beyond the last instant: nothing is due there anyway
+		at = time.Unix(civilSecond, 0) // after LastInstant, where nothing is due
 	}
 	return at.In(zone)
 }
 
-// fixed is the zone of an offset; UTC itself for none, which is compared by address.
+// FixedZone returns the zone of an offset. For the offset 0 it returns time.UTC itself, because
+// callers compare the zone by address.
 func FixedZone(offset int) *time.Location {
 	if offset == 0 {
 		return time.UTC
@@ -48,10 +48,10 @@ func FixedZone(offset int) *time.Location {
 	return time.FixedZone("", offset)
 }
 
-// DateForms is what a fault says about a date.
+// DateForms describes the accepted forms of a date in faults.
 const DateForms = "an ISO 8601 date (2026-01-31, 2026-W05-6, 2026-031) with or without time and offset (2026-01-31T08:00:00+01:00), or one of RFC 2822 (Sat, 31 Jan 2026 08:00:00 +0100)"
 
-// ParseDate reads ISO 8601 or RFC 2822.
+// ParseDate parses ISO 8601 or RFC 2822.
 func ParseDate(text string) (DateTime, error) {
 	text = strings.TrimSpace(text)
 	m, err := parseISO(text)
@@ -64,8 +64,9 @@ func ParseDate(text string) (DateTime, error) {
 	return DateTime{}, err
 }
 
-// parseISO reads a calendar, week or ordinal date, extended or basic, and after a T or a space a
-// time: hour, or hour and minute, or with seconds and a fraction (which is cut), and an offset.
+// parseISO parses a calendar, week or ordinal date, extended or basic. A T or a space may separate
+// it from a time: hour, hour and minute, or both with seconds and a fraction (which is truncated).
+// An offset may follow.
 func parseISO(text string) (DateTime, error) {
 	datePart, timePart, separated := cutAny(text, "Tt ")
 	day, err := ParseISODay(datePart)
@@ -91,7 +92,7 @@ func parseISO(text string) (DateTime, error) {
 	return m, err
 }
 
-// cutAny splits before and after the first of some characters.
+// cutAny returns the text before and after the first of some characters.
 func cutAny(s, chars string) (before, after string, found bool) {
 	if i := strings.IndexAny(s, chars); i >= 0 {
 		return s[:i], s[i+1:], true
@@ -127,7 +128,8 @@ func ParseISODay(s string) (int64, error) {
 	return 0, fmt.Errorf("invalid date %q: want ISO 8601", s)
 }
 
-// CalendarDay checks year, month and day.
+// CalendarDay returns the day number of a year, month and day, or an error if there is no such
+// date.
 func CalendarDay(year, month, day int) (int64, error) {
 	if year < 1 || month < 1 || month > 12 || day < 1 || day > civil.MonthLength(year, time.Month(month)) {
 		return 0, fmt.Errorf("there is no %04d-%02d-%02d", year, month, day)
@@ -135,7 +137,8 @@ func CalendarDay(year, month, day int) (int64, error) {
 	return civil.DayNumber(year, time.Month(month), day), nil
 }
 
-// ISOWeekDay is a day of an ISO week: week 1 holds 4 January, day 1 is Monday.
+// ISOWeekDay returns the day number of a day of an ISO week. Week 1 contains 4 January, and day 1
+// is Monday.
 func ISOWeekDay(year, week, day int) (int64, error) {
 	first := ISOYearStart(year)
 	weeks := int((ISOYearStart(year+1) - first) / 7)
@@ -145,13 +148,13 @@ func ISOWeekDay(year, week, day int) (int64, error) {
 	return first + int64(week-1)*7 + int64(day-1), nil
 }
 
-// ISOYearStart is the Monday of an ISO year's first week.
+// ISOYearStart returns the day number of the Monday of an ISO year's first week.
 func ISOYearStart(year int) int64 {
 	fourth := civil.DayNumber(year, time.January, 4)
 	return fourth - int64(civil.Weekday(fourth))
 }
 
-// OrdinalDay is the n-th day of a year.
+// OrdinalDay returns the day number of the n-th day of a year.
 func OrdinalDay(year, day int) (int64, error) {
 	length := 365
 	if civil.IsLeap(year) {
@@ -186,7 +189,7 @@ func parseISOTime(s string) (int, error) {
 	return clock[0]*3600 + clock[1]*60 + clock[2], nil
 }
 
-// ParseOffset reads Z, ±HH, ±HHmm or ±HH:mm as seconds.
+// ParseOffset parses Z, ±HH, ±HHmm or ±HH:mm and returns seconds.
 func ParseOffset(s string) (int, error) {
 	if s == "Z" || s == "z" {
 		return 0, nil
@@ -204,12 +207,12 @@ func ParseOffset(s string) (int, error) {
 	return seconds, nil
 }
 
-// mailZones are the names of RFC 2822, section 4.3; in mail, and only there, they are offsets.
+// mailZones holds the zone names of RFC 2822, section 4.3. They are offsets in that format only.
 var mailZones = map[string]int{
 	"UT": 0, "GMT": 0, "UTC": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }
 
-// parseMail reads RFC 2822: [weekday,] day month year hour:minute[:second] [offset].
+// parseMail parses RFC 2822: [weekday,] day month year hour:minute[:second] [offset].
 func parseMail(text string) (DateTime, error) {
 	bad := fmt.Errorf("invalid date %q: want RFC 2822", text)
 	fields := strings.Fields(strings.Replace(text, ",", ", ", 1))
@@ -259,7 +262,7 @@ func parseMail(text string) (DateTime, error) {
 
 var isoDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([T ])([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(.*))?$`)
 
-// DateProposal is the date that a wrong one most likely means: the nearest month, day of that
+// DateProposal returns the valid date nearest to an invalid one: the nearest month, day of that
 // month, hour, minute and second.
 func DateProposal(text string) string {
 	m := isoDate.FindStringSubmatch(strings.TrimSpace(text))

@@ -9,11 +9,11 @@ import (
 	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
-// DurationForms is what a fault says about a length of time.
+// DurationForms describes the accepted forms of a length of time in faults.
 const DurationForms = "a length of time such as 90s, 1h30m, PT90S or P1D"
 
-// ParseDuration reads Go's form or that of ISO 8601 without years and months, which have no one
-// length.
+// ParseDuration parses Go's form, or the form of ISO 8601 without years and months, whose length
+// varies.
 func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	iso := strings.ToUpper(text)
@@ -48,8 +48,8 @@ func ParseDuration(text string) (time.Duration, error) {
 // IsDigits reports whether s holds decimal digits only, and at least one.
 func IsDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// DurationProposal is the length of time that a wrong one most likely means; empty when none is
-// near.
+// DurationProposal returns the valid length of time nearest to an invalid one. It returns "" if
+// none is near.
 func DurationProposal(text string) string {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "-")
 	tries := []string{text, strings.ReplaceAll(strings.ToUpper(text), "PT", "P"), strings.ToLower(strings.ReplaceAll(text, " ", ""))}

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a schedule.
+// Fault is one error in a schedule.
 type Fault struct {
-	// Path is the element at fault, as its system names it; empty: the text as a whole.
+	// Path is the invalid element under the name that its system uses. An empty Path means the
+	// whole text.
 	Path string
 	// Value is the value of the element, as JSON text.
 	Value string
-	// Allowed says which values are valid.
+	// Allowed describes the valid values.
 	Allowed string
-	// Nearest is the valid spelling that is nearest to the value; empty when none is near.
+	// Nearest is the valid spelling nearest to the value, or empty.
 	Nearest string
 }
 
@@ -25,7 +26,7 @@ func (f Fault) String() string {
 	return "invalid " + cmp.Or(f.Path, "text") + " " + f.Value + ": " + f.want()
 }
 
-// want is the part of the message that says what would be valid.
+// want returns the part of the message that describes the valid values.
 func (f Fault) want() string {
 	text := "want " + f.Allowed
 	if f.Nearest != "" {
@@ -36,7 +37,7 @@ func (f Fault) want() string {
 
 // Error holds all faults of a schedule.
 type Error struct {
-	// Faults are in the order of the schedule's elements; at least one.
+	// Faults holds at least one fault, in the order of the schedule's elements.
 	Faults []Fault
 }
 

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Faults collects the faults of a specification, in the order in which they are found (D-E5).
+// Faults collects the faults of a specification in the order of their discovery (D-E5).
 type Faults struct{ List []Fault }
 
-// Add notes one fault; value is JSON text, so that a text stands in quotes and a number does not.
+// Add records one fault. value is JSON text, so that a string is quoted and a number is not.
 func (f *Faults) Add(path, value, allowed, nearest string) {
 	f.List = append(f.List, Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
 }
 
-// Merge takes over the faults of an error that has some, and notes any other as it is.
+// Merge adds the faults of an *Error. It records any other error as one fault at path.
 func (f *Faults) Merge(path string, err error) {
 	var all *Error
 	if errors.As(err, &all) {
@@ -24,7 +24,7 @@ func (f *Faults) Merge(path string, err error) {
 	}
 }
 
-// Err is all of them as a *Error, or nil.
+// Err returns all faults as a *Error, or nil if there are none.
 func (f *Faults) Err() error {
 	if len(f.List) == 0 {
 		return nil
@@ -32,8 +32,8 @@ func (f *Faults) Err() error {
 	return &Error{Faults: f.List}
 }
 
-// MarshalJSON is the form in which the command line and the database show a fault: path, value (the
-// JSON value itself where there is one) and a message of one sentence.
+// MarshalJSON returns the form in which the command line and the database show a fault: path, value
+// (the JSON value itself if it is valid) and a message of one sentence.
 func (f Fault) MarshalJSON() ([]byte, error) {
 	value := json.RawMessage(f.Value)
 	if !json.Valid(value) {

@@ -18,7 +18,7 @@ var Units = []struct {
 	{"hours", 3600}, {"minutes", 60}, {"seconds", 1},
 }
 
-// parseUnit finds a unit in its plural or singular.
+// parseUnit parses the plural or singular name of a unit.
 func parseUnit(text string) (seconds int64, propose string) {
 	names := make([]string, len(Units))
 	for i, u := range Units {
@@ -40,7 +40,7 @@ func parseUnit(text string) (seconds int64, propose string) {
 	return 0, suggest.Nearest(text, names)
 }
 
-// IntervalForms describes the accepted forms of an interval, for messages.
+// IntervalForms describes the accepted forms of an interval in messages.
 const IntervalForms = "a whole number and a unit: years, months (of 30 days), weeks, days, hours, minutes, seconds"
 
 // NumberWords is used for proposals only. A number word is not accepted as input: SAP does not accept
@@ -53,7 +53,7 @@ var NumberWords = map[string]int{
 // MaxInterval is the longest interval in seconds: 400 years.
 const MaxInterval = civil.CycleSeconds
 
-// ParseInterval reads "<number> <unit>"; propose is the nearest valid text, or empty.
+// ParseInterval parses "<number> <unit>". propose is the nearest valid text, or empty.
 func ParseInterval(text string) (seconds int64, propose string, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) == 1 && IsDigits(fields[0]) {

@@ -10,25 +10,26 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 )
 
-// Dialect is one kind of schedule: the names of its elements, and the functions that read them.
+// Dialect is one kind of schedule: the names of its elements, and the functions that parse them.
 type Dialect struct {
-	// Elements are the names of the elements that the dialect has of its own.
+	// Elements are the names of the dialect's own elements.
 	Elements []string
-	// Line is the element that a bare line of text stands for; empty: the text is always JSON.
+	// Line is the name of the element that a bare line of text specifies. If it is empty, the text
+	// is always JSON.
 	Line string
-	// IsEmpty reports whether a text stands for an object without elements; nil: none does.
+	// IsEmpty reports whether a text means an object without elements. If it is nil, no text does.
 	IsEmpty func(text string) bool
-	// TakesOffset reports whether an offset such as -08:00 may stand in place of a time zone.
+	// TakesOffset reports whether the zone may be an offset such as -08:00.
 	TakesOffset bool
 	// KeepsPast reports whether instants before the creation and activation of a schedule are due.
 	KeepsPast bool
-	// Names returns the names and synonyms that an unknown element is compared with; nil: elements
-	// and synonyms.
+	// Names returns the names and synonyms that may be proposed for an unknown element. If it is
+	// nil, they are Elements and Synonyms.
 	Names func(r Reader) (elements []string, words map[string]string)
-	// Read reads the elements; nil after a fault.
+	// Read parses the elements and returns the schedule, or nil after a fault.
 	Read func(p *Parser) engine.Schedule
-	// Settle returns the instant that an element means relative to the creation of the schedule,
-	// and false for any other element; nil: the dialect has no relative times.
+	// Settle returns the instant of an element that is relative to the creation of the schedule. It
+	// returns false for any other element. Settle is nil if the dialect has no relative times.
 	Settle func(p *Parser, name string, v *Value) (time.Time, bool)
 }
 
@@ -43,11 +44,12 @@ var Synonyms = map[string]string{
 	"end_time": "schedule_end_time",
 }
 
-// maxSpec is the longest specification in bytes; the largest job of Azure Scheduler has 16 KiB.
+// maxSpec is the largest size of a specification in bytes. The largest job of Azure Scheduler has
+// 16 KiB.
 const maxSpec = 64 << 10
 
-// Open reads the text of a specification as an object. A dialect with a line takes it bare, as a
-// JSON string, or in an object.
+// Open parses the text of a specification into an object. If the dialect has a Line, the text may
+// also be a bare line or a JSON string.
 func (d *Dialect) Open(spec []byte) (*Value, error) {
 	if len(spec) > maxSpec {
 		return nil, &Error{Faults: []Fault{{Value: fmt.Sprint(len(spec)), Allowed: fmt.Sprintf("a text of at most %d bytes", maxSpec)}}}
@@ -75,49 +77,51 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 	return nil, &Error{Faults: []Fault{{Value: v.Raw, Allowed: "a JSON object with the elements " + strings.Join(d.Elements, ", ")}}}
 }
 
-// Parser reads the elements of one specification. A dialect finds here what was read before its
-// turn (zone, gap, overlap, creation), and leaves here what it read beside the schedule itself
-// (bounds, count, warnings).
+// Parser parses the elements of one specification. It holds the values that are parsed before the
+// dialect's Read (zone, gap, overlap, creation). Read stores here the values that it returns in
+// addition to the schedule (bounds, count, warnings).
 type Parser struct {
 	Faults *Faults
 	Reader Reader
-	// Warnings name parts of the specification that mean something other than a reader may expect,
-	// one sentence each.
+	// Warnings names parts of the specification with a meaning that may surprise the reader, one
+	// sentence each.
 	Warnings []string
 
 	Zone *time.Location
-	// ZoneGiven reports whether the zone was given with the specification or in it; else it is UTC.
+	// ZoneGiven reports whether the zone was given in the options or in the specification. If not,
+	// the zone is UTC.
 	ZoneGiven bool
 	Gap       engine.Gap     // empty: the default of the pattern
 	Overlap   engine.Overlap // likewise
 
-	// PlannedStart is the start that was given with the specification, for dialects whose text has
-	// none; zero: none.
+	// PlannedStart is the start given in the options, for dialects without a start in the text;
+	// zero means none.
 	PlannedStart time.Time
-	// Start and end are the bounds of the schedule; zero: none.
+	// Start and End are the bounds of the schedule; zero means none.
 	Start, End time.Time
-	// Created and activated are when the schedule was made and switched on; zero: unknown.
+	// Created and Activated are the times at which the schedule was created and enabled; zero if
+	// unknown.
 	Created, Activated time.Time
-	// Assumed stands in for created where a dialect cannot do without it; zero: unknown as well.
+	// Assumed replaces Created for a dialect that requires a creation time; zero if unknown.
 	Assumed time.Time
-	// AssumedUsed is set once assumed was used: an instant equal to assumed is due then.
+	// AssumedUsed reports whether Assumed was used. An instant equal to Assumed is then due.
 	AssumedUsed bool
-	// Today is when a preview is made that is given no start; an end before today has passed. Zero:
-	// not looked at.
+	// Today is the time of a preview without a start. An end before Today has passed. Zero disables
+	// the check.
 	Today time.Time
 	// Count is the largest number of runs; 0: no limit.
 	Count int64
-	// FirstStarted is when the first run really started, for previews; zero: on time.
+	// FirstStarted is the actual start of the first run, for previews; zero means on time.
 	FirstStarted time.Time
-	// Try reports whether a specification with one element of this text has no fault; nil: nothing
-	// is tried, which keeps a proposal from looking for a proposal.
+	// Try reports whether a specification with one element of this text has no fault. It is nil
+	// while a proposal is tested, so that a proposal does not search for another proposal.
 	Try func(element, text string) bool
 }
 
 // Warn adds a warning.
 func (p *Parser) Warn(text string) { p.Warnings = append(p.Warnings, text) }
 
-// ReadZone reads the element timeZone; without it, given is the name of the zone.
+// ReadZone parses the element timeZone. Without the element, the name of the zone is given.
 func (p *Parser) ReadZone(given string, takesOffset bool) {
 	p.Zone = time.UTC
 	name, path := given, "timeZone"
@@ -132,7 +136,7 @@ func (p *Parser) ReadZone(given string, takesOffset bool) {
 			return
 		}
 	} else if offset, err := ParseOffset(name); err == nil && takesOffset {
-		// The column of a table that shows the offset of the start.
+		// A stored schedule may have the offset of its start in place of a zone name.
 		p.Zone, p.ZoneGiven = FixedZone(offset), true
 		return
 	}
@@ -147,7 +151,7 @@ func (p *Parser) ReadZone(given string, takesOffset bool) {
 	p.Zone, p.ZoneGiven = zone, true
 }
 
-// MergeAt takes over the faults of an error, and gives path to those without a path of their own.
+// MergeAt adds the faults of an error. Faults without a path of their own get path.
 func (p *Parser) MergeAt(path string, err error) {
 	before := len(p.Faults.List)
 	p.Faults.Merge(path, err)
@@ -158,7 +162,7 @@ func (p *Parser) MergeAt(path string, err error) {
 	}
 }
 
-// Instant reads an element that holds an instant; absent is the result without the element.
+// Instant parses an element that holds an instant. It returns absent if the element is missing.
 func (p *Parser) Instant(name string, absent time.Time) time.Time {
 	v := p.Reader.Take(name)
 	if v == nil {
@@ -167,8 +171,8 @@ func (p *Parser) Instant(name string, absent time.Time) time.Time {
 	return p.Date(v, absent)
 }
 
-// Date reads a text as an instant, in the schedule's zone unless it has an offset; bad is the
-// result after a fault.
+// Date parses a text as an instant, in the schedule's zone unless the text has an offset. It
+// returns bad after a fault.
 func (p *Parser) Date(v *Value, bad time.Time) time.Time {
 	text, ok := p.Reader.Text(v, DateForms)
 	if !ok {
@@ -182,7 +186,7 @@ func (p *Parser) Date(v *Value, bad time.Time) time.Time {
 	return m.In(p.Zone)
 }
 
-// OneOf reads one of some words in any case; empty after a fault.
+// OneOf parses one of the allowed words in any case. It returns "" after a fault.
 func (p *Parser) OneOf(v *Value, allowed ...string) string {
 	what := "one of " + strings.Join(allowed, ", ")
 	text, ok := p.Reader.Text(v, what)
@@ -198,7 +202,7 @@ func (p *Parser) OneOf(v *Value, allowed ...string) string {
 	return ""
 }
 
-// Items are the items of a list; a value alone is a list of one (D-A13).
+// Items returns the items of a list. A value alone is a list of one item (D-A13).
 func (p *Parser) Items(v *Value, allowed string) []*Value {
 	if v.Kind != '[' {
 		return []*Value{v}
@@ -209,7 +213,7 @@ func (p *Parser) Items(v *Value, allowed string) []*Value {
 	return v.Items
 }
 
-// Weekday reads the full name of a weekday; 0 is Monday.
+// Weekday parses the full name of a weekday; 0 is Monday.
 func (p *Parser) Weekday(v *Value) (int, bool) {
 	what := "one of " + strings.Join(civil.WeekdayNames, ", ")
 	text, ok := p.Reader.Text(v, what)
@@ -223,8 +227,8 @@ func (p *Parser) Weekday(v *Value) (int, bool) {
 	return day, ok
 }
 
-// Creation is when the schedule was made or switched on; where neither is known, the assumed
-// moment; zero: none is known.
+// Creation returns the time at which the schedule was created or, if that is unknown, enabled. If
+// both are unknown, it returns Assumed, which may be zero.
 func (p *Parser) Creation() time.Time {
 	if !p.Created.IsZero() {
 		return p.Created
@@ -236,7 +240,8 @@ func (p *Parser) Creation() time.Time {
 	return p.Assumed
 }
 
-// NeedCreation is creation for an element that means nothing without it; a fault at path says so.
+// NeedCreation returns the creation time for an element that requires it. It records a fault at
+// path if the time is unknown.
 func (p *Parser) NeedCreation(path string) time.Time {
 	at := p.Creation()
 	if at.IsZero() {
@@ -245,27 +250,28 @@ func (p *Parser) NeedCreation(path string) time.Time {
 	return at
 }
 
-// ReadCount reads the element count of r.
+// ReadCount parses the element count of r.
 func (p *Parser) ReadCount(r Reader) {
 	if v := r.Take("count"); v != nil {
 		p.Count, _ = r.Integer(v, 1, 1<<53, "a whole number of at least 1")
 	}
 }
 
-// ReadBounds reads startTime and endTime.
+// ReadBounds parses startTime and endTime.
 func (p *Parser) ReadBounds() {
 	p.Start = p.Instant("startTime", p.PlannedStart)
 	p.End = p.Instant("endTime", time.Time{})
 	p.CheckBounds("endTime")
 }
 
-// CheckBounds refuses an end before the start; path is the element that holds the end.
+// CheckBounds records a fault if the end is before the start. path is the element that holds the
+// end.
 func (p *Parser) CheckBounds(path string) {
 	p.CheckRange(path, Quote(p.End.Format(time.RFC3339)), p.Start, p.End)
 }
 
-// CheckRange refuses an end before a start, if both are given; path and raw are the element of the
-// end and its value.
+// CheckRange records a fault if both times are given and the end is before the start. path and raw
+// are the element of the end and its value.
 func (p *Parser) CheckRange(path, raw string, start, end time.Time) {
 	if !end.IsZero() && !start.IsZero() && end.Before(start) {
 		at := start.Format(time.RFC3339)
@@ -273,9 +279,10 @@ func (p *Parser) CheckRange(path, raw string, start, end time.Time) {
 	}
 }
 
-// Wall is a pattern on the clock of the schedule's zone. With fixed clock times only, a gap shifts
-// and an overlap counts once unless the specification says otherwise; else every instant counts
-// that shows a matching time (D-Z6).
+// Wall returns the schedule of a pattern on the wall clock of the schedule's zone. The
+// specification may set the rules for gaps and overlaps. Otherwise, if fixed is true (fixed clock
+// times only), a gap shifts and an overlap counts once. If fixed is false, every instant with a
+// matching wall clock counts (D-Z6).
 func (p *Parser) Wall(pattern engine.Pattern, fixed bool) *engine.Wall {
 	w := &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: p.Gap, Overlap: p.Overlap}
 	if w.Gap == "" {
@@ -291,8 +298,8 @@ func (p *Parser) Wall(pattern engine.Pattern, fixed bool) *engine.Wall {
 	return w
 }
 
-// FirstValid is the first of some texts of an element that has no fault, in quotes; empty when each
-// has one.
+// FirstValid returns the first of some texts of an element that is valid, in quotes. It returns ""
+// if none is valid.
 func (p *Parser) FirstValid(element string, texts ...string) string {
 	if p.Try == nil {
 		return ""
@@ -305,10 +312,10 @@ func (p *Parser) FirstValid(element string, texts ...string) string {
 	return ""
 }
 
-// LastDays are tried in place of a day that the months of a pattern lack.
+// LastDays are the proposals for a day that the months of a pattern lack.
 var LastDays = []string{"30", "29"}
 
-// WithLastDays are the lines that result when the field at index day becomes the last day of a
+// WithLastDays returns variants of a line in which the field at index day is the last day of a
 // shorter month.
 func WithLastDays(fields []string, day int) []string {
 	var lines []string
@@ -320,8 +327,8 @@ func WithLastDays(fields []string, day int) []string {
 	return lines
 }
 
-// CronKinds names the kinds whose lines have a number of fields, for a proposal; empty when there
-// is none.
+// CronKinds returns the names of the kinds whose lines have the given number of fields, for a
+// proposal. It returns "" if there are none.
 func CronKinds(fields int) string {
 	switch fields {
 	case 5:

@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 )
 
-// Value is one JSON value of a specification, with the path by which faults name it.
+// Value is one JSON value of a specification. It holds the path that faults use for the value.
 type Value struct {
 	Path string
 	// Raw is the value as JSON text.
@@ -25,14 +25,14 @@ type Value struct {
 	Items   []*Value
 }
 
-// member is a name and its value in an object, in the order of the text.
+// member is a name and its value in an object. Members keep the order of the text.
 type member struct {
 	Name  string
 	Value *Value
 	used  bool
 }
 
-// ReadValue reads one JSON text. The error is a *Error.
+// ReadValue parses one JSON text. The error is a *Error.
 func ReadValue(text []byte) (*Value, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -56,7 +56,7 @@ func ReadValue(text []byte) (*Value, error) {
 	return v, nil
 }
 
-// maxDepth of nested JSON values; schedules need five.
+// maxDepth is the largest depth of nested JSON values. Schedules need five.
 const maxDepth = 32
 
 func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
@@ -122,7 +122,7 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
-// Quote is text as a JSON string.
+// Quote returns s as a JSON string.
 func Quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -133,14 +133,14 @@ func Quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Reader takes members out of an object and notes what is wrong with them.
+// Reader takes members from an object and records their faults.
 type Reader struct {
 	Object *Value
 	Faults *Faults
 }
 
-// Take returns the member of a name and marks it as known; nil when the member is absent or null. A
-// second member of the name is a fault.
+// Take returns the first member with one of the names and marks it as known. It returns nil if the
+// member is absent or null. A second member with the same name is a fault.
 func (r Reader) Take(names ...string) *Value {
 	var found *Value
 	for i := range r.Object.Members {
@@ -162,13 +162,13 @@ func (r Reader) Take(names ...string) *Value {
 	return found
 }
 
-// Has reports whether there is a member of a name.
+// Has reports whether the object has a member with the name.
 func (r Reader) Has(name string) bool {
 	return slices.ContainsFunc(r.Object.Members, func(m member) bool { return m.Name == name })
 }
 
-// RefuseOthers adds a fault for each member that was not taken; the nearest of the known names is
-// proposed.
+// RefuseOthers adds a fault for each member that was not taken. The fault proposes the nearest
+// known name.
 func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 	for _, m := range r.Object.Members {
 		if m.used {
@@ -182,7 +182,7 @@ func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 	}
 }
 
-// Text reads a JSON string.
+// Text returns the text of a JSON string.
 func (r Reader) Text(v *Value, allowed string) (string, bool) {
 	if v.Kind != '"' {
 		r.Faults.Add(v.Path, v.Raw, allowed, "")
@@ -191,7 +191,8 @@ func (r Reader) Text(v *Value, allowed string) (string, bool) {
 	return v.Text, true
 }
 
-// Integer reads a whole number from low to high; beyond a limit, the limit is proposed.
+// Integer returns a whole number from low to high. Outside of the range, the fault proposes the
+// nearest limit.
 func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool) {
 	if allowed == "" {
 		allowed = fmt.Sprintf("a whole number from %d to %d", low, high)
@@ -200,7 +201,7 @@ func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool)
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case v.Kind == '"':
-		// A number in quotes is not a number; say which one it would be.
+		// A number in quotes is a fault that proposes the number.
 		r.Faults.Add(v.Path, v.Raw, allowed, suggest.Clamp(strings.TrimSpace(v.Text), int(low), int(high)))
 		return 0, false
 	case v.Kind != '0' || err != nil:

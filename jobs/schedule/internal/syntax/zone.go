@@ -12,7 +12,7 @@ import (
 	_ "time/tzdata"
 )
 
-// so that a machine without zone files knows the zones too
+// for machines without zone files
 
 // zoneNames are the names of the IANA data of Go's time/tzdata, links included, one on a line.
 //
@@ -24,9 +24,8 @@ var zoneNames string
 // time/tzdata.
 var Zones = sync.OnceValue(func() []string { return strings.Fields(zoneNames) })
 
-// abbreviations are short names that are often taken for zones, with the zone that is most likely
-// meant (D-Z1). Some of them are files of the IANA data, kept for old programs; they are refused
-// all the same.
+// abbreviations maps short names that are often mistaken for zones to the most likely zone (D-Z1).
+// Some of them are files of the IANA data, kept for old programs. They are refused as well.
 var abbreviations = map[string]string{
 	"BST": "Europe/London", "CDT": "America/Chicago", "CEST": "Europe/Berlin", "CET": "Europe/Berlin", "CST": "America/Chicago",
 	"EDT": "America/New_York", "EEST": "Europe/Athens", "EET": "Europe/Athens", "EST": "America/New_York", "HST": "Pacific/Honolulu",
@@ -36,11 +35,11 @@ var abbreviations = map[string]string{
 	"LOCAL": "UTC", "Z": "UTC",
 }
 
-// zones that were loaded; a name is asked for with every schedule.
+// zones caches the loaded zones, because every schedule loads one.
 var zones sync.Map // string to *time.Location
 
-// LoadZone finds the zone of an IANA name (D-Z1). Abbreviations, names of Windows, "Local" and
-// names in other case are refused; the error is a *Error with the path timeZone.
+// LoadZone returns the zone of an IANA name (D-Z1). It refuses abbreviations, Windows names,
+// "Local" and names in another case. The error is a *Error with the path timeZone.
 func LoadZone(name string) (*time.Location, error) {
 	if zone, ok := zones.Load(name); ok {
 		return zone.(*time.Location), nil
@@ -73,7 +72,8 @@ func LoadZone(name string) (*time.Location, error) {
 	return nil, &Error{Faults: []Fault{f}}
 }
 
-// nearestZone also compares with the city alone: "Berlin" is Europe/Berlin.
+// nearestZone returns the zone nearest to a name. It also compares the city alone: "Berlin" is
+// Europe/Berlin.
 func nearestZone(name string) string {
 	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "_")
 	for _, known := range Zones() {
