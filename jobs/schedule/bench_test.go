@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// costly are specifications, ordinary ones first, then those that were built to be slow.
+// costly holds specifications: first ordinary ones, then ones that are designed to be slow.
 var costly = []struct{ kind, spec, zone string }{
 	{"elastic", `{"schedule_interval_type": "Months", "schedule_interval_count": 1}`, ""},
 	{"azure-scheduler", `{"frequency": "Week", "interval": 2, "schedule": {"hours": [8, 17], "minutes": [0, 30], "weekDays": ["monday", "friday"]}}`, "Europe/Berlin"},
@@ -34,7 +34,7 @@ var costly = []struct{ kind, spec, zone string }{
 	{"cron5", `{"cron": "0 12 * * sat,sun", "blackouts": {"calendars": [{"rrule": "FREQ=WEEKLY;BYDAY=SA", "startTime": "2026-01-03", "duration": "P1D"}, {"dates": ["2026-12-24/2026-12-26"]}]}}`, "Europe/Berlin"},
 }
 
-// measured are plans with the instants at which they are asked.
+// measured returns plans and the instants at which Next is called.
 func measured(tb testing.TB) ([]*Plan, []time.Time) {
 	tb.Helper()
 	var plans []*Plan
@@ -75,9 +75,9 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// The promise is a median of at most 50 µs and nothing above 5 ms. This test is generous with the
-// machine that it runs on, which may be busy: each plan counts with the fastest of three tries at
-// each instant, and of as many as a hundred while it is too slow.
+// TestNextIsFast checks two limits: a median of at most 50 µs and a maximum of 5 ms. The machine
+// may be busy, so the test measures each plan three times at each instant and uses the fastest
+// time. It tries up to a hundred times while the result is too slow.
 func TestNextIsFast(t *testing.T) {
 	plans, afters := measured(t)
 	var spent []time.Duration

@@ -14,22 +14,23 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Calendar is a set of windows of time in which schedules that name it are not due (D-P5).
-// ParseCalendar makes a Calendar, and nothing changes it.
+// Calendar is a set of time windows. A schedule that refers to the calendar is not due in them
+// (D-P5). A Calendar is immutable; ParseCalendar creates it.
 type Calendar struct {
 	zone   *time.Location
 	dates  []int64 // numbers of whole days, ascending
 	weekly []weeklyWindow
-	// rule, when not nil, begins a window of length seconds at each of its instants.
+	// rule starts a window of length seconds at each of its instants. It may be nil.
 	rule   Schedule
 	length int64
 }
 
-// weeklyWindow is a part of each week, in civil seconds of its weekday; to is later than from, and
-// may lie in the next day.
+// weeklyWindow is a window that repeats every week. from and to are civil seconds counted from the
+// start of the weekday. to is later than from and may be in the next day.
 type weeklyWindow struct{ day, from, to int }
 
-// ParseCalendar reads {timeZone, dates, weekly, rrule, startTime, duration}. The error is a *Error.
+// ParseCalendar parses {timeZone, dates, weekly, rrule, startTime, duration}. The error is a
+// *Error.
 func ParseCalendar(spec []byte) (*Calendar, error) {
 	v, err := syntax.ReadValue(spec)
 	if err != nil {
@@ -42,8 +43,8 @@ func ParseCalendar(spec []byte) (*Calendar, error) {
 
 var calendarNames = []string{"timeZone", "dates", "weekly", "rrule", "startTime", "duration"}
 
-// ReadCalendars reads calendars by their names: those that can be read, and the faults of the
-// others.
+// ReadCalendars parses calendars by their names. It returns the valid calendars, and the faults of
+// the invalid ones.
 func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken map[string][]Fault) {
 	known, broken = map[string]*Calendar{}, map[string][]Fault{}
 	for name, text := range texts {
@@ -58,7 +59,7 @@ func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken 
 	return known, broken
 }
 
-// calendarOf reads a calendar; its zone is the one given unless it has one of its own.
+// calendarOf parses a calendar. zone is its zone unless the calendar specifies one.
 func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calendar {
 	c := &Calendar{zone: zone}
 	if v.Kind != '{' {
@@ -101,7 +102,7 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 	return c
 }
 
-// calendarRule reads the windows that a recurrence rule begins.
+// calendarRule parses the windows that start at the instants of a recurrence rule.
 func (p *planner) calendarRule(c *Calendar, r syntax.Reader) {
 	rule, length, start := r.Take("rrule"), r.Take("duration"), r.Take("startTime")
 	if rule == nil {
@@ -136,10 +137,11 @@ func (p *planner) calendarRule(c *Calendar, r syntax.Reader) {
 	c.rule = p.plan.schedule
 }
 
-// maxCalendarDays is the longest range of dates in one element.
+// maxCalendarDays is the largest number of days in one range of dates.
 const maxCalendarDays = 3660
 
-// calendarDates is a date, or a range of dates with both ends, separated by a slash.
+// calendarDates parses a date, or a range of dates separated by a slash, and returns the day
+// numbers. A range includes both ends.
 func (p *planner) calendarDates(v *syntax.Value) []int64 {
 	const allowed = "a date such as 2026-12-24, or a range 2026-12-24/2026-12-26"
 	text, ok := p.Reader.Text(v, allowed)
@@ -163,7 +165,7 @@ func (p *planner) calendarDates(v *syntax.Value) []int64 {
 	return days
 }
 
-// weeklyWindow reads {day, from, to}.
+// weeklyWindow parses {day, from, to}.
 func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
@@ -203,7 +205,7 @@ func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 	return w, len(p.Faults.List) == before
 }
 
-// around is the window [start, end) that holds an instant, in Unix seconds.
+// around returns the window [start, end) that contains an instant, in Unix seconds.
 func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	day := civil.FloorDiv(civil.Seconds(time.Unix(unix, 0).In(c.zone)), civil.DaySeconds)
 	for _, d := range [2]int64{day, day - 1} {
@@ -234,9 +236,9 @@ func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	return 0, 0, false
 }
 
-// unix returns the instant of a clock time as Unix time. Where clocks are moved back, a clock time
-// comes twice: a window begins with the first and ends with the second, so that it holds everything
-// between them.
+// unix returns the Unix time of a clock time. A clock time occurs twice where clocks are moved
+// back. A window starts with the first occurrence and ends with the second, so that it contains
+// everything between them.
 func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 	at, ok := engine.Resolve(civilSecond, c.zone, GapShift, overlap)
 	if !ok {
@@ -245,15 +247,15 @@ func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 	return at.Unix()
 }
 
-// blackouts are the calendars of one schedule.
+// blackouts holds the calendars of one schedule.
 type blackouts struct {
 	calendars []*Calendar
-	// deferred reports whether what falls into a window is due once, at the end of the window;
-	// otherwise it is dropped.
+	// deferred reports whether the instants in a window are replaced by one due instant at the end
+	// of the window. If deferred is false, they are dropped.
 	deferred bool
 }
 
-// readBlackouts reads {mode, calendars}; a calendar is an object, or the name of one in Options.
+// readBlackouts parses {mode, calendars}. A calendar is an object, or the name of one in Options.
 func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	const form = `an object such as {"mode": "skip", "calendars": [{"dates": ["2026-12-24"]}]}`
 	b := &blackouts{}
@@ -302,11 +304,11 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	return b
 }
 
-// maxWindows is how many windows in a row may hold every due instant before a schedule counts as
-// ended, and how many touching windows are joined.
+// maxWindows limits two searches. A schedule counts as ended if that many windows in a row contain
+// all its instants. At most that many touching windows are joined.
 const maxWindows = 300
 
-// around is the union of touching windows that holds an instant.
+// around returns the union of touching windows that contains an instant.
 func (b *blackouts) around(unix int64) (start, end int64, inside bool) {
 	start, end = unix, unix
 	for range maxWindows {
@@ -331,7 +333,7 @@ func (b *blackouts) around(unix int64) (start, end int64, inside bool) {
 	return start, end, inside
 }
 
-// blackedOut is a schedule without the instants that fall into windows.
+// blackedOut is a schedule whose instants in windows are dropped or deferred.
 type blackedOut struct {
 	inner Schedule
 	*blackouts

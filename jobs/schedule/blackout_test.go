@@ -7,12 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Clocks that are moved back just after midnight show the end of the day before once more, as in
-// St. John's until 2011.
+// If clocks are moved back just after midnight, the end of the previous day is repeated, as in St.
+// John's until 2011.
 func TestBlackoutOfADateThatComesBack(t *testing.T) {
 	t.Parallel()
-	// The last of 27 October, then those from midnight of the 29th on, as it came for the second
-	// time.
+	// The last instant of 27 October, then the instants from the second midnight of the 29th on.
 	want := []string{"2000-10-28T02:15:00Z", "2000-10-29T03:30:00Z", "2000-10-29T03:45:00Z", "2000-10-29T04:00:00Z"}
 	for _, mode := range []string{"skip", "defer"} {
 		spec := `{"cron": "*/15 * * * *", "timeZone": "America/St_Johns", "blackouts": {"mode": "` + mode + `", "calendars": [{"dates": ["2000-10-28"]}]}}`
@@ -26,7 +25,7 @@ func TestBlackoutOfADateThatComesBack(t *testing.T) {
 	}
 }
 
-// What is allowed is said in words, not as Go prints a list.
+// Faults list the allowed values in words, not in Go's list format.
 func TestFaultsListWhatIsAllowed(t *testing.T) {
 	named := map[string]*Calendar{"b": {}, "a": {}}
 	for _, tc := range []struct {

@@ -12,15 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The second computation: a walk over real time that asks at each step whether the wall clock of
-// the zone matches. It shares no code with the package: dates, weekdays and offsets are those of
-// time.Time.
+// This file computes due instants a second time: it walks over real time and checks at each step
+// whether the wall clock of the zone matches. It shares no code with the package. Dates, weekdays
+// and offsets are those of time.Time.
 
-// wallMatch is asked about a wall clock, given as a time in UTC.
+// wallMatch reports whether a wall clock matches. The wall clock is given as a time in UTC.
 type wallMatch func(wall time.Time) bool
 
-// walk lists what a match makes due in [from, to), in steps of a second or a minute. fixed: gaps
-// shift, and the second of two equal wall clocks does not count.
+// walk returns the due instants of a match in [from, to), in steps of a second or a minute. If
+// fixed is true, clock times in a gap are shifted, and the second of two equal wall clocks does not
+// count.
 func walk(zone *time.Location, from, to time.Time, step time.Duration, fixed bool, match wallMatch) []time.Time {
 	due := map[int64]bool{}
 	seen := map[int64]bool{}
@@ -29,7 +30,7 @@ func walk(zone *time.Location, from, to time.Time, step time.Duration, fixed boo
 		y, m, d := l.Date()
 		return time.Date(y, m, d, l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
 	}
-	// A day more before from, so that what happened before is seen.
+	// The walk begins earlier than from, so that it sees preceding changes of offset.
 	at := from.Add(-48 * time.Hour).Truncate(step)
 	last := wallOf(at.Add(-step))
 	for ; at.Before(to); at = at.Add(step) {
@@ -58,7 +59,7 @@ func walk(zone *time.Location, from, to time.Time, step time.Duration, fixed boo
 	return list
 }
 
-// places are zones with a stretch of time around changes of their offsets.
+// places holds zones, each with a start near changes of its offset.
 var places = []struct{ zone, from string }{
 	{"UTC", "2024-02-10T00:00:00Z"},
 	{"Europe/Berlin", "2026-03-20T00:00:00Z"},
@@ -76,7 +77,7 @@ var places = []struct{ zone, from string }{
 	{"Antarctica/Troll", "2026-03-20T00:00:00Z"}, // two hours
 }
 
-// draw is a random field: its text in some dialect and the values that it stands for.
+// draw is a random field: its text in a dialect, and the values that it matches.
 type draw struct {
 	text     string
 	has      func(n int) bool
@@ -84,7 +85,7 @@ type draw struct {
 	anything bool
 }
 
-// drawField makes a field of values low to high; colon is the range sign.
+// drawField returns a random field with values from low to high. sign is the range operator.
 func drawField(r *rand.Rand, low, high int, sign string, divisible bool) draw {
 	n := func() int { return low + r.IntN(high-low+1) }
 	switch r.IntN(6) {
@@ -117,18 +118,18 @@ func drawField(r *rand.Rand, low, high int, sign string, divisible bool) draw {
 	return draw{fmt.Sprint(a), func(n int) bool { return n == a }, false, false}
 }
 
-// days until the walk ends, and how many schedules are drawn at each place.
+// The length of each walk in days, and the number of schedules drawn at each place.
 const (
 	walkDays = 24
 	drawn    = 4
 )
 
-// lengthOf a wall clock's month.
+// lengthOf returns the number of days in a wall clock's month.
 func lengthOf(w time.Time) int {
 	return time.Date(w.Year(), w.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// against compares a schedule with the walk, and asks it at random instants as well.
+// against compares a schedule with the walk, and also calls Next at random instants.
 func against(t *testing.T, r *rand.Rand, kind Kind, spec string, o Options, zone *time.Location, from time.Time, step time.Duration, fixed bool, match wallMatch) {
 	t.Helper()
 	plan, err := Parse(kind, []byte(spec), o)
@@ -165,7 +166,7 @@ func against(t *testing.T, r *rand.Rand, kind Kind, spec string, o Options, zone
 	}
 }
 
-// everywhere runs a test at each place with a source of randomness of its own.
+// everywhere runs a test at each place with its own random source.
 func everywhere(t *testing.T, test func(t *testing.T, r *rand.Rand, zone *time.Location, from time.Time)) {
 	t.Helper()
 	t.Parallel()
@@ -293,7 +294,7 @@ func TestQuartzAgainstWalk(t *testing.T) {
 	})
 }
 
-// mondayOf is the Monday of a wall clock's week, at midnight.
+// mondayOf returns the Monday of a wall clock's week, at midnight.
 func mondayOf(w time.Time) time.Time {
 	d := time.Date(w.Year(), w.Month(), w.Day(), 0, 0, 0, 0, time.UTC)
 	for d.Weekday() != time.Monday {
@@ -380,8 +381,7 @@ func TestAzureAgainstWalk(t *testing.T) {
 	})
 }
 
-// afterStart compares wall clocks; the places' walks begin at least a day after every start, except
-// that the start itself is on the day of the walk or earlier.
+// afterStart reports whether the wall clock w is at or after the minute of the wall clock local.
 func afterStart(w, local time.Time) bool {
 	start := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, time.UTC)
 	return !w.Before(start)

@@ -9,36 +9,38 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// CatchUpMode names what happens to runs that were missed (D-P1).
+// CatchUpMode is the name of a policy for missed runs (D-P1).
 type CatchUpMode string
 
 // The modes.
 const (
-	// CatchUpLast makes the last missed run (decision 11 of Elastic Jobs).
+	// CatchUpLast makes up the last missed run (decision 11 of Elastic Jobs).
 	CatchUpLast CatchUpMode = "last"
-	// CatchUpNone makes none.
+	// CatchUpNone makes up no missed run.
 	CatchUpNone CatchUpMode = "none"
-	// CatchUpAll makes every one.
+	// CatchUpAll makes up every missed run.
 	CatchUpAll CatchUpMode = "all"
-	// CatchUpWindow makes those that are not older than the window.
+	// CatchUpWindow makes up the missed runs that are not older than the window.
 	CatchUpWindow CatchUpMode = "window"
-	// CatchUpSAP makes every one after an outage of less than SAPOutage, and else the last (D-S7).
+	// CatchUpSAP makes up every missed run after an outage shorter than SAPOutage. After a longer
+	// outage it makes up only the last one (D-S7).
 	CatchUpSAP CatchUpMode = "sap-20min"
 )
 
-// SAPOutage is the shortest outage after which sap-20min makes up only the last run.
+// SAPOutage is the shortest outage after which sap-20min makes up only the last missed run.
 const SAPOutage = 20 * time.Minute
 
 // CatchUp is a policy for missed runs; the zero value is CatchUpLast.
 type CatchUp struct {
 	Mode CatchUpMode
-	// Window is the greatest age of a run that is made up; only with CatchUpWindow.
+	// Window is the largest age of a run that is made up. Only CatchUpWindow uses it.
 	Window time.Duration
 }
 
 const catchUpForms = "one of last, none, all, window: with a length of time such as window:1h30m, sap-20min"
 
-// ParseCatchUp reads a policy by its name; empty is the default. The error is a *Error.
+// ParseCatchUp parses the name of a policy. An empty text is the default policy. The error is a
+// *Error.
 func ParseCatchUp(text string) (CatchUp, error) {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	if window, ok := strings.CutPrefix(lower, string(CatchUpWindow)+":"); ok {
@@ -64,7 +66,7 @@ func ParseCatchUp(text string) (CatchUp, error) {
 	return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: syntax.Quote(text), Allowed: catchUpForms, Nearest: near}}}
 }
 
-// String is the name that ParseCatchUp reads.
+// String returns the name that ParseCatchUp accepts.
 func (c CatchUp) String() string {
 	switch c.Mode {
 	case "":
@@ -75,23 +77,23 @@ func (c CatchUp) String() string {
 	return string(c.Mode)
 }
 
-// Recovery is what follows from a policy for the instants that were missed.
+// Recovery is the decision of a policy on the missed instants.
 type Recovery struct {
-	// Run are the instants to run now, ascending; each run keeps its due instant.
+	// Run holds the instants to run now, ascending. Each run keeps its due instant.
 	Run []time.Time
-	// Dropped are the instants that are not made up, ascending, to be recorded with Reason (I10).
+	// Dropped holds the instants that are not made up, ascending. They are recorded with Reason
+	// (I10).
 	Dropped []time.Time
-	// Reason says in one sentence why; empty when nothing was dropped.
+	// Reason is one sentence that says why instants were dropped. It is empty if none were.
 	Reason string
-	// Next is the first instant that was not decided on; More is false when there is none. Next
-	// lies before until when more than MaxMissed instants were missed; call Recover again with it
-	// then.
+	// Next is the first undecided instant. More is false if there is none. If more than MaxMissed
+	// instants were missed, Next is before until; call Recover again from there.
 	Next time.Time
 	More bool
 }
 
-// Recover applies the policy to the missed instants of s: those from due on that lie before until.
-// now is when they are made up, and outage is how long no agent worked.
+// Recover applies the policy to the missed instants of s, from due on and before until. now is the
+// time at which they are made up. outage is the length of time without an agent.
 func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Duration) Recovery {
 	r := Recovery{Next: due, More: true}
 	var missed []time.Time
@@ -130,10 +132,10 @@ func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Dura
 	return r
 }
 
-// Outage is a time [From, To) in which no agent worked.
+// Outage is a period [From, To) in which no agent worked.
 type Outage struct{ From, To time.Time }
 
-// readOutage reads {from, to}.
+// readOutage parses {from, to}.
 func (p *planner) readOutage(v *syntax.Value) *Outage {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, "an object with from and to", "")

@@ -42,7 +42,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// What exceeds one answer is asked for again, and no instant is lost or run twice.
+// TestRecoverInParts checks that repeated calls handle more than MaxMissed instants. No instant is
+// lost or run twice.
 func TestRecoverInParts(t *testing.T) {
 	t.Parallel()
 	every := Elastic{Interval: Minutes, Count: 1, Start: instant(t, "2026-01-01T00:00:00Z")}
@@ -121,8 +122,8 @@ func TestMinInterval(t *testing.T) {
 	}
 }
 
-// SAP's repeatInterval counts from the actual start (D-S15), whether the plan or the options are
-// told.
+// TestStarted checks that SAP's repeatInterval counts from the actual start (D-S15), with
+// Plan.Started and with Options.LastStarted.
 func TestStarted(t *testing.T) {
 	t.Parallel()
 	plan, err := Parse(KindSAP, []byte(`{"repeatInterval": "1 hour"}`), Options{Start: instant(t, "2026-01-01T18:00:00Z")})

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A count found by arithmetic ends where counting by Next ends, through changes of offset.
+// TestCountAgainstNext checks that a count found by arithmetic ends at the same instant as a count
+// by Next, across changes of offset.
 func TestCountAgainstNext(t *testing.T) {
 	t.Parallel()
 	specs := []struct {
@@ -50,7 +51,8 @@ func TestCountAgainstNext(t *testing.T) {
 	}
 }
 
-// A count that is never reached costs no more than the changes of offset until the year 9999.
+// TestHugeCount checks that the cost of a count that is never reached depends only on the changes
+// of offset until the year 9999.
 func TestHugeCount(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"* * * * * *", "*/7 0-30 * * * *", "0 30 2 * * *"} {
@@ -61,7 +63,8 @@ func TestHugeCount(t *testing.T) {
 	}
 }
 
-// Azure without a start runs at once, and that run counts (D-A15).
+// TestCountAtOnce checks that an Azure schedule without a start runs at once, and that this run
+// counts (D-A15).
 func TestCountAtOnce(t *testing.T) {
 	t.Parallel()
 	for count, due := range map[int]int{1: 1, 2: 2, 9: 9} {

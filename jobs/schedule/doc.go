@@ -1,16 +1,16 @@
 // Package schedule computes when schedules are due. It is pure: it uses neither the clock nor the
-// time zone of this machine, and the same question always has the same answer.
+// time zone of this machine, and the same call always returns the same result.
 //
 // Vocabulary. A schedule is a set of instants, the due instants, in whole seconds and UTC.
-// [Schedule] answers one question about it: what is the first one strictly after a given instant.
-// The agent asks it once for each due instant that it turns into a run, and stores the answer; no
-// code asks whether "now" matches. The kind of a schedule is given ([Kind]), never guessed from its
-// text. [Parse] reads a specification of a kind into a [Plan], or reports every fault ([Error]);
-// [PreviewSpec] lists what a specification would make due.
+// [Schedule] has one method, Next. It returns the first due instant strictly after a given instant.
+// The agent calls it once for each due instant that becomes a run, and stores the result. No code
+// asks whether "now" matches. The caller specifies the kind of a schedule ([Kind]); the package
+// never guesses it from the text. [Parse] parses a specification of a kind into a [Plan], or
+// reports every fault ([Error]). [PreviewSpec] lists the due instants of a specification.
 //
-// A pattern is a set of civil seconds: dates with clock times, without a zone. Only wall maps them
-// to instants, and knows what to do where clocks are changed. A grid is elapsed time, and no zone
-// touches it.
+// A pattern is a set of civil seconds: dates with clock times, without a zone. Only the type
+// engine.Wall maps a pattern to instants, and only it handles changes of clocks. A grid is elapsed
+// time and does not depend on a zone.
 //
 // The kinds are packages under internal; DESIGN.md has the map.
 //

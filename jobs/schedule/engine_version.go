@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// engineVersion is raised when the same specification may have other due instants than before.
+// engineVersion must be raised when the due instants of an existing specification can change.
 const engineVersion = "1"
 
-// engineFrom and engineUntil bound the rules of zones that Engine looks at. What is later than the
-// last listed change of a zone follows from its last rule, which the years before show.
+// engineFrom and engineUntil bound the changes of zones that Engine includes in its digest. Changes
+// after the last listed one follow from the zone's last rule, which already applies to the years
+// before.
 var (
 	engineFrom  = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	engineUntil = time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Engine names what due instants in a zone depend on beside the specification: this package's
-// version, and a digest of the rules of all zones, wherever this machine takes them from. Equal
-// texts give equal answers; after an update of the zone data the text differs, and stored answers
-// are computed again (D-Z1).
+// Engine returns a text that identifies everything except the specification that affects due
+// instants in a zone: the version of this package, and a digest of the rules of all zones on this
+// machine. Equal texts mean equal results. The text changes after an update of the zone data, and
+// stored due instants are computed again (D-Z1).
 var Engine = sync.OnceValue(func() string {
 	hash := sha256.New()
 	var number [8]byte
@@ -29,7 +30,7 @@ var Engine = sync.OnceValue(func() string {
 		hash.Write([]byte(name))
 		zone, err := LoadZone(name)
 		if err != nil {
-			continue // an abbreviation, or a zone that this machine does not know
+			continue // an abbreviation, or a zone missing on this machine
 		}
 		for at := engineFrom; !at.IsZero() && at.Before(engineUntil); {
 			_, offset := at.In(zone).Zone()

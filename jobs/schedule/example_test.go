@@ -21,7 +21,7 @@ func show(kind schedule.Kind, spec string, n int) {
 	}
 }
 
-// A plan answers one question: what is due first after a given instant.
+// Plan.Next returns the first due instant after a given instant.
 func ExampleParse() {
 	plan, err := schedule.Parse(schedule.KindCron5, []byte("30 2 * * mon-fri"), schedule.Options{Zone: "Europe/Berlin"})
 	if err != nil {
@@ -144,7 +144,7 @@ func ExampleParse_changeOfClocks() {
 	// 2026-10-25T01:30:00Z Sun 02:30:00 CET
 }
 
-// A catch-up policy decides what becomes of due instants that were missed.
+// A catch-up policy decides which missed instants are made up.
 func ExampleCatchUp_Recover() {
 	plan, err := schedule.Parse(schedule.KindCron5, []byte("*/15 * * * *"), schedule.Options{})
 	if err != nil {

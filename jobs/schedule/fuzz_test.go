@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// requireSound says what holds for every plan: instants ascend in whole seconds, and each is the
-// answer one second before itself.
+// requireSound checks that the instants of a plan ascend in whole seconds, and that Next returns
+// each of them one second before itself.
 func requireSound(t *testing.T, plan *Plan, after time.Time) {
 	t.Helper()
 	for range 3 {
@@ -30,7 +30,7 @@ func requireSound(t *testing.T, plan *Plan, after time.Time) {
 	}
 }
 
-// Any text is a plan that is sound, or an error that has faults which say something.
+// FuzzParse checks that Parse returns a sound plan or an error with complete faults for any text.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{"testdata/vectors.json", "testdata/further.json", "testdata/faults.json"} {
 		for _, v := range readVectors(f, file) {
@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 		}
 		requireSound(t, plan, at)
 		CalendarNames(spec)
-		// What stands for a relative time is that instant, whenever it is read.
+		// The replacement of a relative time is the same instant at any time of parsing.
 		made := Options{Created: time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)}
 		settled := Settled(k, spec, made)
 		if settled == spec {

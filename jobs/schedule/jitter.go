@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Delay returns the jitter of one run (D-P4): how long after its due instant the run starts. The
-// delay depends only on the schedule's id and the instant. It is at most limit, and shorter than
-// the distance to next, the next due instant (zero: there is none). The due instant itself does not
-// change.
+// Delay returns the jitter of one run (D-P4): the time from its due instant to its start. The delay
+// depends only on the schedule's id and the instant. It is at most limit, and shorter than the
+// distance to the next due instant. A zero next means there is none. The due instant itself does
+// not change.
 func Delay(id string, due, next time.Time, limit time.Duration) time.Duration {
 	if !next.IsZero() {
 		limit = min(limit, next.Sub(due)-time.Millisecond)

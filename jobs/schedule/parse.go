@@ -16,85 +16,85 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Options hold what a specification does not say itself. An element of the specification takes
+// Options holds values that a specification may omit. An element of the specification takes
 // precedence.
 type Options struct {
-	// Start is the planned start (startTime, DTSTART, the anchor of an interval); zero: none. The
-	// offset that it carries is the one in which azure-scheduler reads hours and days (D-A2).
+	// Start is the planned start (startTime, DTSTART, the anchor of an interval); zero means none.
+	// azure-scheduler reads hours and days in the offset of Start (D-A2).
 	Start time.Time
-	// Zone is the IANA name of the zone for clock times; empty: UTC, or for azure-scheduler the
-	// offset of the start. An offset such as -08:00 is taken for azure-scheduler only.
+	// Zone is the IANA name of the zone for clock times. Empty means UTC, or for azure-scheduler
+	// the offset of the start. Only azure-scheduler accepts an offset such as -08:00.
 	Zone string
-	// Created is when the schedule was created; zero: unknown. "tomorrow at 4pm", a missing start
-	// and a time that had already passed depend on it.
+	// Created is the time at which the schedule was created; zero if unknown. "tomorrow at 4pm", a
+	// missing start and a time that had already passed depend on it.
 	Created time.Time
-	// Activated is when the schedule was switched on; zero: when it was created. Earlier due
-	// instants are dropped (D-P7, D-S16); SAP's repeatInterval runs once at the activation.
+	// Activated is the time at which the schedule was enabled. Zero means at its creation. Earlier
+	// due instants are dropped (D-P7, D-S16). SAP's repeatInterval runs once at the activation.
 	Activated time.Time
-	// LastStarted is when the last run of SAP's repeatInterval really started; zero: no run yet.
-	// The next is one interval later (D-S15).
+	// LastStarted is the actual start of the last run of SAP's repeatInterval; zero means no run
+	// yet. The next run is one interval later (D-S15).
 	LastStarted time.Time
-	// MinInterval refuses schedules with two instants that are closer together within a year
-	// (D-S6); 0: no limit.
+	// MinInterval is the smallest allowed distance between two instants within a year (D-S6). Zero
+	// means no limit.
 	MinInterval time.Duration
-	// Calendars are the calendars that blackouts may name, and BrokenCalendars the faults of those
-	// that cannot be read.
+	// Calendars holds the calendars that blackouts may name. BrokenCalendars holds the faults of
+	// the calendars that cannot be parsed.
 	Calendars       map[string]*Calendar
 	BrokenCalendars map[string][]Fault
-	// Uncounted leaves the count to the caller (Plan.Count): the plan does not end with it. Only
-	// instants that became runs count (D-P3), and the agent knows which ones did.
+	// Uncounted means that the plan does not end at its count. The caller enforces Plan.Count,
+	// because only instants that became runs count (D-P3).
 	Uncounted bool
 
 	// assumed replaces Created where a kind needs one; a preview sets it to its "after".
 	assumed time.Time
-	// today is the time of a preview that has neither a start nor a moment to list from; the
-	// schedule counts as created then.
+	// today is the creation time assumed by a preview that has neither a start nor an "after".
 	today time.Time
-	// probing reports whether a proposal is being tried.
+	// probing reports whether the text is a proposal under test.
 	probing bool
 }
 
-// Plan is a specification that was read: a schedule and its policies.
+// Plan is a parsed specification: a schedule and its policies.
 type Plan struct {
-	// Kind is the kind that it was read as.
+	// Kind is the kind of the specification.
 	Kind Kind
-	// Zone is where its clock times are; for elapsed intervals only where they are shown.
+	// Zone is the zone of clock times. Elapsed intervals use it only for display.
 	Zone *time.Location
-	// Start is the planned start, in UTC; zero: none.
+	// Start is the planned start, in UTC; zero means none.
 	Start time.Time
-	// CatchUp is what happens to missed runs.
+	// CatchUp is the policy for missed runs.
 	CatchUp CatchUp
 	// Jitter is the longest delay of a run after its due instant; see Delay.
 	Jitter time.Duration
-	// Count is how many runs the schedule makes; 0: no limit. The plan ends with the Count-th
-	// instant from its start, as if each became a run, unless Options.Uncounted was given.
+	// Count is the number of runs of the schedule; 0 means no limit. Without Options.Uncounted, the
+	// plan ends with the Count-th instant from its start, as if each instant became a run.
 	Count int64
-	// Warnings name parts of the specification that mean something other than a reader may expect,
-	// one sentence each.
+	// Warnings names parts of the specification with a meaning that may surprise the reader, one
+	// sentence each.
 	Warnings []string
 
 	schedule Schedule
-	// mover is the schedule inside when each run that starts late moves those after it; nil: none
-	// does.
+	// mover is the inner schedule if a late run moves the runs after it. It is nil for all other
+	// schedules.
 	mover engine.Mover
-	// firstStarted is the actual start of the first run, for previews; zero: on time.
+	// firstStarted is the actual start of the first run, for previews; zero means on time.
 	firstStarted time.Time
 	outage       *Outage
-	// inclusive reports whether a due instant was derived from Options.assumed; an instant equal to
-	// assumed is due then.
+	// inclusive reports whether a due instant was derived from Options.assumed. An instant equal to
+	// assumed is then due.
 	inclusive bool
-	// end is the end that was given; zero: none.
+	// end is the end in the specification; zero means none.
 	end time.Time
-	// bound puts the bounds, the blackouts and the end by a count around what follows from an
-	// actual start.
+	// bound applies the bounds, the blackouts and the end by count to the schedule that follows
+	// from an actual start.
 	bound func(Schedule) Schedule
 }
 
-// Next is the earliest due instant strictly after after, in UTC.
+// Next returns the earliest due instant strictly after the given one, in UTC. It returns false if
+// there is none.
 func (p *Plan) Next(after time.Time) (time.Time, bool) { return p.schedule.Next(after) }
 
-// Started returns the plan after the run for the instant due started at the time at. The result
-// differs from p only for SAP's repeatInterval, of which the next run is one interval after at
+// Started returns the plan that follows from the actual start, at, of the run for the instant due.
+// The result differs from p only for SAP's repeatInterval, whose next run is one interval after at
 // (D-S15).
 func (p *Plan) Started(due, at time.Time) *Plan {
 	if p.mover == nil || !at.After(due) {
@@ -110,10 +110,10 @@ func (p *Plan) Started(due, at time.Time) *Plan {
 // does.
 func (p *Plan) Moves() bool { return p.mover != nil }
 
-// Parse reads a specification of the given kind. The text is a JSON object in the form of its
-// system. It may also hold the elements that are common to all kinds: timeZone, gap, overlap,
+// Parse parses a specification of the given kind. The text is a JSON object in the form of its
+// system. It may also contain the elements that are common to all kinds: timeZone, gap, overlap,
 // activatedAt, createdAt, outage, catchUp, jitter, blackouts. The kinds of one line (cron5, cron6,
-// quartz, rrule) take the bare line as well. The error is a *Error with every fault of the text.
+// quartz, rrule) also accept the bare line. The error is a *Error with every fault of the text.
 func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	p, err := newPlanner(kind, spec, opts)
 	if err != nil {
@@ -143,17 +143,17 @@ func kindNames() []string {
 	return names
 }
 
-// dialects holds what is special to each kind.
+// dialects holds the dialect of each kind.
 var dialects = map[Kind]*syntax.Dialect{
 	KindElastic: &elastic.Dialect, KindAzureScheduler: &azurescheduler.Dialect, KindSAP: &sap.Dialect,
 	KindCron5: &cron.Cron5, KindCron6: &cron.Cron6, KindQuartz: &cron.Quartz, KindRRule: &rrule.Dialect,
 }
 
-// commonElements are the elements that every kind takes beside its own.
+// commonElements are the elements that every kind accepts in addition to its own.
 var commonElements = []string{"timeZone", "gap", "overlap", "createdAt", "activatedAt", "outage", "catchUp", "jitter", "blackouts"}
 
-// planner turns a specification into a plan: it reads the common elements, lets the dialect read
-// the others, and puts bounds, blackouts and the count around the result.
+// planner turns a specification into a plan. It parses the common elements, lets the dialect parse
+// the others, and applies bounds, blackouts and the count to the result.
 type planner struct {
 	*syntax.Parser
 	dialect   *syntax.Dialect
@@ -162,7 +162,7 @@ type planner struct {
 	blackouts *blackouts
 }
 
-// newPlanner opens the text of a specification. The error is a *Error.
+// newPlanner parses the JSON of a specification. The error is a *Error.
 func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 	opts.Created, opts.Activated = opts.Created.Truncate(time.Second), opts.Activated.Truncate(time.Second)
 	opts.assumed = opts.assumed.Truncate(time.Second)
@@ -184,7 +184,8 @@ func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 	return p, nil
 }
 
-// tryAs is the parser's try for a kind, with the start that is known when a text is tried.
+// tryAs returns the function Parser.Try for a kind. It uses the start that is known at the time of
+// the call.
 func (p *planner) tryAs(kind Kind) func(element, text string) bool {
 	return func(element, text string) bool {
 		_, err := Parse(kind, []byte("{"+syntax.Quote(element)+":"+syntax.Quote(text)+"}"), Options{Start: p.Start, probing: true})
@@ -192,7 +193,7 @@ func (p *planner) tryAs(kind Kind) func(element, text string) bool {
 	}
 }
 
-// readCommon reads the elements that every kind takes.
+// readCommon parses the elements that every kind accepts.
 func (p *planner) readCommon() {
 	p.ReadZone(p.opts.Zone, p.dialect.TakesOffset)
 	if v := p.Reader.Take("gap"); v != nil {
@@ -287,8 +288,8 @@ func (p *planner) finish(inner Schedule) {
 	p.checkInterval()
 }
 
-// leavesSome reports whether the blackouts leave a due instant. A schedule without a beginning is
-// asked from 2000 on.
+// leavesSome reports whether any instant is due outside of the blackouts. A schedule without a
+// start is searched from the year 2000.
 func (p *planner) leavesSome(s Schedule, first time.Time) bool {
 	if first.IsZero() {
 		if first = p.opts.assumed; first.IsZero() {
@@ -297,14 +298,14 @@ func (p *planner) leavesSome(s Schedule, first time.Time) bool {
 	}
 	if b, ok := s.(*blackedOut); ok {
 		if _, due := b.inner.Next(first.Add(-time.Nanosecond)); !due {
-			return true // it ends without the blackouts too
+			return true // the schedule ends even without the blackouts
 		}
 	}
 	_, due := s.Next(first.Add(-time.Nanosecond))
 	return due
 }
 
-// firstWhole is the first whole second that is not before t.
+// firstWhole returns the first whole second at or after t.
 func firstWhole(t time.Time) time.Time {
 	if t.Nanosecond() == 0 {
 		return t
@@ -312,7 +313,8 @@ func firstWhole(t time.Time) time.Time {
 	return t.Truncate(time.Second).Add(time.Second)
 }
 
-// checkInterval is D-S6: no two instants of a year are closer together than allowed.
+// checkInterval checks that no two instants within a year are closer together than MinInterval
+// (D-S6).
 func (p *planner) checkInterval() {
 	if p.opts.MinInterval <= 0 {
 		return

@@ -9,40 +9,41 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// PreviewOptions is what the command line adds to a specification. Texts are dates; empty
-// is absent.
+// PreviewOptions holds what the command line adds to a specification. The text fields are dates and
+// a zone. An empty text means absent.
 type PreviewOptions struct {
-	// Start is the planned start, if the specification does not say it.
+	// Start is the planned start if the specification has none.
 	Start string
-	// After lists what is due strictly after it. Empty: from the start, the start included.
+	// After limits the preview to instants strictly after it. Empty means from the start, which is
+	// included.
 	After string
-	// Zone is the zone, if the specification does not say it.
+	// Zone is the zone if the specification has none.
 	Zone string
-	// Count is how many instants are listed at most; 0 is 5.
+	// Count is the largest number of listed instants; 0 means 5.
 	Count int
-	// Now is the moment from which is listed when there is neither a start nor After.
+	// Now is the beginning of the preview if there is neither a start nor After.
 	Now time.Time
 	// MinInterval and Calendars are as in Options.
 	MinInterval time.Duration
 	Calendars   map[string]*Calendar
 }
 
-// Previewed lists what a schedule will do.
+// Previewed is the preview of a schedule.
 type Previewed struct {
-	// Due are the due instants that become runs, in UTC.
+	// Due holds the due instants that become runs, in UTC.
 	Due []time.Time
-	// Started says when each run starts, if an outage or a late start was given; else nil.
+	// Started holds the start of each run if an outage or a late start was given. Otherwise it is
+	// nil.
 	Started []time.Time
 	// Exhausted reports whether nothing is due after those listed.
 	Exhausted bool
-	// Warnings are those of the Plan.
+	// Warnings are the warnings of the Plan.
 	Warnings []string
-	// Zone is where the clock times are.
+	// Zone is the zone of clock times.
 	Zone *time.Location
 }
 
-// MarshalJSON is {"due", "exhausted"} and, where there is something to say, "started" and
-// "warnings".
+// MarshalJSON returns {"due", "exhausted"}, with "started" and "warnings" unless they are empty.
 func (p Previewed) MarshalJSON() ([]byte, error) {
 	text := func(list []time.Time) []string {
 		var out []string
@@ -67,7 +68,7 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// PreviewSpec reads a specification and lists what it makes due. The error is a *Error.
+// PreviewSpec parses a specification and lists its due instants. The error is a *Error.
 func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 	f := &syntax.Faults{}
 	zone := time.UTC
@@ -133,7 +134,7 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 	return p, nil
 }
 
-// run lists n runs after an instant, through the plan's outage.
+// run returns the first n runs after an instant. It applies the plan's outage.
 func (p *Plan) run(after time.Time, n int) Previewed {
 	var out Previewed
 	plan, outage := p, p.outage
@@ -149,14 +150,14 @@ func (p *Plan) run(after time.Time, n int) Previewed {
 		case outage != nil && !next.Before(outage.From) && next.Before(outage.To):
 			until := outage.To
 			if plan.mover != nil && plan.CatchUp.Mode != CatchUpNone {
-				// What follows is counted from the start of this one, so that no other was missed.
+				// A run moves the instants after it, so that no other instant was missed.
 				until = next.Add(time.Second)
 			}
 			r := plan.CatchUp.Recover(plan, next, until, outage.To, outage.To.Sub(outage.From))
 			next, more = r.Next, r.More
 			for _, due := range r.Run {
 				if len(out.Due) == n {
-					return out // more are waiting
+					return out // more runs follow
 				}
 				add(due, outage.To)
 				if plan.mover != nil {
@@ -176,8 +177,8 @@ func (p *Plan) run(after time.Time, n int) Previewed {
 	return out
 }
 
-// PreviewJSON is PreviewSpec as the command line prints it: the preview, or {"errors": [...]}; ok
-// says which of the two.
+// PreviewJSON returns the JSON that the command line prints: the preview and true, or {"errors":
+// [...]} and false.
 func PreviewJSON(kind Kind, spec []byte, o PreviewOptions) (text []byte, ok bool) {
 	p, err := PreviewSpec(kind, spec, o)
 	var out any = p
@@ -191,7 +192,7 @@ func PreviewJSON(kind Kind, spec []byte, o PreviewOptions) (text []byte, ok bool
 	return text, err == nil
 }
 
-// ErrorJSON is an error in the form {"errors": [{"path", "value", "message"}]}, to be marshaled.
+// ErrorJSON returns a value that marshals to {"errors": [{"path", "value", "message"}]}.
 func ErrorJSON(err error) any {
 	var all *Error
 	if !errors.As(err, &all) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A proposal is valid itself (D-E5): in random fields of cron, each invalid part is replaced by
-// what is proposed for it.
+// TestProposalsAreRight checks that each proposal is valid itself (D-E5). It replaces each invalid
+// part of random cron fields by its proposal.
 func TestProposalsAreRight(t *testing.T) {
 	t.Parallel()
 	kinds := map[Kind][]string{

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The second computation of rules: every day of some years is asked, the clock times of each period
-// are listed, and BYSETPOS takes from the list. Dates are those of time.Time.
+// This file computes rules a second time: it tests every day of some years, lists the clock times
+// of each period, and selects from the list by BYSETPOS. Dates are those of time.Time.
 
 var ruleDayNames = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
-// ruleCase is a random rule: its parts, the days that it leaves, and the name of the period of a
+// ruleCase is a random rule: its parts, the days that match them, and the name of the period of a
 // day.
 type ruleCase struct {
 	parts  []string
@@ -171,7 +171,7 @@ func TestRulesAgainstListing(t *testing.T) {
 			}
 			list = nil
 		}
-		// From before the start, because BYSETPOS numbers a whole period.
+		// The walk begins before the start, because BYSETPOS numbers a whole period.
 		for d := time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC); d.Before(end.AddDate(0, 1, 0)); d = d.AddDate(0, 0, 1) {
 			if name := c.period(d); name != period {
 				flush()
@@ -205,7 +205,7 @@ func TestRulesAgainstListing(t *testing.T) {
 			require.False(t, next.Before(end), "%s from %s: %s", body, start, next)
 		}
 		if len(want) > 3 {
-			// COUNT ends at the same instants, and is found without visiting them.
+			// COUNT ends at the same instant, and is found without enumeration.
 			n := 1 + r.IntN(len(want)-1)
 			counted, err := Parse(KindRRule, []byte(fmt.Sprintf("%s;COUNT=%d", body, n)), Options{Start: start})
 			require.NoError(t, err)
@@ -218,7 +218,8 @@ func TestRulesAgainstListing(t *testing.T) {
 	}
 }
 
-// Below the day, against a walk over the seconds or minutes of the grid.
+// TestElapsedRulesAgainstWalk compares rules below the day with a walk over the seconds or minutes
+// of the grid.
 func TestElapsedRulesAgainstWalk(t *testing.T) {
 	t.Parallel()
 	zone, err := LoadZone("Europe/Berlin")
@@ -255,7 +256,7 @@ func TestElapsedRulesAgainstWalk(t *testing.T) {
 	}
 }
 
-// The examples of RFC 5545, section 3.8.5.3, in UTC.
+// TestRuleExamples checks the examples of RFC 5545, section 3.8.5.3, in UTC.
 func TestRuleExamples(t *testing.T) {
 	t.Parallel()
 	start := "1997-09-02T09:00:00Z"

@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// Kind names the family of a schedule, and so the form of its specification.
+// Kind is the family of a schedule. It determines the form of the specification.
 type Kind string
 
-// The kinds, by name; nothing guesses one from the number of fields (D-E3).
+// The kinds, by name. The kind is never guessed from the number of fields (D-E3).
 const (
 	// KindElastic is Azure Elastic Jobs' interval schedule; see Elastic.
 	KindElastic Kind = "elastic"
@@ -18,10 +18,10 @@ const (
 	KindSAP Kind = "sap"
 	// KindCron5 is the cron of cronie: minute, hour, day of month, month, day of week.
 	KindCron5 Kind = "cron5"
-	// KindCron6 is the same with a field for the second before the others.
+	// KindCron6 is cron5 with a field for the second before the others.
 	KindCron6 Kind = "cron6"
 	// KindQuartz is the cron of Quartz: second, minute, hour, day of month, month, day of week, and
-	// the year if wanted.
+	// optionally the year.
 	KindQuartz Kind = "quartz"
 	// KindRRule is the recurrence rule of RFC 5545.
 	KindRRule Kind = "rrule"
@@ -32,8 +32,8 @@ func Kinds() []Kind {
 	return []Kind{KindElastic, KindAzureScheduler, KindSAP, KindCron5, KindCron6, KindQuartz, KindRRule}
 }
 
-// Preview returns the first n due instants strictly after the given one, fewer when there are no
-// more.
+// Preview returns the first n due instants strictly after the given one. It returns fewer if there
+// are no more.
 func Preview(s Schedule, after time.Time, n int) []time.Time {
 	var due []time.Time
 	for range n {
@@ -47,6 +47,6 @@ func Preview(s Schedule, after time.Time, n int) []time.Time {
 	return due
 }
 
-// MaxMissed is the number at which counting missed instants ends. A schedule of every minute misses
-// as many in a week.
+// MaxMissed is the largest number of missed instants that one call of Recover handles. A schedule
+// of every minute misses as many in a week.
 const MaxMissed = 10_000

@@ -7,9 +7,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Settled returns a specification in which a time relative to the creation of the schedule
-// (Options.Created) is replaced by the instant that it means (D-S14): SAP's "2 hours from now", or
-// a format without a day. Any other specification is returned unchanged.
+// Settled replaces a time relative to the creation of the schedule (Options.Created) by the instant
+// that it means (D-S14), and returns the new specification. Such times are SAP's "2 hours from
+// now", or a format without a day. Any other specification is returned unchanged.
 func Settled(kind Kind, spec string, opts Options) string {
 	p, err := newPlanner(kind, []byte(spec), opts)
 	if err != nil || p.dialect.Settle == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vector is one row of part e of the specification of schedules, or a further one in the same form.
+// vector is one row of part e of the specification of schedules, or a further row in the same form.
 type vector struct {
 	ID, Kind, Spec, Start, After, Zone string
 	Due, Started                       []string
@@ -26,7 +26,7 @@ func readVectors(t testing.TB, file string) []vector {
 	return vectors
 }
 
-// The command line's answer, because that is what the vectors are about.
+// TestVectors compares the output of the command line, because the vectors describe that output.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"testdata/vectors.json", "testdata/further.json"} {
@@ -53,7 +53,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Every fault at once, with path, value and the nearest right spelling (D-E5).
+// TestFaults checks that all faults are reported at once, with path, value and the nearest valid
+// spelling (D-E5).
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, v := range readVectors(t, "testdata/faults.json") {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What package time gets wrong: the last day of a leap year beyond 2037 (see segmentAt).
+// TestLastDayOfLeapYear covers an error of package time: the last day of a leap year beyond 2037
+// (see engine.SegmentAt).
 func TestLastDayOfLeapYear(t *testing.T) {
 	t.Parallel()
 	plan, err := Parse(KindCron5, []byte("30 2 * * *"), Options{Zone: "Europe/Berlin"})
