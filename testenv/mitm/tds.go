@@ -104,8 +104,8 @@ type carrier struct {
 	rest    int // unread bytes of the current packet
 }
 
-// Read implements net.Conn. While wrapped, it sends the pending packet first, and strips the headers
-// of packets.
+// Read implements net.Conn. While wrapped, it sends the pending packet first, and strips the
+// headers of packets.
 func (c *carrier) Read(p []byte) (int, error) {
 	if !c.wrapped {
 		return c.Conn.Read(p)

@@ -43,8 +43,8 @@ func parseUnit(text string) (seconds int64, propose string) {
 // IntervalForms describes the accepted forms of an interval in messages.
 const IntervalForms = "a whole number and a unit: years, months (of 30 days), weeks, days, hours, minutes, seconds"
 
-// NumberWords is used for proposals only. A number word is not accepted as input: SAP does not accept
-// it either.
+// NumberWords is used for proposals only. A number word is not accepted as input: SAP does not
+// accept it either.
 var NumberWords = map[string]int{
 	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
 	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
