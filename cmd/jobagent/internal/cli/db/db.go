@@ -25,70 +25,51 @@ func NewCommand(a *connect.App) *cobra.Command {
 }
 
 func newInstallCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "install", Short: "Install the control schema in an existing database; can be repeated", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := a.OpenStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			if err := store.Install(cmd.Context()); err != nil {
-				return err
-			}
-			warnings, err := databaseWarnings(cmd.Context(), a, store)
-			if err != nil {
-				return err
-			}
-			version := controldb.SchemaVersion()
+	return newSchemaCommand(a, "install", "Install the control schema in an existing database; can be repeated",
+		(*controldb.Store).Install, func(version int, warnings []output.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "installed the control schema, version %d", version)
-		},
-	}
+		})
 }
 
 func newMigrateCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "migrate", Short: "Migrate the control schema to this program's version", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := a.OpenStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			if err := store.Migrate(cmd.Context()); err != nil {
-				return err
-			}
-			warnings, err := databaseWarnings(cmd.Context(), a, store)
-			if err != nil {
-				return err
-			}
-			version := controldb.SchemaVersion()
+	return newSchemaCommand(a, "migrate", "Migrate the control schema to this program's version",
+		(*controldb.Store).Migrate, func(version int, warnings []output.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is at version %d", version)
-		},
-	}
+		})
 }
 
 func newVerifyCommand(a *connect.App) *cobra.Command {
+	return newSchemaCommand(a, "verify", "Compare the control schema with this program; changes nothing",
+		(*controldb.Store).Verify, func(version int, warnings []output.Finding) error {
+			v := output.Verification{Differences: []string{}, SchemaVersion: version, Warnings: warnings}
+			return a.Done(v, "the control schema is version %d and has no differences", version)
+		})
+}
+
+// newSchemaCommand returns a command that calls act on the control database. After a success it
+// calls done with this program's schema version and the warnings about the database.
+func newSchemaCommand(
+	a *connect.App, use, short string, act func(*controldb.Store, context.Context) error,
+	done func(version int, warnings []output.Finding) error,
+) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Compare the control schema with this program; changes nothing", Args: cobra.NoArgs,
+		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.OpenStore(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer store.Close()
-			if err := store.Verify(cmd.Context()); err != nil {
+			if err := act(store, cmd.Context()); err != nil {
 				return err
 			}
 			warnings, err := databaseWarnings(cmd.Context(), a, store)
 			if err != nil {
 				return err
 			}
-			version := controldb.SchemaVersion()
-			v := output.Verification{Differences: []string{}, SchemaVersion: version, Warnings: warnings}
-			return a.Done(v, "the control schema is version %d and has no differences", version)
+			return done(controldb.SchemaVersion(), warnings)
 		},
 	}
 }
