@@ -9,9 +9,9 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// errnumDeadlock is SQL Server's error for a deadlock victim. The victim's transaction was rolled
+// errorDeadlock is SQL Server's error for a deadlock victim. The victim's transaction was rolled
 // back, so the call had no effect.
-const errnumDeadlock = 1205
+const errorDeadlock = 1205
 
 // deadlockRetries is how often a call is repeated after a deadlock.
 const deadlockRetries = 4
@@ -53,5 +53,5 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 // isDeadlock reports whether err is the error of a deadlock victim.
 func isDeadlock(err error) bool {
 	var e mssqldb.Error
-	return errors.As(err, &e) && e.Number == errnumDeadlock
+	return errors.As(err, &e) && e.Number == errorDeadlock
 }
