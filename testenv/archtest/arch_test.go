@@ -207,7 +207,8 @@ func TestBinaryLinksNoTestLibrary(t *testing.T) {
 }
 
 var (
-	bareMark = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
+	// bareMark is written so that it does not match this line.
+	bareMark = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|X{3})\b`)
 	dml      = regexp.MustCompile(`(?i)["` + "`" + `]\s*(INSERT\s+INTO|UPDATE\s+\[?jobs|DELETE\s+FROM|MERGE\s+INTO)\b`)
 )
 
@@ -234,9 +235,6 @@ func goFiles(t *testing.T, fn func(path, text string), folders ...string) {
 func TestNoBareMarks(t *testing.T) {
 	t.Parallel()
 	goFiles(t, func(path, text string) {
-		if strings.Contains(path, "archtest") {
-			return
-		}
 		if m := bareMark.FindString(text); m != "" {
 			t.Errorf("%s holds a bare %s: do it, or say why not in a DESIGN.md", path, m)
 		}
