@@ -111,7 +111,7 @@ func TestRerunRecognizesCommittedScripts(t *testing.T) {
 // for every n. Each batch has exactly one effect on each target, and the run succeeds.
 func TestAtMostOnceUnderEveryFault(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one run per fault point")
+		t.Skip("-short is set, and the test runs a job for each fault point")
 	}
 	skipUnderRace(t)
 	recognised := 0

@@ -62,7 +62,7 @@ func (p *agentProcess) resident(t *testing.T) int64 {
 // and without output, beside forty healthy targets. The test prints a table.
 func TestHostileProcesses(t *testing.T) {
 	if !*hostileProcesses {
-		t.Skip("-hostile.processes is not set")
+		t.Skip("takes minutes; set -hostile.processes to run it")
 	}
 	const healthy, limit = 40, 5
 	server, err := embedded.Start(t.Context(), "", fmt.Sprintf("127.0.0.1:%d", *hostilePort), "Play-w1th-it", "disable",

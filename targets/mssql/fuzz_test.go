@@ -201,7 +201,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		if len(stream) > 64<<10 {
-			t.Skip()
+			t.Skip("longer than 64 KB: short inputs find more in the same time, and TestHostileModes has unbounded answers")
 		}
 		readAnswer(t, stream)
 	})

@@ -169,7 +169,7 @@ func TestSQLTexts(t *testing.T) {
 	require.Greater(t, len(texts), 100)
 	folder := os.Getenv(envRecorded)
 	if folder == "" {
-		t.Skipf("%s names no folder", envRecorded)
+		t.Skipf("%s is not set: .ci/bind sets it to the folder of the requests that the other tests have sent", envRecorded)
 	}
 	sent := map[string]string{}
 	require.NoError(t, filepath.WalkDir(filepath.Join(folder, "sent"), func(path string, d fs.DirEntry, err error) error {

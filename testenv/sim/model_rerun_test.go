@@ -39,7 +39,7 @@ func (w *work) wrong() bool {
 // rerun starts a rerun of the failed targets of a random run that has ended, if there are any.
 func (m *model) rerun(t *rapid.T) {
 	if len(m.runs) == 0 {
-		t.Skip("no run to rerun")
+		t.Skip("not applicable, so rapid draws another action: no run to rerun")
 	}
 	list := m.runs
 	wrong := slices.DeleteFunc(slices.Clone(m.runs), func(r *modelRun) bool { return !r.lifecycle.Terminal() || r.lifecycle == jobs.Succeeded })

@@ -249,7 +249,7 @@ func (m *model) start(t *rapid.T) {
 // stop stops a run.
 func (m *model) stop(t *rapid.T) {
 	if len(m.runs) == 0 {
-		t.Skip("no run to stop")
+		t.Skip("not applicable, so rapid draws another action: no run to stop")
 	}
 	r := rapid.SampledFrom(m.runs).Draw(t, "run")
 	require.NoError(t, m.store.StopJob(t.Context(), r.id))
@@ -275,7 +275,7 @@ func (m *model) term(t *rapid.T) {
 // anyTerm draws one of the latest terms, which may have ended.
 func (m *model) anyTerm(t *rapid.T) *modelTerm {
 	if len(m.terms) == 0 {
-		t.Skip("no term")
+		t.Skip("not applicable, so rapid draws another action: no term")
 	}
 	return rapid.SampledFrom(m.terms[max(0, len(m.terms)-4):]).Draw(t, "term")
 }
@@ -389,7 +389,7 @@ func (m *model) passOf(t *rapid.T, term *modelTerm) {
 // complete delivers an outcome, possibly under a term that does not hold the task.
 func (m *model) complete(t *rapid.T) {
 	if len(m.tasks) == 0 {
-		t.Skip("no task")
+		t.Skip("not applicable, so rapid draws another action: no task")
 	}
 	m.completeTask(t, rapid.SampledFrom(m.tasks[max(0, len(m.tasks)-10):]).Draw(t, "task"))
 }

@@ -260,7 +260,7 @@ func TestDropAndCreateAnew(t *testing.T) {
 func TestFilesAreTheOwners(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no modes there")
+		t.Skip("files have no permission bits on Windows")
 	}
 	dir := t.TempDir()
 	modes := func() map[string]os.FileMode {
