@@ -1,5 +1,5 @@
 // Package secretref reads references to secrets. A configuration names a secret as "env:NAME", an
-// environment variable, or as "file:PATH", a file; the secret itself stands in no configuration
+// environment variable, or as "file:PATH", a file; the secret itself is in no configuration
 // (invariant I9).
 //
 // Common mistakes:
@@ -56,9 +56,12 @@ func Read(reference string) (string, error) {
 		return secret, nil
 	}
 	name := strings.TrimPrefix(reference, envScheme)
-	secret := os.Getenv(name)
-	if secret == "" {
+	secret, ok := os.LookupEnv(name)
+	switch {
+	case !ok:
 		return "", fmt.Errorf("the environment variable %s is not set", name)
+	case secret == "":
+		return "", fmt.Errorf("the environment variable %s is empty", name)
 	}
 	return secret, nil
 }

@@ -45,7 +45,7 @@ func TestReadEnvironment(t *testing.T) {
 	require.EqualError(t, err, "the environment variable JOBAGENT_TEST_SECRET is not set")
 	t.Setenv("JOBAGENT_TEST_SECRET", "")
 	_, err = Read("env:JOBAGENT_TEST_SECRET")
-	require.EqualError(t, err, "the environment variable JOBAGENT_TEST_SECRET is not set")
+	require.EqualError(t, err, "the environment variable JOBAGENT_TEST_SECRET is empty")
 	t.Setenv("JOBAGENT_TEST_SECRET", "p w")
 	got, err := Read("env:JOBAGENT_TEST_SECRET")
 	require.NoError(t, err)
