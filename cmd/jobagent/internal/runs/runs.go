@@ -72,8 +72,7 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 		views = append(views, View(e))
 	}
 	if err := a.Emit(output.Executions{Executions: views}, func(w io.Writer) error {
-		return PrintTree(w, rows,
-			nil)
+		return PrintTree(w, rows, nil)
 	}); err != nil {
 		return err
 	}
