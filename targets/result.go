@@ -23,6 +23,11 @@ const (
 	// NotSent means that nothing of the command was sent before the agent gave the attempt up. The
 	// attempt may be handed back and does not count.
 	NotSent Outcome = "NotSent"
+	// Accepted means that an action was accepted and that a report from outside ends it (I12).
+	Accepted Outcome = "Accepted"
+	// NoAnswer means that a whole request was sent and that no answer came in time. It is Unknown
+	// unless the step awaits a report then.
+	NoAnswer Outcome = "NoAnswer"
 )
 
 // MessageKind is the kind of a message.
@@ -37,6 +42,17 @@ const (
 	KindRows MessageKind = "Rows"
 	// KindAgent is a remark of the agent about the attempt.
 	KindAgent MessageKind = "Agent"
+	// KindResponse is the status line and the kept headers of a response, or the id that a queue
+	// gave a message. Number is the status code.
+	KindResponse MessageKind = "Response"
+	// KindBody is the kept part of a response's body; base64 if it is not UTF-8.
+	KindBody MessageKind = "Body"
+	// KindOutput is a line or block of the standard output of a process.
+	KindOutput MessageKind = "Output"
+	// KindErrorOutput is a line or block of the standard error of a process.
+	KindErrorOutput MessageKind = "ErrorOutput"
+	// KindExit is the end of a process. Number is the exit code.
+	KindExit MessageKind = "Exit"
 )
 
 // Message is one message of the script, the server or the agent during an attempt.
@@ -116,6 +132,12 @@ type Result struct {
 	// SPID is the server's session ID (@@SPID), by which an operator finds the session; 0 means
 	// unknown.
 	SPID int
-	// Sent says whether any batch of the script was handed to the network.
+	// Sent says whether any batch of the script, or any byte of an action's request, was handed to
+	// the network. For a process, it says whether the process was started.
 	Sent bool
+	// NoRetry says that another attempt cannot help, whatever the step's policy is: a fault of the
+	// definition, for example.
+	NoRetry bool
+	// RetryAfter is the wait that the target asked for before another attempt; 0 means none.
+	RetryAfter time.Duration
 }

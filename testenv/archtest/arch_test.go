@@ -35,15 +35,23 @@ var allowed = map[string][]string{
 	"jobs/schedule/internal/suggest": {},
 	"jobs/schedule/internal/syntax":  {"jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/schedule/internal/suggest"},
 	"jobs/internal":                  {},
-	"jobs/importer":                  {"jobs/internal/...", "jobs/schedule", "jobs/tsql"},
+	"jobs/importer":                  {"jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
+	"jobs/action":                    {"jobs/internal/..."},
+	"jobs/secret":                    {},
 	// Below the root, each kind of target has a package. No kind imports another one.
-	"targets":                {"github.com/google/uuid"},
+	"targets": {"jobs/action", "github.com/google/uuid"},
+	// The guard and the credentials of all outbound actions.
+	"targets/outbound":       {"targets", "targets/secretref", "targets/outbound/...", "jobs/action", "github.com/Azure/azure-sdk-for-go/sdk/...", "golang.org/x/oauth2/...", "github.com/golang-jwt/jwt/v5"},
+	"targets/http":           {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid"},
+	"targets/queue":          {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/Azure/azure-sdk-for-go/sdk/...", "github.com/Azure/go-amqp"},
+	"targets/process":        {"targets", "jobs/action", "targets/process/...", "github.com/google/uuid", "golang.org/x/sys/..."},
 	"targets/mssql":          {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
 	"targets/mssql/azure":    {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal": {},
 	"controldb":              {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
-	"agent":                  {"jobs/...", "targets", "targets/mssql", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent/rest":             {"jobs/...", "controldb", "go.uber.org/zap/..."},
+	"agent":                  {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.

@@ -1,0 +1,47 @@
+package targets
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/action"
+)
+
+// ActionAttempt is one try of an action on one target.
+type ActionAttempt struct {
+	// Target is the database that the action is about, or the endpoint itself.
+	Target Target
+	// Credential names the credential of the agent's configuration; empty means none.
+	Credential string
+	// Action is expanded: it contains no templates.
+	Action *action.Definition
+	// Key is the idempotency key: the same for all attempts of a step on a target.
+	Key uuid.UUID
+	// Number counts attempts from 1.
+	Number int
+
+	// JobName to DueAt describe the run, for headers, envelopes and the environment of a process.
+	JobName        string
+	JobExecutionID uuid.UUID
+	StepID         int
+	StepName       string
+	// DueAt is the due instant of a scheduled run, or the run's creation.
+	DueAt time.Time
+	// CallbackURL is where a report ends the action; empty for an action without callback.
+	CallbackURL string
+	// Payload is the run's parameters, a JSON object; empty for none.
+	Payload string
+
+	// Begin records in the control database that the attempt is about to send. The runner calls
+	// Begin once, right before the first byte of the request (or the start of the process), when
+	// the connection is ready. The first byte must leave before the returned instant. An error
+	// means that the attempt may not send: the runner returns NotSent.
+	Begin func(ctx context.Context) (before time.Time, err error)
+}
+
+// ActionRunner carries out actions of one kind. Run follows the contract of a runner in DESIGN.md.
+type ActionRunner interface {
+	Run(ctx context.Context, attempt ActionAttempt) Result
+}
