@@ -37,7 +37,8 @@ var allowed = map[string][]string{
 	"jobs/internal":                  {},
 	"jobs/importer":                  {"jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
-	"jobs/action":                    {"jobs/internal/..."},
+	"jobs/action":                    {"jobs/internal/...", "jobs/parameters"},
+	"jobs/parameters":                {},
 	"jobs/secret":                    {},
 	// Below the root, each kind of target has a package. No kind imports another one.
 	"targets": {"jobs/action", "github.com/google/uuid"},
