@@ -32,7 +32,7 @@ func TestReleases(t *testing.T) {
 			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
 		})
 
-		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 2, 3))
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 3, 4))
 		require.ErrorIs(t, f.Store.CheckVersion(t.Context()), controldb.ErrSchemaVersion)
 		require.ErrorIs(t, f.Store.Migrate(t.Context()), controldb.ErrSchemaVersion, "an older program must not undo a release")
 		rows := f.ended(t, f.Start(t, "short"), time.Minute)
@@ -47,7 +47,7 @@ func TestReleases(t *testing.T) {
 
 		long = f.Start(t, "long")
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
-		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 3, 4))
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 4, 5))
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
 		agents, err := f.Store.Agents(t.Context())
 		require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, "Outdated", agents[0].EndReason)
 		_, err = f.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
-		require.ErrorContains(t, err, "supports the agent protocols 3 to 4, and this agent uses protocol 2")
+		require.ErrorContains(t, err, "supports the agent protocols 4 to 5, and this agent uses protocol 3")
 		stop()
 		late, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)

@@ -107,8 +107,8 @@ func TestExamine(t *testing.T) {
 		},
 		{
 			name: "disabled index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
-			found: "IX_job_executions_active of jobs_internal.job_executions is disabled",
-			setup: []string{`ALTER INDEX IX_job_executions_active ON jobs_internal.job_executions DISABLE;`},
+			found: "IX_job_executions_hot of jobs_internal.job_executions is disabled",
+			setup: []string{`ALTER INDEX IX_job_executions_hot ON jobs_internal.job_executions DISABLE;`},
 		},
 		{
 			name: "missing constraint", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,

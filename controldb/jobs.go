@@ -74,11 +74,12 @@ type StepSpec struct {
 	JobName                 string
 	StepID                  *int
 	StepName                *string
+	CommandType             *string // as action.Type, in any case; nil means TSql
 	Command                 string
 	Credential              *string
-	TargetGroup             string
-	InitialRetryInterval    *int // seconds
-	MaximumRetryInterval    *int // seconds
+	TargetGroup             string // empty for an action on its endpoint
+	InitialRetryInterval    *int   // seconds
+	MaximumRetryInterval    *int   // seconds
 	RetryIntervalMultiplier *float64
 	RetryAttempts           *int
 	Timeout                 *int // seconds
@@ -133,6 +134,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
 	c.out("step_id", &stepID)
 	opt(c, "step_name", spec.StepName)
+	opt(c, "command_type", spec.CommandType)
 	c.in("command", spec.Command)
 	opt(c, "credential_name", spec.Credential)
 	c.in("target_group_name", spec.TargetGroup)
@@ -162,6 +164,7 @@ type StepUpdate struct {
 	StepName                *string
 	NewID                   *int
 	NewName                 *string
+	CommandType             *string // a change needs Command, too
 	Command                 *string
 	Credential              *string
 	TargetGroup             *string
@@ -182,6 +185,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	opt(c, "step_name", u.StepName)
 	opt(c, "new_id", u.NewID)
 	opt(c, "new_name", u.NewName)
+	opt(c, "command_type", u.CommandType)
 	opt(c, "command", u.Command)
 	opt(c, "credential_name", u.Credential)
 	opt(c, "target_group_name", u.TargetGroup)

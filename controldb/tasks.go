@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -21,7 +22,7 @@ type TaskKind string
 const (
 	// TaskResolve resolves the members of a step's target group into databases.
 	TaskResolve TaskKind = "Resolve"
-	// TaskRun runs a step's command on one database.
+	// TaskRun runs a step's command on one target.
 	TaskRun TaskKind = "Run"
 )
 
@@ -57,11 +58,15 @@ type Task struct {
 	JobVersion          int
 	JobExecutionID      uuid.UUID
 	ExecutionCreateTime time.Time
-	StepID              int
-	StepName            string
-	TargetGroupName     string
+	// DueAt is the due instant of a scheduled run, or the creation of any other run.
+	DueAt           time.Time
+	StepID          int
+	StepName        string
+	TargetGroupName string
 	// CommandID is the argument of Store.Command. The same id always has the same text.
 	CommandID int64
+	// CommandType is the type of the command; empty for upkeep.
+	CommandType action.Type
 	// Upkeep means that the command is not a script but the name of work that the agent does by its
 	// own calls to the control database, such as [UpkeepPurgeHistory]. Then the only member is the
 	// control database, by the name that its server reports.
@@ -69,7 +74,7 @@ type Task struct {
 	// CredentialName is empty when the step names none.
 	CredentialName string
 
-	// Target is the database to run on; zero for a TaskResolve.
+	// Target is the database to run on, or the endpoint of an action; zero for a TaskResolve.
 	Target targets.Target
 	// TargetExecutionID is the id of the target execution. It is the same for all attempts and for
 	// reruns, and is written to output tables as internal_execution_id. It is nil for a
@@ -81,9 +86,13 @@ type Task struct {
 	// Output is nil when the step writes no output, and for a TaskResolve.
 	Output *Output
 	// AtMostOnce requests a ledger row in the target, in the script's own transaction. It is false
-	// for a TaskResolve.
+	// for a TaskResolve. The procedures enforce it for actions.
 	AtMostOnce bool
-	// Members are the members of the target group; only for a TaskResolve.
+	// OnUnknownOutcome is the step's reaction to an unknown outcome: Retry, Fail or Await.
+	OnUnknownOutcome string
+	// Members are the members of the target group; only for a TaskResolve. The only member of an
+	// action without a target group has the kind targets.Endpoint and no names: the caller derives
+	// the target from the command.
 	Members []targets.Member
 }
 
@@ -207,6 +216,8 @@ type taskStepRow struct {
 	TargetGroupName     string    `db:"target_group_name"`
 	CommandID           int64     `db:"command_id"`
 	CommandType         string    `db:"command_type"`
+	DueAt               time.Time `db:"due_at"`
+	OnUnknownOutcome    string    `db:"on_unknown_outcome"`
 	CredentialName      string    `db:"credential_name"`
 	AtMostOnce          bool      `db:"at_most_once"`
 	OutputType          string    `db:"output_type"`
@@ -232,7 +243,7 @@ func (r taskRow) task(s taskStepRow) Task {
 	t := Task{
 		ID: r.TaskID, Kind: r.Kind, Attempt: r.Attempt,
 		JobID: s.JobID, JobName: s.JobName, JobVersion: s.JobVersion,
-		JobExecutionID: s.JobExecutionID, ExecutionCreateTime: s.ExecutionCreateTime,
+		JobExecutionID: s.JobExecutionID, ExecutionCreateTime: s.ExecutionCreateTime, DueAt: s.DueAt,
 		StepID: s.StepID, StepName: s.StepName, TargetGroupName: s.TargetGroupName,
 		CommandID: s.CommandID, Upkeep: s.CommandType == commandTypeUpkeep, CredentialName: s.CredentialName,
 		Target: targets.Target{
@@ -241,6 +252,10 @@ func (r taskRow) task(s taskStepRow) Task {
 		TargetExecutionID: r.TargetExecutionID,
 		Timeout:           time.Duration(r.TimeoutMS) * time.Millisecond,
 		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun,
+		OnUnknownOutcome:  s.OnUnknownOutcome,
+	}
+	if !t.Upkeep {
+		t.CommandType = action.Type(s.CommandType)
 	}
 	if s.OutputType != "" && r.Kind == TaskRun {
 		t.Output = &s.Output
@@ -398,9 +413,12 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 type Resolution struct {
 	// Attempt must be the task's current attempt.
 	Attempt int
-	// Targets are the databases in order, each once. An empty list means that the group has no
+	// Targets are the targets in order, each once. An empty list means that the group has no
 	// databases, which is a success (decision 5).
 	Targets []targets.Target
+	// LimitServers names, for each of Targets, the server whose limits apply: the host that an
+	// action calls. nil, or an empty name, means the target's own server.
+	LimitServers []string
 	// Failure is the reason why the group could not be resolved. If it is not empty, Targets are
 	// ignored and the step's retry policy applies (decision 6).
 	Failure string
@@ -419,6 +437,8 @@ type targetJSON struct {
 	ServerName      string    `json:"server_name"`
 	DatabaseName    string    `json:"database_name"`
 	ElasticPoolName string    `json:"elastic_pool_name,omitempty"`
+	TargetType      string    `json:"target_type,omitempty"` // Endpoint; empty for a database
+	LimitServer     string    `json:"limit_server,omitempty"`
 }
 
 // CompleteResolution freezes a step's target list (I3), or records that the resolution failed. If
@@ -438,9 +458,16 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 	} else {
 		list := make([]targetJSON, 0, len(r.Targets))
 		for i, t := range r.Targets {
-			list = append(list, targetJSON{
+			j := targetJSON{
 				Ordinal: i + 1, TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool,
-			})
+			}
+			if t.Database == "" {
+				j.TargetType = string(targets.Endpoint)
+			}
+			if i < len(r.LimitServers) {
+				j.LimitServer = r.LimitServers[i]
+			}
+			list = append(list, j)
 		}
 		text, err := json.Marshal(list)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/oracle"
 )
@@ -211,7 +212,8 @@ func TestRun(t *testing.T) {
 		require.Equal(t, "SELECT 1", text)
 		require.Equal(t, controldb.Task{
 			ID: run.ID, Kind: controldb.TaskRun, Attempt: 1, JobID: run.JobID, JobName: "j", JobVersion: 2, JobExecutionID: id,
-			ExecutionCreateTime: run.ExecutionCreateTime, StepID: 1, StepName: "step 1", TargetGroupName: "g", CommandID: run.CommandID,
+			ExecutionCreateTime: run.ExecutionCreateTime, DueAt: run.ExecutionCreateTime, StepID: 1, StepName: "step 1",
+			TargetGroupName: "g", CommandID: run.CommandID, CommandType: action.TypeTSQL, OnUnknownOutcome: "Retry",
 			CredentialName: "k", Target: b, TargetExecutionID: run.TargetExecutionID, Timeout: time.Minute,
 			Output: &controldb.Output{Server: "o", Database: "d", Schema: "dbo", Table: "t"},
 		}, run)

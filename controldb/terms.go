@@ -3,14 +3,17 @@ package controldb
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // AgentProtocol is the version of the contract between agents and the procedures that they call.
 // The view jobs_internal.agent_protocols has the versions that the installed schema supports.
-const AgentProtocol = 2
+const AgentProtocol = 3
 
 // TermID identifies a term. Ids increase over time.
 type TermID int64
@@ -23,6 +26,9 @@ type Agent struct {
 	Host, Version string
 	// MaxConcurrentTargets is the agent's limit, shown in agent_status.
 	MaxConcurrentTargets int
+	// CommandTypes are the types of commands that the agent runs; its term gets no other tasks.
+	// nil means action.TypeTSQL alone. Every agent also does upkeep.
+	CommandTypes []action.Type
 }
 
 // Term is one period of work of an agent, from its registration to its end or expiry.
@@ -35,6 +41,18 @@ type Term struct {
 	TTL time.Duration
 }
 
+// commandTypes returns the argument @command_types of start_term.
+func (a Agent) commandTypes() string {
+	names := []string{commandTypeUpkeep}
+	if a.CommandTypes == nil {
+		names = append(names, string(action.TypeTSQL))
+	}
+	for _, t := range a.CommandTypes {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ",")
+}
+
 // StartTerm registers a term that lasts for ttl (rounded up to whole seconds). An earlier term of
 // the same agent ends, and its tasks are handed over. It returns [ErrSchemaVersion] when the schema
 // does not support this program's AgentProtocol.
@@ -42,7 +60,8 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 	var terms []Term
 	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
 		in("ttl_seconds", seconds(ttl)).
-		in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol))
+		in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol)).
+		in("command_types", a.commandTypes())
 	if err := s.query(ctx, "start a term", c, into(&terms)); err != nil {
 		return Term{}, err
 	}

@@ -75,9 +75,12 @@ const (
 	SQLDatabase MemberKind = "SqlDatabase"
 	// SQLShardMap stands for the databases of all shards of a shard map.
 	SQLShardMap MemberKind = "SqlShardMap"
+	// Endpoint is the only member of an action without a target group. No target group holds it,
+	// and MemberKinds does not return it.
+	Endpoint MemberKind = "Endpoint"
 )
 
-// MemberKinds returns every kind.
+// MemberKinds returns every kind of a target group's member.
 func MemberKinds() []MemberKind {
 	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap}
 }

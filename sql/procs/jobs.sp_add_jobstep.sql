@@ -5,11 +5,13 @@
 --   @step_id                            Position, from 1 to the number of steps + 1; later steps move up. NULL: last.
 --                                       Receives the position.
 --   @step_name                          Name; unique within the job. NULL: JobStep, for the first step only.
---   @command_type                       TSql.
+--   @command_type                       TSql, or an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process.
 --   @command_source                     Inline.
---   @command                            The script; GO lines and script variables $(name) are allowed.
+--   @command                            TSql: the script; GO lines and script variables $(name) are allowed. Actions: the definition, a
+--                                       JSON object.
 --   @credential_name                    Credential that runs the step; NULL: the agent's default.
---   @target_group_name                  Target group on which the step runs.
+--   @target_group_name                  Target group on which the step runs. NULL, only for actions: the step runs once, and its target is
+--                                       the endpoint.
 --   @initial_retry_interval_seconds     Wait before the first retry.
 --   @maximum_retry_interval_seconds     Maximum wait between two attempts.
 --   @retry_interval_backoff_multiplier  Factor between two successive waits.
@@ -31,12 +33,12 @@
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50007 the command type is not TSql.
+--   50007 the command type is unknown.
 --   50008 the command source is not Inline.
 --   50009 the command is missing or empty.
 --   50010 the step name is missing or empty.
 --   50011 the step id is out of range.
---   50012 the target group name is missing or empty.
+--   50012 the target group name of a TSql step is missing or empty.
 --   50013 the initial retry interval is out of range.
 --   50014 the maximum retry interval is out of range.
 --   50015 the retry interval backoff multiplier is below 1.
@@ -45,6 +47,8 @@
 --   50018 the output type is not SqlDatabase.
 --   50019 the output lacks its server, database or table name.
 --   50020 the maximum parallelism is below 1.
+--   50057 an action has an output.
+--   50058 the definition of an action is invalid.
 --   50100 the job does not exist.
 --   50105 a step of this name exists already.
 --   50106 the target group does not exist.
@@ -103,7 +107,7 @@ BEGIN
     SET @output_table_name = NULLIF(@output_table_name, N'');
 
     EXECUTE jobs_internal.check_step
-        @command_type = @command_type,
+        @command_type = @command_type OUTPUT,
         @command_source = @command_source,
         @initial_retry_interval_seconds = @initial_retry_interval_seconds,
         @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
@@ -117,13 +121,20 @@ BEGIN
         @max_parallelism = @max_parallelism;
     IF @command IS NULL OR LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is NULL or empty.', 1;
+    EXECUTE jobs_internal.check_action @command_type = @command_type, @command = @command;
 
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
-    EXECUTE jobs_internal.lock_target_group
-        @target_group_name = @target_group_name OUTPUT,
-        @target_group_id = @target_group_id OUTPUT;
+    IF @command_type = N'TSql' OR @target_group_name <> N''
+        EXECUTE jobs_internal.lock_target_group
+            @target_group_name = @target_group_name OUTPUT,
+            @target_group_id = @target_group_id OUTPUT;
+    ELSE
+        -- An action without a group has one target, its endpoint.
+        SELECT
+            @target_group_name = N'(endpoint)',
+            @target_group_id = '00000000-0000-0000-0000-000000000000';
 
     SELECT @steps = COUNT(*)
     FROM jobs_internal.job_steps AS s
@@ -161,7 +172,7 @@ BEGIN
     END;
 
     INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
-    VALUES (@job_id, N'TSql', N'Inline', @command);
+    VALUES (@job_id, @command_type, N'Inline', @command);
     SET @command_id = SCOPE_IDENTITY();
     EXECUTE jobs_internal.copy_steps
         @job_id = @job_id,

@@ -8,11 +8,12 @@
 --   @step_name                          Name of the step.
 --   @new_id                             New position. Other steps move so that positions have no gaps.
 --   @new_name                           New name; unique within the job.
---   @command_type                       TSql.
+--   @command_type                       TSql, or an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process.
+--                                       A change of the type needs @command, too.
 --   @command_source                     Inline.
---   @command                            The script.
+--   @command                            TSql: the script. Actions: the definition, a JSON object.
 --   @credential_name                    Credential that runs the step; empty text: the agent's default.
---   @target_group_name                  Target group on which the step runs.
+--   @target_group_name                  Target group on which the step runs; empty text, only for actions: no group.
 --   @initial_retry_interval_seconds     Wait before the first retry.
 --   @maximum_retry_interval_seconds     Maximum wait between two attempts.
 --   @retry_interval_backoff_multiplier  Factor between two successive waits.
@@ -35,12 +36,12 @@
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50007 the command type is not TSql.
+--   50007 the command type is unknown.
 --   50008 the command source is not Inline.
---   50009 the command is empty.
+--   50009 the command is empty, or missing although the command type changes.
 --   50010 the new name is empty.
 --   50011 the new id is out of range.
---   50012 the target group name is empty.
+--   50012 the target group name of a TSql step is missing or empty.
 --   50013 the initial retry interval is out of range.
 --   50014 the maximum retry interval is out of range.
 --   50015 the retry interval backoff multiplier is below 1.
@@ -51,6 +52,9 @@
 --   50020 the maximum parallelism is below 1.
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
+--   50057 an action has an output.
+--   50058 the definition of an action is invalid.
+--   50059 a TSql step would await a report.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50105 a step of the new name exists already.
@@ -93,6 +97,8 @@ BEGIN
     DECLARE @steps INT;
     DECLARE @found INT;
     DECLARE @command_id BIGINT;
+    DECLARE @former_type NVARCHAR(50);
+    DECLARE @on_unknown_outcome NVARCHAR(10);
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is empty.', 1;
@@ -110,7 +116,21 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 1,
         @found = @found OUTPUT;
-    IF @target_group_name IS NOT NULL
+    SELECT
+        @former_type = c.command_type,
+        @on_unknown_outcome = s.on_unknown_outcome
+    FROM jobs_internal.job_steps AS s
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
+    WHERE s.job_id = @job_id
+        AND s.version = @version
+        AND s.step_id = @found;
+    SET @command_type = COALESCE(@command_type, @former_type);
+    -- Actions may do without a group; their only target is the endpoint then.
+    IF @target_group_name = N'' AND @command_type COLLATE Latin1_General_100_CI_AS <> N'tsql'
+        SELECT
+            @target_group_name = N'(endpoint)',
+            @target_group_id = '00000000-0000-0000-0000-000000000000';
+    ELSE IF @target_group_name IS NOT NULL
         EXECUTE jobs_internal.lock_target_group
             @target_group_name = @target_group_name OUTPUT,
             @target_group_id = @target_group_id OUTPUT;
@@ -146,9 +166,9 @@ BEGIN
         @new_name = COALESCE(@new_name, s.step_name),
         @command_id = CASE
             WHEN @command IS NULL THEN s.command_id
+            WHEN @command_type COLLATE Latin1_General_100_CI_AS <> c.command_type THEN NULL
             WHEN @command = c.command COLLATE Latin1_General_BIN2 AND DATALENGTH(@command) = DATALENGTH(c.command) THEN s.command_id
         END,
-        @command_type = COALESCE(@command_type, c.command_type),
         @command_source = COALESCE(@command_source, c.command_source),
         @credential_name = NULLIF(COALESCE(@credential_name, s.credential_name), N''),
         @target_group_id = COALESCE(@target_group_id, s.target_group_id),
@@ -174,7 +194,7 @@ BEGIN
         AND s.step_id = @found;
 
     EXECUTE jobs_internal.check_step
-        @command_type = @command_type,
+        @command_type = @command_type OUTPUT,
         @command_source = @command_source,
         @initial_retry_interval_seconds = @initial_retry_interval_seconds,
         @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
@@ -187,10 +207,17 @@ BEGIN
         @output_table_name = @output_table_name,
         @max_parallelism = @max_parallelism;
 
+    IF @command_type <> @former_type AND @command IS NULL
+        THROW 50009, N'Missing command: a change of @command_type needs @command.', 1;
+    IF @command_type = N'TSql' AND @target_group_id = '00000000-0000-0000-0000-000000000000'
+        THROW 50012, N'Missing target group name: a TSql step needs @target_group_name.', 1;
+    IF @command_type = N'TSql' AND @on_unknown_outcome = N'Await'
+        THROW 50059, N'Invalid @command_type ''TSql'': the step''s on_unknown_outcome is Await, which only actions can have.', 1;
     IF @command_id IS NULL
     BEGIN
+        EXECUTE jobs_internal.check_action @command_type = @command_type, @command = @command;
         INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
-        VALUES (@job_id, N'TSql', N'Inline', @command);
+        VALUES (@job_id, @command_type, N'Inline', @command);
         SET @command_id = SCOPE_IDENTITY();
     END;
 

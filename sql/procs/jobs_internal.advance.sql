@@ -70,9 +70,17 @@ BEGIN
             t.end_time = @now,
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(
-                N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name,
-                N''') by a stop request.',
-                CASE WHEN t.outcome_unknown = 1 THEN N' Whether the script ran before is unknown.' END,
+                N'Step ', t.step_id, N' was canceled on ',
+                CASE
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+                END,
+                N' by a stop request.',
+                CASE
+                    WHEN t.outcome_unknown = 0 THEN NULL
+                    WHEN t.is_endpoint = 1 THEN N' Whether the endpoint did its work before is unknown.'
+                    ELSE N' Whether the script ran before is unknown.'
+                END,
                 N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END
             )
         FROM jobs_internal.job_executions AS e
@@ -110,9 +118,17 @@ BEGIN
             t.end_time = @now,
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(
-                N'Step ', t.step_id, N' exceeded its time limit on target (server ''', t.server_name, N''', database ''',
-                t.database_name, N''') while it waited for another attempt.',
-                CASE WHEN t.outcome_unknown = 1 THEN N' Whether the script ran before is unknown.' END,
+                N'Step ', t.step_id, N' exceeded its time limit on ',
+                CASE
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+                END,
+                N' while it waited for another attempt.',
+                CASE
+                    WHEN t.outcome_unknown = 0 THEN NULL
+                    WHEN t.is_endpoint = 1 THEN N' Whether the endpoint did its work before is unknown.'
+                    ELSE N' Whether the script ran before is unknown.'
+                END,
                 N' Before: ' + t.last_message
             )
         FROM jobs_internal.target_executions AS t

@@ -1,7 +1,8 @@
 -- Checks the settings of a step, after the defaults and former values have been filled in.
 --
 -- Parameters:
---   @command_type                       TSql in any case.
+--   @command_type                       TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process in any case; receives
+--                                       this spelling.
 --   @command_source                     Inline in any case.
 --   @initial_retry_interval_seconds     1 to 2147483 (the range of INT in milliseconds).
 --   @maximum_retry_interval_seconds     1 to 2147483.
@@ -17,7 +18,7 @@
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50007 the command type is not TSql.
+--   50007 the command type is unknown.
 --   50008 the command source is not Inline.
 --   50013 the initial retry interval is out of range.
 --   50014 the maximum retry interval is out of range.
@@ -27,8 +28,9 @@
 --   50018 the output type is not SqlDatabase.
 --   50019 the output lacks its server, database or table name.
 --   50020 the maximum parallelism is below 1.
+--   50057 an action has an output.
 CREATE OR ALTER PROCEDURE jobs_internal.check_step
-    @command_type                      NVARCHAR(50),
+    @command_type                      NVARCHAR(50) OUTPUT,
     @command_source                    NVARCHAR(50),
     @initial_retry_interval_seconds    INT,
     @maximum_retry_interval_seconds    INT,
@@ -45,12 +47,24 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
+    DECLARE @canonical_type NVARCHAR(50) = CASE @command_type COLLATE Latin1_General_100_CI_AS
+        WHEN N'tsql' THEN N'TSql'
+        WHEN N'http' THEN N'Http'
+        WHEN N'storagequeue' THEN N'StorageQueue'
+        WHEN N'servicebusqueue' THEN N'ServiceBusQueue'
+        WHEN N'servicebustopic' THEN N'ServiceBusTopic'
+        WHEN N'process' THEN N'Process'
+    END;
 
-    IF @command_type COLLATE Latin1_General_100_CI_AS <> N'tsql'
+    IF @canonical_type IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'Invalid @command_type ''', @command_type, N''': want TSql.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @command_type ''', @command_type,
+            N''': want TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process.'
+        ), N'%', N'%%');
         THROW 50007, @message, 1;
     END;
+    SET @command_type = @canonical_type;
     IF @command_source COLLATE Latin1_General_100_CI_AS <> N'inline'
     BEGIN
         SET @message = REPLACE(CONCAT(N'Invalid @command_source ''', @command_source, N''': want Inline.'), N'%', N'%%');
@@ -94,6 +108,13 @@ BEGIN
     END;
     IF @output_type IS NOT NULL AND (@output_server_name IS NULL OR @output_database_name IS NULL OR @output_table_name IS NULL)
         THROW 50019, N'Missing output: the type SqlDatabase needs @output_server_name, @output_database_name and @output_table_name.', 1;
+    IF @output_type IS NOT NULL AND @command_type <> N'TSql'
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @output_type ''', @output_type, N''': a step of type ', @command_type, N' has no output.'
+        ), N'%', N'%%');
+        THROW 50057, @message, 1;
+    END;
     IF @max_parallelism < 1
     BEGIN
         SET @message = REPLACE(CONCAT(

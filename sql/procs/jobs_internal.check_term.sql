@@ -1,31 +1,31 @@
 -- Checks that a term has neither ended nor expired.
 --
 -- Parameters:
---   @term_id   The term.
---   @protocol  Receives the protocol of its agent; see the view jobs_internal.agent_protocols.
---   @now       The time of the check.
+--   @term_id        The term.
+--   @command_types  Receives the types of commands that its agent runs, separated by commas.
+--   @now            The time of the check.
 -- Called by: the procedures that agents call.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.check_term
-    @term_id  BIGINT,
-    @protocol INT = NULL OUTPUT,
-    @now      DATETIME2(7)
+    @term_id       BIGINT,
+    @command_types NVARCHAR(400) = NULL OUTPUT,
+    @now           DATETIME2(7)
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
 
-    SET @protocol = NULL;
-    SELECT @protocol = t.protocol
+    SET @command_types = NULL;
+    SELECT @command_types = t.command_types
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL
         AND t.expires_at > @now;
-    IF @protocol IS NULL
+    IF @command_types IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');
         THROW 50201, @message, 1;

@@ -16,19 +16,19 @@
 -- targets of a step on one server in one pool, and is read only as far as its limits allow.
 --
 -- Parameters:
---   @term_id  The claiming term.
---   @room     Maximum number of tasks to claim; 0 or less: none.
---   @upkeep   1: the agent supports steps of type Upkeep.
---   @now      For tests only.
+--   @term_id        The claiming term.
+--   @room           Maximum number of tasks to claim; 0 or less: none.
+--   @command_types  The types of commands that the agent runs, separated by commas.
+--   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within the transaction that owns the application lock jobagent.advance.
 -- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
 -- Returns:   the number of claimed tasks; 0 if no step is under a limit.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_limited_targets
-    @term_id BIGINT,
-    @room    INT,
-    @upkeep  BIT = 0,
-    @now     DATETIME2(7) = NULL
+    @term_id       BIGINT,
+    @room          INT,
+    @command_types NVARCHAR(400) = N'TSql',
+    @now           DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -108,7 +108,7 @@ BEGIN
         s.step_timeout_seconds
     FROM jobs_internal.ready_steps AS s
     WHERE s.next_attempt_at <= @now
-        AND (s.is_upkeep = 0 OR @upkeep = 1);
+        AND CHARINDEX(N',' + s.command_type + N',', N',' + @command_types + N',') > 0;
     IF NOT EXISTS (SELECT 1 FROM @ready AS r WHERE r.limited = 1)
         RETURN 0;
 

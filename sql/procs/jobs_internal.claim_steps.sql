@@ -1,20 +1,21 @@
--- Claims resolutions of target groups, oldest first. The resolution of a step of type Upkeep is claimed like the
--- others; its only target is the control database (jobs_internal.controller_pass returns it).
+-- Claims resolutions of target groups, oldest first. The resolutions of steps without a group are claimed like the
+-- others: the only target of Upkeep is the control database, and that of an action its endpoint
+-- (jobs_internal.controller_pass returns the member).
 --
 -- Parameters:
---   @term_id  The claiming term.
---   @room     Maximum number of tasks to claim; 0 or less: none.
---   @upkeep   1: the agent supports steps of type Upkeep.
---   @now      For tests only.
+--   @term_id        The claiming term.
+--   @room           Maximum number of tasks to claim; 0 or less: none.
+--   @command_types  The types of commands that the agent runs, separated by commas.
+--   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within its transaction.
 -- Locks:     the steps' rows (U, then X), skipping locked rows; inserts into task_executions.
 -- Returns:   the number of claimed tasks.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_steps
-    @term_id BIGINT,
-    @room    INT,
-    @upkeep  BIT = 0,
-    @now     DATETIME2(7) = NULL
+    @term_id       BIGINT,
+    @room          INT,
+    @command_types NVARCHAR(400) = N'TSql',
+    @now           DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -41,15 +42,15 @@ BEGIN
     WHERE s.next_attempt_at IS NOT NULL
         AND s.next_attempt_at <= @now
         AND e.stop_requested_at IS NULL
-        AND (@upkeep = 1 OR NOT EXISTS (
+        AND EXISTS (
             SELECT 1
             FROM jobs_internal.job_steps AS d
             INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
             WHERE d.job_id = s.job_id
                 AND d.version = s.job_version
                 AND d.step_id = s.step_id
-                AND c.command_type = N'Upkeep'
-        ))
+                AND CHARINDEX(N',' + c.command_type + N',', N',' + @command_types + N',') > 0
+        )
     ORDER BY s.next_attempt_at, s.step_execution_id;
     SET @claimed = @@ROWCOUNT;
     IF @claimed = 0

@@ -11,19 +11,19 @@
 -- (free workers).
 --
 -- Parameters:
---   @term_id  The claiming term.
---   @room     Maximum number of tasks to claim; 0 or less: none.
---   @upkeep   1: the agent supports steps of type Upkeep.
---   @now      For tests only.
+--   @term_id        The claiming term.
+--   @room           Maximum number of tasks to claim; 0 or less: none.
+--   @command_types  The types of commands that the agent runs, separated by commas.
+--   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within its transactions.
 -- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
 -- Returns:   the number of claimed tasks.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
-    @term_id BIGINT,
-    @room    INT,
-    @upkeep  BIT = 0,
-    @now     DATETIME2(7) = NULL
+    @term_id       BIGINT,
+    @room          INT,
+    @command_types NVARCHAR(400) = N'TSql',
+    @now           DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -58,7 +58,7 @@ BEGIN
     FROM jobs_internal.ready_steps AS s
     WHERE s.next_attempt_at <= @now
         AND s.max_parallelism IS NULL
-        AND (s.is_upkeep = 0 OR @upkeep = 1);
+        AND CHARINDEX(N',' + s.command_type + N',', N',' + @command_types + N',') > 0;
     SET @steps = @@ROWCOUNT;
     IF @steps > 0 AND EXISTS (SELECT 1 FROM jobs_internal.limits AS l)
     BEGIN

@@ -10,8 +10,10 @@
 --   @term_id       The term that holds the task.
 --   @task_id       The task.
 --   @attempt       The attempt; must be the task's current one.
---   @targets       JSON array, each database once: ordinal (position in the list, from 1), target_id (NULL: derived
---                  from the names), server_name, database_name, elastic_pool_name.
+--   @targets       JSON array, each target once: ordinal (position in the list, from 1), target_id (NULL: derived
+--                  from the names), server_name, database_name, elastic_pool_name, target_type (Endpoint: the endpoint of an
+--                  action, whose database_name is empty; NULL: a database), limit_server (the server whose limits apply, such
+--                  as the host that an action on a database calls; NULL: server_name).
 --   @error         The reason why there are no targets; NULL if there are.
 --   @error_number  The server's error number, if the reason was an error.
 --   @elapsed_ms    Duration, by the agent's clock.
@@ -48,6 +50,7 @@ BEGIN
     DECLARE @step_execution_id BIGINT;
     DECLARE @step_id INT;
     DECLARE @target_group_name NVARCHAR(128);
+    DECLARE @is_endpoint BIT; -- 1: an action without a target group
     DECLARE @stopping BIT;
     DECLARE @allow_overlap BIT;
     DECLARE @count INT;
@@ -73,6 +76,10 @@ BEGIN
         @step_execution_id = k.step_execution_id,
         @step_id = s.step_id,
         @target_group_name = d.target_group_name,
+        @is_endpoint = CASE
+            WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
+            ELSE 0
+        END,
         @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END,
         @allow_overlap = e.allow_overlap
     FROM jobs_internal.task_executions AS k WITH (UPDLOCK)
@@ -119,6 +126,7 @@ BEGIN
                 CASE WHEN @stopping = 1 THEN N'Canceled' ELSE N'Failed' END AS outcome,
                 CASE
                     WHEN @stopping = 1 THEN N'Canceled by a stop request before the targets were known.'
+                    WHEN @is_endpoint = 1 THEN CONCAT(N'The target of the step could not be determined: ', @error)
                     ELSE CONCAT(N'The targets of the group ''', @target_group_name, N''' could not be found: ', @error)
                 END AS message,
                 @error_number AS error_number,
@@ -132,8 +140,10 @@ BEGIN
     END;
 
     INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
-    SELECT DISTINCT @execution_id, @step_execution_id, @job_id, @step_id, o.server_name, COALESCE(o.elastic_pool_name, N'')
+    SELECT DISTINCT
+        @execution_id, @step_execution_id, @job_id, @step_id, COALESCE(o.limit_server, o.server_name), COALESCE(o.elastic_pool_name, N'')
     FROM OPENJSON(@targets) WITH (
+        limit_server      NVARCHAR(256),
         server_name       NVARCHAR(256),
         elastic_pool_name NVARCHAR(128)
     ) AS o;
@@ -142,7 +152,7 @@ BEGIN
     -- a few rows, are a range of the unique key of target_queues that begins with the step.
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
-        elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at
+        elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at, is_endpoint
     )
     SELECT
         @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, o.ordinal,
@@ -153,16 +163,19 @@ BEGIN
                 LOWER(o.database_name COLLATE Latin1_General_100_CI_AS)
             )) AS UNIQUEIDENTIFIER)
         ),
-        o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now
+        o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now,
+        CASE WHEN o.target_type = N'Endpoint' THEN 1 ELSE 0 END
     FROM OPENJSON(@targets) WITH (
         ordinal           INT,
         target_id         UNIQUEIDENTIFIER,
         server_name       NVARCHAR(256),
         database_name     NVARCHAR(128),
-        elastic_pool_name NVARCHAR(128)
+        elastic_pool_name NVARCHAR(128),
+        target_type       NVARCHAR(20),
+        limit_server      NVARCHAR(256)
     ) AS o
     INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = @step_execution_id
-        AND q.server_name = o.server_name
+        AND q.server_name = COALESCE(o.limit_server, o.server_name)
         AND q.elastic_pool_name = COALESCE(o.elastic_pool_name, N'')
     ORDER BY o.ordinal;
     SET @count = @@ROWCOUNT;
@@ -176,8 +189,12 @@ BEGIN
             t.end_time = @now,
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(
-                N'Step ', t.step_id, N' was skipped on target (server ''', t.server_name, N''', database ''', t.database_name,
-                N'''): another execution of the job is still running this step there.'
+                N'Step ', t.step_id, N' was skipped on ',
+                CASE
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+                END,
+                N': another execution of the job is still running this step there.'
             )
         FROM jobs_internal.step_executions AS s
         INNER JOIN jobs_internal.target_executions AS u ON u.job_id = s.job_id
@@ -205,6 +222,7 @@ BEGIN
         s.last_message = CASE
             WHEN @count = 0
                 THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
+            WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
             ELSE CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets of the target group ''', @target_group_name, N'''.')
         END
     FROM jobs_internal.step_executions AS s

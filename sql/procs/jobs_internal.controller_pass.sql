@@ -26,7 +26,8 @@
 --            2: the steps of the tasks in 3, each once.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
---               database, by the name that its server reports.
+--               database, by the name that its server reports. An action without a group has one member of type Endpoint; the agent
+--               derives its target from the command.
 --            5: held tasks of runs with a stop request: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -42,8 +43,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @protocol INT;
-    DECLARE @upkeep BIT; -- 1: the agent supports steps of type Upkeep
+    DECLARE @command_types NVARCHAR(400); -- that the agent runs
     DECLARE @lock INT = 0;
     DECLARE @advanced_at DATETIME2(7);
     DECLARE @room INT;
@@ -58,8 +58,7 @@ BEGIN
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'Invalid arguments of controller_pass: want @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @protocol = @protocol OUTPUT, @now = @now;
-    SET @upkeep = CASE WHEN @protocol >= 2 THEN 1 ELSE 0 END;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @command_types = @command_types OUTPUT, @now = @now;
 
     -- Plan: the term's range of IX_task_executions_held, at most twice @max_concurrent_targets rows; so below, wherever tasks of the term
     -- are read.
@@ -96,10 +95,18 @@ BEGIN
             SET a.last_advanced_at = @now
             FROM jobs_internal.advance_state AS a WITH (READPAST, ROWLOCK)
             WHERE a.last_advanced_at < DATEADD(SECOND, -1, @now);
-            EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_steps
+                @term_id = @term_id,
+                @room = @room,
+                @command_types = @command_types,
+                @now = @now;
             SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
-            EXECUTE @claimed = jobs_internal.claim_limited_targets @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_limited_targets
+                @term_id = @term_id,
+                @room = @room,
+                @command_types = @command_types,
+                @now = @now;
             SET @room = @room - @claimed;
         END;
         ELSE
@@ -112,11 +119,19 @@ BEGIN
             BEGIN TRANSACTION;
             IF @lock < 0
             BEGIN
-                EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
+                EXECUTE @claimed = jobs_internal.claim_steps
+                    @term_id = @term_id,
+                    @room = @room,
+                    @command_types = @command_types,
+                    @now = @now;
                 SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
                 SET @room = @room - @claimed;
             END;
-            EXECUTE @claimed = jobs_internal.claim_unlimited_targets @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_unlimited_targets
+                @term_id = @term_id,
+                @room = @room,
+                @command_types = @command_types,
+                @now = @now;
             COMMIT TRANSACTION;
         END;
 
@@ -209,7 +224,9 @@ BEGIN
         d.output_database_name,
         d.output_schema_name,
         d.output_table_name,
-        c.command_type
+        c.command_type,
+        COALESCE(e.due_at, e.create_time) AS due_at,
+        d.on_unknown_outcome
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k
@@ -269,10 +286,12 @@ BEGIN
             0,
             NULL,
             N'Include',
-            N'SqlDatabase',
+            CASE WHEN c.command_type = N'Upkeep' THEN N'SqlDatabase' ELSE N'Endpoint' END,
             NULL,
-            COALESCE(CAST(SERVERPROPERTY(N'ServerName') AS NVARCHAR(128)), N'(control server)'),
-            DB_NAME(),
+            CASE
+                WHEN c.command_type = N'Upkeep' THEN COALESCE(CAST(SERVERPROPERTY(N'ServerName') AS NVARCHAR(128)), N'(control server)')
+            END,
+            CASE WHEN c.command_type = N'Upkeep' THEN DB_NAME() END,
             NULL,
             NULL
         FROM jobs_internal.task_executions AS k
@@ -284,7 +303,7 @@ BEGIN
             AND k.ended_at IS NULL
             AND k.task_id > @last_task_id
             AND k.kind = N'Resolve'
-            AND c.command_type = N'Upkeep'
+            AND d.target_group_id = '00000000-0000-0000-0000-000000000000'
     )
     SELECT
         m.task_id,

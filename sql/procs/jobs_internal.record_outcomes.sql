@@ -166,8 +166,12 @@ BEGIN
         t.next_attempt_at = NULL,
         t.last_message = CASE
             WHEN g.message <> N'' THEN CONCAT(
-                N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name,
-                N'''). ', g.message
+                N'Step ', t.step_id, N' succeeded execution on ',
+                CASE
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+                END,
+                N'. ', g.message
             )
         END,
         t.error_number = g.error_number,
@@ -191,7 +195,10 @@ BEGIN
             COALESCE(t.attempts, s.attempts) AS attempts,
             CASE WHEN t.target_execution_id IS NULL THEN s.last_message ELSE t.last_message END AS former_message,
             CASE
+                WHEN t.target_execution_id IS NULL AND d.target_group_id = '00000000-0000-0000-0000-000000000000'
+                    THEN SUBSTRING(d.target_group_name, 2, LEN(d.target_group_name) - 2)
                 WHEN t.target_execution_id IS NULL THEN CONCAT(N'target group ''', d.target_group_name, N'''')
+                WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
                 ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
             END AS place,
             CASE

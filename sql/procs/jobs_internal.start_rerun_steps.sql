@@ -133,11 +133,15 @@ BEGIN
             w.job_id,
             w.step_id,
             ROW_NUMBER() OVER (PARTITION BY w.step_execution_id ORDER BY t.ordinal) AS ordinal,
-            t.internal_id, -- the origin's, to recognise its output rows and its scripts that run at most once
+            -- The origin's, to recognise its output rows and its scripts that run at most once. An action is asked again under another
+            -- idempotency key, unless it is unknown whether the origin's request was carried out (S-56).
+            CASE WHEN c.command_type IN (N'TSql', N'Upkeep') OR t.outcome_unknown = 1 THEN t.internal_id ELSE NEWID() END AS internal_id,
             t.target_id,
             t.server_name,
             t.database_name,
             t.elastic_pool_name,
+            t.is_endpoint,
+            oq.server_name AS limit_server,
             CASE
                 WHEN EXISTS (
                     SELECT 1
@@ -154,13 +158,17 @@ BEGIN
             END AS is_busy -- with another run of the job
         FROM @waiting AS w
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = w.origin_step
+        INNER JOIN jobs_internal.target_queues AS oq ON oq.queue_id = t.queue_id
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
         INNER JOIN @wanted_states AS x ON x.step_execution_id = w.step_execution_id
             AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
         WHERE w.decision = N'List'
     )
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, internal_id, target_id, server_name, database_name,
-        elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message
+        elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message, is_endpoint
     )
     SELECT
         v.execution_id, v.step_execution_id, v.job_id, v.step_id, q.queue_id, v.ordinal, v.internal_id, v.target_id, v.server_name,
@@ -172,13 +180,18 @@ BEGIN
         CASE WHEN v.is_busy = 0 THEN @now END,
         CASE
             WHEN v.is_busy = 1 THEN CONCAT(
-                N'Step ', v.step_id, N' was skipped on target (server ''', v.server_name, N''', database ''', v.database_name,
-                N'''): another execution of the job is still running this step there.'
+                N'Step ', v.step_id, N' was skipped on ',
+                CASE
+                    WHEN v.is_endpoint = 1 THEN CONCAT(N'endpoint ''', v.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', v.server_name, N''', database ''', v.database_name, N''')')
+                END,
+                N': another execution of the job is still running this step there.'
             )
-        END
+        END,
+        v.is_endpoint
     FROM wanted_targets AS v
     INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = v.step_execution_id
-        AND q.server_name = v.server_name
+        AND q.server_name = v.limit_server
         AND q.elastic_pool_name = COALESCE(v.elastic_pool_name, N'');
 
     WITH counted AS (

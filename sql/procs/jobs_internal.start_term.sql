@@ -8,6 +8,8 @@
 --   @ttl_seconds             Time to the expiry without renewal; at least 1.
 --   @max_concurrent_targets  The agent's limit, for display.
 --   @protocol                The agent's protocol; see the view jobs_internal.agent_protocols.
+--   @command_types           The types of commands that the agent runs, separated by commas; see jobs_internal.step_commands. NULL, or a
+--                            protocol before 3: TSql, and Upkeep from protocol 2 on.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
 -- Locks:     the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
@@ -22,6 +24,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @ttl_seconds            INT,
     @max_concurrent_targets INT = 100,
     @protocol               INT = 1,
+    @command_types          NVARCHAR(400) = NULL,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
@@ -46,6 +49,16 @@ BEGIN
         OR @protocol NOT BETWEEN p.oldest AND p.newest;
     IF @message IS NOT NULL
         THROW 50300, @message, 1;
+    IF @command_types IS NULL OR @protocol < 3
+        SET @command_types = CASE WHEN @protocol < 2 THEN N'TSql' ELSE N'TSql,Upkeep' END;
+    SELECT @message = REPLACE(CONCAT(
+        N'Invalid @command_types ''', @command_types,
+        N''' of start_term: want TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Process or Upkeep, separated by commas.'
+    ), N'%', N'%%')
+    FROM STRING_SPLIT(@command_types, N',') AS p
+    WHERE p.value NOT IN (N'TSql', N'Http', N'StorageQueue', N'ServiceBusQueue', N'ServiceBusTopic', N'Process', N'Upkeep');
+    IF @message IS NOT NULL
+        THROW 50029, @message, 1;
 
     BEGIN TRANSACTION;
 
@@ -67,9 +80,9 @@ BEGIN
         AND t.ended_at IS NULL;
     EXECUTE jobs_internal.hand_over @now = @now;
 
-    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol)
+    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol, command_types)
     OUTPUT inserted.term_id, inserted.started_at, inserted.expires_at
-    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol);
+    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types);
 
     COMMIT TRANSACTION;
     RETURN 0;

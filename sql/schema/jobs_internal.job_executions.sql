@@ -24,6 +24,7 @@
 --                      NULL for all others.
 --   last_message       Message of the latest event.
 --   purged_at          When it was purged: it is invisible from then on, and its rows are deleted in small batches.
+--   parked             1: each of its active steps is parked, so passes do not read the run (DESIGN.md, "Parking").
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
     job_execution_id  UNIQUEIDENTIFIER NOT NULL,
@@ -47,6 +48,7 @@ CREATE TABLE jobs_internal.job_executions (
     rerun_partial     BIT NULL,
     last_message      NVARCHAR(MAX) NULL,
     purged_at         DATETIME2(7) NULL,
+    parked            BIT NOT NULL CONSTRAINT DF_job_executions_parked DEFAULT 0,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
@@ -57,6 +59,7 @@ CREATE TABLE jobs_internal.job_executions (
         OR (is_active = 0 AND end_time IS NOT NULL
             AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
     ),
+    CONSTRAINT CK_job_executions_parked CHECK (parked = 0 OR is_active = 1),
     CONSTRAINT CK_job_executions_due_at CHECK (
         (schedule_id IS NULL AND due_at IS NULL)
         OR (schedule_id IS NOT NULL AND due_at IS NOT NULL)
@@ -71,9 +74,9 @@ CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (sc
     WHERE schedule_id IS NOT NULL;
 CREATE INDEX IX_job_executions_due_at ON jobs_internal.job_executions (due_at DESC, schedule_id)
     WHERE schedule_id IS NOT NULL;
-CREATE INDEX IX_job_executions_active ON jobs_internal.job_executions (execution_id)
+CREATE INDEX IX_job_executions_hot ON jobs_internal.job_executions (execution_id)
     INCLUDE (job_id, job_version, lifecycle, stop_requested_at)
-    WHERE is_active = 1;
+    WHERE is_active = 1 AND parked = 0;
 CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (job_id, is_active)
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_active_schedule_id ON jobs_internal.job_executions (schedule_id, execution_id)

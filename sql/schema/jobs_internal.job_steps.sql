@@ -6,8 +6,9 @@
 --   command_id                         The text of the command.
 --   credential_name                    Credential that runs the step; NULL: the agent's default.
 --   target_group_id                    Target group on which the step runs. No foreign key: a group to which only old
---                                      versions refer may be deleted. Zero for Upkeep, which has no group.
---   target_group_name                  The group's name; (control database) for Upkeep.
+--                                      versions refer may be deleted. Zero for Upkeep, and for actions without
+--                                      a group, whose only target is the endpoint.
+--   target_group_name                  The group's name; (control database) for Upkeep, (endpoint) for actions without a group.
 --   initial_retry_interval_seconds     Wait before the first retry.
 --   maximum_retry_interval_seconds     Maximum wait between two attempts.
 --   retry_interval_backoff_multiplier  Factor between two successive waits.
@@ -20,9 +21,11 @@
 --   max_parallelism                    Maximum number of databases of one elastic pool (of one server, outside pools)
 --                                      at once; NULL: no limit.
 --   on_unknown_outcome                 Reaction to an attempt whose outcome is unknown: Retry, by the step's retry
---                                      policy, or Fail.
+--                                      policy, or Fail. Await, only for actions: an attempt that was sent and got no
+--                                      answer waits for a report; other unknown outcomes are as with Fail.
 --   at_most_once                       1: the script runs in one transaction with a row of the target's table
 --                                      jobagent.executed_scripts, by which a later attempt sees that it has committed.
+--                                      Actions: an attempt whose outcome is unknown is not repeated.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -55,7 +58,7 @@ CREATE TABLE jobs_internal.job_steps (
     CONSTRAINT FK_job_steps_step_commands FOREIGN KEY (command_id) REFERENCES jobs_internal.step_commands (command_id),
     CONSTRAINT CK_job_steps_step_id CHECK (step_id >= 1),
     CONSTRAINT CK_job_steps_output_type CHECK (output_type = N'SqlDatabase'),
-    CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail'))
+    CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail', N'Await'))
 );
 
 CREATE INDEX IX_job_steps_target_group_id ON jobs_internal.job_steps (target_group_id);

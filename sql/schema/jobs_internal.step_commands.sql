@@ -4,10 +4,11 @@
 -- Columns:
 --   command_id      Id of the text.
 --   job_id          The job; the text is deleted with it.
---   command_type    TSql, or Upkeep: work of agents on the control database, which only system jobs have.
+--   command_type    TSql, or the type of an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process; or
+--                   Upkeep: work of agents on the control database, which only system jobs have.
 --   command_source  Inline.
---   command         TSql: the script, with GO lines and script variables. Upkeep: PurgeHistory, which means to call
---                   jobs_internal.purge_history until nothing is left; no script runs.
+--   command         TSql: the script, with GO lines and script variables. Actions: the definition, a JSON object. Upkeep:
+--                   PurgeHistory, which means to call jobs_internal.purge_history until nothing is left; no script runs.
 CREATE TABLE jobs_internal.step_commands (
     command_id     BIGINT NOT NULL IDENTITY(1, 1),
     job_id         UNIQUEIDENTIFIER NOT NULL,
@@ -17,7 +18,8 @@ CREATE TABLE jobs_internal.step_commands (
     CONSTRAINT PK_step_commands PRIMARY KEY (command_id),
     CONSTRAINT FK_step_commands_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id),
     CONSTRAINT CK_step_commands_command_type CHECK (
-        command_type = N'TSql' OR (command_type = N'Upkeep' AND command = N'PurgeHistory')
+        command_type IN (N'TSql', N'Http', N'StorageQueue', N'ServiceBusQueue', N'ServiceBusTopic', N'Process')
+        OR (command_type = N'Upkeep' AND command = N'PurgeHistory')
     ),
     CONSTRAINT CK_step_commands_command_source CHECK (command_source = N'Inline')
 );

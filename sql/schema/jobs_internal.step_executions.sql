@@ -15,6 +15,8 @@
 --   next_attempt_at     When the next attempt may begin; NULL if none is due.
 --   resolved_at         When the list of targets was frozen; NULL before.
 --   last_message        Message of the latest event.
+--   parked              1: each of its active targets waits for a callback, so passes do not read the step (DESIGN.md,
+--                       "Parking").
 CREATE TABLE jobs_internal.step_executions (
     step_execution_id  BIGINT NOT NULL IDENTITY(1, 1),
     execution_id       BIGINT NOT NULL,
@@ -31,11 +33,13 @@ CREATE TABLE jobs_internal.step_executions (
     next_attempt_at    DATETIME2(7) NULL,
     resolved_at        DATETIME2(7) NULL,
     last_message       NVARCHAR(MAX) NULL,
+    parked             BIT NOT NULL CONSTRAINT DF_step_executions_parked DEFAULT 0,
     CONSTRAINT PK_step_executions PRIMARY KEY (step_execution_id),
     CONSTRAINT UQ_step_executions_step_id UNIQUE (execution_id, step_id),
     CONSTRAINT UQ_step_executions_execution_id UNIQUE (execution_id, step_execution_id), -- for the foreign key of tasks
     CONSTRAINT FK_step_executions_job_executions FOREIGN KEY (execution_id)
         REFERENCES jobs_internal.job_executions (execution_id),
+    CONSTRAINT CK_step_executions_parked CHECK (parked = 0 OR lifecycle = N'WaitingForChildJobExecutions'),
     CONSTRAINT CK_step_executions_lifecycle CHECK (
         (is_active = 1 AND end_time IS NULL
             AND lifecycle IN (N'Created', N'InProgress', N'WaitingForChildJobExecutions', N'WaitingForRetry'))
@@ -47,6 +51,9 @@ CREATE TABLE jobs_internal.step_executions (
 CREATE INDEX IX_step_executions_active ON jobs_internal.step_executions (execution_id)
     INCLUDE (lifecycle, step_id, job_id, job_version)
     WHERE is_active = 1;
+CREATE INDEX IX_step_executions_hot ON jobs_internal.step_executions (execution_id)
+    INCLUDE (lifecycle, step_id, job_id, job_version)
+    WHERE is_active = 1 AND parked = 0;
 CREATE INDEX IX_step_executions_active_job_id ON jobs_internal.step_executions (job_id)
     WHERE is_active = 1;
 CREATE INDEX IX_step_executions_due ON jobs_internal.step_executions (next_attempt_at, step_execution_id)

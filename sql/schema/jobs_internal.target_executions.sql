@@ -1,5 +1,5 @@
--- Steps on one database each: the rows of jobs.job_executions whose target_type is SqlDatabase. They are the frozen
--- list of targets of a step's execution (I3), created in one transaction.
+-- Steps on one target each: the rows of jobs.job_executions whose target_type is SqlDatabase or Endpoint. They are the
+-- frozen list of targets of a step's execution (I3), created in one transaction.
 --
 -- Columns:
 --   target_execution_id  Internal key.
@@ -10,11 +10,13 @@
 --                        deleted together.
 --   ordinal              Position in the list, from 1.
 --   internal_id          Written to output tables as internal_execution_id; the same for all attempts and for reruns.
+--                        Actions derive their idempotency key from it; the rerun of an action has another one unless
+--                        outcome_unknown is 1 (S-56).
 --   target_id            Public id of the database.
---   server_name, database_name  The database.
+--   server_name, database_name  The database; for an endpoint its host, and an empty text.
 --   elastic_pool_name    The pool of the database; NULL: none.
 --   lifecycle            See DESIGN.md, "Lifecycles".
---   is_active            1 for the four lifecycles that are not final.
+--   is_active            1 for the five lifecycles that are not final.
 --   create_time          When the list was frozen.
 --   start_time           When the first attempt began.
 --   end_time             When it became final.
@@ -28,6 +30,7 @@
 --                        It stays 1 until the outcome of a later attempt is known.
 --   error_number, error_line  The error that determined the outcome of the latest attempt; NULL: none, or not an error
 --                             of the server.
+--   is_endpoint          1: the target is the endpoint of an action, not a database.
 CREATE TABLE jobs_internal.target_executions (
     target_execution_id BIGINT NOT NULL IDENTITY(1, 1),
     execution_id        BIGINT NOT NULL,
@@ -54,6 +57,7 @@ CREATE TABLE jobs_internal.target_executions (
     error_number        INT NULL,
     error_line          INT NULL,
     outcome_unknown     BIT NOT NULL CONSTRAINT DF_target_executions_outcome_unknown DEFAULT 0,
+    is_endpoint         BIT NOT NULL CONSTRAINT DF_target_executions_is_endpoint DEFAULT 0,
     CONSTRAINT PK_target_executions PRIMARY KEY (target_execution_id),
     CONSTRAINT UQ_target_executions_target_id UNIQUE (step_execution_id, target_id),
     CONSTRAINT FK_target_executions_step_executions FOREIGN KEY (step_execution_id)
@@ -64,6 +68,7 @@ CREATE TABLE jobs_internal.target_executions (
     CONSTRAINT CK_target_executions_lifecycle CHECK (
         (is_active = 1 AND end_time IS NULL
             AND lifecycle IN (N'Created', N'InProgress', N'WaitingForChildJobExecutions', N'WaitingForRetry'))
+        OR (is_active = 1 AND end_time IS NULL AND next_attempt_at IS NULL AND lifecycle = N'WaitingForCallback')
         OR (is_active = 0 AND end_time IS NOT NULL AND next_attempt_at IS NULL
             AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
     )
@@ -72,6 +77,8 @@ CREATE TABLE jobs_internal.target_executions (
 CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id);
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (job_id, step_execution_id)
     WHERE is_active = 1;
+CREATE INDEX IX_target_executions_waiting ON jobs_internal.target_executions (step_execution_id)
+    WHERE lifecycle = N'WaitingForCallback';
 CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
     INCLUDE (queue_id, deadline_at)
     WHERE next_attempt_at IS NOT NULL;

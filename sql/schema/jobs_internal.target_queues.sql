@@ -7,7 +7,7 @@
 --   execution_id       The run; used for deletion.
 --   step_execution_id  The step's row.
 --   job_id, step_id    Of the step; max_parallelism counts over all runs of the job.
---   server_name        The server.
+--   server_name        The server whose limits apply: that of the targets, or the host that an action on them calls.
 --   elastic_pool_name  The pool; empty: none.
 CREATE TABLE jobs_internal.target_queues (
     queue_id          BIGINT NOT NULL IDENTITY(1, 1),

@@ -13,13 +13,16 @@
 --                        are tasks of their time.
 --   claimed_at           When it was claimed.
 --   ended_at             When the outcome was accepted; NULL while the task is held.
---   outcome              Succeeded, Failed, TimedOut, Canceled, Unknown or Returned (nothing was sent).
+--   outcome              Succeeded, Failed, TimedOut, Canceled, Unknown or Returned (nothing was sent). Of actions also
+--                        Accepted and NoAnswer: the target waits for a callback.
 --   message              The agent's message.
 --   error_number, error_severity, error_state, error_line, error_procedure  The error that determined the outcome.
 --   rows_affected        Sum of all row counts.
 --   elapsed_ms           Duration, by the agent's clock.
 --   session_id           Session on the target server; NULL: unknown.
 --   unreached            1: the target could not be reached: no connection, or the login was refused. Nothing was sent.
+--   send_began_at        When jobs_internal.begin_send allowed the agent to send the request of an action; NULL: nothing was
+--                        sent, or the command is no action.
 CREATE TABLE jobs_internal.task_executions (
     task_id             BIGINT NOT NULL IDENTITY(1, 1),
     kind                NVARCHAR(10) NOT NULL,
@@ -41,6 +44,7 @@ CREATE TABLE jobs_internal.task_executions (
     elapsed_ms          BIGINT NULL,
     session_id          INT NULL,
     unreached           BIT NOT NULL CONSTRAINT DF_task_executions_unreached DEFAULT 0,
+    send_began_at       DATETIME2(7) NULL,
     CONSTRAINT PK_task_executions PRIMARY KEY (task_id),
     CONSTRAINT FK_task_executions_step_executions FOREIGN KEY (execution_id, step_execution_id)
         REFERENCES jobs_internal.step_executions (execution_id, step_execution_id),
@@ -50,7 +54,9 @@ CREATE TABLE jobs_internal.task_executions (
     CONSTRAINT CK_task_executions_outcome CHECK (
         (ended_at IS NULL AND outcome IS NULL)
         OR (ended_at IS NOT NULL
-            AND outcome IN (N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned'))
+            AND outcome IN (
+                N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned', N'Accepted', N'NoAnswer'
+            ))
     )
 );
 

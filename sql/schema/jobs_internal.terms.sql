@@ -2,22 +2,24 @@
 -- term.
 --
 -- Columns:
---   term_id     Increases over time.
---   agent_id    The agent.
---   started_at  When it began.
---   expires_at  When it ends unless it is renewed.
---   ended_at    When it ended; NULL while it has not been ended (it may have expired).
---   end_reason  Ended (by the agent), Replaced (the same agent started another), Expired or Outdated (a deployment no
---               longer supports the agent).
---   protocol    The agent's protocol; see the view jobs_internal.agent_protocols.
+--   term_id        Increases over time.
+--   agent_id       The agent.
+--   started_at     When it began.
+--   expires_at     When it ends unless it is renewed.
+--   ended_at       When it ended; NULL while it has not been ended (it may have expired).
+--   end_reason     Ended (by the agent), Replaced (the same agent started another), Expired or Outdated (a deployment no
+--                  longer supports the agent).
+--   protocol       The agent's protocol; see the view jobs_internal.agent_protocols.
+--   command_types  The types of commands that the agent runs, separated by commas; it gets no other tasks.
 CREATE TABLE jobs_internal.terms (
-    term_id    BIGINT NOT NULL IDENTITY(1, 1),
-    agent_id   UNIQUEIDENTIFIER NOT NULL,
-    started_at DATETIME2(7) NOT NULL,
-    expires_at DATETIME2(7) NOT NULL,
-    ended_at   DATETIME2(7) NULL,
-    end_reason NVARCHAR(20) NULL,
-    protocol   INT NOT NULL CONSTRAINT DF_terms_protocol DEFAULT 1,
+    term_id       BIGINT NOT NULL IDENTITY(1, 1),
+    agent_id      UNIQUEIDENTIFIER NOT NULL,
+    started_at    DATETIME2(7) NOT NULL,
+    expires_at    DATETIME2(7) NOT NULL,
+    ended_at      DATETIME2(7) NULL,
+    end_reason    NVARCHAR(20) NULL,
+    protocol      INT NOT NULL CONSTRAINT DF_terms_protocol DEFAULT 1,
+    command_types NVARCHAR(400) NOT NULL CONSTRAINT DF_terms_command_types DEFAULT N'TSql',
     CONSTRAINT PK_terms PRIMARY KEY (term_id),
     CONSTRAINT FK_terms_agents FOREIGN KEY (agent_id) REFERENCES jobs_internal.agents (agent_id),
     CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated'))

@@ -1,6 +1,6 @@
--- Runs of jobs, their steps, and each step on each database. All rows of a run have the run's job_execution_id. A row
--- with step_id NULL stands for the whole run, one with target_type TargetGroup for a step, and one with target_type
--- SqlDatabase for a step on a database.
+-- Runs of jobs, their steps, and each step on each target. All rows of a run have the run's job_execution_id. A row
+-- with step_id NULL stands for the whole run, one with target_type TargetGroup for a step, one with target_type
+-- SqlDatabase for a step on a database, and one with target_type Endpoint for an action without a target group.
 --
 -- Columns:
 --   job_execution_id            Id of the run.
@@ -10,7 +10,8 @@
 --   step_id                     Number of the step; NULL in the row of the run.
 --   is_active                   1: not final.
 --   lifecycle                   Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry, Succeeded,
---                               SucceededWithSkipped, Failed, TimedOut, Canceled or Skipped.
+--                               SucceededWithSkipped, Failed, TimedOut, Canceled or Skipped. An action that waits for a callback is
+--                               InProgress; the view jobs.callbacks shows the wait.
 --   create_time                 When the row was created (UTC, as all times).
 --   start_time                  When it started; NULL before.
 --   end_time                    When it finished; NULL before.
@@ -18,10 +19,11 @@
 --   current_attempt_start_time  When the latest attempt began; NULL in the row of the run.
 --   next_attempt_start_time     When the next retry is due; NULL unless the lifecycle is WaitingForRetry.
 --   last_message                Message or error of the latest event.
---   target_type                 TargetGroup or SqlDatabase; NULL in the row of the run.
---   target_id                   Id of the target group or of the database; NULL in the row of the run.
---   target_group_name           Name of the target group; NULL in the row of the run.
---   target_server_name          Server; only for SqlDatabase.
+--   target_type                 TargetGroup, SqlDatabase or Endpoint; NULL in the row of the run.
+--   target_id                   Id of the target group, the database or the endpoint; NULL in the row of the run, and in that of a step
+--                               without a group.
+--   target_group_name           Name of the target group; NULL in the row of the run, and for actions without a group.
+--   target_server_name          Server, or host of the endpoint; only for SqlDatabase and Endpoint.
 --   target_database_name        Database; only for SqlDatabase.
 CREATE OR ALTER VIEW jobs.job_executions
 AS
@@ -66,14 +68,20 @@ SELECT
     CASE WHEN s.lifecycle = N'WaitingForRetry' THEN s.next_attempt_at END AS next_attempt_start_time,
     s.last_message,
     CAST(N'TargetGroup' AS NVARCHAR(128)) AS target_type,
-    d.target_group_id AS target_id,
-    d.target_group_name,
+    CASE WHEN x.is_endpoint = 0 THEN d.target_group_id END AS target_id,
+    CASE WHEN x.is_endpoint = 0 THEN d.target_group_name END AS target_group_name,
     CAST(NULL AS NVARCHAR(256)) AS target_server_name,
     CAST(NULL AS NVARCHAR(128)) AS target_database_name
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = s.job_id -- both: a job's active rows have an index
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+CROSS APPLY (
+    SELECT CASE
+        WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
+        ELSE 0
+    END AS is_endpoint
+) AS x
 WHERE e.purged_at IS NULL
     AND j.deleted_at IS NULL
 UNION ALL
@@ -84,7 +92,7 @@ SELECT
     e.job_version,
     t.step_id,
     t.is_active,
-    t.lifecycle,
+    CASE WHEN t.lifecycle = N'WaitingForCallback' THEN N'InProgress' ELSE t.lifecycle END AS lifecycle,
     t.create_time,
     t.start_time,
     t.end_time,
@@ -94,17 +102,21 @@ SELECT
     COALESCE(t.last_message, CONCAT(
         N'Step ', t.step_id,
         CASE t.lifecycle
-            WHEN N'Succeeded' THEN N' succeeded execution on target (server '''
-            WHEN N'InProgress' THEN N' runs on target (server '''
-            ELSE N' waits for execution on target (server '''
+            WHEN N'Succeeded' THEN N' succeeded execution on '
+            WHEN N'InProgress' THEN N' runs on '
+            WHEN N'WaitingForCallback' THEN N' waits for a callback from '
+            ELSE N' waits for execution on '
         END,
-        t.server_name, N''', database ''', t.database_name, N''').'
+        CASE
+            WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''.')
+            ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''').')
+        END
     )) AS last_message,
-    CAST(N'SqlDatabase' AS NVARCHAR(128)) AS target_type,
+    CAST(CASE WHEN t.is_endpoint = 1 THEN N'Endpoint' ELSE N'SqlDatabase' END AS NVARCHAR(128)) AS target_type,
     t.target_id,
-    d.target_group_name,
+    CASE WHEN t.is_endpoint = 0 THEN d.target_group_name END AS target_group_name,
     t.server_name AS target_server_name,
-    t.database_name AS target_database_name
+    CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS target_database_name
 FROM jobs_internal.target_executions AS t
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = t.job_id -- see above

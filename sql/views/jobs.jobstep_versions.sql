@@ -6,12 +6,14 @@
 --   job_version                        Version of the job.
 --   step_id                            Position of the step, from 1, without gaps.
 --   step_name                          Name of the step; unique within the version.
---   command_type                       TSql; Upkeep for steps of system jobs, which agents carry out themselves.
+--   command_type                       TSql, or an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process; Upkeep for
+--                                      steps of system jobs, which agents carry out themselves.
 --   command_source                     Inline.
---   command                            The script; for Upkeep the name of the work.
+--   command                            The script, or the definition of an action; for Upkeep the name of the work.
 --   credential_name                    Credential that runs the step; NULL: the agent's default.
---   target_group_name                  Target group on which the step runs; (control database) for Upkeep.
---   target_group_id                    Id of the target group; zero for Upkeep.
+--   target_group_name                  Target group on which the step runs; (control database) for Upkeep. NULL for an
+--                                      action without a group: it runs once, and its target is the endpoint.
+--   target_group_id                    Id of the target group; zero for Upkeep, NULL for an action without a group.
 --   initial_retry_interval_seconds     Wait before the first retry.
 --   maximum_retry_interval_seconds     Maximum wait between two attempts.
 --   retry_interval_backoff_multiplier  Factor between two successive waits.
@@ -38,8 +40,8 @@ SELECT
     c.command_source,
     c.command,
     s.credential_name,
-    s.target_group_name,
-    s.target_group_id,
+    CASE WHEN e.is_endpoint = 0 THEN s.target_group_name END AS target_group_name,
+    CASE WHEN e.is_endpoint = 0 THEN s.target_group_id END AS target_group_id,
     s.initial_retry_interval_seconds,
     s.maximum_retry_interval_seconds,
     s.retry_interval_backoff_multiplier,
@@ -57,4 +59,10 @@ SELECT
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
 INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
+CROSS APPLY (
+    SELECT CASE
+        WHEN s.target_group_id = '00000000-0000-0000-0000-000000000000' AND c.command_type <> N'Upkeep' THEN 1
+        ELSE 0
+    END AS is_endpoint
+) AS e
 WHERE j.deleted_at IS NULL;

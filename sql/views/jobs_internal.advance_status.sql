@@ -7,7 +7,7 @@
 --   skipped_since     Set if executions are active and an agent is live, but no pass has advanced them for ten seconds
 --                     or longer: the time since when. NULL otherwise.
 --
--- Plan: the first key of IX_job_executions_active with its row, and the terms that last.
+-- Plan: the first key of IX_job_executions_hot with its row, and the terms that last.
 CREATE OR ALTER VIEW jobs_internal.advance_status
 AS
 WITH waiting AS (
@@ -17,6 +17,7 @@ WITH waiting AS (
             SELECT TOP (1) e.create_time
             FROM jobs_internal.job_executions AS e
             WHERE e.is_active = 1
+                AND e.parked = 0
             ORDER BY e.execution_id
         ) AS first_run_at,
         (

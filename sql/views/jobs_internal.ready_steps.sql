@@ -1,4 +1,4 @@
--- Steps with waiting targets: one row per step of a run without a stop request.
+-- Steps with targets that are due or wait for another attempt: one row per step of a run without a stop request.
 --
 -- Columns:
 --   step_execution_id     The step's row.
@@ -6,10 +6,10 @@
 --                         so the view never waits: the number only affects turns, never a limit.
 --   max_parallelism       The step's limit; NULL: none.
 --   step_timeout_seconds  The step's time limit.
---   is_upkeep             1: a step of type Upkeep, for agents that support it (jobs_internal.agent_protocols).
+--   command_type          The type of the step's command; a term claims only types that its agent runs.
 --   next_attempt_at       When the first of its targets is due.
 --
--- Plan: IX_step_executions_active (steps that are active), per step a seek in IX_target_executions_due that reads one key;
+-- Plan: IX_step_executions_hot (steps that are active and not parked), per step a seek in IX_target_executions_due that reads one key;
 -- IX_task_executions_held once (tasks that are held). Both are small, whatever history there is.
 CREATE OR ALTER VIEW jobs_internal.ready_steps
 AS
@@ -24,7 +24,7 @@ SELECT
     COALESCE(h.running, 0) AS running,
     d.max_parallelism,
     d.step_timeout_seconds,
-    CAST(CASE WHEN c.command_type = N'Upkeep' THEN 1 ELSE 0 END AS BIT) AS is_upkeep,
+    c.command_type,
     w.next_attempt_at
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
@@ -39,5 +39,6 @@ CROSS APPLY (
 ) AS w
 LEFT JOIN held AS h ON h.step_execution_id = s.step_execution_id
 WHERE s.is_active = 1
+    AND s.parked = 0
     AND s.lifecycle = N'WaitingForChildJobExecutions'
     AND e.stop_requested_at IS NULL;

@@ -29,7 +29,7 @@ func DeployLaterRelease(ctx context.Context, db *sql.DB, oldest, newest int) err
 			return strings.Replace(text, fmt.Sprintf("%d AS newest", controldb.AgentProtocol), fmt.Sprintf("%d AS newest", newest), 1)
 		case slices.Contains(laterCalls, o.Name):
 			text := strings.Replace(o.Text, "\nAS\nBEGIN", ",\n    @later INT = NULL\nAS\nBEGIN", 1)
-			text = strings.Replace(text, "c.command_type\n    FROM", "c.command_type,\n        1 AS later\n    FROM", 1)
+			text = strings.Replace(text, "d.on_unknown_outcome\n    FROM", "d.on_unknown_outcome,\n        1 AS later\n    FROM", 1)
 			end := strings.LastIndex(text, "    RETURN 0;")
 			return text[:end] + "    SELECT 1 AS later;\n" + text[end:]
 		default:
