@@ -1,0 +1,87 @@
+package queue
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/jobs/action"
+)
+
+// FuzzStorageAnswer decodes arbitrary answers. What is kept of them is short and on one line.
+func FuzzStorageAnswer(f *testing.F) {
+	f.Add([]byte(recordedAnswer))
+	f.Add([]byte("<Error><Code>QueueNotFound</Code><Message>a\nb</Message></Error>"))
+	f.Add([]byte(`<!DOCTYPE a [<!ENTITY b "c">]><QueueMessagesList><QueueMessage><MessageId>&b;</MessageId></QueueMessage></QueueMessagesList>`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, err := parseStorageAnswer(body)
+		if err == nil && m.MessageID == "" {
+			t.Error("an answer without a message is accepted")
+		}
+		fault := parseStorageFault(body)
+		for _, text := range []string{m.MessageID, m.InsertionTime, m.ExpirationTime, m.TimeNextVisible, fault.Code, fault.Message} {
+			if len(text) > 510 || strings.ContainsAny(text, "\r\n\x00") || !utf8.ValidString(text) {
+				t.Errorf("kept %q", text)
+			}
+		}
+	})
+}
+
+// FuzzBrokerProperties encodes arbitrary properties: the header is printable ASCII, and decodes to
+// them.
+func FuzzBrokerProperties(f *testing.F) {
+	f.Add("label", "session")
+	f.Add("\"\\\r\n\x00", "😀\xff\u2028")
+	f.Fuzz(func(t *testing.T, label, session string) {
+		header := brokerProperties(action.BrokerProperties{Label: label, SessionID: session})
+		require.Equal(t, header, strings.Map(printable, header))
+		var decoded struct{ Label, SessionID string }
+		require.NoError(t, json.Unmarshal([]byte(strings.Replace(header, `"SessionId":`, `"SessionID":`, 1)), &decoded))
+		require.Equal(t, string([]rune(label)), decoded.Label)
+		require.Equal(t, string([]rune(session)), decoded.SessionID)
+	})
+}
+
+// FuzzStorageSAS parses arbitrary tokens. A token that is accepted is a query as it stands, and its
+// signature is known to the mask.
+func FuzzStorageSAS(f *testing.F) {
+	for _, seed := range []string{"?sv=2019-02-02&sp=a&sig=a%2Bb%3D", "sig=a+b=&sp=raup", "sig=%&x", "https://a/?sig=b", "sig=a#b", "sig=;"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		s, err := parseStorageSAS(token)
+		if err != nil {
+			return
+		}
+		u, err := url.Parse("https://a.example/q/messages?" + s.query)
+		require.NoError(t, err)
+		require.Equal(t, s.query, u.RawQuery)
+		require.Empty(t, u.Fragment)
+		require.Contains(t, s.secrets, u.Query().Get("sig"))
+	})
+}
+
+// FuzzFrames reads an arbitrary stream in two ways of cutting it: the performatives are the same.
+func FuzzFrames(f *testing.F) {
+	for _, body := range dispositions {
+		f.Add(append([]byte("AMQP\x00\x01\x00\x00"), frame(0, body...)...), 3)
+	}
+	f.Fuzz(func(t *testing.T, stream []byte, size int) {
+		read := func(size int) (codes []byte) {
+			r := frameReader{limit: maxDisposition}
+			for rest := stream; len(rest) > 0; {
+				n := min(max(size, 1), len(rest))
+				r.feed(rest[:n], func(code byte, body []byte) {
+					codes = append(codes, code, dispositionState(body))
+				})
+				rest = rest[n:]
+			}
+			return codes
+		}
+		require.Equal(t, read(len(stream)), read(size))
+	})
+}

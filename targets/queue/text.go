@@ -1,0 +1,161 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// maxStorageText is the maximum size in bytes of a message's encoded text in a Storage queue (64
+// KiB since version 2011-08-18,
+// https://learn.microsoft.com/rest/api/storageservices/put-message).
+const maxStorageText = 64 << 10
+
+// storageText returns the text of a Storage queue's message as the queue keeps it: with the
+// idempotency key, in its envelope, and encoded.
+func storageText(q *action.StorageQueue, a targets.ActionAttempt, region string) (string, error) {
+	text := q.Message
+	if q.KeyProperty != "" {
+		var err error
+		if text, err = withKey(text, q.KeyProperty, a.Key); err != nil {
+			return "", err
+		}
+	}
+	switch q.Envelope {
+	case "":
+	case action.EnvelopeAzureScheduler:
+		if err := checkXMLText(text); err != nil {
+			return "", faultf("the message cannot be put in the envelope %s, which is XML: %v", q.Envelope, err)
+		}
+		text = schedulerEnvelope(a, text, region)
+	default:
+		return "", faultf("invalid envelope %q: want %s", q.Envelope, action.EnvelopeAzureScheduler)
+	}
+	encoding := "text"
+	if q.Base64 {
+		encoding = "base64"
+		text = base64.StdEncoding.EncodeToString([]byte(text))
+	} else if err := checkXMLText(text); err != nil {
+		return "", faultf("the message cannot be sent as text: %v; set encoding to base64", err)
+	}
+	if len(text) > maxStorageText {
+		return "", faultf("the message has %d bytes encoded as %s: want at most %d", len(text), encoding, maxStorageText)
+	}
+	return text, nil
+}
+
+// withKey returns a JSON object with the idempotency key as its first member. A member of that name
+// in the object is kept, and the key is not added.
+func withKey(text, property string, key uuid.UUID) (string, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	first, err := dec.Token()
+	if err != nil || first != json.Delim('{') {
+		return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+	}
+	start := int(dec.InputOffset())
+	members := 0
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+		}
+		if name == property {
+			return text, nil
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+		}
+		members++
+	}
+	_, err = dec.Token()
+	if _, end := dec.Token(); err != nil || !errors.Is(end, io.EOF) {
+		return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+	}
+	name, err := json.Marshal(property)
+	if err != nil {
+		return "", faultf("invalid key_property %q: %v", property, err)
+	}
+	separator := ""
+	if members > 0 {
+		separator = ","
+	}
+	return text[:start] + string(name) + `:"` + key.String() + `"` + separator + text[start:], nil
+}
+
+// checkXMLText reports the first character that XML 1.0 cannot contain, as such or escaped (section
+// 2.2, https://www.w3.org/TR/xml/#charsets). encoding/xml would replace such a character.
+func checkXMLText(text string) error {
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				return faultf("byte %d is not UTF-8", i)
+			}
+		}
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF' {
+			return faultf("XML cannot contain the character %U at byte %d", r, i)
+		}
+	}
+	return nil
+}
+
+// escapeXML returns text escaped for the content of an XML element. Line ends are escaped, too,
+// because an XML reader changes a bare CR. The caller has checked the text.
+func escapeXML(text string) string {
+	var b bytes.Buffer
+	// A bytes.Buffer never fails.
+	_ = xml.EscapeText(&b, []byte(text))
+	return b.String()
+}
+
+// schedulerEnvelope returns the document that Azure Scheduler put on Storage queues, with its
+// elements in their order. The declaration says utf-16 although the bytes are UTF-8: Azure
+// Scheduler's did, and its consumers parse text, not bytes.
+func schedulerEnvelope(a targets.ActionAttempt, message, region string) string {
+	collection, job, nested := strings.Cut(a.JobName, "/")
+	if !nested {
+		collection, job = "", a.JobName
+	}
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0" encoding="utf-16"?>` + "\r\n" +
+		`<StorageQueueMessage xmlns:xsd="http://www.w3.org/2001/XMLSchema" ` +
+		`xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">` + "\r\n")
+	for _, element := range []struct{ name, value string }{
+		{"ExecutionTag", executionTag(a)},
+		{"ClientRequestId", clientRequestID(a).String()},
+		{"ExpectedExecutionTime", a.DueAt.UTC().Format("2006-01-02T15:04:05")},
+		{"SchedulerJobId", job},
+		{"SchedulerJobCollectionId", collection},
+		{"Region", region},
+		{"Message", message},
+	} {
+		if element.value == "" {
+			b.WriteString("  <" + element.name + " />\r\n")
+			continue
+		}
+		b.WriteString("  <" + element.name + ">" + escapeXML(element.value) + "</" + element.name + ">\r\n")
+	}
+	b.WriteString("</StorageQueueMessage>")
+	return b.String()
+}
+
+// executionTag returns 32 hexadecimal digits that are the same in all attempts of a run.
+func executionTag(a targets.ActionAttempt) string {
+	return strings.ReplaceAll(a.JobExecutionID.String(), "-", "")
+}
+
+// clientRequestID returns an ID that is new in every attempt, and that can be computed from the
+// idempotency key and the attempt's number.
+func clientRequestID(a targets.ActionAttempt) uuid.UUID {
+	return uuid.NewSHA1(a.Key, []byte{byte(a.Number >> 24), byte(a.Number >> 16), byte(a.Number >> 8), byte(a.Number)})
+}
