@@ -113,7 +113,7 @@ func (s *Store) PurgeHistory(ctx context.Context, req PurgeRequest) error {
 }
 
 // Execution is a row of the view jobs.job_executions: a run (StepID nil), one of its steps
-// (TargetType "TargetGroup"), or a step on one database (TargetType "SqlDatabase").
+// (TargetType "TargetGroup"), or a step on one target (TargetType "SqlDatabase" or "Endpoint").
 type Execution struct {
 	ID         uuid.UUID      `db:"job_execution_id"`
 	JobName    string         `db:"job_name"`
@@ -159,8 +159,7 @@ WHERE o.job_execution_id = @p1
 		unknown[t] = true
 	}
 	for i, e := range rows {
-		rows[i].OutcomeUnknown = e.StepID != nil && e.TargetType == "SqlDatabase" &&
-			unknown[stepTarget{*e.StepID, e.TargetID}]
+		rows[i].OutcomeUnknown = e.IsTarget() && unknown[stepTarget{*e.StepID, e.TargetID}]
 	}
 	return nil
 }
@@ -193,7 +192,7 @@ CROSS JOIN (
         COALESCE(SUM(CASE WHEN v.is_active = 0 AND v.lifecycle IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END), 0) AS failed_targets
     FROM jobs.job_executions AS v
     WHERE v.job_execution_id = @p1
-        AND v.target_type = N'SqlDatabase'
+        AND v.target_type IN (N'SqlDatabase', N'Endpoint')
 ) AS t
 WHERE r.job_execution_id = @p1
     AND r.step_id IS NULL;`, mssqldb.UniqueIdentifier(id))
@@ -208,6 +207,18 @@ WHERE r.job_execution_id = @p1
 
 // IsRoot reports whether the row stands for the whole run.
 func (e Execution) IsRoot() bool { return e.StepID == nil }
+
+// IsTarget reports whether the row stands for a step on one target: a database, or the endpoint of
+// an action.
+func (e Execution) IsTarget() bool { return e.StepID != nil && e.TargetType != "TargetGroup" }
+
+// Place names the target of a row: server/database, or the server of an endpoint alone.
+func (e Execution) Place() string {
+	if e.Database == "" {
+		return e.Server
+	}
+	return e.Server + "/" + e.Database
+}
 
 // ExecutionFilter restricts Executions. The zero value means all rows.
 type ExecutionFilter struct {

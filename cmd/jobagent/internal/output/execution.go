@@ -37,7 +37,7 @@ type Execution struct {
 	AttemptStart *time.Time     `json:"current_attempt_start_time,omitempty"`
 	NextAttempt  *time.Time     `json:"next_attempt_start_time,omitempty"`
 	LastMessage  string         `json:"last_message"`
-	TargetType   string         `json:"target_type,omitempty"` // TargetGroup or SqlDatabase
+	TargetType   string         `json:"target_type,omitempty"` // TargetGroup, SqlDatabase or Endpoint
 	TargetGroup  string         `json:"target_group_name,omitempty"`
 	Server       string         `json:"target_server_name,omitempty"`
 	Database     string         `json:"target_database_name,omitempty"`
@@ -51,7 +51,7 @@ type Message struct {
 	Database  string `json:"target_database_name,omitempty"`
 	Attempt   int    `json:"attempt"`
 	Ordinal   int    `json:"ordinal"`      // position within the attempt, from 1
-	Kind      string `json:"message_kind"` // Info, Error, Rows or Agent
+	Kind      string `json:"message_kind"` // Info, Error, Rows or Agent; of actions Response, Body, Output, ErrorOutput, Exit
 	Number    int32  `json:"message_number,omitempty"`
 	Severity  uint8  `json:"severity,omitempty"`
 	State     uint8  `json:"state,omitempty"`

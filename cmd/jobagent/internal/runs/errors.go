@@ -22,7 +22,7 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 	var order []*output.ErrorGroup
 	resolved := map[int]bool{} // steps with targets; the rows of these steps repeat their targets' errors
 	for _, e := range rows {
-		if e.TargetType == "SqlDatabase" {
+		if e.IsTarget() {
 			resolved[*e.StepID] = true
 		}
 	}
@@ -33,8 +33,8 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 			continue
 		}
 		target, message := e.TargetGroup, e.LastMessage
-		if e.TargetType == "SqlDatabase" {
-			target = e.Server + "/" + e.Database
+		if e.IsTarget() {
+			target = e.Place()
 			message = strings.NewReplacer("'"+e.Database+"'", "'…'", "'"+e.Server+"'", "'…'").Replace(message)
 		}
 		k := key{*e.StepID, string(e.Lifecycle), message}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,4 +65,31 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 		_, err := follow(ctx, nil, &fakeReader{end: time.Now().Add(time.Hour)}, uuid.New())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
+}
+
+// What an action brought back is printed with its lines, and a long body is cut.
+func TestPrintTreeOfActions(t *testing.T) {
+	step := 1
+	message := func(kind targets.MessageKind, text string) controldb.ExecutionMessage {
+		return controldb.ExecutionMessage{
+			StepID: step, Server: "api.example.com", Attempt: 2, Message: targets.Message{Kind: kind, Text: text},
+		}
+	}
+	var b strings.Builder
+	require.NoError(t, PrintTree(&b, []controldb.Execution{
+		{JobName: "j", JobVersion: 1, Lifecycle: jobs.Succeeded},
+		{StepID: &step, TargetType: "TargetGroup", Lifecycle: jobs.Succeeded},
+		{StepID: &step, TargetType: "Endpoint", Server: "api.example.com", Lifecycle: jobs.Succeeded, Attempts: 2},
+	}, []controldb.ExecutionMessage{
+		message(targets.KindResponse, "200 OK"), message(targets.KindBody, "{\r\n  \"n\": 1\r\n}\n"),
+		message(targets.KindErrorOutput, strings.Repeat("line\n", bodyLines+3)),
+	}))
+	text := b.String()
+	for _, want := range []string{
+		"├─ step 1 on its endpoint  Succeeded\n", "│  ├─ api.example.com  Succeeded after 2 attempts\n",
+		"│  │    [2] 200 OK\n", "│  │    [2] body: {\n", "│  │    [2] body:   \"n\": 1\n",
+		"│  │    [2] stderr: line\n", "│  │    [2] stderr: … and 3 more lines (-o json)\n",
+	} {
+		require.Contains(t, text, want)
+	}
 }

@@ -30,7 +30,7 @@ func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.Exe
 			fmt.Fprintf(&b, "%s (version %d)  %s%s\n", e.JobName, e.JobVersion, e.Lifecycle, duration(e))
 			fmt.Fprintf(&b, "  %s\n", output.Shorten(e.LastMessage, 160))
 		case e.TargetType == "TargetGroup":
-			fmt.Fprintf(&b, "├─ step %d on %s  %s%s\n", *e.StepID, e.TargetGroup, e.Lifecycle, duration(e))
+			fmt.Fprintf(&b, "├─ step %d on %s  %s%s\n", *e.StepID, output.OrDefault(e.TargetGroup, "its endpoint"), e.Lifecycle, duration(e))
 			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
 				fmt.Fprintf(&b, "│    %s\n", output.Shorten(e.LastMessage, 160))
 			}
@@ -39,17 +39,47 @@ func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.Exe
 			if e.OutcomeUnknown {
 				unknown = ", outcome unknown"
 			}
-			fmt.Fprintf(&b, "│  ├─ %s/%s  %s%s%s\n", e.Server, e.Database, e.Lifecycle, unknown, attempts(e))
+			fmt.Fprintf(&b, "│  ├─ %s  %s%s%s\n", e.Place(), e.Lifecycle, unknown, attempts(e))
 			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
 				fmt.Fprintf(&b, "│  │    %s\n", output.Shorten(e.LastMessage, 400))
 			}
 			for _, m := range messagesOf[place{*e.StepID, e.Server, e.Database}] {
-				fmt.Fprintf(&b, "│  │    [%d] %s\n", m.Attempt, output.Shorten(messageText(m.Message), 400))
+				printMessage(&b, m)
 			}
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// bodyLines and bodyLine bound what is printed of one body or output. -o json has all that is kept.
+const (
+	bodyLines = 20
+	bodyLine  = 200
+)
+
+// printMessage prints a message: one line, or several for a body or the output of a process.
+func printMessage(b *strings.Builder, m controldb.ExecutionMessage) {
+	label := ""
+	switch m.Message.Kind {
+	case targets.KindBody:
+		label = "body"
+	case targets.KindOutput:
+		label = "stdout"
+	case targets.KindErrorOutput:
+		label = "stderr"
+	default:
+		fmt.Fprintf(b, "│  │    [%d] %s\n", m.Attempt, output.Shorten(messageText(m.Message), 400))
+		return
+	}
+	lines := strings.Split(strings.TrimRight(m.Message.Text, "\r\n"), "\n")
+	for i, line := range lines {
+		if i == bodyLines {
+			fmt.Fprintf(b, "│  │    [%d] %s: … and %d more lines (-o json)\n", m.Attempt, label, len(lines)-i)
+			return
+		}
+		fmt.Fprintf(b, "│  │    [%d] %s: %s\n", m.Attempt, label, output.Shorten(line, bodyLine))
+	}
 }
 
 // messageText formats a message as a query window does.
