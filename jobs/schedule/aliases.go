@@ -3,9 +3,9 @@ package schedule
 import (
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 

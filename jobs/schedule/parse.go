@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/azurescheduler"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/cron"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/rrule"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/sap"
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 

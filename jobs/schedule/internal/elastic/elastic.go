@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 

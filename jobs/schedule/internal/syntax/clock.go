@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 )
 
 // ParseClock parses h[.mm[:ss]]am, …pm, or H.mm[:ss]. A colon and a point are equivalent. The

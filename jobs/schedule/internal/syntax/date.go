@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 )
 
 // DateTime is a date and clock time as written, with or without an offset.

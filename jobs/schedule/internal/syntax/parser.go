@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 )
 
 // Dialect is one kind of schedule: the names of its elements, and the functions that parse them.

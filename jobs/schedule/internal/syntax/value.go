@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 )
 
 // Value is one JSON value of a specification. It holds the path that faults use for the value.

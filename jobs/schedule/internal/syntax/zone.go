@@ -1,8 +1,8 @@
 package syntax
 
 import (
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/internal/winzone"
-	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 
 	_ "embed"
 	"strings"
