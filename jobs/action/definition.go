@@ -54,9 +54,13 @@ type HTTP struct {
 	Endpoints []string
 	// Headers are in the order of the definition.
 	Headers []Field
-	// Body is empty for none. BodyJSON says that the body was given as a JSON value.
-	Body     []byte
-	BodyJSON bool
+	// Body is empty for none. BodyJSON says that the body was given as a JSON value, and BodyBase64
+	// that it was given as base64: such a body contains no templates.
+	Body       []byte
+	BodyJSON   bool
+	BodyBase64 bool
+	// Payload sends the run's parameters. Expand puts them into the URL or the body, and clears it.
+	Payload PayloadPlace
 	// Success decides which answers are successes.
 	Success Success
 	// FollowRedirects is the maximum number of redirects; 0 follows none.
@@ -70,7 +74,19 @@ type HTTP struct {
 	CaptureHeaders []string
 	// Auth is nil when the step's credential authenticates, or nothing does.
 	Auth *Auth
+
+	headersObject bool // the text has an object for Headers
 }
+
+// PayloadPlace is the part of a request that carries the run's parameters.
+type PayloadPlace string
+
+const (
+	// PayloadQuery appends the top-level members to the query of the URL (S-49).
+	PayloadQuery PayloadPlace = "query"
+	// PayloadBody makes them the body, {} for a run without parameters (S-50).
+	PayloadBody PayloadPlace = "body"
+)
 
 // Field is a name with a value.
 type Field struct{ Name, Value string }

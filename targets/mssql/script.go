@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // Batch is a part of a script between two GO lines.
@@ -279,14 +281,14 @@ type RunVariables struct {
 // Variables returns the variables under the names that Azure documents.
 func (r RunVariables) Variables() Variables {
 	return Variables{
-		"job_name":                  StringValue(r.JobName),
-		"job_id":                    GUIDValue(r.JobID),
-		"job_version":               IntValue(r.JobVersion),
-		"step_id":                   IntValue(r.StepID),
-		"step_name":                 StringValue(r.StepName),
-		"job_execution_id":          GUIDValue(r.JobExecutionID),
-		"job_execution_create_time": TimeValue(r.JobExecutionCreateTime),
-		"target_group_name":         StringValue(r.TargetGroupName),
+		action.NameJobName:                StringValue(r.JobName),
+		action.NameJobID:                  GUIDValue(r.JobID),
+		action.NameJobVersion:             IntValue(r.JobVersion),
+		action.NameStepID:                 IntValue(r.StepID),
+		action.NameStepName:               StringValue(r.StepName),
+		action.NameJobExecutionID:         GUIDValue(r.JobExecutionID),
+		action.NameJobExecutionCreateTime: TimeValue(r.JobExecutionCreateTime),
+		action.NameTargetGroupName:        StringValue(r.TargetGroupName),
 	}
 }
 

@@ -1,0 +1,443 @@
+package action
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Types returns all types of commands.
+func Types() []Type {
+	return []Type{TypeTSQL, TypeHTTP, TypeStorageQueue, TypeServiceBusQueue, TypeServiceBusTopic, TypeProcess}
+}
+
+// ParseType returns the type that a text names, in any case. Empty is T-SQL.
+func ParseType(text string) (Type, error) {
+	if text == "" {
+		return TypeTSQL, nil
+	}
+	names := make([]string, len(Types()))
+	for i, t := range Types() {
+		if strings.EqualFold(string(t), text) {
+			return t, nil
+		}
+		names[i] = string(t)
+	}
+	return "", fmt.Errorf("invalid command type %q: want %s%s", clip(text), strings.Join(names, ", "), didYouMean(text, names))
+}
+
+// Decode reads the definition of an action, the JSON text of a step's command, and sets defaults.
+// The error is *Faults with all faults.
+func Decode(t Type, text string) (*Definition, error) {
+	faults := &Faults{}
+	d := &Definition{Type: t}
+	known, ok := members[t]
+	if !ok {
+		faults.add("$", "a command of type %s has no definition", t)
+		return nil, faults
+	}
+	o := parse(faults, text, known)
+	if o == nil {
+		return nil, faults
+	}
+	d.Callback = decodeCallback(o)
+	switch t {
+	case TypeHTTP:
+		d.HTTP = decodeHTTP(o)
+		if d.HTTP.Success.Preset == PresetSAP {
+			d.sapCallback(o)
+		}
+	case TypeStorageQueue:
+		d.StorageQueue = decodeStorageQueue(o)
+	case TypeServiceBusQueue:
+		d.ServiceBus = decodeServiceBus(o, "queue")
+	case TypeServiceBusTopic:
+		d.ServiceBus = decodeServiceBus(o, "topic")
+	case TypeProcess:
+		d.Process = decodeProcess(o)
+	}
+	d.check(faults, false)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// members are the names of the members of a definition.
+var members = map[Type][]string{
+	TypeHTTP: {
+		"method", "url", "endpoints", "headers", "body", "body_base64", "payload", "success", "follow_redirects", "allow_http",
+		"response_timeout_seconds", "capture_headers", "auth", "callback",
+	},
+	TypeStorageQueue: {
+		"account", "queue", "message", "sas_token", "time_to_live_seconds", "visibility_timeout_seconds", "encoding", "envelope", "key_property",
+		"allow_http", "callback",
+	},
+	TypeServiceBusQueue: append([]string{"queue"}, serviceBusMembers...),
+	TypeServiceBusTopic: append([]string{"topic"}, serviceBusMembers...),
+	TypeProcess: {
+		"entry", "args", "input", "success_codes", "max_memory_bytes", "output_limit_bytes", "on_output_limit", "callback",
+	},
+}
+
+var serviceBusMembers = []string{
+	"namespace", "message", "content_type", "transport", "key_name", "key", "properties", "broker_properties", "callback",
+}
+
+func decodeCallback(o *object) *Callback {
+	m := o.get("callback")
+	if m == nil {
+		return nil
+	}
+	switch kind(m.raw) {
+	case "true or false":
+		if o.boolean("callback") {
+			return &Callback{}
+		}
+		return nil
+	case "an object":
+		c := newObject(o.faults, m.path, m.raw, []string{"timeout_seconds", "only_202"})
+		return &Callback{
+			Timeout:        time.Duration(c.integer("timeout_seconds", 1, maxCallbackSeconds, 0)) * time.Second,
+			StatusAccepted: c.boolean("only_202"),
+		}
+	}
+	o.faults.add(m.path, "invalid value: want true, false or an object, not %s", kind(m.raw))
+	return nil
+}
+
+// sapCallback gives an action with the preset sap its callback.
+func (d *Definition) sapCallback(o *object) {
+	if d.Callback == nil {
+		if o.get("callback") != nil && !o.faults.has("$.callback") {
+			o.faults.add("$.callback", "invalid value: with the preset sap, the answer 202 waits for a report; want true or an object")
+		}
+		d.Callback = &Callback{}
+	}
+	d.Callback.StatusAccepted = true
+}
+
+func decodeHTTP(o *object) *HTTP {
+	h := &HTTP{
+		Method: "POST", URL: o.text("url"), AllowHTTP: o.boolean("allow_http"),
+		Endpoints:       o.texts("endpoints", maxEndpoints),
+		FollowRedirects: int(o.integer("follow_redirects", 0, maxRedirects, 0)),
+		CaptureHeaders:  o.texts("capture_headers", 20),
+		Payload:         PayloadPlace(o.choice("payload", "", string(PayloadQuery), string(PayloadBody))),
+	}
+	if m := o.get("method"); m != nil {
+		h.Method = strings.ToUpper(o.text("method"))
+	}
+	switch hasEndpoints := o.get("endpoints") != nil; {
+	case h.URL != "" && hasEndpoints:
+		o.faults.add("$.endpoints", "the definition has a url, too: want one of the two")
+	case h.URL == "" && !hasEndpoints:
+		o.faults.add("$.url", "missing: want a URL, or the member endpoints")
+	case hasEndpoints && len(h.Endpoints) == 0:
+		o.faults.add("$.endpoints", "invalid list: want at least one URL")
+	}
+	for i, e := range h.Endpoints {
+		if e == "" {
+			o.faults.add(fmt.Sprintf("$.endpoints[%d]", i), "missing: want a URL")
+		}
+	}
+	decodeHeaders(o, h)
+	decodeBody(o, h)
+	h.Success = decodeSuccess(o)
+	h.ResponseTimeout = time.Duration(o.integer("response_timeout_seconds", 1, maxResponseSeconds, responseSeconds(h.Success.Preset))) * time.Second
+	h.Auth = decodeAuth(o)
+	return h
+}
+
+// responseSeconds returns the default time for an answer.
+func responseSeconds(p Preset) int64 {
+	switch p {
+	case PresetSAP:
+		return 15
+	case PresetAzure:
+		return 60
+	}
+	return 30
+}
+
+// decodeHeaders reads headers: an object of names and values, or an array of objects with name and
+// value.
+func decodeHeaders(o *object, h *HTTP) {
+	m := o.get("headers")
+	if m == nil {
+		return
+	}
+	switch kind(m.raw) {
+	case "an object":
+		h.headersObject = true
+		fields := newObject(o.faults, m.path, m.raw, nil)
+		for _, f := range fields.members {
+			if k := kind(f.raw); k != "a string" {
+				o.faults.add(f.path, "invalid value: want a string, not %s", k)
+				continue
+			}
+			h.Headers = append(h.Headers, Field{Name: f.name, Value: unquote(f.raw)})
+		}
+	case "an array":
+		for _, e := range elements(o.faults, *m, 1000) {
+			f := newObject(o.faults, e.path, e.raw, []string{"name", "value"})
+			field := Field{}
+			if f != nil {
+				field = Field{Name: f.required("name"), Value: f.text("value")}
+				if f.get("value") == nil {
+					o.faults.add(f.at("value"), "missing: want a text")
+				}
+			}
+			h.Headers = append(h.Headers, field) // also after a fault, so that later paths are right
+		}
+	default:
+		o.faults.add(m.path, "invalid value: want an object or an array, not %s", kind(m.raw))
+	}
+}
+
+func decodeBody(o *object, h *HTTP) {
+	var text string
+	text, h.BodyJSON = o.textOrJSON("body")
+	h.Body = []byte(text)
+	if m := o.get("body_base64"); m != nil {
+		if o.get("body") != nil {
+			o.faults.add(m.path, "the definition has a body, too: want one of the two")
+			return
+		}
+		body, err := base64.StdEncoding.DecodeString(o.text("body_base64"))
+		if err != nil {
+			o.faults.add(m.path, "invalid text: want base64 with padding")
+			return
+		}
+		h.Body, h.BodyBase64 = body, true
+	}
+	if len(h.Body) == 0 {
+		h.Body = nil
+	}
+}
+
+func decodeSuccess(o *object) Success {
+	presets := []string{string(PresetWebhook), string(PresetAzure), string(PresetSAP)}
+	s := Success{Preset: PresetWebhook}
+	m := o.get("success")
+	if m == nil {
+		return s
+	}
+	if kind(m.raw) == "a string" {
+		s.Preset = Preset(o.choice("success", string(PresetWebhook), presets...))
+		return s
+	}
+	if kind(m.raw) != "an object" {
+		o.faults.add(m.path, "invalid value: want webhook, azure, sap or an object, not %s", kind(m.raw))
+		return s
+	}
+	rules := newObject(o.faults, m.path, m.raw, []string{"preset", "status", "body_matches", "body_fails_on"})
+	s.Preset = Preset(rules.choice("preset", string(PresetWebhook), presets...))
+	s.BodyMatches, s.BodyFailsOn = rules.text("body_matches"), rules.text("body_fails_on")
+	if rules.get("status") == nil {
+		return s
+	}
+	if rules.get("preset") != nil {
+		rules.faults.add(rules.at("status"), "the rule has a preset, too: want one of the two")
+	}
+	s.Preset = ""
+	list := rules.list("status", 100)
+	if len(list) == 0 {
+		rules.faults.add(rules.at("status"), "invalid list: want at least one status")
+	}
+	for _, e := range list {
+		s.Ranges = append(s.Ranges, statusRange(o.faults, e))
+	}
+	return s
+}
+
+// statusRange reads a status, as a number or text, or a range such as "200-299".
+func statusRange(faults *Faults, e member) StatusRange {
+	text := ""
+	switch kind(e.raw) {
+	case "a number":
+		text = string(e.raw)
+	case "a string":
+		text = unquote(e.raw)
+	default:
+		faults.add(e.path, "invalid value: want a number or a string, not %s", kind(e.raw))
+		return StatusRange{}
+	}
+	low, high, isRange := strings.Cut(text, "-")
+	from, err := strconv.Atoi(strings.TrimSpace(low))
+	to := from
+	if err == nil && isRange {
+		to, err = strconv.Atoi(strings.TrimSpace(high))
+	}
+	if err != nil {
+		faults.add(e.path, "invalid status %q: want a status from 200 to 599, or a range such as \"200-299\"", clip(text))
+	}
+	return StatusRange{From: from, To: to}
+}
+
+// authMembers are the members of each kind of authentication.
+var authMembers = map[string][]string{
+	"basic":                     {"kind", "username", "password"},
+	"api-key":                   {"kind", "header", "value"},
+	"bearer":                    {"kind", "token"},
+	"oauth2-client-credentials": {"kind", "token_url", "client_id", "client_secret", "scope", "audience"},
+	"client-certificate":        {"kind", "certificate"},
+	"standard-webhooks":         {"kind", "keys"},
+}
+
+var authKinds = []string{"basic", "api-key", "bearer", "oauth2-client-credentials", "client-certificate", "standard-webhooks"}
+
+func decodeAuth(o *object) *Auth {
+	m := o.ofKind("auth", "an object")
+	if m == nil {
+		return nil
+	}
+	probe := newObject(&Faults{}, m.path, m.raw, nil) // repeated members are reported below
+	probe.faults = o.faults
+	name := probe.choice("kind", "", authKinds...)
+	if name == "" {
+		probe.faults.add(probe.at("kind"), "missing: want %s", strings.Join(authKinds, ", "))
+		return nil
+	}
+	a := newObject(o.faults, m.path, m.raw, authMembers[name])
+	auth := &Auth{Kind: name}
+	switch name {
+	case "basic":
+		auth.Username, auth.Password = a.required("username"), a.required("password")
+	case "api-key":
+		auth.Header, auth.Value = a.text("header"), a.required("value")
+		if auth.Header == "" {
+			auth.Header = "X-API-Key"
+		}
+	case "bearer":
+		auth.Value = a.required("token")
+	case "oauth2-client-credentials":
+		auth.TokenURL, auth.ClientID, auth.ClientSecret = a.required("token_url"), a.required("client_id"), a.required("client_secret")
+		auth.Scope, auth.Audience = a.text("scope"), a.text("audience")
+	case "client-certificate":
+		auth.Certificate = a.required("certificate")
+	case "standard-webhooks":
+		auth.Keys = a.texts("keys", 5)
+		if len(auth.Keys) == 0 {
+			a.faults.add(a.at("keys"), "missing: want a list of at least one secret")
+		}
+		for i, key := range auth.Keys {
+			if key == "" {
+				a.faults.add(fmt.Sprintf("%s[%d]", a.at("keys"), i), "missing: want a text")
+			}
+		}
+	}
+	return auth
+}
+
+func decodeStorageQueue(o *object) *StorageQueue {
+	q := &StorageQueue{
+		Account: o.required("account"), Queue: o.required("queue"), SASToken: o.text("sas_token"),
+		Base64:      o.choice("encoding", "text", "text", "base64") == "base64",
+		Envelope:    o.choice("envelope", "", EnvelopeAzureScheduler),
+		KeyProperty: o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
+		VisibilityTimeout: time.Duration(o.integer("visibility_timeout_seconds", 0, int64(maxVisibility/time.Second), 0)) * time.Second,
+	}
+	q.Message = decodeMessage(o)
+	ttl := o.integer("time_to_live_seconds", -1, 1<<31-1, 0)
+	if m := o.get("time_to_live_seconds"); m != nil && ttl == 0 {
+		o.faults.add(m.path, "invalid number: want 1 or more, or -1 for a message that never expires")
+	}
+	q.TimeToLive = time.Duration(ttl) * time.Second
+	return q
+}
+
+// decodeMessage reads the text of a message: a string, or another value as JSON.
+func decodeMessage(o *object) string {
+	text, _ := o.textOrJSON("message")
+	if o.get("message") == nil {
+		o.faults.add(o.at("message"), "missing: want a text or a JSON value")
+	}
+	return text
+}
+
+func decodeServiceBus(o *object, entity string) *ServiceBus {
+	b := &ServiceBus{
+		Namespace: o.required("namespace"), Entity: o.required(entity), Message: decodeMessage(o), ContentType: o.text("content_type"),
+		AMQP:    o.choice("transport", "https", "https", "amqp") == "amqp",
+		KeyName: o.text("key_name"), Key: o.text("key"),
+	}
+	if m := o.get("message"); m != nil && kind(m.raw) != "a string" && b.ContentType == "" {
+		b.ContentType = "application/json"
+	}
+	if m := o.ofKind("properties", "an object"); m != nil {
+		list := newObject(o.faults, m.path, m.raw, nil).members
+		if len(list) > maxProperties {
+			o.faults.add(m.path, "invalid object of %d members: want at most %d", len(list), maxProperties)
+		}
+		for _, p := range list {
+			if value, ok := propertyValue(p.raw); ok {
+				b.Properties = append(b.Properties, Property{Name: p.name, Value: value})
+			} else {
+				o.faults.add(p.path, "invalid value: want a string, a number, true or false, not %s", kind(p.raw))
+			}
+		}
+	}
+	if m := o.ofKind("broker_properties", "an object"); m != nil {
+		names := []string{"force_persistence", "scheduled_enqueue_time", "time_to_live_seconds"}
+		for _, p := range b.Broker.texts() {
+			names = append(names, p.name)
+		}
+		broker := newObject(o.faults, m.path, m.raw, names)
+		for _, p := range b.Broker.texts() {
+			*p.text = broker.text(p.name)
+		}
+		b.Broker.ForcePersistence = broker.boolean("force_persistence")
+		b.Broker.TimeToLive = time.Duration(broker.integer("time_to_live_seconds", 1, 1<<31-1, 0)) * time.Second
+		if text := broker.text("scheduled_enqueue_time"); text != "" {
+			t, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				broker.faults.add(broker.at("scheduled_enqueue_time"), "invalid time %q: want RFC 3339 such as 2026-01-31T22:00:00Z", clip(text))
+			}
+			b.Broker.ScheduledEnqueueTime = t.UTC()
+		}
+	}
+	return b
+}
+
+// propertyValue returns the value of an application property.
+func propertyValue(raw json.RawMessage) (any, bool) {
+	switch kind(raw) {
+	case "a string":
+		return unquote(raw), true
+	case "true or false":
+		return string(raw) == "true", true
+	case "a number":
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			return n, true
+		}
+		f, err := strconv.ParseFloat(string(raw), 64)
+		return f, err == nil
+	}
+	return nil, false
+}
+
+func decodeProcess(o *object) *Process {
+	p := &Process{
+		Entry: o.required("entry"), Args: o.texts("args", maxArgs),
+		MaxMemory:   o.integer("max_memory_bytes", 1<<20, 1<<50, 0),
+		OutputLimit: o.integer("output_limit_bytes", 1, 1<<40, 0),
+		OutputHalt:  o.choice("on_output_limit", "truncate", "truncate", "halt") == "halt",
+	}
+	p.Input, _ = o.textOrJSON("input")
+	for _, e := range o.list("success_codes", 100) {
+		n, ok := int64(0), false
+		if kind(e.raw) == "a number" {
+			n, ok = wholeNumber(e.raw)
+		}
+		if !ok || n < 0 || n > 1<<32-1 {
+			o.faults.add(e.path, "invalid exit code: want a whole number from 0 to %d", int64(1<<32-1))
+			continue
+		}
+		p.SuccessCodes = append(p.SuccessCodes, int(n))
+	}
+	return p
+}

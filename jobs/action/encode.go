@@ -1,0 +1,248 @@
+package action
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+)
+
+// Encode returns the definition as canonical JSON: members in the order of the documentation, and
+// without those that have their default. Decode returns an equal definition for it.
+func (d *Definition) Encode() string {
+	var w writer
+	switch {
+	case d.HTTP != nil:
+		d.HTTP.encode(&w)
+	case d.StorageQueue != nil:
+		d.StorageQueue.encode(&w)
+	case d.ServiceBus != nil:
+		d.ServiceBus.encode(&w, d.Type)
+	case d.Process != nil:
+		d.Process.encode(&w)
+	}
+	implied := d.HTTP != nil && d.HTTP.Success.Preset == PresetSAP
+	if c := d.Callback; c != nil && (!implied || c.Timeout != 0) {
+		if c.Timeout == 0 && !c.StatusAccepted {
+			w.add("callback", true)
+		} else {
+			var inner writer
+			inner.number("timeout_seconds", int64(c.Timeout/time.Second))
+			inner.truth("only_202", c.StatusAccepted && !implied)
+			w.add("callback", inner.object())
+		}
+	}
+	return string(w.object())
+}
+
+// writer writes the members of a JSON object in their order.
+type writer struct{ b bytes.Buffer }
+
+// add writes a member.
+func (w *writer) add(name string, value any) {
+	if w.b.Len() > 0 {
+		w.b.WriteByte(',')
+	}
+	w.b.WriteString(`"` + jsonEscape(name) + `":`)
+	if raw, ok := value.(json.RawMessage); ok {
+		w.b.Write(raw)
+		return
+	}
+	e := json.NewEncoder(&w.b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // a text, number, truth value, or a list of them
+	w.b.Truncate(w.b.Len() - 1)
+}
+
+// object returns the object.
+func (w *writer) object() json.RawMessage { return json.RawMessage("{" + w.b.String() + "}") }
+
+// These write a member unless it has its zero value.
+
+func (w *writer) text(name, value string) {
+	if value != "" {
+		w.add(name, value)
+	}
+}
+
+func (w *writer) number(name string, value int64) {
+	if value != 0 {
+		w.add(name, value)
+	}
+}
+
+func (w *writer) truth(name string, value bool) {
+	if value {
+		w.add(name, value)
+	}
+}
+
+func (w *writer) texts(name string, values []string) {
+	if len(values) > 0 {
+		w.add(name, values)
+	}
+}
+
+func (h *HTTP) encode(w *writer) {
+	w.add("method", h.Method)
+	w.text("url", h.URL)
+	w.texts("endpoints", h.Endpoints)
+	if len(h.Headers) > 0 {
+		w.add("headers", h.encodeHeaders())
+	}
+	switch {
+	case h.BodyBase64:
+		w.add("body_base64", base64.StdEncoding.EncodeToString(h.Body))
+	case h.BodyJSON:
+		w.add("body", json.RawMessage(h.Body))
+	default:
+		w.text("body", string(h.Body))
+	}
+	w.text("payload", string(h.Payload))
+	h.Success.encode(w)
+	w.number("follow_redirects", int64(h.FollowRedirects))
+	w.truth("allow_http", h.AllowHTTP)
+	if seconds := int64(h.ResponseTimeout / time.Second); seconds != responseSeconds(h.Success.Preset) {
+		w.number("response_timeout_seconds", seconds)
+	}
+	w.texts("capture_headers", h.CaptureHeaders)
+	if h.Auth != nil {
+		w.add("auth", h.Auth.encode())
+	}
+}
+
+// encodeHeaders returns an object, or an array if the definition has one or a name repeats.
+func (h *HTTP) encodeHeaders() json.RawMessage {
+	if h.headersObject {
+		var fields writer
+		for _, f := range h.Headers {
+			fields.add(f.Name, f.Value)
+		}
+		return fields.object()
+	}
+	list := make([]json.RawMessage, len(h.Headers))
+	for i, f := range h.Headers {
+		var field writer
+		field.add("name", f.Name)
+		field.add("value", f.Value)
+		list[i] = field.object()
+	}
+	return append(append(json.RawMessage("["), bytes.Join(rawBytes(list), []byte(","))...), ']')
+}
+
+func rawBytes(list []json.RawMessage) [][]byte {
+	all := make([][]byte, len(list))
+	for i, raw := range list {
+		all[i] = raw
+	}
+	return all
+}
+
+func (s Success) encode(w *writer) {
+	var rules writer
+	if s.Preset != "" && s.Preset != PresetWebhook {
+		if s.BodyMatches == "" && s.BodyFailsOn == "" {
+			w.add("success", string(s.Preset))
+			return
+		}
+		rules.add("preset", string(s.Preset))
+	}
+	if len(s.Ranges) > 0 {
+		texts := make([]any, len(s.Ranges))
+		for i, r := range s.Ranges {
+			texts[i] = r.String()
+			if r.From == r.To {
+				texts[i] = r.From
+			}
+		}
+		rules.add("status", texts)
+	}
+	rules.text("body_matches", s.BodyMatches)
+	rules.text("body_fails_on", s.BodyFailsOn)
+	if rules.b.Len() > 0 {
+		w.add("success", rules.object())
+	}
+}
+
+func (a *Auth) encode() json.RawMessage {
+	var w writer
+	w.add("kind", a.Kind)
+	w.text("username", a.Username)
+	w.text("password", a.Password)
+	if a.Header != "X-API-Key" {
+		w.text("header", a.Header)
+	}
+	w.text(a.valueMember(), a.Value)
+	w.text("token_url", a.TokenURL)
+	w.text("client_id", a.ClientID)
+	w.text("client_secret", a.ClientSecret)
+	w.text("scope", a.Scope)
+	w.text("audience", a.Audience)
+	w.text("certificate", a.Certificate)
+	w.texts("keys", a.Keys)
+	return w.object()
+}
+
+func (q *StorageQueue) encode(w *writer) {
+	w.text("account", q.Account)
+	w.text("queue", q.Queue)
+	w.add("message", q.Message)
+	w.text("sas_token", q.SASToken)
+	w.number("time_to_live_seconds", int64(q.TimeToLive/time.Second))
+	w.number("visibility_timeout_seconds", int64(q.VisibilityTimeout/time.Second))
+	if q.Base64 {
+		w.add("encoding", "base64")
+	}
+	w.text("envelope", q.Envelope)
+	w.text("key_property", q.KeyProperty)
+	w.truth("allow_http", q.AllowHTTP)
+}
+
+func (b *ServiceBus) encode(w *writer, t Type) {
+	entity := "queue"
+	if t == TypeServiceBusTopic {
+		entity = "topic"
+	}
+	w.text("namespace", b.Namespace)
+	w.text(entity, b.Entity)
+	w.add("message", b.Message)
+	w.text("content_type", b.ContentType)
+	if b.AMQP {
+		w.add("transport", "amqp")
+	}
+	w.text("key_name", b.KeyName)
+	w.text("key", b.Key)
+	if len(b.Properties) > 0 {
+		var properties writer
+		for _, p := range b.Properties {
+			properties.add(p.Name, p.Value)
+		}
+		w.add("properties", properties.object())
+	}
+	var broker writer
+	for _, p := range b.Broker.texts() {
+		broker.text(p.name, *p.text)
+	}
+	broker.truth("force_persistence", b.Broker.ForcePersistence)
+	if t := b.Broker.ScheduledEnqueueTime; !t.IsZero() {
+		broker.add("scheduled_enqueue_time", t.Format(time.RFC3339))
+	}
+	broker.number("time_to_live_seconds", int64(b.Broker.TimeToLive/time.Second))
+	if broker.b.Len() > 0 {
+		w.add("broker_properties", broker.object())
+	}
+}
+
+func (p *Process) encode(w *writer) {
+	w.text("entry", p.Entry)
+	w.texts("args", p.Args)
+	w.text("input", p.Input)
+	if len(p.SuccessCodes) > 0 {
+		w.add("success_codes", p.SuccessCodes)
+	}
+	w.number("max_memory_bytes", p.MaxMemory)
+	w.number("output_limit_bytes", p.OutputLimit)
+	if p.OutputHalt {
+		w.add("on_output_limit", "halt")
+	}
+}

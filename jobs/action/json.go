@@ -1,0 +1,298 @@
+package action
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/jobs/internal/suggest"
+)
+
+// maxText bounds the text of a definition, in bytes.
+const maxText = 4 << 20
+
+// object is a JSON object of a definition with the faults that were found in it.
+type object struct {
+	faults  *Faults
+	path    string
+	members []member
+}
+
+// member is a member of an object or an element of an array. A null is no member.
+type member struct {
+	name, path string
+	raw        json.RawMessage
+}
+
+// parse returns the object that the text consists of, or nil after a fault.
+func parse(faults *Faults, text string, known []string) *object {
+	text = strings.TrimPrefix(text, "\ufeff")
+	switch {
+	case len(text) > maxText:
+		faults.add("$", "invalid text of %d bytes: want at most %d", len(text), maxText)
+		return nil
+	case !utf8.ValidString(text):
+		faults.add("$", "invalid text: want UTF-8")
+		return nil
+	case strings.TrimSpace(text) == "":
+		faults.add("$", "the definition is empty: want a JSON object")
+		return nil
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+		faults.add("$", "%s", syntaxMessage(text, err))
+		return nil
+	}
+	return newObject(faults, "$", raw, known)
+}
+
+// syntaxMessage says where a text is no JSON. It quotes at most one character of the text.
+func syntaxMessage(text string, err error) string {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return "invalid JSON"
+	}
+	if strings.HasPrefix(syntax.Error(), "unexpected end") {
+		return "invalid JSON: the text ends too early"
+	}
+	before := text[:min(len(text), max(0, int(syntax.Offset)-1))]
+	line := 1 + strings.Count(before, "\n")
+	column := 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", line, column, syntax.Error())
+}
+
+// newObject reads an object, and reports unknown and repeated members. It returns nil if raw is no
+// object. known is nil if every name is allowed.
+func newObject(faults *Faults, path string, raw json.RawMessage, known []string) *object {
+	if kind(raw) != "an object" {
+		faults.add(path, "invalid value: want an object, not %s", kind(raw))
+		return nil
+	}
+	o := &object{faults: faults, path: path}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = d.Token() // the brace: raw is valid JSON, so that no call fails
+	for d.More() {
+		token, _ := d.Token()
+		name, _ := token.(string)
+		m := member{name: name, path: memberPath(path, name)}
+		_ = d.Decode(&m.raw)
+		switch {
+		case known != nil && !slices.Contains(known, name):
+			faults.add(m.path, "unknown member%s", didYouMean(name, known))
+		case o.find(name) != nil:
+			faults.add(m.path, "the member occurs twice")
+		default:
+			o.members = append(o.members, m)
+		}
+	}
+	return o
+}
+
+// didYouMean proposes the candidate that is nearest to an unknown name.
+func didYouMean(name string, candidates []string) string {
+	if near := suggest.Nearest(name, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// memberPath returns the path of a member of the object at path.
+func memberPath(path, name string) string {
+	if plainName.MatchString(name) {
+		return path + "." + name
+	}
+	return path + "." + strconv.Quote(name)
+}
+
+// kind names the JSON type of a value.
+func kind(raw json.RawMessage) string {
+	switch raw = bytes.TrimSpace(raw); raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+func (o *object) find(name string) *member {
+	for i := range o.members {
+		if o.members[i].name == name {
+			return &o.members[i]
+		}
+	}
+	return nil
+}
+
+// get returns a member, or nil if it is absent or null.
+func (o *object) get(name string) *member {
+	if m := o.find(name); m != nil && kind(m.raw) != "null" {
+		return m
+	}
+	return nil
+}
+
+// at returns the path of a member.
+func (o *object) at(name string) string { return memberPath(o.path, name) }
+
+// ofKind returns a member if it has a JSON type, and reports it otherwise.
+func (o *object) ofKind(name, want string) *member {
+	m := o.get(name)
+	if m == nil {
+		return nil
+	}
+	if k := kind(m.raw); k != want {
+		o.faults.add(m.path, "invalid value: want %s, not %s", want, k)
+		return nil
+	}
+	return m
+}
+
+// text returns a string, or "" if the member is absent.
+func (o *object) text(name string) string {
+	if m := o.ofKind(name, "a string"); m != nil {
+		return unquote(m.raw)
+	}
+	return ""
+}
+
+// required returns a string that may not be absent or empty.
+func (o *object) required(name string) string {
+	text := o.text(name)
+	if text == "" {
+		o.faults.add(o.at(name), "missing: want a text")
+	}
+	return text
+}
+
+// boolean returns a truth value, or false if the member is absent.
+func (o *object) boolean(name string) bool {
+	m := o.ofKind(name, "true or false")
+	return m != nil && string(bytes.TrimSpace(m.raw)) == "true"
+}
+
+// integer returns a whole number from low to high, or absent if the member is absent.
+func (o *object) integer(name string, low, high, absent int64) int64 {
+	m := o.ofKind(name, "a number")
+	if m == nil {
+		return absent
+	}
+	n, ok := wholeNumber(m.raw)
+	if !ok || n < low || n > high {
+		o.faults.add(m.path, "invalid number %s: want a whole number from %d to %d", clip(string(m.raw)), low, high)
+		return absent
+	}
+	return n
+}
+
+// wholeNumber returns the value of a JSON number without a fraction, such as 15 or 1.5e1.
+func wholeNumber(raw json.RawMessage) (int64, bool) {
+	text := string(bytes.TrimSpace(raw))
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// list returns the elements of an array of at most high elements.
+func (o *object) list(name string, high int) []member {
+	m := o.ofKind(name, "an array")
+	if m == nil {
+		return nil
+	}
+	return elements(o.faults, *m, high)
+}
+
+// elements returns the elements of the array m.
+func elements(faults *Faults, m member, high int) []member {
+	var raws []json.RawMessage
+	_ = json.Unmarshal(m.raw, &raws) // an array of valid JSON
+	if len(raws) > high {
+		faults.add(m.path, "invalid list of %d elements: want at most %d", len(raws), high)
+		raws = raws[:high]
+	}
+	all := make([]member, len(raws))
+	for i, raw := range raws {
+		all[i] = member{path: fmt.Sprintf("%s[%d]", m.path, i), raw: raw}
+	}
+	return all
+}
+
+// texts returns an array of strings. An element of another type is empty, so that the positions of
+// the others stay.
+func (o *object) texts(name string, high int) []string {
+	var all []string
+	for _, m := range o.list(name, high) {
+		if k := kind(m.raw); k != "a string" {
+			o.faults.add(m.path, "invalid value: want a string, not %s", k)
+			all = append(all, "")
+			continue
+		}
+		all = append(all, unquote(m.raw))
+	}
+	return all
+}
+
+// textOrJSON returns the text of a string, or another JSON value as compact JSON.
+func (o *object) textOrJSON(name string) (text string, isJSON bool) {
+	m := o.get(name)
+	switch {
+	case m == nil:
+		return "", false
+	case kind(m.raw) == "a string":
+		return unquote(m.raw), false
+	}
+	var b bytes.Buffer
+	_ = json.Compact(&b, m.raw) // valid JSON
+	return b.String(), true
+}
+
+// choice returns one of the values, spelled in any case, or absent.
+func (o *object) choice(name, absent string, values ...string) string {
+	text := o.text(name)
+	if text == "" {
+		return absent
+	}
+	for _, v := range values {
+		if strings.EqualFold(text, v) {
+			return v
+		}
+	}
+	o.faults.add(o.at(name), "invalid value %q: want %s%s", clip(text), strings.Join(values, ", "), didYouMean(text, values))
+	return absent
+}
+
+// unquote returns the text of a JSON string.
+func unquote(raw json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(raw, &text) // a valid string
+	return text
+}
+
+// clip shortens a text for a message.
+func clip(text string) string {
+	const limit = 64
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit]) + "…"
+}

@@ -1,0 +1,263 @@
+package action
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// part is a piece of a text with templates: a literal text, or a variable.
+type part struct {
+	literal string
+	name    string // canonical; empty for a literal
+	raw     bool   // $(raw:name)
+	json    bool   // $(json:name)
+}
+
+// templateName matches a name in a template. A name has no blanks.
+var templateName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*$`)
+
+// split divides a text at its templates $(name). $$( stands for the text $(.
+func split(text string) ([]part, error) {
+	var parts []part
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			parts = append(parts, part{literal: literal.String()})
+			literal.Reset()
+		}
+	}
+	for {
+		at := strings.Index(text, "$(")
+		if at < 0 {
+			literal.WriteString(text)
+			flush()
+			return parts, nil
+		}
+		if at > 0 && text[at-1] == '$' {
+			literal.WriteString(text[:at-1] + "$(")
+			text = text[at+2:]
+			continue
+		}
+		literal.WriteString(text[:at])
+		flush()
+		text = text[at+2:]
+		inside, rest, closed := strings.Cut(text, ")")
+		if !closed {
+			return nil, fmt.Errorf("invalid template: want $(name), or $$( for the text $(")
+		}
+		text = rest
+		p := part{}
+		name := inside
+		if prefix, after, found := strings.Cut(inside, ":"); found {
+			name = after
+			switch strings.ToLower(prefix) {
+			case "raw":
+				p.raw = true
+			case "json":
+				p.json = true
+			default:
+				return nil, fmt.Errorf("invalid template: want $(name), $(raw:name) or $(json:name), or $$( for the text $(")
+			}
+		}
+		if !templateName.MatchString(name) {
+			return nil, fmt.Errorf("invalid template: want $(name), or $$( for the text $(")
+		}
+		canonical, known := canonicalName(name)
+		if !known {
+			return nil, fmt.Errorf("unknown variable %q%s", clip(name), didYouMean(name, fixedNames))
+		}
+		p.name = canonical
+		parts = append(parts, p)
+	}
+}
+
+// hasTemplate reports whether a text contains a template, valid or not.
+func hasTemplate(text string) bool {
+	return strings.Contains(strings.ReplaceAll(text, "$$(", ""), "$(")
+}
+
+// onlySecrets reports whether a text consists of templates $(secret.name) and blanks.
+func onlySecrets(text string) bool {
+	parts, err := split(text)
+	if err != nil {
+		return true // reported by the check of templates
+	}
+	found := false
+	for _, p := range parts {
+		switch {
+		case strings.HasPrefix(p.name, PrefixSecret):
+			found = true
+		case p.name != "" || strings.TrimSpace(p.literal) != "":
+			return false
+		}
+	}
+	return found
+}
+
+// containsSecret reports whether a text contains a template $(secret.name).
+func containsSecret(text string) bool {
+	parts, err := split(text)
+	return err != nil || slices.ContainsFunc(parts, func(p part) bool { return strings.HasPrefix(p.name, PrefixSecret) })
+}
+
+// sample replaces each template of a text by a text, so that the rest can be checked.
+func sample(text, by string) string {
+	parts, err := split(text)
+	if err != nil {
+		return text
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.name != "" {
+			b.WriteString(by)
+		} else {
+			b.WriteString(p.literal)
+		}
+	}
+	return b.String()
+}
+
+// place is the syntax of the text around a template, which decides how values are escaped.
+type place int
+
+const (
+	placeText   place = iota // any text, unchanged
+	placeURL                 // a whole URL
+	placeHost                // a host or the name of an account
+	placeName                // the name of a queue, topic or entity
+	placeHeader              // a text without control characters
+	placeForm                // application/x-www-form-urlencoded
+	placeJSON                // a whole JSON text
+	placeXML                 // a whole XML text
+	placeArg                 // an argument of a process: no NUL
+)
+
+// slot is one text of a definition that may contain templates.
+type slot struct {
+	path   string
+	place  place
+	secret bool // the text must consist of templates $(secret.name)
+	text   string
+	set    func(string)
+}
+
+// slots returns the texts of the definition that may contain templates.
+func (d *Definition) slots() []slot {
+	var all []slot
+	add := func(path string, at place, text *string) {
+		if *text != "" {
+			all = append(all, slot{path: path, place: at, text: *text, set: func(s string) { *text = s }})
+		}
+	}
+	secret := func(path string, at place, text *string) {
+		if *text != "" {
+			all = append(all, slot{path: path, place: at, secret: true, text: *text, set: func(s string) { *text = s }})
+		}
+	}
+	if h := d.HTTP; h != nil {
+		h.slots(add, secret)
+		if len(h.Body) > 0 && !h.BodyBase64 {
+			all = append(all, slot{path: "$.body", place: h.bodyPlace(), text: string(h.Body), set: func(s string) { h.Body = []byte(s) }})
+		}
+	}
+	if q := d.StorageQueue; q != nil {
+		add("$.account", placeHost, &q.Account)
+		add("$.queue", placeName, &q.Queue)
+		add("$.message", textPlace(q.Message), &q.Message)
+		secret("$.sas_token", placeText, &q.SASToken)
+	}
+	if b := d.ServiceBus; b != nil {
+		add("$.namespace", placeHost, &b.Namespace)
+		add(d.entityPath(), placeName, &b.Entity)
+		add("$.message", contentPlace(b.ContentType, b.Message), &b.Message)
+		add("$.content_type", placeHeader, &b.ContentType)
+		add("$.key_name", placeText, &b.KeyName)
+		secret("$.key", placeText, &b.Key)
+		for i := range b.Properties {
+			if text, ok := b.Properties[i].Value.(string); ok {
+				all = append(all, slot{path: memberPath("$.properties", b.Properties[i].Name), place: placeHeader, text: text, set: func(s string) { b.Properties[i].Value = s }})
+			}
+		}
+		for _, p := range b.Broker.texts() {
+			add(memberPath("$.broker_properties", p.name), placeHeader, p.text)
+		}
+	}
+	if p := d.Process; p != nil {
+		for i := range p.Args {
+			add(fmt.Sprintf("$.args[%d]", i), placeArg, &p.Args[i])
+		}
+		add("$.input", textPlace(p.Input), &p.Input)
+	}
+	return all
+}
+
+// slots calls add and secret for the texts of a request without its body.
+func (h *HTTP) slots(add, secret func(path string, at place, text *string)) {
+	add("$.url", placeURL, &h.URL)
+	for i := range h.Endpoints {
+		add(fmt.Sprintf("$.endpoints[%d]", i), placeURL, &h.Endpoints[i])
+	}
+	for i := range h.Headers {
+		add(h.headerPath(i, "value"), placeHeader, &h.Headers[i].Value)
+	}
+	if a := h.Auth; a != nil {
+		add("$.auth.username", placeHeader, &a.Username)
+		secret("$.auth.password", placeHeader, &a.Password)
+		secret("$.auth."+a.valueMember(), placeHeader, &a.Value)
+		add("$.auth.token_url", placeURL, &a.TokenURL)
+		add("$.auth.client_id", placeText, &a.ClientID)
+		secret("$.auth.client_secret", placeText, &a.ClientSecret)
+		add("$.auth.scope", placeText, &a.Scope)
+		add("$.auth.audience", placeText, &a.Audience)
+		secret("$.auth.certificate", placeText, &a.Certificate)
+		for i := range a.Keys {
+			secret(fmt.Sprintf("$.auth.keys[%d]", i), placeText, &a.Keys[i])
+		}
+	}
+}
+
+// headerPath returns the path of the name or the value of header i.
+func (h *HTTP) headerPath(i int, part string) string {
+	if h.headersObject {
+		return memberPath("$.headers", h.Headers[i].Name)
+	}
+	return fmt.Sprintf("$.headers[%d].%s", i, part)
+}
+
+// valueMember returns the name of the member that holds Value.
+func (a *Auth) valueMember() string {
+	if a.Kind == "bearer" {
+		return "token"
+	}
+	return "value"
+}
+
+// entityPath returns the path of the member that holds Entity.
+func (d *Definition) entityPath() string {
+	if d.Type == TypeServiceBusTopic {
+		return "$.topic"
+	}
+	return "$.queue"
+}
+
+// brokerText is a text of the broker properties with the name of its member.
+type brokerText struct {
+	name string
+	text *string
+}
+
+func (b *BrokerProperties) texts() []brokerText {
+	return []brokerText{
+		{"correlation_id", &b.CorrelationID},
+		{"label", &b.Label},
+		{"message_id", &b.MessageID},
+		{"partition_key", &b.PartitionKey},
+		{"reply_to", &b.ReplyTo},
+		{"reply_to_session_id", &b.ReplyToSessionID},
+		{"session_id", &b.SessionID},
+		{"to", &b.To},
+		{"via_partition_key", &b.ViaPartitionKey},
+	}
+}

@@ -1,0 +1,199 @@
+package action
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names of variables. T-SQL steps know the first group, too (RunNames).
+const (
+	NameJobName                = "job_name"
+	NameJobID                  = "job_id"
+	NameJobVersion             = "job_version"
+	NameStepID                 = "step_id"
+	NameStepName               = "step_name"
+	NameJobExecutionID         = "job_execution_id"
+	NameJobExecutionCreateTime = "job_execution_create_time"
+	NameTargetGroupName        = "target_group_name"
+
+	// NameServerName and NameDatabaseName are the target; the database is empty for an endpoint.
+	NameServerName   = "server_name"
+	NameDatabaseName = "database_name"
+	// NameRunID is another name of job_execution_id.
+	NameRunID = "run_id"
+	// NameScheduleID is empty for a run that no schedule started.
+	NameScheduleID = "schedule_id"
+	// NameDueAt is the due instant, or the creation of a run that no schedule started.
+	NameDueAt          = "due_at"
+	NameAttempt        = "attempt"
+	NameIdempotencyKey = "idempotency_key"
+	NameCallbackURL    = "callback_url"
+	// NamePayload is the run's parameters as a JSON object.
+	NamePayload = "payload"
+
+	// These describe the failure before, in a step that runs when its predecessors failed.
+	NameErrorOutcome    = "error.outcome"
+	NameErrorMessage    = "error.message"
+	NameErrorHTTPStatus = "error.http_status"
+	NameErrorAttempts   = "error.attempts"
+	NameErrorTarget     = "error.target"
+)
+
+// Prefixes of names with a free part: a path in the run's parameters, or the name of a secret.
+const (
+	PrefixParam   = "param."
+	PrefixPayload = "payload."
+	PrefixSecret  = "secret."
+)
+
+// RunNames returns the names of the variables that T-SQL steps and actions share.
+func RunNames() []string {
+	return []string{
+		NameJobName, NameJobID, NameJobVersion, NameStepID, NameStepName, NameJobExecutionID, NameJobExecutionCreateTime,
+		NameTargetGroupName,
+	}
+}
+
+// fixedNames are all names without a free part.
+var fixedNames = append(RunNames(),
+	NameServerName, NameDatabaseName, NameRunID, NameScheduleID, NameDueAt, NameAttempt, NameIdempotencyKey, NameCallbackURL, NamePayload,
+	NameErrorOutcome, NameErrorMessage, NameErrorHTTPStatus, NameErrorAttempts, NameErrorTarget)
+
+// canonicalName returns the spelling of a name under which Variables are asked for it. Fixed names
+// and prefixes are valid in any case; the path of a parameter and the name of a secret are kept.
+func canonicalName(name string) (string, bool) {
+	lower := strings.ToLower(name)
+	if slices.Contains(fixedNames, lower) {
+		return lower, true
+	}
+	for _, prefix := range []string{PrefixParam, PrefixPayload, PrefixSecret} {
+		if strings.HasPrefix(lower, prefix) && len(lower) > len(prefix) {
+			return prefix + name[len(prefix):], true
+		}
+	}
+	return "", false
+}
+
+// Value is the value of a variable.
+type Value struct {
+	text string // of a string: its characters; otherwise JSON
+	json bool   // text is JSON, and no string
+}
+
+// Text returns a value that is a string.
+func Text(text string) Value { return Value{text: text} }
+
+// Number returns a value that is a number.
+func Number(n int) Value { return Value{text: strconv.Itoa(n), json: true} }
+
+// JSON returns a value that is given as valid JSON.
+func JSON(raw []byte) Value {
+	if kind(raw) == "a string" {
+		return Value{text: unquote(raw)}
+	}
+	var b bytes.Buffer
+	_ = json.Compact(&b, raw) // valid by contract
+	return Value{text: b.String(), json: true}
+}
+
+// String returns the value as text: null is empty, and objects and arrays are compact JSON.
+func (v Value) String() string {
+	if v.json && v.text == "null" {
+		return ""
+	}
+	return v.text
+}
+
+// JSON returns the value as JSON: a string in quotes, any other value as it is.
+func (v Value) JSON() string {
+	if v.json {
+		return v.text
+	}
+	return `"` + jsonEscape(v.text) + `"`
+}
+
+// Variables returns the value of the variable with a name, and whether there is one. Expand asks
+// only for names that the definition contains, so that an expensive value is only fetched when it
+// is needed. An error ends the expansion.
+type Variables func(name string) (Value, bool, error)
+
+// Parameter returns the value of a variable param.PATH, payload.PATH or payload. payload is the
+// run's parameters, a JSON object; empty is an object without members. The path consists of names
+// of members and numbers of elements, separated by dots. The second result is false if there is no
+// such value, or the name is of another kind.
+func Parameter(payload, name string) (Value, bool) {
+	if payload == "" {
+		payload = "{}"
+	}
+	if name == NamePayload {
+		if !json.Valid([]byte(payload)) {
+			return Value{}, false
+		}
+		return JSON([]byte(payload)), true
+	}
+	path, ok := strings.CutPrefix(name, PrefixParam)
+	if !ok {
+		if path, ok = strings.CutPrefix(name, PrefixPayload); !ok {
+			return Value{}, false
+		}
+	}
+	raw := json.RawMessage(payload)
+	for part := range strings.SplitSeq(path, ".") {
+		if raw, ok = element(raw, part); !ok {
+			return Value{}, false
+		}
+	}
+	return JSON(raw), true
+}
+
+// element returns the member or the element of a JSON value. Of repeated members the last counts.
+func element(raw json.RawMessage, part string) (json.RawMessage, bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) == nil {
+		found, ok := members[part]
+		return found, ok
+	}
+	var list []json.RawMessage
+	n, err := strconv.Atoi(part)
+	if err != nil || n < 0 || json.Unmarshal(raw, &list) != nil || n >= len(list) {
+		return nil, false
+	}
+	return list[n], true
+}
+
+// Query returns a JSON object as a query string (S-49): top-level members in order, scalars as
+// text, null as empty, an array as one pair for each element, objects as compact JSON.
+func Query(payload string) (string, error) {
+	faults := &Faults{}
+	if strings.TrimSpace(payload) == "" || !json.Valid([]byte(payload)) {
+		return "", fmt.Errorf("invalid parameters: want a JSON object")
+	}
+	o := newObject(faults, "$", json.RawMessage(payload), nil)
+	if o == nil {
+		return "", fmt.Errorf("invalid parameters: want a JSON object")
+	}
+	var pairs []string
+	for _, m := range o.members {
+		values := []member{m}
+		if kind(m.raw) == "an array" {
+			values = elements(faults, m, len(m.raw))
+		}
+		for _, v := range values {
+			pairs = append(pairs, url.QueryEscape(m.name)+"="+url.QueryEscape(JSON(v.raw).String()))
+		}
+	}
+	return strings.Join(pairs, "&"), nil
+}
+
+// Body returns the run's parameters as the body of a request (S-50): {} if there are none.
+func Body(payload string) string {
+	if strings.TrimSpace(payload) == "" {
+		return "{}"
+	}
+	return payload
+}
