@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
 // decode returns a definition without faults.
@@ -22,11 +24,15 @@ func decode(t testing.TB, kind Type, text string) *Definition {
 
 // values returns variables with fixed values, and parameters from a payload.
 func values(payload string, fixed map[string]string) Variables {
+	p, err := parameters.Parse(payload)
+	if err != nil {
+		panic(err)
+	}
 	return func(name string) (Value, bool, error) {
 		if v, ok := fixed[name]; ok {
 			return Text(v), true, nil
 		}
-		v, ok := Parameter(payload, name)
+		v, ok := Parameter(p, name)
 		return v, ok, nil
 	}
 }

@@ -3,11 +3,12 @@ package action
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
 // Names of variables. T-SQL steps know the first group, too (RunNames).
@@ -34,7 +35,7 @@ const (
 	NameIdempotencyKey = "idempotency_key"
 	NameCallbackURL    = "callback_url"
 	// NamePayload is the run's parameters as a JSON object.
-	NamePayload = "payload"
+	NamePayload = parameters.Payload
 
 	// These describe the failure before, in a step that runs when its predecessors failed.
 	NameErrorOutcome    = "error.outcome"
@@ -46,8 +47,8 @@ const (
 
 // Prefixes of names with a free part: a path in the run's parameters, or the name of a secret.
 const (
-	PrefixParam   = "param."
-	PrefixPayload = "payload."
+	PrefixParam   = parameters.Param + "."
+	PrefixPayload = parameters.Payload + "."
 	PrefixSecret  = "secret."
 )
 
@@ -122,69 +123,44 @@ func (v Value) JSON() string {
 // is needed. An error ends the expansion.
 type Variables func(name string) (Value, bool, error)
 
-// Parameter returns the value of a variable param.PATH, payload.PATH or payload. payload is the
-// run's parameters, a JSON object; empty is an object without members. The path consists of names
-// of members and numbers of elements, separated by dots. The second result is false if there is no
-// such value, or the name is of another kind.
-func Parameter(payload, name string) (Value, bool) {
-	if payload == "" {
-		payload = "{}"
-	}
-	if name == NamePayload {
-		if !json.Valid([]byte(payload)) {
-			return Value{}, false
-		}
-		return JSON([]byte(payload)), true
-	}
-	path, ok := strings.CutPrefix(name, PrefixParam)
-	if !ok {
-		if path, ok = strings.CutPrefix(name, PrefixPayload); !ok {
-			return Value{}, false
-		}
-	}
-	raw := json.RawMessage(payload)
-	for part := range strings.SplitSeq(path, ".") {
-		if raw, ok = element(raw, part); !ok {
-			return Value{}, false
-		}
-	}
-	return JSON(raw), true
+// Parameter returns the value of a variable payload, param.PATH or payload.PATH. The second result
+// is false if there is no such value, or the name is of another kind.
+func Parameter(p *parameters.Parameters, name string) (Value, bool) {
+	v, ok := p.Lookup(name)
+	return parameterValue(v), ok
 }
 
-// element returns the member or the element of a JSON value. Of repeated members the last counts.
-func element(raw json.RawMessage, part string) (json.RawMessage, bool) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) == nil {
-		found, ok := members[part]
-		return found, ok
+// parameterValue returns a value of the run's parameters.
+func parameterValue(v parameters.Value) Value {
+	switch v.Kind {
+	case parameters.Null:
+		return Value{text: "null", json: true}
+	case parameters.String:
+		return Value{text: v.Text}
 	}
-	var list []json.RawMessage
-	n, err := strconv.Atoi(part)
-	if err != nil || n < 0 || json.Unmarshal(raw, &list) != nil || n >= len(list) {
-		return nil, false
-	}
-	return list[n], true
+	return Value{text: v.Text, json: true}
 }
 
-// Query returns a JSON object as a query string (S-49): top-level members in order, scalars as
-// text, null as empty, an array as one pair for each element, objects as compact JSON.
+// Query returns the run's parameters, a JSON object, as a query string (S-49): members in order,
+// scalars as text, null as empty, an array as one pair for each element, objects as compact JSON.
 func Query(payload string) (string, error) {
-	faults := &Faults{}
-	if strings.TrimSpace(payload) == "" || !json.Valid([]byte(payload)) {
-		return "", fmt.Errorf("invalid parameters: want a JSON object")
-	}
-	o := newObject(faults, "$", json.RawMessage(payload), nil)
-	if o == nil {
-		return "", fmt.Errorf("invalid parameters: want a JSON object")
+	p, err := parameters.Parse(payload)
+	if err != nil {
+		return "", err
 	}
 	var pairs []string
-	for _, m := range o.members {
-		values := []member{m}
-		if kind(m.raw) == "an array" {
-			values = elements(faults, m, len(m.raw))
+	for _, name := range p.Names() {
+		member, _ := p.Member(name)
+		values := []Value{parameterValue(member)}
+		var list []json.RawMessage
+		if member.Kind == parameters.JSON && json.Unmarshal([]byte(member.Text), &list) == nil {
+			values = nil
+			for _, raw := range list {
+				values = append(values, JSON(raw))
+			}
 		}
 		for _, v := range values {
-			pairs = append(pairs, url.QueryEscape(m.name)+"="+url.QueryEscape(JSON(v.raw).String()))
+			pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(v.String()))
 		}
 	}
 	return strings.Join(pairs, "&"), nil
