@@ -56,8 +56,8 @@ func readVectors(t testing.TB) []vector {
 	return all
 }
 
-// TestCase126 compares all faults of each vector, and that a definition without faults is read again
-// from its canonical form.
+// TestCase126 compares all faults of each vector, and that a definition without faults is read
+// again from its canonical form.
 func TestCase126(t *testing.T) {
 	all := readVectors(t)
 	if *update {
