@@ -17,6 +17,13 @@ import (
 // run's id; if a run of this job has that id already, nothing new starts (decision 21). A caller
 // that lost the answer can therefore repeat the call.
 func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
+	return s.StartJobWith(ctx, name, id, "")
+}
+
+// StartJobWith is StartJob with parameters: a JSON object of at most 102,400 UTF-16 code units, to
+// which the run's steps refer as $(param.NAME). Empty means none. A call that is repeated with the
+// same id must have the same parameters.
+func (s *Store) StartJobWith(ctx context.Context, name string, id uuid.UUID, parameters string) (uuid.UUID, error) {
 	if id == uuid.Nil {
 		// The id is generated here because go-mssqldb 1.11 cannot send a NULL UNIQUEIDENTIFIER: it
 		// writes a length of 0, followed by 16 bytes.
@@ -25,11 +32,25 @@ func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.U
 			return uuid.Nil, fmt.Errorf("start job: make an id: %w", err)
 		}
 	}
-	c := newCall("jobs.sp_start_job").in("job_name", name).in("job_execution_id", id)
+	c := newCall("jobs.sp_start_job").in("job_name", name).in("job_execution_id", id).optText("parameters", parameters)
 	if err := s.exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err
 	}
 	return id, nil
+}
+
+// ExecutionParameters returns the parameters of a run, a JSON object; empty for a run that has none
+// or does not exist.
+func (s *Store) ExecutionParameters(ctx context.Context, id uuid.UUID) (string, error) {
+	list, err := selectAll[struct {
+		Parameters string `db:"parameters"`
+	}](ctx, s, "read parameters", `SELECT parameters
+FROM jobs.job_execution_parameters
+WHERE job_execution_id = @p1;`, mssqldb.UniqueIdentifier(id))
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return list[0].Parameters, nil
 }
 
 // StopJob requests the end of a run and does not wait for it. Stopping a finished run has no

@@ -213,6 +213,8 @@ type StepOptions struct {
 	OnUnknownOutcome *string
 	// AtMostOnce runs the script in one transaction with a ledger row in the target.
 	AtMostOnce *bool
+	// BindParameters makes the run's parameters variables of the script.
+	BindParameters *bool
 }
 
 // SetJobStepOptions changes the step options that Azure does not have, and returns the new version
@@ -224,6 +226,7 @@ func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, erro
 	opt(c, "step_name", o.StepName)
 	opt(c, "on_unknown_outcome", o.OnUnknownOutcome)
 	opt(c, "at_most_once", o.AtMostOnce)
+	opt(c, "bind_parameters", o.BindParameters)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "set job step options", c)
 	return int(version), err
@@ -235,6 +238,7 @@ type StepOption struct {
 	StepName         string `db:"step_name"`
 	OnUnknownOutcome string `db:"on_unknown_outcome"`
 	AtMostOnce       bool   `db:"at_most_once"`
+	BindParameters   bool   `db:"bind_parameters"`
 }
 
 // JobStepOptions lists the options of the steps of a job's current version, in order.
@@ -243,7 +247,7 @@ func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOptio
 		ctx,
 		s,
 		"list job step options",
-		`SELECT step_id, step_name, on_unknown_outcome, at_most_once
+		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters
 FROM jobs.jobstep_options
 WHERE job_name = @p1 AND is_current = 1
 ORDER BY step_id;`, jobName)

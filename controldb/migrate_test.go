@@ -368,3 +368,41 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 		env.CheckInvariants(t, c.name, false)
 	})
 }
+
+// TestMigrateParameters: runs and schedules of release 0 have no parameters after the migration,
+// and can get them.
+func TestMigrateParameters(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		c.job(t, "j", nil)
+		c.exec(t, `EXECUTE jobs.sp_add_schedule N'j', N's', N'cron5', N'0 2 * * *';`)
+		before := c.start(t, "j")
+		term := c.term1(t)
+		c.resolve(t, term, "a")
+		require.NoError(t, c.Migrate(t.Context()))
+
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 1)
+		require.Zero(t, tasks[0].PayloadID)
+		require.False(t, tasks[0].BindParameters)
+		c.complete(t, term, targets.Succeeded, "m", tasks[0])
+		none, err := c.ExecutionParameters(t.Context(), before)
+		require.NoError(t, err)
+		require.Empty(t, none)
+
+		require.NoError(t, c.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
+		require.JSONEq(t, `{"a": 1}`, c.schedule(t, "j", "s").Parameters)
+		c.pass(t, term)
+		id, err := c.StartJobWith(t.Context(), "j", uuid.Nil, `{"a": 1}`)
+		require.NoError(t, err)
+		tasks = c.pass(t, term).Tasks
+		require.Len(t, tasks, 1)
+		text, err := c.Payload(t.Context(), tasks[0].PayloadID)
+		require.NoError(t, err)
+		require.Equal(t, `{"a": 1}`, text)
+		text, err = c.ExecutionParameters(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, `{"a": 1}`, text)
+		env.CheckInvariants(t, c.name, false)
+	})
+}

@@ -20,6 +20,8 @@ type ScheduleSpec struct {
 	TimeZone                *string
 	CatchUp, Overlap        *string
 	PauseOnFailure, Enabled *bool
+	// Parameters are the parameters of the schedule's runs, as in StartJobWith.
+	Parameters *string
 }
 
 // AddSchedule adds a schedule to a job. It returns [ErrJobNotFound], or [ErrScheduleExists] when
@@ -33,6 +35,7 @@ func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID,
 		in("kind", spec.Kind).
 		in("spec", spec.Spec)
 	schedulePolicyArgs(c, spec.TimeZone, spec.CatchUp, spec.Overlap, spec.PauseOnFailure, spec.Enabled)
+	opt(c, "parameters", spec.Parameters)
 	err := s.exec(ctx, "add schedule", c.out("schedule_id", &id))
 	return ScheduleID(id), err
 }
@@ -48,10 +51,13 @@ func schedulePolicyArgs(c *call, timeZone, catchUp, overlap *string, pauseOnFail
 
 // ScheduleUpdate is the argument of UpdateSchedule: the parameters of jobs.sp_update_schedule. A
 // nil field leaves the value unchanged. An empty TimeZone, CatchUp or Overlap selects the default.
+// Empty Parameters remove them; they are all that can be changed when Name is empty, which means the
+// schedule of the job's own definition.
 type ScheduleUpdate struct {
 	JobName, Name                                   string
 	NewName, Kind, Spec, TimeZone, CatchUp, Overlap *string
 	PauseOnFailure, Enabled                         *bool
+	Parameters                                      *string
 }
 
 // UpdateSchedule changes the given values. It returns [ErrScheduleNotFound], or [ErrScheduleExists]
@@ -62,6 +68,7 @@ func (s *Store) UpdateSchedule(ctx context.Context, u ScheduleUpdate) error {
 	opt(c, "kind", u.Kind)
 	opt(c, "spec", u.Spec)
 	schedulePolicyArgs(c, u.TimeZone, u.CatchUp, u.Overlap, u.PauseOnFailure, u.Enabled)
+	opt(c, "parameters", u.Parameters)
 	return s.exec(ctx, "update schedule", c)
 }
 
@@ -177,6 +184,8 @@ type Schedule struct {
 	// DefinedTime is when kind or text was last changed. Times in the text that are relative to now
 	// count from it.
 	DefinedTime time.Time `db:"defined_time"`
+	// Parameters are a JSON object; empty means none.
+	Parameters string `db:"parameters"`
 }
 
 // ScheduleFilter restricts Schedules. The zero value means all rows.
@@ -254,7 +263,8 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 		`SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec,
     time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
     last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
-    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time
+    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
+    parameters
 FROM jobs.schedules`+w.text()+`
 ORDER BY job_name, schedule_name;`, w.args...)
 }

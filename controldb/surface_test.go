@@ -37,7 +37,7 @@ var publicProcedures = map[string]string{
 		", max_parallelism int, output_subscription_id uniqueidentifier" +
 		", output_resource_group_name nvarchar(128)",
 	"sp_delete_jobstep":      "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*",
-	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*",
+	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*, parameters nvarchar(max)",
 	"sp_stop_job":            "job_execution_id uniqueidentifier",
 	"sp_add_target_group":    "target_group_name nvarchar(128), target_group_id uniqueidentifier*",
 	"sp_delete_target_group": "target_group_name nvarchar(128)",

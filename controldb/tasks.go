@@ -90,6 +90,11 @@ type Task struct {
 	AtMostOnce bool
 	// OnUnknownOutcome is the step's reaction to an unknown outcome: Retry, Fail or Await.
 	OnUnknownOutcome string
+	// PayloadID is the argument of Store.Payload, which returns the run's parameters; 0 means that
+	// the run has none. The same id always has the same text.
+	PayloadID int64
+	// BindParameters makes the parameters variables of the script.
+	BindParameters bool
 	// Members are the members of the target group; only for a TaskResolve. The only member of an
 	// action without a target group has the kind targets.Endpoint and no names: the caller derives
 	// the target from the command.
@@ -220,6 +225,8 @@ type taskStepRow struct {
 	OnUnknownOutcome    string    `db:"on_unknown_outcome"`
 	CredentialName      string    `db:"credential_name"`
 	AtMostOnce          bool      `db:"at_most_once"`
+	PayloadID           int64     `db:"payload_id"`
+	BindParameters      bool      `db:"bind_parameters"`
 	OutputType          string    `db:"output_type"`
 	Output
 }
@@ -253,6 +260,8 @@ func (r taskRow) task(s taskStepRow) Task {
 		Timeout:           time.Duration(r.TimeoutMS) * time.Millisecond,
 		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun,
 		OnUnknownOutcome:  s.OnUnknownOutcome,
+		PayloadID:         s.PayloadID,
+		BindParameters:    s.BindParameters,
 	}
 	if !t.Upkeep {
 		t.CommandType = action.Type(s.CommandType)
@@ -290,6 +299,14 @@ func (r memberRow) member() targets.Member {
 func (s *Store) Command(ctx context.Context, id int64) (string, error) {
 	var text string
 	err := s.query(ctx, "read a command", newCall("jobs_internal.get_command").in("command_id", id), scanOne(&text))
+	return text, err
+}
+
+// Payload reads the parameters of a run, a JSON object. The same id always has the same text, so
+// the text may be cached.
+func (s *Store) Payload(ctx context.Context, id int64) (string, error) {
+	var text string
+	err := s.query(ctx, "read parameters", newCall("jobs_internal.get_payload").in("payload_id", id), scanOne(&text))
 	return text, err
 }
 

@@ -17,8 +17,9 @@
 --   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
 --   @enabled           1: due instants become runs.
 --   @schedule_id       Receives the new id.
+--   @parameters        Parameters of the schedule's runs, as in jobs.sp_start_job.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the range of the name in schedules (U); then an insert into schedules.
+-- Locks:     the job's row (U), the range of the name in schedules (U), the stored parameters (S); then an insert into schedules.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -26,6 +27,10 @@
 --   50048 the schedule kind is invalid.
 --   50049 the schedule text is missing or empty.
 --   50050 the overlap policy is invalid.
+--   50070 the parameters are not a JSON object.
+--   50071 the parameters are too long.
+--   50072 a name in the parameters is empty, too long, or has a control character.
+--   50073 a name in the parameters is there twice.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
 CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
@@ -38,7 +43,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
     @overlap          NVARCHAR(20) = NULL,
     @pause_on_failure BIT = 0,
     @enabled          BIT = 1,
-    @schedule_id      BIGINT = NULL OUTPUT
+    @schedule_id      BIGINT = NULL OUTPUT,
+    @parameters       NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -46,11 +52,13 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @payload_id BIGINT;
 
     IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
         THROW 50047, N'Missing schedule name: @schedule_name is NULL or empty.', 1;
     EXECUTE jobs_internal.check_schedule_text @kind = @kind OUTPUT, @spec = @spec;
     EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT, @kind = @kind;
+    EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
     BEGIN TRANSACTION;
 
@@ -71,12 +79,13 @@ BEGIN
         THROW 50126, @message, 1;
     END;
 
+    EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
     INSERT INTO jobs_internal.schedules (
-        job_id, name, kind, spec, time_zone, catch_up, overlap, pause_on_failure, enabled, created_at, updated_at
+        job_id, name, kind, spec, time_zone, catch_up, overlap, pause_on_failure, payload_id, enabled, created_at, updated_at
     )
     VALUES (
         @job_id, @schedule_name, @kind, @spec, NULLIF(LTRIM(@time_zone), N''), NULLIF(LTRIM(@catch_up), N''), @overlap,
-        COALESCE(@pause_on_failure, 0), COALESCE(@enabled, 1), @now, @now
+        COALESCE(@pause_on_failure, 0), @payload_id, COALESCE(@enabled, 1), @now, @now
     );
     SET @schedule_id = SCOPE_IDENTITY();
     EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;

@@ -1,7 +1,7 @@
--- Runs again the part of a finished run that did not succeed: a new run of the same version, on the frozen targets of
--- that run with the given final states. Where that run has a list of targets, target groups are not resolved again.
--- Steps that it did not reach follow, on their whole target groups, unless @only excludes targets that prevented it
--- from reaching them. Returns at once.
+-- Runs again the part of a finished run that did not succeed: a new run of the same version with the same parameters, on
+-- the frozen targets of that run with the given final states. Where that run has a list of targets, target groups are not
+-- resolved again. Steps that it did not reach follow, on their whole target groups, unless @only excludes targets that
+-- prevented it from reaching them. Returns at once.
 --
 -- Parameters:
 --   @job_execution_id      Id of the run.
@@ -11,7 +11,7 @@
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21).
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), target groups to resolve (U), the run (U); then an insert into job_executions.
+-- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an insert into job_executions.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -40,6 +40,8 @@ BEGIN
     DECLARE @is_active BIT;
     DECLARE @lifecycle NVARCHAR(50);
     DECLARE @origin_partial BIT;
+    DECLARE @payload_id BIGINT;
+    DECLARE @parameters NVARCHAR(MAX);
     DECLARE @partial BIT;
     DECLARE @between_steps BIT; -- stopped after one step and before the next
     DECLARE @other_job UNIQUEIDENTIFIER;
@@ -102,7 +104,8 @@ BEGIN
             @version = e.job_version,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
-            @origin_partial = COALESCE(e.rerun_partial, 0)
+            @origin_partial = COALESCE(e.rerun_partial, 0),
+            @payload_id = e.payload_id
         FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @job_execution_id
             AND e.purged_at IS NULL;
@@ -276,14 +279,23 @@ BEGIN
         THROW 50117, @message, 1;
     END;
 
+    -- Stored again, so that they are not deleted together with an origin that is purged meanwhile.
+    IF @payload_id IS NOT NULL
+    BEGIN
+        SELECT @parameters = p.text
+        FROM jobs_internal.payloads AS p
+        WHERE p.payload_id = @payload_id;
+        EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
+    END;
+
     SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
-        rerun_partial, last_message
+        rerun_partial, payload_id, last_message
     )
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, ORIGINAL_LOGIN(), @origin_id, @only,
-        @partial, CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
+        @partial, @payload_id, CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
     );
 
     COMMIT TRANSACTION;

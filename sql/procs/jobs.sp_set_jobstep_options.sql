@@ -11,6 +11,8 @@
 --                        jobagent.executed_scripts, so that no attempt runs it again once it has committed.
 --                        targets/mssql/DESIGN.md describes the requirements for scripts and permissions.
 --   @job_version         Receives the job's new version.
+--   @bind_parameters     1: the parameters of a run are variables in the script's batches: the parameter tenant is @tenant, and
+--                        @payload is the whole JSON object. targets/mssql/DESIGN.md describes types and restrictions.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps; the new version's step (X).
 -- Returns:   0.
@@ -29,7 +31,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @step_name          NVARCHAR(128) = NULL,
     @on_unknown_outcome NVARCHAR(10) = NULL,
     @at_most_once       BIT = NULL,
-    @job_version        INT = NULL OUTPUT
+    @job_version        INT = NULL OUTPUT,
+    @bind_parameters    BIT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -39,8 +42,8 @@ BEGIN
     DECLARE @version INT;
     DECLARE @found INT;
 
-    IF @on_unknown_outcome IS NULL AND @at_most_once IS NULL
-        THROW 50033, N'Missing option: want @on_unknown_outcome or @at_most_once.', 1;
+    IF @on_unknown_outcome IS NULL AND @at_most_once IS NULL AND @bind_parameters IS NULL
+        THROW 50033, N'Missing option: want @on_unknown_outcome, @at_most_once or @bind_parameters.', 1;
     IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail')
     BEGIN
         SET @message = REPLACE(CONCAT(N'Invalid @on_unknown_outcome ''', @on_unknown_outcome, N''': want Retry or Fail.'), N'%', N'%%');
@@ -69,7 +72,8 @@ BEGIN
         @job_version = @job_version OUTPUT;
     UPDATE s
     SET s.on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
-        s.at_most_once = COALESCE(@at_most_once, s.at_most_once)
+        s.at_most_once = COALESCE(@at_most_once, s.at_most_once),
+        s.bind_parameters = COALESCE(@bind_parameters, s.bind_parameters)
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

@@ -5,17 +5,26 @@
 --   @job_name          Name of the job.
 --   @job_execution_id  Receives the id of the run. With a value: that id is used; if a run of this job has it already,
 --                      nothing starts (decision 21).
+--   @parameters        The run's parameters: a JSON object of at most 102,400 characters. The run's steps use them as script
+--                      variables, such as $(param.tenant). NULL or empty: none. A repetition with the same @job_execution_id must
+--                      have the same parameters.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U); then an insert into job_executions.
+-- Locks:     the job's row (U), the stored parameters (S); then an insert into job_executions.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
+--   50070 the parameters are not a JSON object.
+--   50071 the parameters are too long.
+--   50072 a name in the parameters is empty, too long, or has a control character.
+--   50073 a name in the parameters is there twice.
 --   50100 the job does not exist.
 --   50103 the job has no steps.
 --   50112 the job execution id belongs to an execution of another job.
+--   50148 the job execution id belongs to an execution with other parameters.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(128),
-    @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT
+    @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
+    @parameters       NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -25,6 +34,11 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @other UNIQUEIDENTIFIER;
+    DECLARE @other_payload BIGINT;
+    DECLARE @other_parameters NVARCHAR(MAX);
+    DECLARE @payload_id BIGINT;
+
+    EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
     BEGIN TRANSACTION;
 
@@ -33,11 +47,26 @@ BEGIN
     IF @job_execution_id IS NOT NULL
     BEGIN
         -- index: UQ_job_executions_job_execution_id, in which other sessions may add the same id
-        SELECT @other = e.job_id
+        SELECT
+            @other = e.job_id,
+            @other_payload = e.payload_id
         FROM jobs_internal.job_executions AS e WITH (UPDLOCK, HOLDLOCK)
         WHERE e.job_execution_id = @job_execution_id;
         IF @other = @job_id
         BEGIN
+            SELECT @other_parameters = p.text
+            FROM jobs_internal.payloads AS p
+            WHERE p.payload_id = @other_payload;
+            SET @parameters = CASE WHEN LTRIM(@parameters) = N'' THEN NULL ELSE @parameters END;
+            -- Compared exactly: the collation may treat different texts as equal.
+            IF CAST(COALESCE(@parameters, N'') AS VARBINARY(MAX)) <> CAST(COALESCE(@other_parameters, N'') AS VARBINARY(MAX))
+            BEGIN
+                SET @message = REPLACE(CONCAT(
+                    N'The job execution id ', @job_execution_id, N' belongs to an execution with other parameters.',
+                    N' Choose another id, or leave @job_execution_id NULL.'
+                ), N'%', N'%%');
+                THROW 50148, @message, 1;
+            END;
             COMMIT TRANSACTION;
             RETURN 0;
         END;
@@ -62,12 +91,14 @@ BEGIN
         THROW 50103, @message, 1;
     END;
 
+    EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
+
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
-        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, last_message
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, last_message
     )
     VALUES (
-        @job_execution_id, @job_id, @version, N'Created', 1, @now, ORIGINAL_LOGIN(), N'Job execution created.'
+        @job_execution_id, @job_id, @version, N'Created', 1, @now, ORIGINAL_LOGIN(), @payload_id, N'Job execution created.'
     );
 
     COMMIT TRANSACTION;

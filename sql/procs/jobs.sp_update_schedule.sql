@@ -1,11 +1,13 @@
 -- Changes a schedule. Omitted or NULL values stay unchanged. A change of kind, text, zone, catch-up or enabled restarts
 -- the schedule: instants that were due before are dropped, an agent validates it again, and instants that waited for an
 -- earlier run are recorded as skipped. A change of kind, text or zone also ends its open backfills. A change of kind or
--- text also restarts the count in the text, and times that are relative to now.
+-- text also restarts the count in the text, and times that are relative to now. A change of parameters applies to runs
+-- that are created from then on, those of waiting instants included.
 --
 -- Parameters:
 --   @job_name          Name of the job.
---   @schedule_name     Name of the schedule. The schedule of jobs.sp_add_job is changed with jobs.sp_update_job.
+--   @schedule_name     Name of the schedule. N'' is the schedule of jobs.sp_add_job: only its parameters are changed here, all
+--                      else with jobs.sp_update_job.
 --   @new_name          New name; unique within the job.
 --   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
 --   @spec              Text of the schedule.
@@ -14,8 +16,9 @@
 --   @overlap           Policy while an earlier run is active; empty: the default of jobs.sp_add_schedule.
 --   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
 --   @enabled           1: due instants become runs.
+--   @parameters        Parameters of the schedule's runs, as in jobs.sp_start_job; empty: none.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the schedule's row (U, X), the range of the new name (U).
+-- Locks:     the job's row (U), the schedule's row (U, X), the range of the new name (U), the stored parameters (S).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -24,10 +27,14 @@
 --   50048 the schedule kind is invalid.
 --   50049 the schedule text is empty.
 --   50050 the overlap policy is invalid.
+--   50070 the parameters are not a JSON object.
+--   50071 the parameters are too long.
+--   50072 a name in the parameters is empty, too long, or has a control character.
+--   50073 a name in the parameters is there twice.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50126 a schedule of the new name exists already.
---   50127 the schedule is the one of jobs.sp_add_job.
+--   50127 the schedule is the one of jobs.sp_add_job, and more than its parameters is given.
 CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
     @job_name         NVARCHAR(128),
     @schedule_name    NVARCHAR(128),
@@ -38,7 +45,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
     @catch_up         NVARCHAR(50) = NULL,
     @overlap          NVARCHAR(20) = NULL,
     @pause_on_failure BIT = NULL,
-    @enabled          BIT = NULL
+    @enabled          BIT = NULL,
+    @parameters       NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -47,6 +55,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
+    DECLARE @payload_id BIGINT;
     DECLARE @cause NVARCHAR(20);
     DECLARE @defined BIT; -- 1: kind or text changes
     DECLARE @moved BIT;   -- 1: the zone changes
@@ -55,6 +64,7 @@ BEGIN
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
         THROW 50047, N'Missing schedule name: @new_name is empty.', 1;
+    EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
     BEGIN TRANSACTION;
 
@@ -63,8 +73,24 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    IF @schedule_name = N'' AND (
+        @parameters IS NULL
+        OR COALESCE(@new_name, @kind, @spec, @time_zone, @catch_up, @overlap) IS NOT NULL
+        OR @pause_on_failure IS NOT NULL
+        OR @enabled IS NOT NULL
+    )
+        THROW 50127, N'The schedule of jobs.sp_add_job has no text. Change all but its @parameters with jobs.sp_update_job.', 1;
+    EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
     IF @schedule_name = N''
-        THROW 50127, N'The schedule of jobs.sp_add_job has no text. Change it with jobs.sp_update_job.', 1;
+    BEGIN
+        UPDATE s
+        SET s.payload_id = @payload_id,
+            s.updated_at = @now
+        FROM jobs_internal.schedules AS s
+        WHERE s.schedule_id = @schedule_id;
+        COMMIT TRANSACTION;
+        RETURN 0;
+    END;
 
     SELECT
         @old_kind = s.kind,
@@ -125,6 +151,7 @@ BEGIN
         s.catch_up = @catch_up,
         s.overlap = COALESCE(@overlap, s.overlap),
         s.pause_on_failure = COALESCE(@pause_on_failure, s.pause_on_failure),
+        s.payload_id = CASE WHEN @parameters IS NULL THEN s.payload_id ELSE @payload_id END,
         s.enabled = @enabled,
         s.next_due_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_due_at END,
         s.next_fire_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_fire_at END,

@@ -226,7 +226,9 @@ BEGIN
         d.output_table_name,
         c.command_type,
         COALESCE(e.due_at, e.create_time) AS due_at,
-        d.on_unknown_outcome
+        d.on_unknown_outcome,
+        e.payload_id,
+        d.bind_parameters
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k

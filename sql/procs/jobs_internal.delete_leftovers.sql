@@ -1,5 +1,5 @@
--- Deletes rows that are no longer visible: purged executions, then deleted jobs without executions. Rows from which an
--- active rerun takes its targets stay until the rerun has ended.
+-- Deletes rows that are no longer visible: purged executions with their parameters, then deleted jobs without executions.
+-- Rows from which an active rerun takes its targets stay until the rerun has ended.
 --
 -- Each batch is a transaction of its own, so it holds few locks for a short time, and SQL Server can clean up deleted
 -- rows before the next batch. Each batch takes the application lock jobagent.cleanup without waiting: a session that
@@ -16,7 +16,7 @@
 --   @remaining   Receives 1 if rows may be left, 0 if no more can be deleted now.
 -- Called by: agent/cleaner.go when jobs_internal.controller_pass returns cleanup_due; jobs.sp_delete_job, jobs.sp_purge_jobhistory,
 --            jobs_internal.purge_history.
--- Locks:     rows of one run after the other (X), children first.
+-- Locks:     rows of one run after the other (X), children first; its parameters (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.delete_leftovers
@@ -31,6 +31,7 @@ BEGIN
     DECLARE @lock INT;
     DECLARE @rows INT;
     DECLARE @execution_id BIGINT; -- whose rows are being deleted
+    DECLARE @payload_id BIGINT;
     DECLARE @job_id UNIQUEIDENTIFIER;
 
     SET @deleted = 0;
@@ -119,6 +120,7 @@ BEGIN
                 FROM jobs_internal.step_executions AS s
                 WHERE s.execution_id = @execution_id;
                 SET @rows = @@ROWCOUNT;
+                SET @payload_id = (SELECT e.payload_id FROM jobs_internal.job_executions AS e WHERE e.execution_id = @execution_id);
                 DELETE e
                 FROM jobs_internal.job_executions AS e
                 WHERE e.execution_id = @execution_id;
@@ -155,6 +157,9 @@ BEGIN
         END;
         COMMIT TRANSACTION;
         SET @deleted = @deleted + @rows;
+        IF @payload_id IS NOT NULL
+            EXECUTE jobs_internal.delete_payloads @payload_id = @payload_id;
+        SET @payload_id = NULL;
     END;
     RETURN 0;
 END;

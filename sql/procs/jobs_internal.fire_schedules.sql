@@ -417,15 +417,16 @@ BEGIN
 
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, schedule_id, due_at, backfill_id,
-        allow_overlap, unaccounted, last_message
+        allow_overlap, unaccounted, payload_id, last_message
     )
     OUTPUT inserted.execution_id, inserted.schedule_id, inserted.job_execution_id
     INTO @created (execution_id, schedule_id, job_execution_id)
     SELECT
         r.job_execution_id, m.job_id, m.job_version, N'Created', 1, @now, r.schedule_id, r.due_at, m.backfill_id,
-        CASE WHEN m.overlap IN (N'AllowAll', N'TerminateOther') THEN 1 ELSE 0 END, 1, N'Job execution created.'
+        CASE WHEN m.overlap IN (N'AllowAll', N'TerminateOther') THEN 1 ELSE 0 END, 1, s.payload_id, N'Job execution created.'
     FROM @runs AS r
     INNER JOIN @moved AS m ON m.schedule_id = r.schedule_id
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = r.schedule_id
     WHERE r.result = N'Started'
     ORDER BY r.due_at, r.schedule_id;
 

@@ -1,6 +1,7 @@
 -- Deletes one batch of rows older than the retention: finished runs, records of skipped instants, ended backfills, and
--- ended terms to which no run refers. It also deletes schedules that have been Completed or Faulted for longer than the
--- setting schedule_retention_days (default 60). Call it until @deleted is 0.
+-- ended terms to which no run refers. The last call deletes parameters to which nothing refers any more. It also
+-- deletes schedules that have been Completed or Faulted for longer than the setting schedule_retention_days (default
+-- 60). Call it until @deleted is 0.
 --
 -- Parameters:
 --   @batch_size      Maximum number of runs to purge in this call; at least 1.
@@ -10,8 +11,8 @@
 --   @term_id         The caller's term; NULL: no term is checked.
 --   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
--- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), skipping locked
---            rows.
+-- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), and
+--            parameters (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -108,5 +109,8 @@ BEGIN
     WHERE t.ended_at < @oldest
         AND t.ended_at < COALESCE(@first_claimed_at, @now)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
+    -- Those of runs are deleted with them: this finds those of schedules that were changed or deleted.
+    IF @deleted = 0
+        EXECUTE jobs_internal.delete_payloads;
     RETURN 0;
 END;

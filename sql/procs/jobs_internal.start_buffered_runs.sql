@@ -100,14 +100,15 @@ BEGIN
 
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, schedule_id, due_at, backfill_id,
-        allow_overlap, unaccounted, last_message
+        allow_overlap, unaccounted, payload_id, last_message
     )
     OUTPUT inserted.execution_id, inserted.schedule_id
     INTO @created (execution_id, schedule_id)
     SELECT
         n.job_execution_id, n.job_id, n.job_version, N'Created', 1, @now, n.schedule_id, n.due_at, n.backfill_id,
-        0, 1, N'Job execution created.'
+        0, 1, s.payload_id, N'Job execution created.'
     FROM @next AS n
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
     WHERE n.job_version IS NOT NULL
     ORDER BY n.due_at, n.schedule_id;
 

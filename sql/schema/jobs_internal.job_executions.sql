@@ -25,6 +25,8 @@
 --   last_message       Message of the latest event.
 --   purged_at          When it was purged: it is invisible from then on, and its rows are deleted in small batches.
 --   parked             1: each of its active steps is parked, so passes do not read the run (DESIGN.md, "Parking").
+--   payload_id         Its parameters, fixed when the run is created; NULL: none. No foreign key: see
+--                      jobs_internal.payloads.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
     job_execution_id  UNIQUEIDENTIFIER NOT NULL,
@@ -49,6 +51,7 @@ CREATE TABLE jobs_internal.job_executions (
     last_message      NVARCHAR(MAX) NULL,
     purged_at         DATETIME2(7) NULL,
     parked            BIT NOT NULL CONSTRAINT DF_job_executions_parked DEFAULT 0,
+    payload_id        BIGINT NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
@@ -98,6 +101,8 @@ CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (
 
 CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_of)
     WHERE rerun_of IS NOT NULL;
+CREATE INDEX IX_job_executions_payload_id ON jobs_internal.job_executions (payload_id)
+    WHERE payload_id IS NOT NULL;
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.job_executions SET (LOCK_ESCALATION = DISABLE);

@@ -26,6 +26,7 @@
 --   at_most_once                       1: the script runs in one transaction with a row of the target's table
 --                                      jobagent.executed_scripts, by which a later attempt sees that it has committed.
 --                                      Actions: an attempt whose outcome is unknown is not repeated.
+--   bind_parameters                    1: the parameters of a run are variables of the script, bound through sp_executesql.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -51,6 +52,7 @@ CREATE TABLE jobs_internal.job_steps (
     max_parallelism                   INT NULL,
     on_unknown_outcome                NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_on_unknown_outcome DEFAULT N'Retry',
     at_most_once                      BIT NOT NULL CONSTRAINT DF_job_steps_at_most_once DEFAULT 0,
+    bind_parameters                   BIT NOT NULL CONSTRAINT DF_job_steps_bind_parameters DEFAULT 0,
     CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
     CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
     CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)

@@ -56,6 +56,7 @@
 --   defined_at      When kind or spec last changed; NULL: when the schedule was added. A text such as "tomorrow at 4pm"
 --                   is relative to it.
 --   updated_at      When the definition was last changed.
+--   payload_id      Parameters of its runs; NULL: none. No foreign key: see jobs_internal.payloads.
 CREATE TABLE jobs_internal.schedules (
     schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
     job_id                UNIQUEIDENTIFIER NOT NULL,
@@ -106,6 +107,7 @@ CREATE TABLE jobs_internal.schedules (
     created_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_created_at DEFAULT SYSUTCDATETIME(),
     defined_at            DATETIME2(7) NULL,
     updated_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_updated_at DEFAULT SYSUTCDATETIME(),
+    payload_id            BIGINT NULL,
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),
     CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,
@@ -130,6 +132,8 @@ CREATE INDEX IX_schedules_buffered ON jobs_internal.schedules (schedule_id)
     WHERE buffered > 0;
 CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)
     WHERE closed_at IS NOT NULL;
+CREATE INDEX IX_schedules_payload_id ON jobs_internal.schedules (payload_id)
+    WHERE payload_id IS NOT NULL;
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.schedules SET (LOCK_ESCALATION = DISABLE);

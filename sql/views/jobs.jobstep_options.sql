@@ -10,6 +10,7 @@
 --   on_unknown_outcome  Reaction to an attempt whose outcome is unknown: Retry, by the step's retry policy, or Fail.
 --   at_most_once        1: the script runs in one transaction with a row in jobagent.executed_scripts of the target, so
 --                       that no attempt runs it again once it has committed.
+--   bind_parameters     1: the parameters of a run are variables in the script's batches.
 CREATE OR ALTER VIEW jobs.jobstep_options
 AS
 SELECT
@@ -20,7 +21,8 @@ SELECT
     s.step_id,
     s.step_name,
     s.on_unknown_outcome,
-    s.at_most_once
+    s.at_most_once,
+    s.bind_parameters
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
 WHERE j.deleted_at IS NULL;

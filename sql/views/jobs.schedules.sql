@@ -38,6 +38,7 @@
 --   updated_time           When the schedule was changed (UTC).
 --   defined_time           When kind or text was last changed (UTC). A text such as "tomorrow at 4pm" is relative to
 --                          it.
+--   parameters             The JSON object that its runs get as parameters; NULL: none.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT
@@ -75,8 +76,10 @@ SELECT
     s.warnings,
     s.created_at AS created_time,
     s.updated_at AS updated_time,
-    COALESCE(s.defined_at, s.created_at) AS defined_time
+    COALESCE(s.defined_at, s.created_at) AS defined_time,
+    p.text AS parameters
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = s.last_execution_id
+LEFT JOIN jobs_internal.payloads AS p ON p.payload_id = s.payload_id
 WHERE j.deleted_at IS NULL;

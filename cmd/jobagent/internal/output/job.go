@@ -48,6 +48,7 @@ type StepOptions struct {
 	StepName         string `json:"step_name"`
 	OnUnknownOutcome string `json:"on_unknown_outcome"` // Retry or Fail
 	AtMostOnce       bool   `json:"at_most_once"`
+	BindParameters   bool   `json:"bind_parameters"`
 }
 
 // CreatedJob is a job that was created.
