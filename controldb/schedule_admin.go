@@ -51,8 +51,8 @@ func schedulePolicyArgs(c *call, timeZone, catchUp, overlap *string, pauseOnFail
 
 // ScheduleUpdate is the argument of UpdateSchedule: the parameters of jobs.sp_update_schedule. A
 // nil field leaves the value unchanged. An empty TimeZone, CatchUp or Overlap selects the default.
-// Empty Parameters remove them; they are all that can be changed when Name is empty, which means the
-// schedule of the job's own definition.
+// Empty Parameters remove them. They are all that can be changed when Name is empty, which means
+// the schedule of the job's own definition.
 type ScheduleUpdate struct {
 	JobName, Name                                   string
 	NewName, Kind, Spec, TimeZone, CatchUp, Overlap *string
