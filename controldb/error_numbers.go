@@ -96,7 +96,7 @@ var conditions = map[int32]condition{
 	50029: {KindInvalid, nil, "an argument of an internal procedure is missing or out of range"},
 	50030: {KindInvalid, nil, "step id and step name refer to different steps"},
 	50031: {KindInvalid, nil, "a final state to run again is invalid, or none is given"},
-	50032: {KindInvalid, nil, "the reaction to an unknown outcome is neither Retry nor Fail"},
+	50032: {KindInvalid, nil, "the reaction to an unknown outcome is neither Retry, Fail nor Await"},
 	50033: {KindInvalid, nil, "no step option is given"},
 	50037: {KindInvalid, nil, "the scope of a limit is invalid: want Job, Server, ElasticPool or Credential"},
 	50038: {KindInvalid, nil, "the name of the limited object is missing or empty"},

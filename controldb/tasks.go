@@ -316,7 +316,9 @@ type Outcome struct {
 	// Attempt must be the task's current attempt; an outcome for another attempt is refused.
 	Attempt int
 	// Outcome determines what follows. NotSent returns the task without counting the attempt.
-	// Failed and Unknown are retried by the step's policy. The others are final.
+	// Failed and Unknown are retried by the step's policy. After Accepted, and after NoAnswer if
+	// the step awaits a report then, the target waits for a callback (I12); any other NoAnswer is
+	// Unknown. The others are final.
 	Outcome targets.Outcome
 	// Message is stored in the column last_message. For Succeeded it is optional: the procedure
 	// writes the documented text and appends Message.
@@ -326,6 +328,10 @@ type Outcome struct {
 	// Unreached means that nothing was sent, because there was no connection or the login was
 	// refused.
 	Unreached bool
+	// NoRetry means that a failure is not retried, whatever the step's policy. RetryAfter is the
+	// least wait before a retry, within the policy's maximum; 0 means none.
+	NoRetry    bool
+	RetryAfter time.Duration
 	// Unsent means that no part of the script was sent, for any reason. If the outcome of the
 	// previous attempt is unknown, it stays unknown.
 	Unsent bool
@@ -359,6 +365,8 @@ type outcomeJSON struct {
 	SessionID      int           `json:"session_id,omitempty"`
 	Unreached      bool          `json:"unreached,omitempty"`
 	Unsent         bool          `json:"unsent,omitempty"`
+	NoRetry        bool          `json:"no_retry,omitempty"`
+	RetryAfterMS   int64         `json:"retry_after_ms,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
 
@@ -383,6 +391,7 @@ func (o Outcome) json() outcomeJSON {
 		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
 		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
 		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
+		NoRetry: o.NoRetry, RetryAfterMS: o.RetryAfter.Milliseconds(),
 	}
 	if o.Outcome == targets.NotSent {
 		j.Outcome = returned

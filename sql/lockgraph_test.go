@@ -76,8 +76,8 @@ func deadlocks(p, q []wait) []deadlock {
 }
 
 // running are the tables of active executions. Only one agent uses a row of them at a time, by its
-// term and by the state of the row.
-var running = []string{"agents", "terms", "task_executions", "target_executions", "target_queues", "step_executions", "job_executions"}
+// term and by the state of the row. A callback belongs to its attempt; a report locks nothing else.
+var running = []string{"agents", "terms", "task_executions", "callbacks", "target_executions", "target_queues", "step_executions", "job_executions"}
 
 // reason explains why two procedures never wait for each other in tables in which both lock rows.
 // An empty name stands for every procedure.
@@ -276,7 +276,7 @@ func TestLocksWithoutSnapshot(t *testing.T) {
 // passes are the procedures that agents call during their work, for all jobs.
 var passes = []string{
 	"jobs_internal.controller_pass", "jobs_internal.fire_schedules", "jobs_internal.record_verdicts", "jobs_internal.due_schedules", "jobs_internal.recheck_schedules",
-	"jobs_internal.complete_tasks", "jobs_internal.complete_resolution", "jobs_internal.start_term", "jobs_internal.renew_term", "jobs_internal.end_term", "jobs_internal.get_command",
+	"jobs_internal.begin_send", "jobs_internal.complete_tasks", "jobs_internal.complete_resolution", "jobs_internal.start_term", "jobs_internal.renew_term", "jobs_internal.end_term", "jobs_internal.get_command",
 }
 
 // delayed returns the waits of passes for locks that an open transaction may hold after it has

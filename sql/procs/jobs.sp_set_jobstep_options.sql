@@ -6,10 +6,13 @@
 --   @step_id             Position of the step. Either it or @step_name is required, unless the job has one step.
 --   @step_name           Name of the step.
 --   @on_unknown_outcome  Reaction to an attempt whose outcome is unknown (the agent died, or the connection was lost
---                        after the script was sent): Retry, by the step's retry policy, or Fail.
+--                        after the script was sent): Retry, by the step's retry policy, or Fail. Await, only for actions: an
+--                        attempt that was sent and got no answer waits for a report (the view jobs.callbacks); other unknown
+--                        outcomes are as with Fail.
 --   @at_most_once        1: the script runs in one transaction with a row in the target's table
 --                        jobagent.executed_scripts, so that no attempt runs it again once it has committed.
---                        targets/mssql/DESIGN.md describes the requirements for scripts and permissions.
+--                        targets/mssql/DESIGN.md describes the requirements for scripts and permissions. For an action: an
+--                        attempt whose outcome is unknown is not repeated.
 --   @job_version         Receives the job's new version.
 --   @bind_parameters     1: the parameters of a run are variables in the script's batches: the parameter tenant is @tenant, and
 --                        @payload is the whole JSON object. targets/mssql/DESIGN.md describes types and restrictions.
@@ -20,8 +23,9 @@
 --   50001 the job name is missing or empty.
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
---   50032 @on_unknown_outcome is neither Retry nor Fail.
+--   50032 @on_unknown_outcome is neither Retry, Fail nor Await.
 --   50033 no option is given.
+--   50059 a TSql step would await a report.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
@@ -44,14 +48,17 @@ BEGIN
 
     IF @on_unknown_outcome IS NULL AND @at_most_once IS NULL AND @bind_parameters IS NULL
         THROW 50033, N'Missing option: want @on_unknown_outcome, @at_most_once or @bind_parameters.', 1;
-    IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail')
+    IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail', N'await')
     BEGIN
-        SET @message = REPLACE(CONCAT(N'Invalid @on_unknown_outcome ''', @on_unknown_outcome, N''': want Retry or Fail.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @on_unknown_outcome ''', @on_unknown_outcome, N''': want Retry, Fail or Await.'
+        ), N'%', N'%%');
         THROW 50032, @message, 1;
     END;
     SET @on_unknown_outcome = CASE @on_unknown_outcome COLLATE Latin1_General_100_CI_AS
         WHEN N'retry' THEN N'Retry'
         WHEN N'fail' THEN N'Fail'
+        WHEN N'await' THEN N'Await'
     END;
 
     BEGIN TRANSACTION;
@@ -65,6 +72,17 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 1,
         @found = @found OUTPUT;
+    IF @on_unknown_outcome = N'Await'
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_steps AS s
+            INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
+            WHERE s.job_id = @job_id
+                AND s.version = @version
+                AND s.step_id = @found
+                AND c.command_type = N'TSql'
+        )
+        THROW 50059, N'Invalid @on_unknown_outcome ''Await'': only actions can await a report, and the step is of type TSql.', 1;
 
     EXECUTE jobs_internal.copy_steps
         @job_id = @job_id,

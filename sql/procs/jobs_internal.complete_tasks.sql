@@ -6,7 +6,7 @@
 --   @outcomes  JSON array; see jobs_internal.record_outcomes.
 --   @now       For tests only.
 -- Called by: agent/outbox.go, once per batch of outcomes.
--- Locks:     the tasks (X), then their targets (X), then steps (X).
+-- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).
 -- Returns:   one row per refused outcome: task_id, reason.
 -- Throws:
 --   50029 the outcomes are missing, or one of them is invalid.

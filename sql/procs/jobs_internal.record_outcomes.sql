@@ -1,7 +1,11 @@
 -- Stores outcomes of tasks and updates their targets or steps: to a final lifecycle, or to the next attempt after the
 -- wait that the step's retry policy defines, counted from the database's current time. An outcome is accepted only for
 -- a task that this term holds, and only for the current attempt (I4). An unknown outcome of a script is retried like a
--- failure, unless the step's on_unknown_outcome is Fail (decision 31).
+-- failure, unless the step's on_unknown_outcome is Fail (decision 31), or an action must not run twice.
+--
+-- A target waits for a callback (I12) after Accepted, after NoAnswer if the step's on_unknown_outcome is Await (else
+-- NoAnswer is Unknown), and after every outcome but Returned if a report came first: then the report decides, when the
+-- next pass ends the wait.
 --
 -- Cost: (outcomes), each by the keys of its task, target and step. Plan: the table variables are the outer side of all
 -- joins, with one seek of a clustered key for each of their rows, so the plan does not depend on SQL Server's estimate
@@ -10,15 +14,18 @@
 -- Parameters:
 --   @term_id   The term that holds the tasks; NULL: any term (only for terms that have ended).
 --   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
---              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
+--              Returned, Accepted, NoAnswer), unsent_outcome (instead of outcome if jobs_internal.begin_send was not called),
+--              message, error_number, error_severity, error_state, error_line, error_procedure,
 --              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused),
 --              unsent (true: no part of the script was sent, so an unknown outcome of the previous attempt stays unknown),
---              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
+--              no_retry (true: a failure is not retried), retry_after_ms (the least wait before a retry, within the policy's
+--              maximum), messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the refused outcomes.
+--   @ended     1: the tasks ended before, and their targets wait for callbacks, which ended with these outcomes.
 --   @now       For tests only.
 -- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over, within their
 --            transactions.
--- Locks:     the tasks (X), then their targets (X), then steps (X).
+-- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).
 -- Returns:   with @report = 1, one row per refused outcome: task_id, reason.
 -- Throws:
 --   50029 an outcome is invalid.
@@ -26,6 +33,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.record_outcomes
     @term_id  BIGINT = NULL,
     @outcomes NVARCHAR(MAX),
     @report   BIT = 0,
+    @ended    BIT = 0,
     @now      DATETIME2(7) = NULL
 AS
 BEGIN
@@ -36,6 +44,7 @@ BEGIN
         task_id         BIGINT NOT NULL PRIMARY KEY,
         attempt         INT NOT NULL,
         outcome         NVARCHAR(20) NOT NULL,
+        unsent_outcome  NVARCHAR(20) NULL,
         message         NVARCHAR(MAX) NULL,
         error_number    INT NULL,
         error_severity  TINYINT NULL,
@@ -52,9 +61,20 @@ BEGIN
         kind                NVARCHAR(10) NOT NULL,
         execution_id        BIGINT NOT NULL,
         step_execution_id   BIGINT NOT NULL,
-        target_execution_id BIGINT NULL
+        target_execution_id BIGINT NULL,
+        attempt             INT NOT NULL,
+        outcome             NVARCHAR(20) NOT NULL,
+        send_began_at       DATETIME2(7) NULL,
+        waits_until         DATETIME2(7) NULL -- NULL: the target does not wait for a callback
     );
     DECLARE @unsent TABLE (task_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @retries TABLE (
+        task_id        BIGINT NOT NULL PRIMARY KEY,
+        no_retry       BIT NULL,
+        retry_after_ms BIGINT NULL
+    );
+    DECLARE @timeout_seconds INT; -- of callbacks that have none of their own
+    DECLARE @former NVARCHAR(50) = CASE WHEN @ended = 1 THEN N'WaitingForCallback' ELSE N'InProgress' END; -- lifecycle of the targets
     -- New states of targets and steps that did not succeed; wait_ms is NULL unless another attempt is due.
     DECLARE @next TABLE (
         task_id   BIGINT NOT NULL PRIMARY KEY,
@@ -65,16 +85,17 @@ BEGIN
     );
 
     INSERT INTO @given (
-        task_id, attempt, outcome, message, error_number, error_severity, error_state, error_line,
+        task_id, attempt, outcome, unsent_outcome, message, error_number, error_severity, error_state, error_line,
         error_procedure, rows_affected, elapsed_ms, session_id, messages
     )
     SELECT
-        o.task_id, o.attempt, o.outcome, o.message, o.error_number, o.error_severity, o.error_state, o.error_line,
+        o.task_id, o.attempt, o.outcome, o.unsent_outcome, o.message, o.error_number, o.error_severity, o.error_state, o.error_line,
         o.error_procedure, o.rows_affected, o.elapsed_ms, o.session_id, o.messages
     FROM OPENJSON(@outcomes) WITH (
         task_id         BIGINT,
         attempt         INT,
         outcome         NVARCHAR(20),
+        unsent_outcome  NVARCHAR(20),
         message         NVARCHAR(MAX),
         error_number    INT,
         error_severity  TINYINT,
@@ -89,30 +110,105 @@ BEGIN
     IF EXISTS (
         SELECT 1
         FROM @given AS g
-        WHERE g.outcome NOT IN (N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned')
+        WHERE g.outcome NOT IN (
+            N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned', N'Accepted', N'NoAnswer'
+        )
     )
-        THROW 50029, N'Invalid outcome: want Succeeded, Failed, TimedOut, Canceled, Unknown or Returned.', 1;
+        THROW 50029, N'Invalid outcome: want Succeeded, Failed, TimedOut, Canceled, Unknown, Returned, Accepted or NoAnswer.', 1;
 
-    UPDATE k
-    SET k.ended_at = @now,
-        k.outcome = g.outcome,
-        k.message = g.message,
-        k.error_number = g.error_number,
-        k.error_severity = g.error_severity,
-        k.error_state = g.error_state,
-        k.error_line = g.error_line,
-        k.error_procedure = g.error_procedure,
-        k.rows_affected = g.rows_affected,
-        k.elapsed_ms = g.elapsed_ms,
-        k.session_id = g.session_id
-    OUTPUT inserted.task_id, inserted.kind, inserted.execution_id, inserted.step_execution_id, inserted.target_execution_id
-    INTO @accepted (task_id, kind, execution_id, step_execution_id, target_execution_id)
-    FROM @given AS g
-    INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
-    WHERE k.ended_at IS NULL
-        AND k.attempt = g.attempt
-        AND (@term_id IS NULL OR k.term_id = @term_id) -- plan: the rows are found by task_id
-        AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution can succeed only with its targets
+    -- Only a step whose on_unknown_outcome is Await waits for a report after a request without an answer.
+    IF EXISTS (SELECT 1 FROM @given AS g WHERE g.outcome = N'NoAnswer')
+        UPDATE g
+        SET g.outcome = N'Unknown'
+        FROM @given AS g
+        INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        WHERE g.outcome = N'NoAnswer'
+            AND (k.kind <> N'Run' OR d.on_unknown_outcome <> N'Await');
+
+    IF @ended = 1
+        INSERT INTO @accepted (task_id, kind, execution_id, step_execution_id, target_execution_id, attempt, outcome)
+        SELECT k.task_id, k.kind, k.execution_id, k.step_execution_id, k.target_execution_id, k.attempt, g.outcome
+        FROM @given AS g
+        INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id;
+    ELSE
+        -- Whether the attempt began to send is read with the lock, so that jobs_internal.begin_send comes either before or after.
+        UPDATE k
+        SET k.ended_at = @now,
+            k.outcome = CASE WHEN k.send_began_at IS NULL THEN COALESCE(g.unsent_outcome, g.outcome) ELSE g.outcome END,
+            k.message = g.message,
+            k.error_number = g.error_number,
+            k.error_severity = g.error_severity,
+            k.error_state = g.error_state,
+            k.error_line = g.error_line,
+            k.error_procedure = g.error_procedure,
+            k.rows_affected = g.rows_affected,
+            k.elapsed_ms = g.elapsed_ms,
+            k.session_id = g.session_id
+        OUTPUT inserted.task_id, inserted.kind, inserted.execution_id, inserted.step_execution_id, inserted.target_execution_id,
+            inserted.attempt, inserted.outcome, inserted.send_began_at
+        INTO @accepted (task_id, kind, execution_id, step_execution_id, target_execution_id, attempt, outcome, send_began_at)
+        FROM @given AS g
+        INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
+        WHERE k.ended_at IS NULL
+            AND k.attempt = g.attempt
+            AND (@term_id IS NULL OR k.term_id = @term_id) -- plan: the rows are found by task_id
+            AND (k.kind = N'Run' OR g.outcome NOT IN (N'Succeeded', N'Accepted')); -- a resolution can succeed only with its targets
+
+    -- The UPDATE locks the callbacks, so that a report comes either before, and is seen here, or after. The number of an attempt that was
+    -- handed back is used again, so its callback is deleted.
+    IF EXISTS (SELECT 1 FROM @accepted AS a WHERE a.send_began_at IS NOT NULL OR a.outcome IN (N'Accepted', N'NoAnswer'))
+    BEGIN
+        SELECT @timeout_seconds = v.value
+        FROM jobs_internal.effective_settings AS v
+        WHERE v.name = N'async_exec_timeout_seconds';
+        UPDATE c
+        SET c.acked = CASE WHEN a.outcome = N'Accepted' THEN 1 ELSE 0 END,
+            c.deadline_at = CASE
+                WHEN a.outcome NOT IN (N'Accepted', N'NoAnswer') AND (a.outcome = N'Returned' OR c.received_at IS NULL) THEN NULL
+                WHEN t.deadline_at < DATEADD(SECOND, COALESCE(c.timeout_seconds, @timeout_seconds), @now) THEN t.deadline_at
+                ELSE DATEADD(SECOND, COALESCE(c.timeout_seconds, @timeout_seconds), @now)
+            END
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        WHERE c.closed_at IS NULL;
+        DELETE c
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        WHERE a.outcome = N'Returned';
+        UPDATE c
+        SET c.closed_at = @now,
+            c.closed_by = N'Attempt'
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        WHERE c.deadline_at IS NULL
+            AND c.closed_at IS NULL;
+        INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, acked, opened_at, deadline_at)
+        SELECT
+            a.target_execution_id, a.attempt, a.execution_id, CASE WHEN a.outcome = N'Accepted' THEN 1 ELSE 0 END, @now,
+            CASE
+                WHEN t.deadline_at < DATEADD(SECOND, @timeout_seconds, @now) THEN t.deadline_at
+                ELSE DATEADD(SECOND, @timeout_seconds, @now)
+            END
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        WHERE a.outcome IN (N'Accepted', N'NoAnswer')
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.callbacks AS c
+                WHERE c.target_execution_id = a.target_execution_id
+                    AND c.attempt = a.attempt
+            )
+        ORDER BY a.target_execution_id;
+        UPDATE a
+        SET a.waits_until = c.deadline_at
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        WHERE c.deadline_at IS NOT NULL
+            AND c.closed_at IS NULL;
+    END;
 
     -- Unreachable targets are rare, so this member is not read for every outcome. A binary
     -- collation compares characters without a table of their weights.
@@ -136,6 +232,18 @@ BEGIN
         ) AS u
         WHERE u.unsent = 1;
 
+    IF CHARINDEX(N'"no_retry":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        OR CHARINDEX(N'"retry_after_ms":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        INSERT INTO @retries (task_id, no_retry, retry_after_ms)
+        SELECT r.task_id, r.no_retry, r.retry_after_ms
+        FROM OPENJSON(@outcomes) WITH (
+            task_id        BIGINT,
+            no_retry       BIT,
+            retry_after_ms BIGINT
+        ) AS r
+        WHERE r.no_retry = 1
+            OR r.retry_after_ms > 0;
+
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
         INSERT INTO jobs_internal.task_messages (
             task_id, ordinal, execution_id, kind, number, severity, state, line, procedure_name, message, row_count
@@ -147,7 +255,7 @@ BEGIN
         INNER JOIN @given AS g ON g.task_id = a.task_id
         CROSS APPLY OPENJSON(g.messages) WITH (
             ordinal     INT,
-            kind        NVARCHAR(10),
+            kind        NVARCHAR(20),
             number      INT,
             severity    TINYINT,
             state       TINYINT,
@@ -180,18 +288,44 @@ BEGIN
     FROM @accepted AS a
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
     INNER JOIN @given AS g ON g.task_id = a.task_id
-    WHERE g.outcome = N'Succeeded'
-        AND t.lifecycle = N'InProgress';
+    WHERE a.outcome = N'Succeeded'
+        AND a.waits_until IS NULL
+        AND t.lifecycle = @former;
+
+    IF EXISTS (SELECT 1 FROM @accepted AS a WHERE a.waits_until IS NOT NULL)
+        UPDATE t
+        SET t.lifecycle = N'WaitingForCallback',
+            t.last_message = CONCAT(
+                N'Step ', t.step_id, N' waits for a callback about ',
+                CASE
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+                END,
+                N' until ', CONVERT(NVARCHAR(19), a.waits_until, 126), N'Z.',
+                N' ' + NULLIF(g.message, N'')
+            ),
+            t.error_number = g.error_number,
+            t.error_line = g.error_line
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        INNER JOIN @given AS g ON g.task_id = a.task_id
+        WHERE a.waits_until IS NOT NULL
+            AND t.lifecycle = @former;
 
     -- The wait before retry n is min(maximum, initial * multiplier ^ (n - 1)); logarithms keep the power in range.
     WITH unsuccessful AS (
         SELECT
             a.task_id,
             a.kind,
-            g.outcome,
+            a.outcome,
             g.message,
             d.step_id,
-            d.on_unknown_outcome,
+            CASE
+                WHEN a.kind <> N'Run' THEN NULL
+                WHEN d.on_unknown_outcome <> N'Retry' THEN N'on_unknown_outcome is ' + d.on_unknown_outcome
+                WHEN d.at_most_once = 1 AND c.command_type NOT IN (N'TSql', N'Upkeep') THEN N'at_most_once is 1'
+            END AS not_repeated, -- why no attempt follows an unknown outcome
+            x.retry_after_ms,
             COALESCE(t.attempts, s.attempts) AS attempts,
             CASE WHEN t.target_execution_id IS NULL THEN s.last_message ELSE t.last_message END AS former_message,
             CASE
@@ -202,11 +336,14 @@ BEGIN
                 ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
             END AS place,
             CASE
-                WHEN g.outcome IN (N'TimedOut', N'Canceled') THEN g.outcome
+                WHEN a.outcome IN (N'TimedOut', N'Canceled') THEN a.outcome
                 WHEN e.stop_requested_at IS NOT NULL THEN N'Canceled'
-                WHEN g.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
-                WHEN g.outcome = N'Returned' THEN N'WaitingForRetry'
-                WHEN g.outcome = N'Unknown' AND a.kind = N'Run' AND d.on_unknown_outcome = N'Fail' THEN N'Failed'
+                WHEN a.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
+                WHEN a.outcome = N'Returned' THEN N'WaitingForRetry'
+                WHEN a.outcome = N'Unknown' AND a.kind = N'Run' AND d.on_unknown_outcome <> N'Retry' THEN N'Failed'
+                WHEN a.outcome = N'Unknown' AND a.kind = N'Run' AND d.at_most_once = 1 AND c.command_type NOT IN (N'TSql', N'Upkeep')
+                    THEN N'Failed'
+                WHEN a.outcome = N'Failed' AND x.no_retry = 1 THEN N'Failed'
                 WHEN COALESCE(t.attempts, s.attempts) <= d.retry_attempts THEN N'WaitingForRetry'
                 ELSE N'Failed'
             END AS lifecycle,
@@ -218,8 +355,11 @@ BEGIN
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = a.execution_id
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = a.step_execution_id
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
         LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
-        WHERE g.outcome <> N'Succeeded'
+        LEFT JOIN @retries AS x ON x.task_id = a.task_id
+        WHERE a.outcome <> N'Succeeded'
+            AND a.waits_until IS NULL
     )
     INSERT INTO @next (task_id, lifecycle, attempts, wait_ms, message)
     SELECT
@@ -229,15 +369,17 @@ BEGIN
         CASE
             WHEN r.lifecycle NOT IN (N'Created', N'WaitingForRetry') THEN NULL
             WHEN r.outcome = N'Returned' THEN 0
+            WHEN r.retry_after_ms >= r.maximum_seconds * 1000 THEN r.maximum_seconds * 1000
             WHEN LOG(r.initial_seconds) + (r.attempts - 1) * LOG(r.multiplier) >= LOG(r.maximum_seconds) THEN r.maximum_seconds * 1000
+            WHEN r.retry_after_ms > 1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) THEN r.retry_after_ms
             ELSE CAST(1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) AS INT)
         END,
         CASE
             WHEN r.outcome = N'Unknown' THEN CONCAT(
                 N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown',
                 CASE
-                    WHEN r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed'
-                        THEN N', and the step is not retried after that (on_unknown_outcome is Fail)'
+                    WHEN r.not_repeated IS NOT NULL AND r.lifecycle = N'Failed'
+                        THEN CONCAT(N', and the step is not retried after that (', r.not_repeated, N')')
                     WHEN r.kind = N'Run' AND r.lifecycle = N'Canceled' THEN N', and a stop was requested'
                 END,
                 N': ', r.message
@@ -265,15 +407,15 @@ BEGIN
             t.error_number = g.error_number,
             t.error_line = g.error_line,
             t.outcome_unknown = CASE
-                WHEN g.outcome = N'Unknown' THEN 1
-                WHEN g.outcome = N'Returned' OR EXISTS (SELECT 1 FROM @unsent AS u WHERE u.task_id = a.task_id) THEN t.outcome_unknown
+                WHEN a.outcome = N'Unknown' OR (@ended = 1 AND a.outcome IN (N'TimedOut', N'Canceled')) THEN 1
+                WHEN a.outcome = N'Returned' OR EXISTS (SELECT 1 FROM @unsent AS u WHERE u.task_id = a.task_id) THEN t.outcome_unknown
                 ELSE 0
             END
         FROM @accepted AS a
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         INNER JOIN @given AS g ON g.task_id = a.task_id
         INNER JOIN @next AS n ON n.task_id = a.task_id
-        WHERE t.lifecycle = N'InProgress';
+        WHERE t.lifecycle = @former;
 
     IF EXISTS (SELECT 1 FROM @accepted AS a WHERE a.kind = N'Resolve')
         UPDATE s

@@ -7,6 +7,8 @@
 --               schedule_min_interval_seconds (default 0: any): a schedule of which two instants are closer together is Faulted when its
 --               text is validated (D-S6; SAP's service refuses less than 300).
 --               unreachable_days (default 10): how long no target of a job may be reachable until its schedules are disabled.
+--               async_exec_timeout_seconds (default 604800, a week): how long an action that was accepted waits for a report, unless its
+--               definition says so. It applies to waits that begin after it was set.
 --   value       Text of the value.
 --   updated_at  When the setting was changed.
 CREATE TABLE jobs_internal.settings (

@@ -22,6 +22,7 @@ FROM (VALUES
     (N'history_retention_days', 45, 0, 36500),
     (N'schedule_retention_days', 60, 0, 36500),
     (N'schedule_min_interval_seconds', 0, 0, 31536000),
-    (N'unreachable_days', 10, 0, 36500)
+    (N'unreachable_days', 10, 0, 36500),
+    (N'async_exec_timeout_seconds', 604800, 1, 31536000)
 ) AS k (name, default_value, lowest, highest)
 LEFT JOIN jobs_internal.settings AS s ON s.name = k.name;
