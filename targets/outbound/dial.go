@@ -456,8 +456,8 @@ type transports struct {
 	http *http.Transport
 }
 
-// maxHeaderBytes bounds the headers of a response.
-const maxHeaderBytes = 64 << 10
+// MaxHeaderBytes bounds the headers of a response, those of informational responses included.
+const MaxHeaderBytes = 64 << 10
 
 // init makes the transport. It opens a connection for each request: a transport that reuses
 // connections repeats some requests by itself when a reused connection breaks.
@@ -467,7 +467,7 @@ func (t *transports) init(n *Network) {
 	t.http = &http.Transport{
 		DisableKeepAlives:      true,
 		Protocols:              protocols,
-		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxResponseHeaderBytes: MaxHeaderBytes,
 		WriteBufferSize:        4 << 10,
 		ReadBufferSize:         4 << 10,
 		Proxy: func(r *http.Request) (*url.URL, error) {

@@ -115,6 +115,10 @@ func (m *Mask) String(text string) string {
 		return text
 	}
 	m.mu.Lock()
+	if len(m.forms) == 0 {
+		m.mu.Unlock()
+		return text
+	}
 	if m.replacer == nil {
 		forms := make([]string, 0, len(m.forms))
 		for form := range m.forms {

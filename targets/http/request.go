@@ -1,0 +1,285 @@
+package http
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	nethttp "net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets/outbound"
+)
+
+// Limits of a request. jobs/action checks definitions by the same limits; an expanded definition is
+// checked again here.
+const (
+	maxURL         = 2048
+	maxHeaders     = 50
+	maxHeaderBytes = 8 << 10
+	maxBody        = 256 << 10
+	maxRedirects   = 5
+)
+
+// plan is a checked definition.
+type plan struct {
+	http        *action.HTTP
+	url         *url.URL
+	auth        *outbound.Auth
+	bodyMatches *regexp.Regexp // nil for no condition
+	bodyFailsOn *regexp.Regexp
+}
+
+// prepare checks the definition and reads the secrets. Nothing is sent.
+func (t *attempt) prepare() error {
+	if t.Action == nil || t.Action.HTTP == nil {
+		return errors.New("the action has no HTTP request")
+	}
+	t.mask.Add(t.Action.Secrets...)
+	h := t.Action.HTTP
+	t.plan.http = h
+	text := h.URL
+	if len(h.Endpoints) > 0 {
+		text = h.Endpoints[max(t.Number-1, 0)%len(h.Endpoints)]
+	}
+	if len(text) > maxURL {
+		return fmt.Errorf("invalid URL: %d bytes, want at most %d", len(text), maxURL)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return errors.New("invalid URL: want an absolute http or https URL") // the error repeats the URL
+	}
+	if err := t.checkURL(u); err != nil {
+		return fmt.Errorf("invalid URL: %w", err)
+	}
+	if u.Scheme == "http" && !h.AllowHTTP {
+		return errors.New("invalid URL: the scheme is http; want https, or allow_http true")
+	}
+	t.plan.url = u
+	if err := checkRequest(h); err != nil {
+		return err
+	}
+	if t.plan.bodyMatches, err = compile("body_matches", h.Success.BodyMatches); err != nil {
+		return err
+	}
+	if t.plan.bodyFailsOn, err = compile("body_fails_on", h.Success.BodyFailsOn); err != nil {
+		return err
+	}
+	if err := t.runner.network.Check(hostPort(u)); err != nil {
+		return err
+	}
+	t.plan.auth, err = t.runner.network.Authentication(t.Credential, h.Auth, h.AllowHTTP, u, t.mask)
+	return err
+}
+
+// compile compiles an expression of the success rule; nil for an empty text.
+func compile(name, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("invalid %s: %w", name, err)
+	}
+	return expression, nil
+}
+
+// checkURL checks the URL of a request, of the definition or of a redirect.
+func (t *attempt) checkURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the scheme is %q, want https or http", u.Scheme)
+	case u.Host == "" || u.Hostname() == "":
+		return errors.New("the host is missing")
+	case u.User != nil:
+		return errors.New("user and password are not permitted in a URL; use a credential")
+	case u.Fragment != "":
+		return errors.New("a fragment is not permitted")
+	default:
+		return nil
+	}
+}
+
+// hostPort returns host:port of a URL.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// checkRequest checks method, headers and body after the expansion of templates, which may have
+// inserted anything.
+func checkRequest(h *action.HTTP) error {
+	if !isToken(h.Method) {
+		return fmt.Errorf("invalid method %q: want a token such as POST", h.Method)
+	}
+	if h.Method == nethttp.MethodConnect {
+		return errors.New("invalid method CONNECT: it opens a tunnel")
+	}
+	if len(h.Body) > maxBody {
+		return fmt.Errorf("invalid body: %d bytes, want at most %d", len(h.Body), maxBody)
+	}
+	if len(h.Body) > 0 && (h.Method == nethttp.MethodGet || h.Method == nethttp.MethodHead) {
+		return fmt.Errorf("a %s request has no body", h.Method)
+	}
+	if h.FollowRedirects < 0 || h.FollowRedirects > maxRedirects {
+		return fmt.Errorf("invalid follow_redirects %d: want 0 to %d", h.FollowRedirects, maxRedirects)
+	}
+	if len(h.Headers) > maxHeaders {
+		return fmt.Errorf("%d headers: want at most %d", len(h.Headers), maxHeaders)
+	}
+	size := 0
+	for _, f := range h.Headers {
+		size += len(f.Name) + len(f.Value)
+		switch {
+		case !isToken(f.Name):
+			return fmt.Errorf("invalid header name %q", f.Name)
+		case isReserved(f.Name):
+			return fmt.Errorf("invalid header %q: the agent sets it", f.Name)
+		case strings.ContainsFunc(f.Value, isForbidden):
+			return fmt.Errorf("invalid value of header %q: a line break or another control character", f.Name)
+		}
+	}
+	if size > maxHeaderBytes {
+		return fmt.Errorf("headers of %d bytes: want at most %d", size, maxHeaderBytes)
+	}
+	return nil
+}
+
+// isForbidden reports whether a character may not stand in the value of a header.
+func isForbidden(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// isToken reports whether text is a token of HTTP (RFC 9110, 5.6.2).
+func isToken(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// isReserved reports whether only the agent sets a header.
+func isReserved(name string) bool {
+	name = strings.ToLower(name)
+	if slices.Contains([]string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+		"traceparent", "tracestate", "idempotency-key"}, name) {
+		return true
+	}
+	return strings.HasPrefix(name, "proxy-") || strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "x-sap-")
+}
+
+// request returns a request without what authenticates it.
+func (t *attempt) request(ctx context.Context, method string, target *url.URL, body []byte) *nethttp.Request {
+	r := (&nethttp.Request{
+		Method: method, URL: target, Host: target.Host, Header: make(nethttp.Header, len(t.plan.http.Headers)+8),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: true,
+	}).WithContext(ctx)
+	if len(body) > 0 {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	// Another origin gets the headers that hold nothing confidential, and none that identify the
+	// run.
+	foreign := !sameOrigin(target, t.plan.url)
+	hasBody := len(body) > 0
+	for _, f := range t.plan.http.Headers {
+		switch {
+		case foreign && !isPublic(f.Name), foreign && t.mask.Contains(f.Value):
+		case !hasBody && len(t.plan.http.Body) > 0 && strings.EqualFold(f.Name, "Content-Type"):
+			// A redirect dropped the body.
+		default:
+			r.Header.Add(f.Name, f.Value)
+		}
+	}
+	if hasBody && t.plan.http.BodyJSON && r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if !foreign {
+		t.identify(r.Header)
+	}
+	own := t.presetOf() == action.PresetSAP || t.presetOf() == action.PresetAzure
+	if own || r.Header.Get("User-Agent") == "" {
+		r.Header.Set("User-Agent", "jobagent/"+cmp.Or(t.runner.cfg.Version, "dev"))
+	}
+	return r
+}
+
+// isPublic reports whether a header of the definition may be sent to another origin after a
+// redirect.
+func isPublic(name string) bool {
+	return slices.Contains([]string{"accept", "accept-language", "content-type", "content-language", "user-agent"},
+		strings.ToLower(name))
+}
+
+// sameOrigin reports whether two URLs have the same scheme, host and port.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(hostPort(a), hostPort(b))
+}
+
+// timeSAP is the form of times in the headers of SAP.
+const timeSAP = "2006-01-02 15:04:05"
+
+// timeScheduler is the form of times in the headers of Azure Scheduler, without a zone.
+const timeScheduler = "2006-01-02T15:04:05"
+
+// identify sets the headers that identify the run.
+func (t *attempt) identify(h nethttp.Header) {
+	h.Set("Idempotency-Key", `"`+t.Key.String()+`"`)
+	h.Set("Traceparent", traceparent(t.JobExecutionID, t.Key, t.Number))
+	due := t.DueAt.UTC()
+	switch t.presetOf() {
+	case action.PresetSAP:
+		h.Set("X-Sap-Job-Id", t.JobName)
+		h.Set("X-Sap-Job-Run-Id", t.JobExecutionID.String())
+		h.Set("X-Sap-Run-At", due.Format(timeSAP))
+		if t.runner.cfg.SchedulerHost != "" {
+			h.Set("X-Sap-Scheduler-Host", t.runner.cfg.SchedulerHost)
+		}
+		if h.Get("Accept") == "" {
+			h.Set("Accept", "application/json")
+		}
+	case action.PresetAzure:
+		run := t.JobExecutionID
+		collection, job, found := strings.Cut(t.JobName, "/")
+		if !found {
+			collection, job = "", t.JobName
+		}
+		h.Set("X-Ms-Scheduler-Jobid", job)
+		if collection != "" {
+			h.Set("X-Ms-Scheduler-Jobcollectionid", collection)
+		}
+		h.Set("X-Ms-Scheduler-Expected-Execution-Time", due.Format(timeScheduler))
+		h.Set("X-Ms-Execution-Tag", hex.EncodeToString(run[:]))
+		h.Set("X-Ms-Client-Request-Id", attemptID(t.Key, t.Number).String())
+	}
+}
+
+// attemptID returns an id of one attempt: a name-based UUID of the key and the number.
+func attemptID(key uuid.UUID, number int) uuid.UUID {
+	return uuid.NewSHA1(key, binary.BigEndian.AppendUint32(nil, uint32(number)))
+}
+
+// traceparent returns the header of W3C Trace Context. The trace is that of the run, so that all
+// its requests are one trace; the span is that of the attempt. Both can be computed from the ids
+// that the control database shows.
+func traceparent(run, key uuid.UUID, number int) string {
+	trace := sha256.Sum256([]byte(run.String()))
+	span := sha256.Sum256([]byte(attemptID(key, number).String()))
+	return "00-" + hex.EncodeToString(trace[:16]) + "-" + hex.EncodeToString(span[:8]) + "-01"
+}
