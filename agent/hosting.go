@@ -18,6 +18,8 @@ import (
 type Tools struct {
 	Runner   *mssql.Runner
 	Resolver *mssql.Resolver
+	// Actions is what the agent does beside T-SQL.
+	Actions Actions
 }
 
 // Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the
@@ -108,12 +110,17 @@ func (h *Hosting) runCore(ctx context.Context) error {
 
 	termCtx, cancelTerm := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelTerm(ErrStopping)
+	trust := newTrust(asked, term.TTL)
+	gate := newSendGate(trust, func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error) {
+		return h.store.BeginSend(ctx, term.ID, sends)
+	})
 	comm := newCommunicator(h.store, term.ID, termCtx, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
 	err = supervise(ctx,
-		newLease(h.store, term, asked, cancelTerm, log),
+		newLease(h.store, term, trust, cancelTerm, log),
 		comm,
-		newTaskHost(h.store, term.ID, comm, h.tools, h.cfg, h.skipGrace, log),
+		gate,
+		newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log),
 		newMaintainer(h.store, log),
 		cleaner,
 		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
@@ -132,5 +139,6 @@ func (h *Hosting) startTerm(ctx context.Context) (controldb.Term, error) {
 	defer cancel()
 	return h.store.StartTerm(ctx, controldb.Agent{
 		ID: h.cfg.AgentID, Host: h.cfg.Host, Version: h.cfg.Version, MaxConcurrentTargets: h.cfg.MaxConcurrentTargets,
+		CommandTypes: h.tools.Actions.commandTypes(),
 	}, h.cfg.Lease)
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,25 +20,46 @@ type lease struct {
 	log   *zap.Logger
 	// cancelTerm cancels the context of the term, from which the contexts of all its tasks derive.
 	cancelTerm context.CancelCauseFunc
-	// trustUntil is when this process must assume that the term is lost: the start of the last
-	// call that renewed the term, plus the lease, minus a margin. It is a time of the process's
-	// monotonic clock (I5).
-	trustUntil time.Time
+	trust      *trust
+}
+
+// trust says when this process must assume that its term is lost: the start of the last call that
+// renewed the term, plus the lease, minus a margin. The instant is one of the process's monotonic
+// clock (I5). It is safe for concurrent use.
+type trust struct {
+	mu    sync.Mutex
+	until time.Time // moves forward only
+}
+
+// newTrust returns the trust in a term whose start was requested at askedAt.
+func newTrust(askedAt time.Time, ttl time.Duration) *trust {
+	return &trust{until: askedAt.Add(ttl - margin(ttl))}
+}
+
+// end returns the instant at which the trust ends, unless the term is renewed before.
+func (t *trust) end() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.until
+}
+
+// extend records that a call which began at askedAt has renewed the term.
+func (t *trust) extend(askedAt time.Time, ttl time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.until = askedAt.Add(ttl - margin(ttl))
 }
 
 // margin returns how long before the term's expiry this process gives the term up. The margin is
 // for canceling the running scripts.
 func margin(ttl time.Duration) time.Duration { return ttl / 6 }
 
-// newLease returns the lease of a term. The call that started the term began at askedAt, on the
-// process's clock.
 func newLease(
-	store *controldb.Store, term controldb.Term, askedAt time.Time, cancelTerm context.CancelCauseFunc, log *zap.Logger,
+	store *controldb.Store, term controldb.Term, trust *trust, cancelTerm context.CancelCauseFunc, log *zap.Logger,
 ) *lease {
 	return &lease{
-		store: store, term: term, cancelTerm: cancelTerm,
-		log:        log.With(zap.String(keyService, "lease")),
-		trustUntil: askedAt.Add(term.TTL - margin(term.TTL)),
+		store: store, term: term, trust: trust, cancelTerm: cancelTerm,
+		log: log.With(zap.String(keyService, "lease")),
 	}
 }
 
@@ -49,24 +71,24 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 	ready()
 	// A timer, not this loop, ends the trust. On a silent connection a call may return long after
 	// its deadline, because the driver waits for the server to confirm the cancellation.
-	trust := time.AfterFunc(time.Until(l.trustUntil), func() { l.cancelTerm(ErrTermLost) })
-	defer trust.Stop()
+	timer := time.AfterFunc(time.Until(l.trust.end()), func() { l.cancelTerm(ErrTermLost) })
+	defer timer.Stop()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: l.term.TTL / 6}
 	delay := backoff.Jittered(l.term.TTL / 3)
-	for sleep(ctx, min(delay, time.Until(l.trustUntil)), nil) {
+	for sleep(ctx, min(delay, time.Until(l.trust.end())), nil) {
 		started := time.Now()
-		if !started.Before(l.trustUntil) {
+		if !started.Before(l.trust.end()) {
 			l.cancelTerm(ErrTermLost)
 			return ErrTermLost
 		}
 		err := l.renew(ctx)
 		switch {
 		case err == nil:
-			if !trust.Stop() {
+			if !timer.Stop() {
 				return ErrTermLost // the answer was late: the timer has canceled everything
 			}
-			l.trustUntil = started.Add(l.term.TTL - margin(l.term.TTL))
-			trust.Reset(time.Until(l.trustUntil))
+			l.trust.extend(started, l.term.TTL)
+			timer.Reset(time.Until(l.trust.end()))
 			retry.Reset()
 			delay = backoff.Jittered(l.term.TTL / 3)
 		case errors.Is(err, controldb.ErrTermEnded):
@@ -84,7 +106,7 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 
 // renew renews the term. The call ends when the term can no longer be trusted.
 func (l *lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithDeadlineCause(ctx, l.trustUntil, ErrTermLost)
+	ctx, cancel := context.WithDeadlineCause(ctx, l.trust.end(), ErrTermLost)
 	defer cancel()
 	return l.store.RenewTerm(ctx, l.term.ID, l.term.TTL)
 }

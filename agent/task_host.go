@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -23,20 +25,26 @@ type taskHost struct {
 	comm     *communicator
 	runner   *mssql.Runner
 	resolver *mssql.Resolver
-	commands *commandCache
-	cfg      Config
+	actions  Actions
+	commands *cache[string]
+	// payloads caches the parameters of runs.
+	payloads    *cache[*parameters.Parameters]
+	definitions definitionCache
+	gate        *sendGate
+	cfg         Config
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
 	log       *zap.Logger
 }
 
 func newTaskHost(
-	store *controldb.Store, termID controldb.TermID, comm *communicator, tools Tools,
+	store *controldb.Store, termID controldb.TermID, comm *communicator, gate *sendGate, tools Tools,
 	cfg Config, skipGrace <-chan struct{}, log *zap.Logger,
 ) *taskHost {
 	return &taskHost{
 		store: store, termID: termID, comm: comm,
-		runner: tools.Runner, resolver: tools.Resolver, commands: newCommandCache(store),
+		runner: tools.Runner, resolver: tools.Resolver, actions: tools.Actions, gate: gate,
+		commands: newCache(readCommand(store)), payloads: newCache(readParameters(store)),
 		cfg: cfg, skipGrace: skipGrace, log: log.With(zap.String(keyService, "taskHost")),
 	}
 }
@@ -145,15 +153,13 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			return h.unsent(ctx, task)
 		}
 		h.log.Warn("could not read the command of a task, returning the task", append(taskFields(task), zap.Error(err))...)
-		// Wait first. The task is claimed again as soon as it is returned, and without the wait
-		// that loop would not pause.
-		if !sleep(ctx, h.cfg.slowPollInterval(), nil) {
-			return h.unsent(ctx, task)
-		}
-		return notSent(task, "the agent could not read the command from the control database")
+		return h.retreat(ctx, task, "the agent could not read the command from the control database")
 	}
-	if task.Upkeep {
+	switch {
+	case task.Upkeep:
 		return h.upkeep(ctx, task, script)
+	case task.CommandType != action.TypeTSQL:
+		return h.action(ctx, task, script)
 	}
 	a := mssql.Attempt{
 		Attempt: targets.Attempt{Target: task.Target, Credential: task.CredentialName, Command: script},
@@ -174,6 +180,13 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		a.Once = &mssql.Once{ExecutionID: task.TargetExecutionID, JobExecutionID: task.JobExecutionID, StepID: task.StepID}
 	}
 	res := h.runner.Run(ctx, a)
+	r := h.result(task, res)
+	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreached(res.Err)
+	return r
+}
+
+// result logs the result of an attempt and returns the report on it.
+func (h *taskHost) result(task controldb.Task, res targets.Result) report {
 	fields := append(taskFields(task), zap.String(keyOutcome, string(res.Outcome)), zap.Duration(keyElapsed, res.Elapsed))
 	if res.Err != nil {
 		fields = append(fields, zap.Int32(keySQLError, res.Error.Number), zap.Int32(keySQLLine, res.Error.Line))
@@ -181,10 +194,18 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	h.log.Debug("attempt ended", fields...)
 	return report{task: task.ID, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
-		Unreached: res.Outcome == targets.Failed && !res.Sent && unreached(res.Err),
-		Unsent:    !res.Sent,
-		Messages:  res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
+		Unsent: !res.Sent, NoRetry: res.NoRetry, RetryAfter: res.RetryAfter,
+		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
 	}}
+}
+
+// retreat returns a task uncounted, because the agent lacks something. It waits first: the task is
+// claimed again as soon as it is returned, and without the wait that loop would not pause.
+func (h *taskHost) retreat(ctx context.Context, task controldb.Task, reason string) report {
+	if !sleep(ctx, h.cfg.slowPollInterval(), nil) {
+		return h.unsent(ctx, task)
+	}
+	return notSent(task, reason)
 }
 
 // unreached reports whether err means that a server did not answer or refused the login. err ended
@@ -205,11 +226,25 @@ func unreached(err error) bool {
 // resolve lists the databases of a target group.
 func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	started := time.Now()
+	var definition *action.Definition
+	var params *parameters.Parameters
+	if task.CommandType != action.TypeTSQL {
+		var gone *report
+		if definition, params, gone = h.resolvedAction(ctx, task); gone != nil {
+			return *gone
+		}
+	}
+	if isEndpoint(task) {
+		return h.resolveEndpoint(ctx, task, definition, params)
+	}
 	list, err := h.resolver.Resolve(ctx, task.Members)
 	if err != nil && ctx.Err() != nil {
 		return h.unsent(ctx, task)
 	}
 	r := &controldb.Resolution{Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started)}
+	if definition != nil {
+		r.LimitServers = h.actionServers(ctx, task, definition, params, list)
+	}
 	if err != nil {
 		c := mssql.Classify(err)
 		r.Failure = err.Error()

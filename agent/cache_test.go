@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A worker that panics while it reads a command must not block later tasks of the same step.
-func TestCommandCacheAfterPanic(t *testing.T) {
+// A worker that panics while it reads a value must not block later tasks of the same step.
+func TestCacheAfterPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cache := newCommandCache(nil) // each read panics
+		cache := newCache[string](nil) // each read panics
 		require.Panics(t, func() { _, _ = cache.get(t.Context(), 1) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -1,0 +1,365 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// ErrNoSecret means that a secret which an action names does not exist, or that the agent cannot
+// open it. Another attempt of the same agent would not help.
+var ErrNoSecret = errors.New("the secret is not available")
+
+// errNoReceiver means that the agent cannot tell an endpoint where to report.
+var errNoReceiver = &targets.ConfigError{
+	Subject: "the action's callback", Err: errors.New("set callbacks.public_url in the agent's configuration"),
+}
+
+// Actions carries out what steps do beside T-SQL. The zero value carries out nothing.
+type Actions struct {
+	// Runners are the runners by type of command. The agent claims tasks of these types only.
+	Runners map[action.Type]targets.ActionRunner
+	// Secret returns the value of $(secret.NAME). It returns an error that wraps [ErrNoSecret] if
+	// there is no such secret. nil means that there are no secrets.
+	Secret func(ctx context.Context, name string) (string, error)
+	// CallbackURL is the public URL of a receiver of callbacks (agent/rest), in this process or in
+	// another one; empty means that the agent cannot carry out actions with a callback URL.
+	CallbackURL string
+}
+
+// commandTypes returns the types of commands that the agent runs.
+func (a Actions) commandTypes() []action.Type {
+	types := []action.Type{action.TypeTSQL}
+	for _, t := range []action.Type{
+		action.TypeHTTP, action.TypeStorageQueue, action.TypeServiceBusQueue, action.TypeServiceBusTopic, action.TypeProcess,
+	} {
+		if a.Runners[t] != nil {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// keySpace is the name space of idempotency keys, which are UUIDs of version 5 (S-56).
+var keySpace = uuid.MustParse("6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68")
+
+// IdempotencyKey returns the key of all attempts of a step on a target.
+func IdempotencyKey(targetExecutionID uuid.UUID) uuid.UUID {
+	return uuid.NewSHA1(keySpace, targetExecutionID[:])
+}
+
+// definitionCache caches decoded definitions by the IDs of their commands, whose texts never
+// change. It is safe for concurrent use.
+type definitionCache struct {
+	mu      sync.Mutex
+	decoded map[int64]decoded
+}
+
+// decoded is a definition, or why it is invalid.
+type decoded struct {
+	definition *action.Definition
+	err        error
+}
+
+// cachedDefinitions bounds the number of cached definitions.
+const cachedDefinitions = 1000
+
+// get returns the definition of a command with the given text.
+func (c *definitionCache) get(id int64, commandType action.Type, text string) (*action.Definition, error) {
+	c.mu.Lock()
+	d, ok := c.decoded[id]
+	c.mu.Unlock()
+	if ok {
+		return d.definition, d.err
+	}
+	d.definition, d.err = action.Decode(commandType, text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.decoded == nil || len(c.decoded) >= cachedDefinitions {
+		c.decoded = map[int64]decoded{} // rare; each definition is decoded again at its next use
+	}
+	c.decoded[id] = d
+	return d.definition, d.err
+}
+
+// action carries out the attempt of an action.
+func (h *taskHost) action(ctx context.Context, task controldb.Task, text string) report {
+	runner := h.actions.Runners[task.CommandType]
+	if runner == nil { // claims exclude such tasks
+		return h.retreat(ctx, task, fmt.Sprintf("the agent runs no commands of type %s", task.CommandType))
+	}
+	started := time.Now()
+	definition, err := h.definitions.get(task.CommandID, task.CommandType, text)
+	if err != nil {
+		return h.invalid(task, started, err)
+	}
+	send := controldb.Send{Task: task.ID, Attempt: task.Attempt}
+	attempt := targets.ActionAttempt{
+		Target: task.Target, Credential: task.CredentialName,
+		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,
+		JobName: task.JobName, JobExecutionID: task.JobExecutionID, StepID: task.StepID, StepName: task.StepName,
+		DueAt: task.DueAt,
+	}
+	if definition.Callback != nil {
+		token := rest.NewToken()
+		hash := controldb.HashToken(token)
+		send.Callback, send.CallbackTimeout = &hash, definition.Callback.Timeout
+		switch {
+		case h.actions.CallbackURL != "":
+			attempt.CallbackURL = rest.URL(h.actions.CallbackURL, token)
+		case slices.Contains(definition.Names(), action.NameCallbackURL): // otherwise, an operator reports
+			return h.invalid(task, started, errNoReceiver)
+		}
+	}
+	vars := actionVariables{host: h, ctx: ctx, task: task, target: task.Target, key: attempt.Key, callbackURL: attempt.CallbackURL}
+	if vars.parameters, err = h.parameters(ctx, task); err == nil {
+		attempt.Action, err = definition.Expand(vars.value)
+	}
+	var faults *action.Faults
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return h.unsent(ctx, task)
+	case errors.As(err, &faults), errors.Is(err, ErrNoSecret):
+		return h.invalid(task, started, err)
+	default:
+		h.log.Warn("could not read what an action needs, returning the task", append(taskFields(task), zap.Error(err))...)
+		return h.retreat(ctx, task, "the agent could not read the variables of the action")
+	}
+	attempt.Payload = vars.parameters.Text()
+	var refused error
+	attempt.Begin = func(ctx context.Context) (time.Time, error) {
+		before, err := h.gate.begin(ctx, send)
+		if err != nil && ctx.Err() == nil {
+			refused = err
+		}
+		return before, err
+	}
+	res := runner.Run(ctx, attempt)
+	if res.Outcome == targets.NotSent && refused != nil {
+		return h.retreat(ctx, task, refused.Error())
+	}
+	r := h.result(task, res)
+	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedAction(res.Error.Class)
+	return r
+}
+
+// invalid returns the report on an action that cannot be sent, in no attempt.
+func (h *taskHost) invalid(task controldb.Task, started time.Time, err error) report {
+	return report{task: task.ID, outcome: controldb.Outcome{
+		Task: task.ID, Attempt: task.Attempt, Outcome: targets.Failed, Unsent: true, NoRetry: true,
+		Message: fmt.Sprintf("Nothing was sent: %v.", err), Elapsed: time.Since(started),
+		Error: targets.ErrorDetail{Text: err.Error(), Class: targets.ClassConfig},
+	}}
+}
+
+// unreachedAction reports whether an error of this class, before anything was sent, means that the
+// endpoint did not answer or refused the login.
+func unreachedAction(class targets.Class) bool {
+	switch class {
+	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth:
+		return true
+	}
+	return false
+}
+
+// parameters returns the parameters of a task's run; nil means none.
+func (h *taskHost) parameters(ctx context.Context, task controldb.Task) (*parameters.Parameters, error) {
+	if task.PayloadID == 0 {
+		return nil, nil
+	}
+	return h.payloads.get(ctx, task.PayloadID)
+}
+
+// isEndpoint reports whether a resolution is that of an action without a target group.
+func isEndpoint(task controldb.Task) bool {
+	return len(task.Members) == 1 && task.Members[0].Kind == targets.Endpoint
+}
+
+// resolvedAction returns the definition of the action whose targets are resolved, and the run's
+// parameters. Otherwise it returns the report on the resolution.
+func (h *taskHost) resolvedAction(
+	ctx context.Context, task controldb.Task,
+) (definition *action.Definition, params *parameters.Parameters, gone *report) {
+	text, err := h.commands.get(ctx, task.CommandID)
+	if err == nil {
+		params, err = h.parameters(ctx, task)
+	}
+	if err != nil {
+		r := h.unsent(ctx, task)
+		if ctx.Err() == nil {
+			h.log.Warn("could not read the command of a task, returning the task", append(taskFields(task), zap.Error(err))...)
+			r = h.retreat(ctx, task, "the agent could not read the command from the control database")
+		}
+		return nil, nil, &r
+	}
+	if definition, err = h.definitions.get(task.CommandID, task.CommandType, text); err != nil {
+		r := unresolved(task, err)
+		return nil, nil, &r
+	}
+	return definition, params, nil
+}
+
+// unresolved returns the report on the resolution of an action whose target cannot be determined.
+func unresolved(task controldb.Task, err error) report {
+	return report{task: task.ID, resolution: &controldb.Resolution{
+		Attempt: task.Attempt, Failure: err.Error(),
+		Error: targets.ErrorDetail{Text: err.Error(), Class: targets.ClassConfig},
+	}}
+}
+
+// resolveEndpoint returns the target of an action without a target group: the server that the
+// action calls.
+func (h *taskHost) resolveEndpoint(
+	ctx context.Context, task controldb.Task, definition *action.Definition, params *parameters.Parameters,
+) report {
+	vars := actionVariables{host: h, ctx: ctx, task: task, parameters: params}
+	server, err := actionServer(definition, vars.value)
+	if err != nil {
+		return unresolved(task, err)
+	}
+	return report{task: task.ID, resolution: &controldb.Resolution{
+		Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget(server, "", "")},
+	}}
+}
+
+// actionServers returns the server that an action calls for each database of a target group. It is
+// empty for a database whose attempt will fail before it sends anything, because the address cannot
+// be expanded.
+func (h *taskHost) actionServers(
+	ctx context.Context, task controldb.Task, definition *action.Definition, params *parameters.Parameters,
+	list []targets.Target,
+) []string {
+	servers := make([]string, len(list))
+	for i, target := range list {
+		vars := actionVariables{host: h, ctx: ctx, task: task, target: target, parameters: params}
+		servers[i], _ = actionServer(definition, vars.value) // empty after an error
+	}
+	return servers
+}
+
+// actionVariables are the variables of one action on one target.
+type actionVariables struct {
+	host   *taskHost
+	ctx    context.Context // of the task; the values live as long as its attempt
+	task   controldb.Task
+	target targets.Target
+	// parameters are those of the run; nil means none.
+	parameters *parameters.Parameters
+	// key and callbackURL are zero when a target group is resolved.
+	key         uuid.UUID
+	callbackURL string
+}
+
+// value implements [action.Variables].
+func (v actionVariables) value(name string) (action.Value, bool, error) {
+	t := v.task
+	switch name {
+	case action.NameJobName:
+		return action.Text(t.JobName), true, nil
+	case action.NameJobID:
+		return action.Text(t.JobID.String()), true, nil
+	case action.NameJobVersion:
+		return action.Number(t.JobVersion), true, nil
+	case action.NameStepID:
+		return action.Number(t.StepID), true, nil
+	case action.NameStepName:
+		return action.Text(t.StepName), true, nil
+	case action.NameJobExecutionID, action.NameRunID:
+		return action.Text(t.JobExecutionID.String()), true, nil
+	case action.NameJobExecutionCreateTime:
+		return action.Text(t.ExecutionCreateTime.UTC().Format(time.RFC3339Nano)), true, nil
+	case action.NameTargetGroupName:
+		return action.Text(t.TargetGroupName), true, nil
+	case action.NameServerName:
+		return action.Text(v.target.Server), true, nil
+	case action.NameDatabaseName:
+		return action.Text(v.target.Database), true, nil
+	case action.NameDueAt:
+		return action.Text(t.DueAt.UTC().Format(time.RFC3339Nano)), true, nil
+	case action.NameAttempt:
+		return action.Number(t.Attempt), v.key != uuid.Nil, nil
+	case action.NameIdempotencyKey:
+		return action.Text(v.key.String()), v.key != uuid.Nil, nil
+	case action.NameCallbackURL:
+		return action.Text(v.callbackURL), v.callbackURL != "", nil
+	}
+	if secret, ok := strings.CutPrefix(name, action.PrefixSecret); ok {
+		return v.secret(secret)
+	}
+	value, ok := action.Parameter(v.parameters, name)
+	return value, ok, nil
+}
+
+// secret returns the value of a secret. The name of a server must not depend on one.
+func (v actionVariables) secret(name string) (action.Value, bool, error) {
+	if v.key == uuid.Nil || v.host.actions.Secret == nil {
+		return action.Value{}, false, nil
+	}
+	text, err := v.host.actions.Secret(v.ctx, name)
+	if err != nil {
+		return action.Value{}, false, fmt.Errorf("secret %q: %w", name, err)
+	}
+	return action.Text(text), true, nil
+}
+
+// actionServer returns the name of the server that an action calls, which limits of kind Server
+// count. Only its address is expanded: other templates may have no value before the attempt.
+func actionServer(definition *action.Definition, variables action.Variables) (string, error) {
+	if server, err := definition.Server(); err == nil {
+		return server, nil
+	}
+	addressed := *definition
+	var address *string
+	switch {
+	case definition.HTTP != nil:
+		addressed.HTTP = &action.HTTP{URL: definition.HTTP.Endpoint(1)}
+		address = &addressed.HTTP.URL
+	case definition.StorageQueue != nil:
+		addressed.StorageQueue = &action.StorageQueue{Account: definition.StorageQueue.Account}
+		address = &addressed.StorageQueue.Account
+	case definition.ServiceBus != nil:
+		addressed.ServiceBus = &action.ServiceBus{Namespace: definition.ServiceBus.Namespace}
+		address = &addressed.ServiceBus.Namespace
+	}
+	expanded, err := expandAddress(*address, variables)
+	if err != nil {
+		return "", err
+	}
+	*address = expanded
+	return addressed.Server()
+}
+
+// expandAddress expands a URL, a host, or a name that becomes a host.
+func expandAddress(address string, variables action.Variables) (string, error) {
+	const scheme = "https://"
+	isURL := strings.Contains(address, "://")
+	if !isURL {
+		address = scheme + address
+	}
+	request := action.Definition{
+		Type: action.TypeHTTP, HTTP: &action.HTTP{Method: http.MethodGet, URL: address, AllowHTTP: true},
+	}
+	expanded, err := request.Expand(variables)
+	if err != nil {
+		return "", err
+	}
+	if isURL {
+		return expanded.HTTP.URL, nil
+	}
+	return strings.TrimPrefix(expanded.HTTP.URL, scheme), nil
+}

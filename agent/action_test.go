@@ -1,0 +1,255 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/endpoint"
+	"github.com/jobagent/jobagent/testenv/invariant"
+)
+
+// actionFixture is a fixture whose agents call an endpoint in memory.
+type actionFixture struct {
+	*fixture
+	endpoint *endpoint.Endpoint
+}
+
+// newActionFixture creates a fixture with n target databases and an endpoint.
+func newActionFixture(t *testing.T, n int, handler http.HandlerFunc) *actionFixture {
+	t.Helper()
+	return &actionFixture{fixture: newFixture(t, testenv.Embedded(t, testenv.Options{}), n), endpoint: endpoint.New(t, handler)}
+}
+
+// actions returns what the fixture's agents do beside T-SQL.
+func (f *actionFixture) actions(t *testing.T) agent.Actions {
+	return agent.Actions{Runners: f.endpoint.Runners(t), CallbackURL: "https://agent.example.com/jobs"}
+}
+
+// startAgent starts an agent with actions; change may change them.
+func (f *actionFixture) startAgent(t *testing.T, cfg agent.Config, change ...func(*agent.Actions)) (stop func()) {
+	t.Helper()
+	tools := f.Tools(t, f.Store)
+	tools.Actions = f.actions(t)
+	for _, c := range change {
+		c(&tools.Actions)
+	}
+	hosting, err := agent.New(cfg, f.Store, tools, nil, zaptest.NewLogger(t))
+	require.NoError(t, err)
+	return testenv.RunAgent(t, hosting)
+}
+
+// addAction creates a job whose one step is an action; without a group, it runs on its endpoint.
+func (f *actionFixture) addAction(t *testing.T, job, group, command string, options ...func(*controldb.StepSpec)) {
+	t.Helper()
+	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
+	require.NoError(t, err)
+	spec := controldb.StepSpec{JobName: job, Command: command, CommandType: ptr(string(action.TypeHTTP)), TargetGroup: group}
+	for _, option := range options {
+		option(&spec)
+	}
+	_, err = f.Store.AddJobStep(t.Context(), spec)
+	require.NoError(t, err)
+}
+
+// actionBubble runs a test of actions in virtual time.
+func actionBubble(t *testing.T, n int, handler http.HandlerFunc, fn func(t *testing.T, f *actionFixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { fn(t, newActionFixture(t, n, handler)) })
+}
+
+// done answers 200.
+func done(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"done": true}`) }
+
+// startWith starts a run with parameters.
+func (f *actionFixture) startWith(t *testing.T, job, parameters string) uuid.UUID {
+	t.Helper()
+	id, err := f.Store.StartJobWith(t.Context(), job, uuid.Nil, parameters)
+	require.NoError(t, err)
+	return id
+}
+
+// messages returns the texts of a run's messages of one kind.
+func (f *actionFixture) messages(t *testing.T, id uuid.UUID, kind targets.MessageKind) (texts []string) {
+	t.Helper()
+	list, err := f.Store.ExecutionMessages(t.Context(), id)
+	require.NoError(t, err)
+	for _, m := range list {
+		if m.Message.Kind == kind {
+			texts = append(texts, m.Message.Text)
+		}
+	}
+	return texts
+}
+
+func TestHTTPStepCallsItsEndpoint(t *testing.T) {
+	const secret = "s3cret-of-the-api"
+	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{}, func(a *agent.Actions) {
+			a.Secret = func(_ context.Context, name string) (string, error) {
+				if name != "api" {
+					return "", agent.ErrNoSecret
+				}
+				return secret, nil
+			}
+		})
+		f.addAction(t, "call", "", `{"url": "http://api.example.com:8080/$(param.tenant)?attempt=$(attempt)", "allow_http": true,
+			"headers": {"X-Api-Key": "$(secret.api)"}, "body": {"step": "$(step_name)", "n": "$(json:param.n)"}}`)
+		id := f.startWith(t, "call", `{"tenant": "a b/c", "n": 7}`)
+		rows := f.ended(t, id, time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[len(rows)-1].LastMessage)
+		require.Equal(t, "api.example.com:8080", rows[2].Place())
+		require.Equal(t, "Endpoint", rows[2].TargetType)
+		requests := f.endpoint.Requests()
+		require.Len(t, requests, 1)
+		require.Equal(t, "/a%20b%2Fc?attempt=1", requests[0].Path)
+		require.JSONEq(t, `{"step": "JobStep", "n": 7}`, requests[0].Body)
+		require.Equal(t, secret, requests[0].Header.Get("X-Api-Key"))
+		require.Len(t, f.messages(t, id, targets.KindResponse), 1)
+		require.Equal(t, []string{`{"done": true}`}, f.messages(t, id, targets.KindBody))
+		found, err := invariant.FindSecrets(t.Context(), f.DB(t, f.Control), []string{secret})
+		require.NoError(t, err)
+		require.Empty(t, found)
+
+		f.addAction(t, "unknown secret", "", `{"url": "http://api.example.com/", "allow_http": true, "headers": {"X-Api-Key": "$(secret.other)"}}`,
+			retries(5, 1))
+		f.addAction(t, "unknown parameter", "", `{"url": "http://api.example.com/$(param.missing)", "allow_http": true}`, retries(5, 1))
+		for _, job := range []string{"unknown secret", "unknown parameter"} {
+			rows = f.ended(t, f.Start(t, job), time.Minute)
+			require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+			last := rows[len(rows)-1]
+			require.Equal(t, 1, last.Attempts, "%s: another attempt would not help", job)
+			require.Contains(t, last.LastMessage, "Nothing was sent")
+		}
+		require.Len(t, f.endpoint.Requests(), 1)
+	})
+}
+
+// Answers of a service that is overloaded are repeated after the wait that the service asks for,
+// with the same key. Other failures of a request are final.
+func TestHTTPRetriesFollowTheAnswer(t *testing.T) {
+	var tries atomic.Int32
+	actionBubble(t, 0, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/missing":
+			w.WriteHeader(http.StatusNotFound)
+		case tries.Add(1) == 1:
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case tries.Load() == 2:
+			panic(http.ErrAbortHandler) // no answer: the outcome is unknown
+		}
+	}, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{})
+		f.addAction(t, "busy", "", `{"url": "http://api.example.com/busy", "allow_http": true}`, retries(5, 1), func(s *controldb.StepSpec) {
+			s.MaximumRetryInterval = ptr(60)
+		})
+		f.addAction(t, "missing", "", `{"url": "http://api.example.com/missing", "allow_http": true}`, retries(5, 1))
+		rows := f.ended(t, f.Start(t, "busy"), 5*time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[2].LastMessage)
+		require.Equal(t, 3, rows[2].Attempts)
+		requests := f.endpoint.Requests()
+		require.Len(t, requests, 3)
+		require.GreaterOrEqual(t, requests[1].At.Sub(requests[0].At), 30*time.Second, "Retry-After is longer than the policy's wait")
+		require.Less(t, requests[2].At.Sub(requests[1].At), 10*time.Second)
+		for _, r := range requests {
+			require.Equal(t, requests[0].Header.Get("Idempotency-Key"), r.Header.Get("Idempotency-Key"))
+		}
+		require.NotEmpty(t, requests[0].Header.Get("Idempotency-Key"))
+
+		rows = f.ended(t, f.Start(t, "missing"), 5*time.Minute)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Equal(t, 1, rows[2].Attempts)
+		require.Contains(t, rows[2].LastMessage, "404")
+	})
+}
+
+// Case 128: an HTTP step with a target group of 24 databases makes one request for each, with the
+// name of the database in the path, and a limit on the host holds.
+func TestCase128(t *testing.T) {
+	actionBubble(t, 24, func(http.ResponseWriter, *http.Request) { <-time.After(2 * time.Second) }, func(t *testing.T, f *actionFixture) {
+		require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: "Server", Name: "api.example.com", Max: 2}))
+		f.startAgent(t, agent.Config{})
+		f.addAction(t, "tenants", testenv.Group, `{"url": "http://api.example.com/tenants/$(database_name)/$(job_name)", "allow_http": true}`)
+		rows := f.ended(t, f.Start(t, "tenants"), 10*time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+		seen := map[string]int{}
+		for _, r := range f.endpoint.Requests() {
+			seen[r.Path]++
+		}
+		require.Len(t, seen, 24)
+		for i := range 24 {
+			require.Equal(t, 1, seen[fmt.Sprintf("/tenants/db%d/tenants", i+1)])
+		}
+		require.Equal(t, 2, f.endpoint.Most(), "the limit of the host holds, and is used")
+	})
+}
+
+// A stop request and the time limit end a request that was sent.
+func TestHTTPRequestEndsWithItsTask(t *testing.T) {
+	gone := make(chan time.Time, 10)
+	actionBubble(t, 0, func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		gone <- time.Now()
+	}, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{})
+		const command = `{"url": "http://api.example.com/", "allow_http": true, "response_timeout_seconds": 300}`
+		f.addAction(t, "stopped", "", command)
+		f.addAction(t, "limited", "", command, timeout(20), retries(5, 1))
+		id := f.Start(t, "stopped")
+		f.until(t, id, time.Minute, func([]controldb.Execution) bool { return len(f.endpoint.Requests()) == 1 })
+		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		asked := time.Now()
+		rows := f.ended(t, id, time.Minute)
+		require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
+		require.Less(t, (<-gone).Sub(asked), time.Second, "the connection is closed")
+
+		started := time.Now()
+		rows = f.ended(t, f.Start(t, "limited"), time.Minute)
+		require.Equal(t, jobs.TimedOut, rows[0].Lifecycle)
+		require.InDelta(t, 20, (<-gone).Sub(started).Seconds(), 2)
+		require.Len(t, f.endpoint.Requests(), 2)
+	})
+}
+
+// An agent without a runner for a type of command claims no task of the type.
+func TestAgentClaimsOnlyWhatItRuns(t *testing.T) {
+	actionBubble(t, 1, done, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{}, func(a *agent.Actions) { a.Runners = nil })
+		f.addAction(t, "call", "", `{"url": "http://api.example.com/", "allow_http": true}`)
+		f.AddJob(t, "script", []string{"SELECT 1;"})
+		id := f.Start(t, "call")
+		require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "script"), time.Minute)[0].Lifecycle)
+		<-time.After(time.Minute)
+		require.True(t, f.Run(t, id)[0].Active, "no agent runs it")
+		f.startAgent(t, agent.Config{})
+		require.Equal(t, jobs.Succeeded, f.ended(t, id, time.Minute)[0].Lifecycle)
+	})
+}
+
+// A callback needs a receiver: without one, nothing is sent.
+func TestActionWithCallbackNeedsAReceiver(t *testing.T) {
+	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{}, func(a *agent.Actions) { a.CallbackURL = "" })
+		f.addAction(t, "call", "", `{"url": "http://api.example.com/", "allow_http": true, "callback": true, "body": "$(callback_url)"}`)
+		rows := f.ended(t, f.Start(t, "call"), time.Minute)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Contains(t, rows[2].LastMessage, "callbacks.public_url")
+		require.Empty(t, f.endpoint.Requests())
+	})
+}

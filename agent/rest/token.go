@@ -1,0 +1,32 @@
+package rest
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"strings"
+)
+
+// tokenBytes is the length of a token: 256 bits.
+const tokenBytes = 32
+
+// callbacks is the path of the receiver below the public URL.
+const callbacks = "/callbacks/"
+
+// NewToken returns a new token. It is a secret: the control database gets its hash only.
+func NewToken() string {
+	raw := make([]byte, tokenBytes)
+	_, _ = rand.Read(raw) // never fails
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// URL returns the URL at which a token's report is received. publicURL is the address of the
+// receiver as seen from outside.
+func URL(publicURL, token string) string {
+	return strings.TrimSuffix(publicURL, "/") + callbacks + token
+}
+
+// isToken reports whether a text has the form of a token.
+func isToken(text string) bool {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(raw) == tokenBytes
+}
