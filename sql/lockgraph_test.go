@@ -90,12 +90,15 @@ type reason struct {
 // differentRows lists pairs of procedures that lock rows of the same tables, but never the same
 // rows.
 var differentRows = []reason{
-	{"delete_leftovers", "", append([]string{"jobs", "step_commands", "job_steps"}, running...),
+	{"delete_leftovers", "", append([]string{"jobs", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
 	{"record_outcomes", "record_outcomes", running,
 		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids."},
 	{"record_outcomes", "advance", running,
 		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds."},
+	{"record_outcomes", "freeze_failed_targets", running, "The steps whose lists it freezes have no tasks yet."},
+	{"record_outcomes", "start_dependent_steps", running,
+		"It changes steps that have ended and are not locked; outcomes change those that a task holds."},
 	{"record_outcomes", "start_rerun_steps", running, "The steps of reruns that it starts have no tasks yet."},
 	{
 		"record_outcomes",

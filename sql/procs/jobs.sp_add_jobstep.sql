@@ -28,8 +28,16 @@
 --   @job_version                        Receives the job's new version.
 --   @max_parallelism                    Maximum number of databases of one elastic pool (of one server, outside pools)
 --                                       on which the step runs at once; NULL: no limit.
+--   @after                              Names of the steps that must be final before it starts: one name, names separated by
+--                                       commas, or a JSON array of names. Empty text: none, it starts with the run. NULL:
+--                                       the step before it.
+--   @run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded),
+--                                       Failed (at least one failed), or Finished. NULL: Succeeded.
+--   @on_targets                         All: the databases of the target group. Failed: those targets of the steps in @after
+--                                       that failed or exceeded their time limit. NULL: All.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps.
+-- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
+--            job_step_dependencies.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -49,10 +57,17 @@
 --   50020 the maximum parallelism is below 1.
 --   50057 an action has an output.
 --   50058 the definition of an action is invalid.
+--   50063 @run_when is not Succeeded, Failed or Finished.
+--   50064 @on_targets is neither All nor Failed.
+--   50065 @after is no list of names.
+--   50066 a step whose @run_when or @on_targets is Failed comes after no step.
+--   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.
 --   50105 a step of this name exists already.
 --   50106 the target group does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
+--   50142 @after names a step that does not exist.
+--   50143 steps come after each other.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL OUTPUT,
@@ -76,7 +91,10 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @output_schema_name                NVARCHAR(128) = NULL,
     @output_table_name                 NVARCHAR(128) = NULL,
     @job_version                       INT = NULL OUTPUT,
-    @max_parallelism                   INT = NULL
+    @max_parallelism                   INT = NULL,
+    @after                             NVARCHAR(MAX) = NULL,
+    @run_when                          NVARCHAR(50) = NULL,
+    @on_targets                        NVARCHAR(50) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -194,6 +212,15 @@ BEGIN
         @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
         @output_table_name, @max_parallelism
     );
+    EXECUTE jobs_internal.set_dependencies
+        @job_name = @job_name,
+        @job_id = @job_id,
+        @version = @job_version,
+        @step_id = @step_id,
+        @after = @after,
+        @run_when = @run_when,
+        @on_targets = @on_targets;
+    EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
 
     -- A schedule that became due while the job had no steps becomes due again with the first step.
     IF @steps = 0

@@ -6,15 +6,19 @@
 --   @step_name    Name of the step.
 --   @job_version  Receives the job's new version.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U); then inserts into job_versions, job_steps.
+-- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
+--   50066 a step whose @run_when or @on_targets is Failed would come after no step.
+--   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
+--   50143 steps would come after each other.
+--   50144 another step names this one in @after.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
     @job_name    NVARCHAR(128),
     @step_id     INT = NULL,
@@ -27,6 +31,9 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @found INT;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @name NVARCHAR(128);
+    DECLARE @list NVARCHAR(1000);
 
     BEGIN TRANSACTION;
 
@@ -40,11 +47,35 @@ BEGIN
         @allow_only_step = 0,
         @found = @found OUTPUT;
 
+    SELECT @list = LEFT(
+        STRING_AGG(CAST(CONCAT(s.step_id, N' ''', s.step_name, N'''') AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY s.step_id),
+        1000
+    )
+    FROM jobs_internal.job_step_dependencies AS d
+    INNER JOIN jobs_internal.job_steps AS s ON s.job_id = d.job_id AND s.version = d.version AND s.step_id = d.step_id
+    WHERE d.job_id = @job_id
+        AND d.version = @version
+        AND d.after_step_id = @found;
+    IF @list IS NOT NULL
+    BEGIN
+        SELECT @name = s.step_name
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_id = @found;
+        SET @message = REPLACE(CONCAT(
+            N'The step ', @found, N' ''', @name, N''' of the job ''', @job_name, N''' comes before these steps by their option @after: ',
+            @list, N'. Change them first.'
+        ), N'%', N'%%');
+        THROW 50144, @message, 1;
+    END;
+
     EXECUTE jobs_internal.copy_steps
         @job_id = @job_id,
         @version = @version,
         @from = @found,
         @job_version = @job_version OUTPUT;
+    EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
 
     COMMIT TRANSACTION;
     RETURN 0;

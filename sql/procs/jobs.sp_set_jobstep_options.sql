@@ -1,5 +1,6 @@
 -- Sets step options that Azure does not have, which creates a new version of the job. Omitted or NULL options stay
--- unchanged. Active runs keep their version. A new step has Retry and 0; sp_update_jobstep keeps the options.
+-- unchanged. Active runs keep their version. A new step has Retry and 0, and comes after the step before it;
+-- sp_update_jobstep keeps the options.
 --
 -- Parameters:
 --   @job_name            Name of the job.
@@ -16,8 +17,15 @@
 --   @job_version         Receives the job's new version.
 --   @bind_parameters     1: the parameters of a run are variables in the script's batches: the parameter tenant is @tenant, and
 --                        @payload is the whole JSON object. targets/mssql/DESIGN.md describes types and restrictions.
+--   @after               Names of the steps that must be final before it starts: one name, names separated by commas, or a
+--                        JSON array of names. Empty text: none, it starts with the run. (default): the step before it.
+--   @run_when            When it starts, once those steps are final: Succeeded (all of them succeeded), Failed (at least
+--                        one failed), or Finished.
+--   @on_targets          All: the databases of the target group. Failed: those targets of the steps in @after that failed
+--                        or exceeded their time limit.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U); then inserts into job_versions, job_steps; the new version's step (X).
+-- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new
+--            version's step (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -26,9 +34,16 @@
 --   50032 @on_unknown_outcome is neither Retry, Fail nor Await.
 --   50033 no option is given.
 --   50059 a TSql step would await a report.
+--   50063 @run_when is not Succeeded, Failed or Finished.
+--   50064 @on_targets is neither All nor Failed.
+--   50065 @after is no list of names.
+--   50066 a step whose @run_when or @on_targets is Failed comes after no step.
+--   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
+--   50142 @after names a step that does not exist.
+--   50143 steps come after each other.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @job_name           NVARCHAR(128),
     @step_id            INT = NULL,
@@ -36,7 +51,10 @@ CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @on_unknown_outcome NVARCHAR(10) = NULL,
     @at_most_once       BIT = NULL,
     @job_version        INT = NULL OUTPUT,
-    @bind_parameters    BIT = NULL
+    @bind_parameters    BIT = NULL,
+    @after              NVARCHAR(MAX) = NULL,
+    @run_when           NVARCHAR(50) = NULL,
+    @on_targets         NVARCHAR(50) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -46,8 +64,13 @@ BEGIN
     DECLARE @version INT;
     DECLARE @found INT;
 
-    IF @on_unknown_outcome IS NULL AND @at_most_once IS NULL AND @bind_parameters IS NULL
-        THROW 50033, N'Missing option: want @on_unknown_outcome, @at_most_once or @bind_parameters.', 1;
+    IF @on_unknown_outcome IS NULL
+        AND @at_most_once IS NULL
+        AND @bind_parameters IS NULL
+        AND @after IS NULL
+        AND @run_when IS NULL
+        AND @on_targets IS NULL
+        THROW 50033, N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when or @on_targets.', 1;
     IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail', N'await')
     BEGIN
         SET @message = REPLACE(CONCAT(
@@ -96,6 +119,15 @@ BEGIN
     WHERE s.job_id = @job_id
         AND s.version = @job_version
         AND s.step_id = @found;
+    EXECUTE jobs_internal.set_dependencies
+        @job_name = @job_name,
+        @job_id = @job_id,
+        @version = @job_version,
+        @step_id = @found,
+        @after = @after,
+        @run_when = @run_when,
+        @on_targets = @on_targets;
+    EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
 
     COMMIT TRANSACTION;
     RETURN 0;

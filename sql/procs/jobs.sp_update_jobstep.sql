@@ -30,9 +30,16 @@
 --                                       at once; -1: no limit.
 --   @output_subscription_id             Stored and shown in the views; without effect outside Azure.
 --   @output_resource_group_name         Stored and shown in the views; empty text: NULL.
+--   @after                              Names of the steps that must be final before it starts: one name, names separated by
+--                                       commas, or a JSON array of names. Empty text: none, it starts with the run. (default):
+--                                       the step before it.
+--   @run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded),
+--                                       Failed (at least one failed), or Finished.
+--   @on_targets                         All: the databases of the target group. Failed: those targets of the steps in @after
+--                                       that failed or exceeded their time limit.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps; the new
---            version's step (X).
+-- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
+--            job_step_dependencies; the new version's step (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -55,11 +62,18 @@
 --   50057 an action has an output.
 --   50058 the definition of an action is invalid.
 --   50059 a TSql step would await a report.
+--   50063 @run_when is not Succeeded, Failed or Finished.
+--   50064 @on_targets is neither All nor Failed.
+--   50065 @after is no list of names.
+--   50066 a step whose @run_when or @on_targets is Failed comes after no step.
+--   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50105 a step of the new name exists already.
 --   50106 the target group does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
+--   50142 @after names a step that does not exist.
+--   50143 steps come after each other.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL,
@@ -85,7 +99,10 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_version                       INT = NULL OUTPUT,
     @max_parallelism                   INT = NULL,
     @output_subscription_id            UNIQUEIDENTIFIER = NULL,
-    @output_resource_group_name        NVARCHAR(128) = NULL
+    @output_resource_group_name        NVARCHAR(128) = NULL,
+    @after                             NVARCHAR(MAX) = NULL,
+    @run_when                          NVARCHAR(50) = NULL,
+    @on_targets                        NVARCHAR(50) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -254,6 +271,15 @@ BEGIN
     WHERE s.job_id = @job_id
         AND s.version = @job_version
         AND s.step_id = @new_id;
+    EXECUTE jobs_internal.set_dependencies
+        @job_name = @job_name,
+        @job_id = @job_id,
+        @version = @job_version,
+        @step_id = @new_id,
+        @after = @after,
+        @run_when = @run_when,
+        @on_targets = @on_targets;
+    EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
 
     COMMIT TRANSACTION;
     RETURN 0;

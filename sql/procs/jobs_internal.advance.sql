@@ -1,6 +1,8 @@
--- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited for
--- them, starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests, ends
--- targets past their time limit, ends steps whose targets are all final, and starts next steps or ends runs.
+-- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited
+-- for them, starts the steps of reruns and of failed targets, ends expired terms and hands over their tasks, carries
+-- out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
+-- or ends runs: here, if the steps of the version follow each other, and in start_dependent_steps, if they have
+-- dependencies.
 --
 -- The lifecycle of a parent is the first of these that one of its children has: Canceled, Failed, TimedOut, Skipped or
 -- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before all its
@@ -24,10 +26,11 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @dependent NVARCHAR(MAX); -- runs whose versions have dependencies
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
-    DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs without an active step
+    DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs to move on
     DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @movable TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -47,6 +50,7 @@ BEGIN
     EXECUTE jobs_internal.end_scheduled_runs @now = @now;
     EXECUTE jobs_internal.start_buffered_runs @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @now = @now;
+    EXECUTE jobs_internal.freeze_failed_targets @now = @now;
 
     IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
     BEGIN
@@ -197,8 +201,9 @@ BEGIN
         FROM decided AS r
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
 
-    -- Runs without an active step. A run that another transaction holds (such as an uncommitted stop request) waits for a later
-    -- pass (I14); allow_overlap is in no index, so that the lock is on the clustered key.
+    -- Runs without an active step, and with an ended step that others may come after (IX_step_executions_unfollowed, which is
+    -- empty unless versions have dependencies). A run that another transaction holds (such as an uncommitted stop request) waits for a
+    -- later pass (I14); allow_overlap is in no index, so that the lock is on the clustered key.
     INSERT INTO @idle (execution_id)
     SELECT e.execution_id
     FROM jobs_internal.job_executions AS e
@@ -208,11 +213,23 @@ BEGIN
             FROM jobs_internal.step_executions AS s
             WHERE s.execution_id = e.execution_id
                 AND s.is_active = 1
-        );
+        )
+    UNION
+    SELECT s.execution_id
+    FROM jobs_internal.step_executions AS s
+    WHERE s.unfollowed = 1
+        AND s.is_active = 0;
     INSERT INTO @locked (execution_id, allow_overlap)
     SELECT e.execution_id, e.allow_overlap
     FROM @idle AS i
     INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
+    SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
+    FROM @locked AS l
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
+    INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
+    WHERE v.has_dependencies = 1;
+    IF @dependent IS NOT NULL
+        EXECUTE jobs_internal.start_dependent_steps @executions = @dependent, @now = @now;
     -- Plan: per run the range of UQ_step_executions_step_id, as many rows as the run has had steps.
     WITH counted AS (
         SELECT
@@ -228,8 +245,10 @@ BEGIN
             SUM(CASE WHEN s.lifecycle IN (N'Skipped', N'SucceededWithSkipped') THEN 1 ELSE 0 END) AS skipped
         FROM @locked AS l
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
+        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
         LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
+            AND v.has_dependencies = 0
         GROUP BY e.execution_id, e.job_id, e.job_version, e.rerun_of, e.stop_requested_at
     )
     INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun)

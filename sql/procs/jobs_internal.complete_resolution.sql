@@ -51,6 +51,7 @@ BEGIN
     DECLARE @step_id INT;
     DECLARE @target_group_name NVARCHAR(128);
     DECLARE @is_endpoint BIT; -- 1: an action without a target group
+    DECLARE @on_targets NVARCHAR(10);
     DECLARE @stopping BIT;
     DECLARE @allow_overlap BIT;
     DECLARE @count INT;
@@ -80,6 +81,7 @@ BEGIN
             WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
             ELSE 0
         END,
+        @on_targets = d.on_targets,
         @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END,
         @allow_overlap = e.allow_overlap
     FROM jobs_internal.task_executions AS k WITH (UPDLOCK)
@@ -221,7 +223,15 @@ BEGIN
         s.resolved_at = @now,
         s.last_message = CASE
             WHEN @count = 0
-                THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
+                THEN CONCAT(
+                    N'Step ', @step_id,
+                    CASE
+                        WHEN @on_targets = N'Failed' THEN N' succeeded: there are no targets on which the steps before it failed.'
+                        ELSE CONCAT(N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
+                    END
+                )
+            WHEN @on_targets = N'Failed'
+                THEN CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets on which the steps before it failed.')
             WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
             ELSE CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets of the target group ''', @target_group_name, N'''.')
         END

@@ -27,7 +27,8 @@
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
 --               database, by the name that its server reports. An action without a group has one member of type Endpoint; the agent
---               derives its target from the command.
+--               derives its target from the command. An action with on_targets = Failed has the databases on which the
+--               steps before it failed, and the member of type Endpoint, if an endpoint failed there.
 --            5: held tasks of runs with a stop request: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -282,6 +283,7 @@ BEGIN
             AND k.ended_at IS NULL
             AND k.task_id > @last_task_id
             AND k.kind = N'Resolve'
+            AND d.on_targets = N'All'
         UNION ALL
         SELECT
             k.task_id,
@@ -305,7 +307,33 @@ BEGIN
             AND k.ended_at IS NULL
             AND k.task_id > @last_task_id
             AND k.kind = N'Resolve'
+            AND d.on_targets = N'All'
             AND d.target_group_id = '00000000-0000-0000-0000-000000000000'
+        UNION ALL
+        SELECT DISTINCT
+            k.task_id,
+            0,
+            CASE WHEN t.is_endpoint = 0 THEN t.target_id END,
+            N'Include',
+            CASE WHEN t.is_endpoint = 0 THEN N'SqlDatabase' ELSE N'Endpoint' END,
+            NULL,
+            CASE WHEN t.is_endpoint = 0 THEN t.server_name END,
+            CASE WHEN t.is_endpoint = 0 THEN t.database_name END,
+            CASE WHEN t.is_endpoint = 0 THEN t.elastic_pool_name END,
+            NULL
+        FROM jobs_internal.task_executions AS k
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        INNER JOIN jobs_internal.step_execution_causes AS c ON c.execution_id = s.execution_id AND c.step_id = s.step_id
+        INNER JOIN jobs_internal.step_executions AS cs ON cs.execution_id = c.execution_id AND cs.step_id = c.cause_step_id
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = cs.step_execution_id
+        WHERE @resolving = 1
+            AND k.term_id = @term_id
+            AND k.ended_at IS NULL
+            AND k.task_id > @last_task_id
+            AND k.kind = N'Resolve'
+            AND d.on_targets = N'Failed'
+            AND t.lifecycle IN (N'Failed', N'TimedOut')
     )
     SELECT
         m.task_id,

@@ -1,7 +1,8 @@
 -- Creates the next version of a job with a copy of each step of the previous version. In the same transaction, the
 -- caller adds or changes a step of the new version, so that a version never changes once it is visible (I3).
 --
--- This is the only procedure that copies steps: a new column of job_steps must be added here.
+-- This is the only procedure that copies steps: a new column of job_steps must be added here. Dependencies follow the
+-- steps that they name; those on a step that is deleted are not copied.
 --
 -- Parameters:
 --   @job_id       The job; the caller has locked it.
@@ -12,7 +13,7 @@
 --   @job_version  Receives the new version.
 -- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
 --            transactions.
--- Locks:     inserts into job_versions and job_steps; the job's row (X).
+-- Locks:     inserts into job_versions, job_steps and job_step_dependencies; the job's row (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.copy_steps
@@ -26,42 +27,52 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @positions TABLE (step_id INT NOT NULL PRIMARY KEY, new_step_id INT NOT NULL);
 
     SET @job_version = @version + 1;
     INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
     VALUES (@job_id, @job_version, @now);
 
-    -- Plan: two ranges of PK_job_steps, as many rows as the job has steps.
+    -- Plan: a range of PK_job_steps here and below, as many rows as the job has steps.
     WITH others AS (
         SELECT s.step_id, CASE WHEN s.step_id > @from THEN s.step_id - 1 ELSE s.step_id END AS place
         FROM jobs_internal.job_steps AS s
         WHERE s.job_id = @job_id
             AND s.version = @version
             AND s.step_id <> COALESCE(@from, 0)
-    ),
-    positions AS (
-        SELECT o.step_id, CASE WHEN o.place >= @to THEN o.place + 1 ELSE o.place END AS new_step_id
-        FROM others AS o
-        UNION ALL
-        SELECT @from, @to
-        WHERE @from IS NOT NULL
-            AND @to IS NOT NULL
     )
+    INSERT INTO @positions (step_id, new_step_id)
+    SELECT o.step_id, CASE WHEN o.place >= @to THEN o.place + 1 ELSE o.place END
+    FROM others AS o
+    UNION ALL
+    SELECT @from, @to
+    WHERE @from IS NOT NULL
+        AND @to IS NOT NULL;
     INSERT INTO jobs_internal.job_steps (
         job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once, bind_parameters
+        output_table_name, max_parallelism, on_unknown_outcome, at_most_once, bind_parameters, has_after, run_when,
+        on_targets
     )
     SELECT
         s.job_id, @job_version, p.new_step_id, s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
         s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
         s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
         s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once, s.bind_parameters
-    FROM positions AS p
+        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once, s.bind_parameters, s.has_after, s.run_when,
+        s.on_targets
+    FROM @positions AS p
     INNER JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = p.step_id;
+    -- plan: as many positions as the job has steps
+    INSERT INTO jobs_internal.job_step_dependencies (job_id, version, step_id, after_step_id)
+    SELECT d.job_id, @job_version, p.new_step_id, a.new_step_id
+    FROM jobs_internal.job_step_dependencies AS d
+    INNER JOIN @positions AS p ON p.step_id = d.step_id
+    INNER JOIN @positions AS a ON a.step_id = d.after_step_id
+    WHERE d.job_id = @job_id
+        AND d.version = @version;
 
     UPDATE j
     SET j.current_version = @job_version

@@ -1,10 +1,10 @@
 -- Starts steps of reruns that wait for their targets. It freezes the list, a subset of the list that the step had in
 -- the origin (I3); or it requests the resolution of the step's target group, if the origin never resolved it; or it
 -- ends the step. A target on which another run of the job is still at the same step is Skipped. DESIGN.md, "Reruns",
--- has the table.
+-- has the tables. Steps with on_targets = Failed are left to freeze_failed_targets.
 --
--- It starts one step of each job at a time, under the job's lock, so that two reruns see each other's targets. A locked
--- job waits for the next pass, because this procedure runs under jobagent.advance and would block all agents.
+-- It starts each step of a job in one rerun at a time, under the job's lock, so that two reruns see each other's targets.
+-- A locked job waits for the next pass, because this procedure runs under jobagent.advance and would block all agents.
 --
 -- Parameters:
 --   @now  For tests only.
@@ -21,7 +21,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
-    -- One step of each job, with its state in the origin.
+    -- Each step of a job once, with its state in the origin.
     DECLARE @waiting TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
         execution_id      BIGINT NOT NULL,
@@ -32,7 +32,12 @@ BEGIN
         origin_state      NVARCHAR(50) NULL, -- as @only names it
         has_list          BIT NOT NULL,
         is_partial        BIT NOT NULL,
-        decision          NVARCHAR(10) NULL  -- List, Resolve or Skip
+        is_dependent      BIT NOT NULL,      -- the version has dependencies; the columns below matter only then
+        origin_canceled   BIT NOT NULL,      -- the origin was
+        origin_skipped    BIT NOT NULL,      -- by its condition
+        origin_result     NVARCHAR(10) NULL, -- as in step_executions
+        reacts            BIT NOT NULL,      -- to something that happened in the rerun
+        decision          NVARCHAR(10) NULL  -- List (the targets in the wanted states), Whole (all), Resolve or Skip
     );
     DECLARE @wanted_states TABLE (
         step_execution_id BIGINT NOT NULL,
@@ -52,7 +57,8 @@ BEGIN
         AND e.stop_requested_at IS NULL
         AND s.is_active = 1
         AND s.lifecycle = N'Created'
-        AND s.next_attempt_at IS NULL;
+        AND s.next_attempt_at IS NULL
+        AND s.waits_for_list = 0;
     INSERT INTO @jobs (job_id, current_version)
     SELECT j.job_id, j.current_version
     FROM @wanted_jobs AS wj
@@ -68,11 +74,13 @@ BEGIN
         WHERE s.is_active = 1
             AND s.lifecycle = N'Created'
             AND s.next_attempt_at IS NULL
+            AND s.waits_for_list = 0
             AND e.stop_requested_at IS NULL
-        GROUP BY s.job_id
+        GROUP BY s.job_id, s.step_id
     )
     INSERT INTO @waiting (
-        step_execution_id, execution_id, job_id, step_id, origin_id, origin_step, origin_state, has_list, is_partial
+        step_execution_id, execution_id, job_id, step_id, origin_id, origin_step, origin_state, has_list, is_partial,
+        is_dependent, origin_canceled, origin_skipped, origin_result, reacts
     )
     SELECT
         s.step_execution_id,
@@ -83,10 +91,39 @@ BEGIN
         os.step_execution_id,
         CASE WHEN os.lifecycle = N'Failed' AND k.task_id IS NOT NULL THEN N'Unknown' ELSE os.lifecycle END,
         CASE WHEN os.resolved_at IS NOT NULL THEN 1 ELSE 0 END,
-        e.rerun_partial
+        e.rerun_partial,
+        v.has_dependencies,
+        CASE WHEN oe.lifecycle = N'Canceled' THEN 1 ELSE 0 END,
+        COALESCE(os.skipped_by_condition, 0),
+        os.result,
+        -- A step that runs after failures, or after whatever happened, runs again when that happens again.
+        CASE
+            WHEN d.run_when = N'Failed' AND EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_execution_causes AS c
+                INNER JOIN jobs_internal.step_executions AS cs ON cs.execution_id = c.execution_id AND cs.step_id = c.cause_step_id
+                WHERE c.execution_id = s.execution_id
+                    AND c.step_id = s.step_id
+                    AND cs.lifecycle IN (N'Failed', N'TimedOut')
+            ) THEN 1
+            WHEN d.run_when = N'Finished' AND EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_execution_causes AS c
+                INNER JOIN jobs_internal.step_executions AS cs ON cs.execution_id = c.execution_id AND cs.step_id = c.cause_step_id
+                WHERE c.execution_id = s.execution_id
+                    AND c.step_id = s.step_id
+                    AND (
+                        cs.lifecycle IN (N'Failed', N'TimedOut')
+                        OR EXISTS (SELECT 1 FROM jobs_internal.target_executions AS ct WHERE ct.step_execution_id = cs.step_execution_id)
+                    )
+            ) THEN 1
+            ELSE 0
+        END
     FROM first_steps AS f
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = f.step_execution_id
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+    INNER JOIN jobs_internal.job_versions AS v ON v.job_id = s.job_id AND v.version = s.job_version
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
     INNER JOIN jobs_internal.job_executions AS oe ON oe.execution_id = e.rerun_of
     LEFT JOIN jobs_internal.step_executions AS os ON os.execution_id = e.rerun_of AND os.step_id = s.step_id
     LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = os.execution_id
@@ -101,10 +138,26 @@ BEGIN
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
     CROSS APPLY STRING_SPLIT(e.rerun_only, N',') AS p;
 
-    -- The table of DESIGN.md, "Reruns".
+    -- The tables of DESIGN.md, "Reruns". With dependencies, excluded failures are in the results of the steps that failed.
     UPDATE w
     SET w.decision = CASE
+        WHEN w.reacts = 1 AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = w.origin_step
+        ) THEN N'Whole'
+        WHEN w.reacts = 1 THEN N'Resolve'
         WHEN w.has_list = 1 THEN N'List'
+        WHEN w.is_dependent = 1 AND w.origin_skipped = 1 THEN N'Resolve'
+        WHEN w.is_dependent = 1 AND w.origin_step IS NULL THEN CASE
+            WHEN w.origin_canceled = 1 AND NOT EXISTS (
+                SELECT 1
+                FROM @wanted_states AS x
+                WHERE x.step_execution_id = w.step_execution_id
+                    AND x.state = N'Canceled'
+            ) THEN N'Skip'
+            ELSE N'Resolve'
+        END
         WHEN w.origin_step IS NULL AND w.is_partial = 1 THEN N'Skip' -- excluded failures prevented the origin from reaching it
         WHEN w.origin_step IS NULL THEN N'Resolve'
         WHEN w.origin_state = N'Skipped' THEN N'Skip' -- by that rule, in an origin that is itself a rerun
@@ -122,7 +175,7 @@ BEGIN
     SELECT w.execution_id, w.step_execution_id, w.job_id, w.step_id, q.server_name, q.elastic_pool_name
     FROM @waiting AS w
     INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = w.origin_step
-    WHERE w.decision = N'List';
+    WHERE w.decision IN (N'List', N'Whole');
 
     -- Plan: the origin's list once, a range of UQ_target_executions_target_id with a lookup each; per target and other active step of
     -- the job one seek there.
@@ -162,9 +215,13 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
         INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
-        INNER JOIN @wanted_states AS x ON x.step_execution_id = w.step_execution_id
-            AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
-        WHERE w.decision = N'List'
+        WHERE w.decision = N'Whole'
+            OR (w.decision = N'List' AND EXISTS (
+                SELECT 1
+                FROM @wanted_states AS x
+                WHERE x.step_execution_id = w.step_execution_id
+                    AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
+            ))
     )
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, internal_id, target_id, server_name, database_name,
@@ -200,6 +257,38 @@ BEGIN
             w.step_id,
             w.origin_id,
             w.decision,
+            -- For the steps that come after it: what the rerun excludes.
+            CASE
+                WHEN w.is_dependent = 0 THEN NULL
+                WHEN w.decision = N'Skip' AND (w.origin_step IS NULL OR w.origin_state = N'Canceled') THEN N'Canceled'
+                WHEN w.decision = N'Skip' THEN COALESCE(w.origin_result, N'Failed')
+                WHEN w.decision <> N'List' THEN NULL
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.target_executions AS t
+                    WHERE t.step_execution_id = w.origin_step
+                        AND t.lifecycle IN (N'Failed', N'TimedOut')
+                        AND NOT EXISTS (
+                            SELECT 1
+                            FROM @wanted_states AS x
+                            WHERE x.step_execution_id = w.step_execution_id
+                                AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
+                        )
+                ) THEN N'Failed'
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.target_executions AS t
+                    WHERE t.step_execution_id = w.origin_step
+                        AND t.lifecycle = N'Canceled'
+                        AND NOT EXISTS (
+                            SELECT 1
+                            FROM @wanted_states AS x
+                            WHERE x.step_execution_id = w.step_execution_id
+                                AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
+                        )
+                ) THEN N'Canceled'
+                ELSE w.origin_result
+            END AS result,
             (SELECT COUNT(*) FROM jobs_internal.target_executions AS t WHERE t.step_execution_id = w.step_execution_id) AS targets,
             (SELECT COUNT(*) FROM jobs_internal.target_executions AS t WHERE t.step_execution_id = w.origin_step) AS origin_targets
         FROM @waiting AS w
@@ -211,6 +300,7 @@ BEGIN
             c.origin_id,
             c.targets,
             c.origin_targets,
+            c.result,
             CASE
                 WHEN c.decision = N'Resolve' THEN N'Created'
                 WHEN c.decision = N'Skip' THEN N'Skipped'
@@ -226,6 +316,7 @@ BEGIN
         s.end_time = CASE WHEN d.lifecycle IN (N'Succeeded', N'Skipped') THEN @now END,
         s.next_attempt_at = CASE WHEN d.lifecycle = N'Created' THEN @now END,
         s.resolved_at = CASE WHEN d.lifecycle IN (N'Succeeded', N'WaitingForChildJobExecutions') THEN @now END,
+        s.result = d.result,
         s.last_message = CASE d.lifecycle
             WHEN N'Created' THEN CONCAT(
                 N'Step ', d.step_id, N' waits for its target group to be resolved, which it was not in the execution ', d.origin_id, N'.'

@@ -27,6 +27,11 @@
 --                                      jobagent.executed_scripts, by which a later attempt sees that it has committed.
 --                                      Actions: an attempt whose outcome is unknown is not repeated.
 --   bind_parameters                    1: the parameters of a run are variables of the script, bound through sp_executesql.
+--   has_after                          1: the steps that come before it are its rows in job_step_dependencies, if any; 0: the
+--                                      step with the preceding id.
+--   run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded), Failed (at
+--                                      least one failed), or Finished. DESIGN.md, "Dependencies".
+--   on_targets                         All: the databases of the target group. Failed: the targets on which those steps failed.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -53,6 +58,9 @@ CREATE TABLE jobs_internal.job_steps (
     on_unknown_outcome                NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_on_unknown_outcome DEFAULT N'Retry',
     at_most_once                      BIT NOT NULL CONSTRAINT DF_job_steps_at_most_once DEFAULT 0,
     bind_parameters                   BIT NOT NULL CONSTRAINT DF_job_steps_bind_parameters DEFAULT 0,
+    has_after                         BIT NOT NULL CONSTRAINT DF_job_steps_has_after DEFAULT 0,
+    run_when                          NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_run_when DEFAULT N'Succeeded',
+    on_targets                        NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_on_targets DEFAULT N'All',
     CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
     CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
     CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)
@@ -60,7 +68,9 @@ CREATE TABLE jobs_internal.job_steps (
     CONSTRAINT FK_job_steps_step_commands FOREIGN KEY (command_id) REFERENCES jobs_internal.step_commands (command_id),
     CONSTRAINT CK_job_steps_step_id CHECK (step_id >= 1),
     CONSTRAINT CK_job_steps_output_type CHECK (output_type = N'SqlDatabase'),
-    CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail', N'Await'))
+    CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail', N'Await')),
+    CONSTRAINT CK_job_steps_run_when CHECK (run_when IN (N'Succeeded', N'Failed', N'Finished')),
+    CONSTRAINT CK_job_steps_on_targets CHECK (on_targets IN (N'All', N'Failed'))
 );
 
 CREATE INDEX IX_job_steps_target_group_id ON jobs_internal.job_steps (target_group_id);

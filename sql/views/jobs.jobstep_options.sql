@@ -11,6 +11,10 @@
 --   at_most_once        1: the script runs in one transaction with a row in jobagent.executed_scripts of the target, so
 --                       that no attempt runs it again once it has committed.
 --   bind_parameters     1: the parameters of a run are variables in the script's batches.
+--   after               The steps that come before it: a JSON array of their names, [] for none; NULL: the step with the
+--                       preceding id.
+--   run_when            When it starts, once those steps are final: Succeeded, Failed or Finished.
+--   on_targets          All: the databases of the target group. Failed: the targets on which those steps failed.
 CREATE OR ALTER VIEW jobs.jobstep_options
 AS
 SELECT
@@ -22,7 +26,20 @@ SELECT
     s.step_name,
     s.on_unknown_outcome,
     s.at_most_once,
-    s.bind_parameters
+    s.bind_parameters,
+    CASE
+        WHEN s.has_after = 1 THEN CONCAT(N'[', (
+            SELECT STRING_AGG(CONCAT(N'"', STRING_ESCAPE(CAST(a.step_name AS NVARCHAR(MAX)), N'json'), N'"'), N',')
+                WITHIN GROUP (ORDER BY a.step_id)
+            FROM jobs_internal.job_step_dependencies AS d
+            INNER JOIN jobs_internal.job_steps AS a ON a.job_id = d.job_id AND a.version = d.version AND a.step_id = d.after_step_id
+            WHERE d.job_id = s.job_id
+                AND d.version = s.version
+                AND d.step_id = s.step_id
+        ), N']')
+    END AS after,
+    s.run_when,
+    s.on_targets
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
 WHERE j.deleted_at IS NULL;

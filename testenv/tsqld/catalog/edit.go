@@ -31,6 +31,9 @@ type step struct {
 	sql      string
 	args     []types.Value
 	violated error // if set, the statement is a query, and violated is the error if the query returns a row
+	// unchecked runs the statement without foreign keys: DROP TABLE otherwise deletes the rows that
+	// refer to the table, too, if their key has ON DELETE CASCADE.
+	unchecked bool
 }
 
 // defKey is the key of a row of sys_def.

@@ -423,9 +423,7 @@ func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
 }
 
 // rebuild copies the rows to a temporary table, creates the table again, and copies the rows back,
-// in one transaction. Foreign keys of other tables stay valid: with deferred checks SQLite counts
-// the rows that lose their parent when the table is dropped, and subtracts them when the rows are
-// inserted again.
+// in one transaction. Foreign keys of other tables stay valid, because the rows keep their keys.
 func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 	db := e.db.SQLName()
 	copied := "temp.rebuild_" + changed.SQLName
@@ -455,14 +453,14 @@ func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 		sources[i] = fmt.Sprintf("x%d", i)
 	}
 	untrusted := slices.ContainsFunc(changed.Checks, func(c *Check) bool { return c.NotTrusted && !c.Disabled })
-	e.step("PRAGMA defer_foreign_keys=ON")
-	if untrusted {
-		e.step("PRAGMA ignore_check_constraints=ON")
-	}
 	hold := append([]string{"rowid AS r"}, holders...)
 	e.step(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName),
 		args...)
-	e.step("DROP TABLE " + db + "." + old.SQLName)
+	e.steps = append(e.steps, step{sql: "DROP TABLE " + db + "." + old.SQLName, unchecked: true})
+	e.step("PRAGMA defer_foreign_keys=ON") // a row may refer to a later row of the same table
+	if untrusted {
+		e.step("PRAGMA ignore_check_constraints=ON")
+	}
 	e.step(createTable(db+"."+changed.SQLName, changed, e.db.TableByID))
 	for _, ix := range changed.Indexes {
 		if ix.Unique { // foreign keys need it before the rows are inserted

@@ -89,8 +89,14 @@ func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 // run executes a step.
 func (s step) run(ctx context.Context, c *store.Conn) error {
 	if s.violated == nil {
-		_, err := c.Exec(ctx, s.sql, s.args)
-		return err
+		exec := func() error {
+			_, err := c.Exec(ctx, s.sql, s.args)
+			return err
+		}
+		if s.unchecked {
+			return c.Unchecked(ctx, exec)
+		}
+		return exec()
 	}
 	row, err := c.QueryRow(ctx, s.sql, s.args)
 	if err == nil && row != nil {
