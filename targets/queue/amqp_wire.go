@@ -16,6 +16,11 @@ const (
 	performAttach      = 0x12
 	performTransfer    = 0x14
 	performDisposition = 0x15
+	performDetach      = 0x16
+	performEnd         = 0x17
+	performClose       = 0x18
+
+	typeError = 0x1D // a condition and its description
 
 	stateAccepted = 0x24
 	stateRejected = 0x25
@@ -28,10 +33,10 @@ const (
 var errSecondSend = errors.New("the connection does not open a second link")
 
 // wire is a connection that carries AMQP frames in clear: it is above TLS. It sees what the client
-// library does not tell: whether a transfer of the message left, and with which state the peer
-// settled it. The library reports a lost connection with one error whether the peer received the
-// message or not, takes a released message for a sent one, and sends a second time by itself after
-// some errors, even without retries.
+// library does not tell: whether a transfer of the message left, with which state the peer settled
+// it, and for which reason. The library reports a lost connection with one error whether the peer
+// received the message or not, takes a released message for a sent one, hides most reasons, and
+// sends a second time by itself after some errors, even without retries.
 type wire struct {
 	net.Conn
 	// permit is called before the message's first byte is written; an error prevents it.
@@ -40,15 +45,21 @@ type wire struct {
 	mu    sync.Mutex
 	armed bool
 	sent  bool
+	whole bool
 	state byte // of the delivery; 0 means that none was read
+	// reason is the last one that the peer gave for the end of anything.
+	reason condition
 
 	out, in frameReader
 }
 
+// condition is the reason that an AMQP peer gives for a refusal. The zero value means none.
+type condition struct{ name, description string }
+
 // newWire returns a wire over a connection. Frames before arm belong to the link's opening.
 func newWire(c net.Conn, permit func() error) *wire {
 	w := &wire{Conn: c, permit: permit}
-	w.out.limit, w.in.limit = headBytes, maxDisposition
+	w.out.limit, w.in.limit = maxSent, maxRead
 	return w
 }
 
@@ -59,20 +70,29 @@ func (w *wire) arm() {
 	w.armed = true
 }
 
-// delivery reports whether a byte of the message's transfer may have left, and the state of the
-// delivery; 0 means that the peer has not settled it.
-func (w *wire) delivery() (sent bool, state byte) {
+// delivery is what is known of the message.
+type delivery struct {
+	// sent says whether a byte of the message may have left, and whole whether all were written.
+	sent, whole bool
+	// state is the state in which the peer settled it; 0 means that it has not.
+	state byte
+	// reason is why the peer rejected the message, or closed the link or the connection.
+	reason condition
+}
+
+// delivery returns what is known of the message.
+func (w *wire) delivery() delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sent, w.state
+	return delivery{sent: w.sent, whole: w.whole, state: w.state, reason: w.reason}
 }
 
 // Write implements net.Conn. The library writes one frame a call.
 func (w *wire) Write(p []byte) (int, error) {
 	var refused error
 	w.mu.Lock()
-	first := false
-	w.out.feed(p, func(code byte, _ []byte) {
+	first, last := false, false
+	w.out.feed(p, func(code byte, body []byte) {
 		if !w.armed {
 			return
 		}
@@ -81,6 +101,7 @@ func (w *wire) Write(p []byte) (int, error) {
 			refused = errSecondSend
 		case performTransfer:
 			first = first || !w.sent
+			last = !hasMore(body)
 		}
 	})
 	w.mu.Unlock()
@@ -96,7 +117,13 @@ func (w *wire) Write(p []byte) (int, error) {
 		w.sent = true
 		w.mu.Unlock()
 	}
-	return w.Conn.Write(p)
+	n, err := w.Conn.Write(p)
+	if last && err == nil {
+		w.mu.Lock()
+		w.whole = true
+		w.mu.Unlock()
+	}
+	return n, err
 }
 
 // Read implements net.Conn.
@@ -105,11 +132,12 @@ func (w *wire) Read(p []byte) (int, error) {
 	if n > 0 {
 		w.mu.Lock()
 		w.in.feed(p[:n], func(code byte, body []byte) {
-			if !w.armed || !w.sent || code != performDisposition {
-				return
-			}
-			if state := dispositionState(body); state != 0 {
+			state, reason := settlement(code, body)
+			if state != 0 && w.armed && w.sent {
 				w.state = state
+			}
+			if reason != (condition{}) {
+				w.reason = reason
 			}
 		})
 		w.mu.Unlock()
@@ -120,11 +148,9 @@ func (w *wire) Read(p []byte) (int, error) {
 const (
 	// frameHead is the size of a frame's header, and of a protocol header.
 	frameHead = 8
-	// headBytes is how much of a frame's body its performative's code takes at most.
-	headBytes = 10
-	// maxDisposition bounds the part of a frame's body that is kept to read its state. A
-	// disposition's state stands in its first bytes.
-	maxDisposition = 64
+	// maxSent and maxRead bound the part of a frame's body that is kept. What this file reads
+	// stands in the first bytes.
+	maxSent, maxRead = 96, 4 << 10
 )
 
 // frameReader splits a stream into frames, and keeps the first bytes of each body.
@@ -209,36 +235,94 @@ func described(b []byte) (code byte, value []byte, ok bool) {
 	return 0, nil, false
 }
 
-// dispositionState returns the final state that a disposition of the receiver names; 0 means none.
-// The fields are role, first, last, settled and state.
-func dispositionState(list []byte) byte {
-	switch {
-	case len(list) >= 3 && list[0] == 0xC0: // list8: size, count
-		list = list[3:]
-	case len(list) >= 9 && list[0] == 0xD0: // list32
-		list = list[9:]
+// settlement returns what a performative of the peer says about the end of a delivery, a link, a
+// session or the connection: the final state of a delivery, 0 for none, and the reason.
+func settlement(code byte, body []byte) (state byte, reason condition) {
+	switch code {
+	case performDisposition: // role, first, last, settled, state
+		fields, rest := primitives(body, 4)
+		if len(fields) < 4 || !isTrue(fields[0]) { // false is the role of a sender
+			return 0, condition{}
+		}
+		kind, value, ok := described(rest)
+		if !ok || kind < stateAccepted || kind > stateModified {
+			return 0, condition{}
+		}
+		if kind == stateRejected {
+			_, inner := primitives(value, 0)
+			reason = readCondition(inner)
+		}
+		return kind, reason
+	case performDetach: // handle, closed, error
+		_, rest := primitives(body, 2)
+		return 0, readCondition(rest)
+	case performEnd, performClose: // error
+		_, rest := primitives(body, 0)
+		return 0, readCondition(rest)
 	default:
-		return 0
+		return 0, condition{}
 	}
-	for field := range 4 {
-		size := primitiveSize(list)
-		if size == 0 || size > len(list) {
-			return 0
-		}
-		if field == 0 && !isTrue(list[:size]) { // the role of a sender
-			return 0
-		}
-		list = list[size:]
-	}
-	code, _, ok := described(list)
-	if !ok || code < stateAccepted || code > stateModified {
-		return 0
-	}
-	return code
 }
 
-// primitiveSize returns the size of the null, boolean or unsigned integer at the start of b; 0
-// means another type.
+// readCondition reads an error: a described list of a symbol and a string.
+func readCondition(b []byte) condition {
+	code, list, ok := described(b)
+	if !ok || code != typeError {
+		return condition{}
+	}
+	_, list = primitives(list, 0)
+	name, rest := readText(list, 0xA3)
+	description, _ := readText(rest, 0xA1)
+	return condition{name: oneLine(name, 100), description: oneLine(description, 500)}
+}
+
+// readText reads a symbol (0xA3) or string (0xA1) of up to 255 bytes, or its long form. A text that
+// was cut is returned as far as it is there.
+func readText(b []byte, short byte) (text string, rest []byte) {
+	var size uint64
+	switch {
+	case len(b) >= 2 && b[0] == short:
+		size, b = uint64(b[1]), b[2:]
+	case len(b) >= 5 && b[0] == short+0x10:
+		size, b = uint64(binary.BigEndian.Uint32(b[1:5])), b[5:]
+	default:
+		return "", nil
+	}
+	n := min(size, uint64(len(b)))
+	return string(b[:n]), b[n:]
+}
+
+// hasMore reports whether a transfer is followed by another one of the same message. The fields are
+// handle, delivery-id, delivery-tag, message-format, settled and more. What cannot be read counts
+// as followed.
+func hasMore(list []byte) bool {
+	const settled, more = 4, 5
+	fields, _ := primitives(list, more+1)
+	return len(fields) < settled || len(fields) > more && isTrue(fields[more])
+}
+
+// primitives returns the first n fields of a list, or less if there are less of the types that
+// primitiveSize knows, and the rest of the list.
+func primitives(list []byte, n int) (fields [][]byte, rest []byte) {
+	count := 0
+	switch {
+	case len(list) >= 3 && list[0] == 0xC0: // list8: size, count
+		count, list = int(list[2]), list[3:]
+	case len(list) >= 9 && list[0] == 0xD0: // list32
+		count, list = int(min(binary.BigEndian.Uint32(list[5:9]), 255)), list[9:]
+	}
+	for len(fields) < min(n, count) {
+		size := primitiveSize(list)
+		if size == 0 || size > len(list) {
+			break
+		}
+		fields, list = append(fields, list[:size]), list[size:]
+	}
+	return fields, list
+}
+
+// primitiveSize returns the size of the null, boolean, unsigned integer or short binary at the
+// start of b; 0 means another type.
 func primitiveSize(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -250,9 +334,12 @@ func primitiveSize(b []byte) int {
 		return 2
 	case 0x70: // uint
 		return 5
-	default:
-		return 0
+	case 0xA0: // vbin8
+		if len(b) > 1 {
+			return 2 + int(b[1])
+		}
 	}
+	return 0
 }
 
 // isTrue reports whether an encoded boolean is true.

@@ -27,12 +27,14 @@ var dispositions = map[string][]byte{
 	"wide descriptors": {0, 0x80, 0, 0, 0, 0, 0, 0, 0, performDisposition, 0xC0, 15, 5, 0x41, 0x43, 0x43, 0x41, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, stateAccepted, 0x45},
 }
 
-func TestDispositionState(t *testing.T) {
+func TestSettlement(t *testing.T) {
 	for name, body := range dispositions {
 		code, list, ok := described(body)
 		require.True(t, ok, name)
 		require.EqualValues(t, performDisposition, code, name)
-		require.EqualValues(t, stateAccepted, dispositionState(list), name)
+		state, reason := settlement(code, list)
+		require.EqualValues(t, stateAccepted, state, name)
+		require.Zero(t, reason)
 	}
 	for name, list := range map[string][]byte{
 		"the sender's":        {0xC0, 8, 5, 0x42, 0x43, 0x40, 0x41, 0, 0x53, stateAccepted, 0x45},
@@ -43,8 +45,36 @@ func TestDispositionState(t *testing.T) {
 		"cut":                 {0xC0, 8, 5, 0x41, 0x70, 0},
 		"a string for a role": {0xC0, 8, 5, 0xA1, 1, 'x'},
 	} {
-		require.Zero(t, dispositionState(list), name)
+		state, _ := settlement(performDisposition, list)
+		require.Zero(t, state, name)
 	}
+}
+
+// The reason is read from wherever the peer gives it.
+func TestSettlementReasons(t *testing.T) {
+	const name, text = "amqp:not-found", "no such\r\nqueue"
+	short := append([]byte{0, 0x53, typeError, 0xC0, 99, 2, 0xA3, byte(len(name))}, name...)
+	short = append(append(short, 0xA1, byte(len(text))), text...)
+	long := append([]byte{0, 0x53, typeError, 0xD0, 0, 0, 0, 99, 0, 0, 0, 2, 0xB3, 0, 0, 0, byte(len(name))}, name...)
+	long = append(append(long, 0xB1, 0, 0, 0, byte(len(text))), text...)
+	want := condition{name, "no such queue"}
+	for _, reason := range [][]byte{short, long} {
+		for code, fields := range map[byte][]byte{
+			performDetach: {0xC0, 99, 3, 0x43, 0x41}, performEnd: {0xC0, 99, 1}, performClose: {0xD0, 0, 0, 0, 99, 0, 0, 0, 1},
+		} {
+			state, got := settlement(code, append(fields, reason...))
+			require.Zero(t, state)
+			require.Equal(t, want, got)
+		}
+		state, got := settlement(performDisposition, append([]byte{0xC0, 99, 5, 0x41, 0x43, 0x40, 0x41, 0, 0x53, stateRejected, 0xC0, 99, 1}, reason...))
+		require.EqualValues(t, stateRejected, state)
+		require.Equal(t, want, got)
+		// A reason that is cut is read as far as it is there.
+		_, got = settlement(performEnd, append([]byte{0xC0, 99, 1}, reason[:len(reason)-5]...))
+		require.Equal(t, condition{name, "no such"}, got)
+	}
+	_, got := settlement(performDetach, []byte{0xC0, 4, 2, 0x43, 0x41})
+	require.Zero(t, got, "a link that is closed without a reason")
 }
 
 // pipeWire returns a wire over a pipe, and a function that returns what the peer has read.
@@ -77,18 +107,15 @@ func TestWireAsksOnceBeforeTheMessage(t *testing.T) {
 	write(frame(0, performative(performOpen, 0x45)...))
 	write(frame(0, performative(performAttach, 0x45)...))
 	write(frame(0, performative(performTransfer, 0x45, 'x', 'x', 'x', 'x', 'x', 'x', 'x')...))
-	sent, _ := w.delivery()
-	require.False(t, sent)
+	require.False(t, w.delivery().sent)
 	w.arm()
 	write(frame(0)) // keeps the connection alive
 	write(frame(0, performative(0x13, 0x45)...))
-	sent, _ = w.delivery()
-	require.False(t, sent)
+	require.False(t, w.delivery().sent)
 	require.Zero(t, asked)
 	write(frame(0, performative(performTransfer, 0x45)...))
 	write(frame(0, performative(performTransfer, 0x45)...))
-	sent, _ = w.delivery()
-	require.True(t, sent)
+	require.True(t, w.delivery().sent)
 	require.Equal(t, 1, asked)
 	require.Len(t, received(), written)
 }
@@ -100,8 +127,7 @@ func TestWireRefusesTheMessage(t *testing.T) {
 	w.arm()
 	_, err := w.Write(frame(0, performative(performTransfer, 0x45)...))
 	require.ErrorIs(t, err, refused)
-	sent, _ := w.delivery()
-	require.False(t, sent)
+	require.False(t, w.delivery().sent)
 	require.Empty(t, received())
 }
 
@@ -139,9 +165,31 @@ func TestWireReadsTheStateFromParts(t *testing.T) {
 			}()
 			_, err := io.Copy(io.Discard, w)
 			require.NoError(t, err)
-			_, state := w.delivery()
-			require.EqualValues(t, stateAccepted, state, name)
+			require.EqualValues(t, stateAccepted, w.delivery().state, name)
 			require.NoError(t, ours.Close())
 		}
+	}
+}
+
+// A message is written as a whole when its last transfer is.
+func TestWireKnowsTheLastTransfer(t *testing.T) {
+	tag := []byte{0x52, 2, 0x43, 0xA0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0x43} // handle, delivery-id, delivery-tag, message-format
+	transfer := func(rest ...byte) []byte {
+		fields := append(append([]byte{}, tag...), rest...)
+		list := append([]byte{0xC0, byte(len(fields) + 1), byte(4 + len(rest))}, fields...)
+		return frame(0, performative(performTransfer, append(list, "the payload"...)...)...)
+	}
+	for _, test := range []struct {
+		frame []byte
+		whole bool
+	}{
+		{transfer(), true}, {transfer(0x42, 0x42), true}, {transfer(0x42), true}, {transfer(0x40, 0x40), true},
+		{transfer(0x42, 0x41), false}, {frame(0, performative(performTransfer, 0x45)...), false},
+	} {
+		w, _, _ := pipeWire(t, func() error { return nil })
+		w.arm()
+		_, err := w.Write(test.frame)
+		require.NoError(t, err)
+		require.Equal(t, delivery{sent: true, whole: test.whole}, w.delivery())
 	}
 }

@@ -72,11 +72,15 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, size int) {
 		read := func(size int) (codes []byte) {
-			r := frameReader{limit: maxDisposition}
+			r := frameReader{limit: maxRead}
 			for rest := stream; len(rest) > 0; {
 				n := min(max(size, 1), len(rest))
 				r.feed(rest[:n], func(code byte, body []byte) {
-					codes = append(codes, code, dispositionState(body))
+					state, reason := settlement(code, body)
+					codes = append(append(codes, code, state), reason.String()...)
+					if hasMore(body) {
+						codes = append(codes, 1)
+					}
 				})
 				rest = rest[n:]
 			}

@@ -1,0 +1,137 @@
+package queue
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// npmFolder returns the folder in which .ci/npm installed a package, or skips the test.
+func npmFolder(t *testing.T, pkg string) string {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is absent: install it, and run bash .ci/npm")
+	}
+	folder := os.Getenv("JOBAGENT_TEST_NPM")
+	if folder == "" {
+		cache := os.Getenv("XDG_CACHE_HOME")
+		if cache == "" {
+			cache = filepath.Join(cmp.Or(os.Getenv("HOME"), "/root"), ".cache")
+		}
+		folder = filepath.Join(cache, "jobagent-test-npm")
+	}
+	modules := filepath.Join(folder, "node_modules")
+	if _, err := os.Stat(filepath.Join(modules, pkg)); err != nil {
+		t.Skipf("the npm package %s is absent: run bash .ci/npm", pkg)
+	}
+	return modules
+}
+
+// nodeProcess is a running node program.
+type nodeProcess struct {
+	mu     sync.Mutex
+	more   *sync.Cond // signaled after each line, and at the end of the output
+	lines  []string
+	ended  bool
+	stderr bytes.Buffer
+}
+
+// startNode starts a program of node, and ends it with the test.
+func startNode(t *testing.T, modules string, args ...string) *nodeProcess {
+	t.Helper()
+	p := &nodeProcess{}
+	p.more = sync.NewCond(&p.mu)
+	cmd := exec.Command("node", args...)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	cmd.Stderr = &p.stderr
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		scanner := bufio.NewScanner(stdout)
+		scanner.Buffer(nil, 1<<22)
+		for scanner.Scan() {
+			p.mu.Lock()
+			p.lines = append(p.lines, scanner.Text())
+			p.more.Broadcast()
+			p.mu.Unlock()
+		}
+		_, _ = io.Copy(io.Discard, stdout)
+		p.mu.Lock()
+		p.ended = true
+		p.more.Broadcast()
+		p.mu.Unlock()
+	}()
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Process.Kill()
+		<-read
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("output of %s:\n%s\n%s", args[0], strings.Join(p.lines, "\n"), p.stderr.String())
+		}
+	})
+	return p
+}
+
+// line waits for a line of the output that begins with prefix, and returns the rest of it.
+func (p *nodeProcess) line(t *testing.T, prefix string) string {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for from := 0; ; {
+		for ; from < len(p.lines); from++ {
+			if rest, ok := strings.CutPrefix(p.lines[from], prefix); ok {
+				return strings.TrimSpace(rest)
+			}
+		}
+		if p.ended {
+			require.Failf(t, "the program has ended", "no line begins with %q; stderr: %s", prefix, p.stderr.String())
+		}
+		p.more.Wait()
+	}
+}
+
+// all returns the lines so far that contain part.
+func (p *nodeProcess) all(part string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var found []string
+	for _, line := range p.lines {
+		if strings.Contains(line, part) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// waitFor waits until n lines contain part, or the output ends.
+func (p *nodeProcess) waitFor(part string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !p.ended {
+		found := 0
+		for _, line := range p.lines {
+			if strings.Contains(line, part) {
+				found++
+			}
+		}
+		if found >= n {
+			return
+		}
+		p.more.Wait()
+	}
+}

@@ -1,0 +1,249 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/outbound"
+)
+
+// DefaultAnswerTimeout is how long an answer may take after the connection is made.
+const DefaultAnswerTimeout = 60 * time.Second
+
+// Config configures a Runner.
+type Config struct {
+	// Network is required: connections and credentials.
+	Network *outbound.Network
+	// UserAgent is the value of the header User-Agent; empty means jobagent.
+	UserAgent string
+	// Region is the element Region of Azure Scheduler's envelope; it may be empty.
+	Region string
+	// AnswerTimeout bounds the time from the connection to the answer; 0 means
+	// DefaultAnswerTimeout.
+	AnswerTimeout time.Duration
+	// Limits bound the texts of messages that are kept.
+	Limits targets.Limits
+}
+
+// Runner puts messages on queues. Safe for concurrent use.
+type Runner struct {
+	cfg Config
+}
+
+var _ targets.ActionRunner = (*Runner)(nil)
+
+// NewRunner returns a runner for actions of the types StorageQueue, ServiceBusQueue and
+// ServiceBusTopic.
+func NewRunner(cfg Config) *Runner {
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, "jobagent")
+	cfg.AnswerTimeout = cmp.Or(cfg.AnswerTimeout, DefaultAnswerTimeout)
+	cfg.Limits = cfg.Limits.WithDefaults()
+	return &Runner{cfg: cfg}
+}
+
+// Run makes one attempt. It leaves no connection and no goroutine behind. The outcome is Succeeded
+// only if the service said that it has the message.
+func (r *Runner) Run(ctx context.Context, a targets.ActionAttempt) targets.Result {
+	start := time.Now()
+	t := &attempt{ActionAttempt: a, cfg: r.cfg, mask: outbound.NewMask()}
+	if a.Action != nil {
+		t.mask.Add(a.Action.Secrets...)
+	}
+	runCtx, cancel := context.WithCancel(ctx)
+	t.fence = outbound.NewFence(runCtx, t.begin)
+	err := t.run(runCtx)
+	cancel()
+	t.fence.Close()
+	t.sent = t.sent || t.fence.Sent()
+	res := t.result(ctx, err)
+	res.Elapsed = time.Since(start)
+	return res
+}
+
+// attempt is a running ActionAttempt.
+type attempt struct {
+	targets.ActionAttempt
+	cfg   Config
+	mask  *outbound.Mask
+	fence *outbound.Fence
+
+	// refusal is the error of Begin.
+	refusal error
+	// sent says whether a byte of the message may have left.
+	sent     bool
+	messages []targets.Message
+
+	mu    sync.Mutex
+	whole bool // the whole request was written
+}
+
+// begin is Begin of the attempt; it records a refusal.
+func (t *attempt) begin(ctx context.Context) (before time.Time, err error) {
+	if t.Begin == nil {
+		return time.Time{}, nil
+	}
+	before, t.refusal = t.Begin(ctx)
+	return before, t.refusal
+}
+
+// run sends the message. nil means that the service has it.
+func (t *attempt) run(ctx context.Context) error {
+	switch d := t.Action; {
+	case d == nil:
+		return faultf("the definition of the action is missing")
+	case d.StorageQueue != nil:
+		return t.putMessage(ctx, d.StorageQueue)
+	case d.ServiceBus != nil && d.ServiceBus.AMQP:
+		return t.sendAMQP(ctx, d.ServiceBus)
+	case d.ServiceBus != nil:
+		return t.sendHTTPS(ctx, d.ServiceBus)
+	default:
+		return faultf("invalid type %q: want %s, %s or %s", d.Type, action.TypeStorageQueue, action.TypeServiceBusQueue,
+			action.TypeServiceBusTopic)
+	}
+}
+
+// answered is the error of an answer that decides the outcome: the service refused the message, or
+// its answer is not one of the service's.
+type answered struct {
+	failure
+	// unknown says that the answer does not tell whether the service has the message.
+	unknown    bool
+	retryAfter time.Duration
+}
+
+// errNoAnswer is the cause that ends a request whose answer takes too long.
+var errNoAnswer = errors.New("no answer in time")
+
+// result turns the error of run into the result. ctx is the context of Run.
+func (t *attempt) result(ctx context.Context, err error) targets.Result {
+	res := targets.Result{Sent: t.sent, Messages: t.messages}
+	var said *answered
+	switch {
+	case err == nil:
+		res.Outcome = targets.Succeeded
+		if t.Action.Callback != nil && !t.Action.Callback.StatusAccepted {
+			res.Outcome = targets.Accepted
+		}
+		return t.cut(res)
+	case errors.As(err, &said):
+		res.Outcome, res.RetryAfter = targets.Failed, said.retryAfter
+		if said.unknown {
+			res.Outcome = targets.Unknown
+		}
+	case ctx.Err() != nil:
+		err = t.interrupted(ctx, &res)
+	case !t.sent && (t.refusal != nil || isFence(err)):
+		res.Outcome = targets.NotSent
+		if t.refusal != nil {
+			err = fmt.Errorf("the attempt may not send: %w", t.refusal)
+		}
+	case !t.sent:
+		res.Outcome = targets.Failed
+	case t.isWhole() && errors.Is(err, errNoAnswer):
+		res.Outcome = targets.NoAnswer
+	default:
+		res.Outcome = targets.Unknown
+	}
+	class, noRetry := classify(err)
+	res.NoRetry = noRetry && res.Outcome == targets.Failed
+	res.Err = t.mask.Err(err)
+	res.Error = targets.ErrorDetail{Text: res.Err.Error(), Class: class}
+	res.Summary = res.Error.Text
+	if res.Outcome == targets.Unknown || res.Outcome == targets.NoAnswer {
+		res.Summary = "the message may be on the queue: " + res.Summary
+	}
+	return t.cut(res)
+}
+
+// interrupted sets the outcome of an attempt whose context ended, by the contract of a runner.
+func (t *attempt) interrupted(ctx context.Context, res *targets.Result) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, targets.ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
+		res.Outcome = targets.TimedOut
+	case t.sent:
+		res.Outcome = targets.Unknown
+	case errors.Is(cause, targets.ErrStopRequested):
+		res.Outcome = targets.Canceled
+	default:
+		res.Outcome = targets.NotSent
+	}
+	return cause
+}
+
+// cut masks and cuts the texts of a result.
+func (t *attempt) cut(res targets.Result) targets.Result {
+	limit := t.cfg.Limits.TextBytes
+	res.Summary = cutText(t.mask.String(res.Summary), limit)
+	res.Error.Text = cutText(t.mask.String(res.Error.Text), limit)
+	total, kept := 0, res.Messages[:0]
+	for _, m := range res.Messages {
+		m.Text = cutText(t.mask.String(m.Text), limit)
+		if total += len(m.Text); total > t.cfg.Limits.MessageBytes || len(kept) == t.cfg.Limits.Messages {
+			res.MessagesDropped++
+			continue
+		}
+		kept = append(kept, m)
+	}
+	res.Messages = kept
+	return res
+}
+
+// cutText cuts text to n bytes; a cut text ends in "…".
+func cutText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(0, n-len("…"))], "") + "…"
+}
+
+// isFence reports whether the fence ended an attempt.
+func isFence(err error) bool {
+	var fence *outbound.FenceError
+	return errors.As(err, &fence)
+}
+
+// classify returns the class of an error, and whether another attempt cannot help.
+func classify(err error) (class targets.Class, noRetry bool) {
+	var (
+		known   *failure
+		said    *answered
+		token   *outbound.TokenError
+		refused *outbound.RefusedError
+		phase   *outbound.PhaseError
+	)
+	switch {
+	case errors.As(err, &said):
+		return said.class, said.noRetry
+	case errors.As(err, &known):
+		return known.class, known.noRetry
+	case errors.As(err, &token):
+		if token.Status != 0 {
+			return targets.ClassAuth, token.Final()
+		}
+		return targets.ClassifyNetwork(err).Class, errors.As(err, &refused)
+	case errors.As(err, &refused):
+		return targets.ClassConfig, true
+	}
+	if c, ok := targets.ClassifyCause(err); ok {
+		return c.Class, false
+	}
+	if errors.Is(err, errNoAnswer) {
+		return targets.ClassTimeout, false
+	}
+	c := targets.ClassifyNetwork(err)
+	// A certificate or a protocol that does not fit is the same in another attempt.
+	lasting := errors.As(err, &phase) && phase.Phase == "TLS handshake" && !c.Class.Retryable()
+	if lasting && c.Class == targets.ClassPermanent {
+		class = targets.ClassConfig
+	}
+	return cmp.Or(class, c.Class), lasting
+}
