@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -602,4 +603,54 @@ func TestResetConnections(t *testing.T) {
 	}
 	require.Equal(t, attempts, s.connections())
 	require.LessOrEqual(t, executed.Load(), int32(attempts))
+}
+
+// A client certificate is presented to the host of the credential, and to no other host.
+func TestClientCertificate(t *testing.T) {
+	t.Parallel()
+	pair, ca := certificate(t)
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	require.NoError(t, err)
+	bundle := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})) +
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	for _, c := range []struct {
+		place string
+		want  int
+	}{{"https://example.com/", 1}, {"https://www.example.com/", 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			var presented []int
+			s := pipeSite(t, outbound.Config{CA: ca, Servers: []outbound.Server{{Match: "*", TLS: "insecure"}}}, func(c2 net.Conn) {
+				secured := tls.Server(c2, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert})
+				text := status(200, "")
+				if len(presented) == 0 {
+					text = status(307, "", "Location: "+c.place)
+				}
+				if _, _, err := readRequest(secured); err == nil {
+					presented = append(presented, len(secured.ConnectionState().PeerCertificates))
+					_, _ = io.WriteString(secured, text)
+				}
+				_ = secured.Close()
+			})
+			d := post("https://example.com/first")
+			d.HTTP.FollowRedirects = 1
+			d.HTTP.Auth = &action.Auth{Kind: "client-certificate", Certificate: bundle}
+			result := try(t, s, attemptOf(d))
+			s.served.Wait()
+			require.Equal(t, targets.Succeeded, result.Outcome, result.Summary)
+			require.Equal(t, []int{1, c.want}, presented)
+		})
+	}
+	s := pipeSite(t, outbound.Config{}, nil)
+	for text, plain := range map[string]bool{"hunter2": false, bundle[:200]: false, bundle: true} {
+		d := post("https://example.com/")
+		if plain {
+			d = post("http://example.com/")
+		}
+		d.HTTP.Auth = &action.Auth{Kind: "client-certificate", Certificate: text}
+		result := try(t, s, attemptOf(d))
+		require.Equal(t, targets.Failed, result.Outcome)
+		require.True(t, result.NoRetry)
+		require.NotContains(t, result.Summary, "hunter2")
+	}
+	require.Zero(t, s.connections())
 }

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	nethttp "net/http"
 
@@ -51,10 +52,7 @@ func (t *attempt) prepare() error {
 	t.mask.Add(t.Action.Secrets...)
 	h := t.Action.HTTP
 	t.plan.http = h
-	text := h.URL
-	if len(h.Endpoints) > 0 {
-		text = h.Endpoints[max(t.Number-1, 0)%len(h.Endpoints)]
-	}
+	text := h.Endpoint(t.Number)
 	if len(text) > maxURL {
 		return fmt.Errorf("invalid URL: %d bytes, want at most %d", len(text), maxURL)
 	}
@@ -104,6 +102,8 @@ func (t *attempt) checkURL(u *url.URL) error {
 		return fmt.Errorf("the scheme is %q, want https or http", u.Scheme)
 	case u.Host == "" || u.Hostname() == "":
 		return errors.New("the host is missing")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }):
+		return errors.New("the host is not in ASCII; want its form that begins with xn--")
 	case u.User != nil:
 		return errors.New("user and password are not permitted in a URL; use a credential")
 	case u.Fragment != "":

@@ -1,11 +1,14 @@
 package http_test
 
 import (
+	"context"
 	"encoding/base64"
+	"fmt"
 	"net"
 	nethttp "net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -446,4 +449,79 @@ func TestEarlyAnswer(t *testing.T) {
 	d.HTTP.Body = make([]byte, 200<<10)
 	result := try(t, s, attemptOf(d))
 	require.Contains(t, []targets.Outcome{targets.Failed, targets.Unknown}, result.Outcome)
+}
+
+// Case 112: a token that the endpoint rejects is fetched anew once, and the request repeated once
+// within the attempt. An issuer on a refused address makes the attempt fail.
+func TestCase112RejectedToken(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rejected int
+		outcome  targets.Outcome
+	}{{0, targets.Succeeded}, {1, targets.Succeeded}, {2, targets.Failed}} {
+		fetched, begun := 0, 0
+		var got received
+		answers := append(slices.Repeat([]string{status(401, "", "WWW-Authenticate: Bearer")}, c.rejected), status(200, ""))
+		s := pipeSite(t, outbound.Config{
+			Credentials: []outbound.Credential{{Name: "mi", Kind: outbound.KindManagedIdentity, Hosts: []string{"*"}, Scope: "s", AllowHTTP: true}},
+			Azure: func(context.Context, outbound.AzureRequest) (outbound.AzureToken, error) {
+				fetched++
+				return outbound.AzureToken{Token: fmt.Sprint("token", fetched), Expires: time.Now().Add(time.Hour)}, nil
+			},
+		}, got.handler(answers...))
+		a := attemptOf(post(s.origin))
+		a.Credential = "mi"
+		a.Begin = func(context.Context) (time.Time, error) {
+			begun++
+			return time.Now().Add(time.Minute), nil
+		}
+		result := try(t, s, a)
+		s.served.Wait()
+		require.Equal(t, c.outcome, result.Outcome)
+		requests := min(c.rejected, 1) + 1
+		require.Equal(t, requests, fetched)
+		require.Len(t, got.requests, requests)
+		require.Equal(t, 1, begun)
+		for i, r := range got.requests {
+			require.Equal(t, fmt.Sprint("Bearer token", i+1), r.Header.Get("Authorization"))
+			require.Equal(t, got.bodies[0], got.bodies[i])
+		}
+		require.Equal(t, c.outcome == targets.Failed, result.NoRetry)
+	}
+
+	s := pipeSite(t, outbound.Config{}, answer(status(200, "")))
+	d := post(s.origin)
+	d.HTTP.Auth = &action.Auth{Kind: "oauth2-client-credentials", TokenURL: "https://168.63.129.16/", ClientID: "c", ClientSecret: "p"}
+	result := try(t, s, attemptOf(d))
+	require.Equal(t, targets.Failed, result.Outcome)
+	require.True(t, result.NoRetry)
+	require.False(t, result.Sent)
+	require.Contains(t, result.Summary, "168.63.129.16")
+	require.Zero(t, s.connections(), "neither the issuer nor the endpoint is dialed")
+}
+
+// An issuer that refuses or is away: nothing was sent, and only a refusal is final.
+func TestIssuerFails(t *testing.T) {
+	t.Parallel()
+	for text, final := range map[string]bool{
+		status(400, `{"error": "invalid_client"}`, "Content-Type: application/json"): true,
+		status(401, ""): true, status(403, ""): true, status(500, ""): false, "": false,
+	} {
+		s := pipeSite(t, outbound.Config{}, answer(text))
+		d := post(s.origin)
+		d.HTTP.Auth = &action.Auth{Kind: "oauth2-client-credentials", TokenURL: "http://issuer.example/", ClientID: "c", ClientSecret: "hunter2"}
+		a := attemptOf(d)
+		a.Begin = func(context.Context) (time.Time, error) {
+			t.Error("the request for a token does not begin the attempt")
+			return time.Time{}, errBegin
+		}
+		result := try(t, s, a)
+		s.served.Wait()
+		require.Equal(t, targets.Failed, result.Outcome)
+		require.False(t, result.Sent)
+		require.Equal(t, final, result.NoRetry, result.Summary)
+		require.NotContains(t, result.Summary, "hunter2")
+		require.Equal(t, final, result.Error.Class == targets.ClassAuth)
+		require.Equal(t, 1, s.connections())
+	}
 }

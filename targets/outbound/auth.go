@@ -215,6 +215,9 @@ func (a *Auth) Authorize(ctx context.Context, r *http.Request, body []byte, id s
 	if a == nil {
 		return nil
 	}
+	if !isHeaderValue(a.secret) && a.with.Kind != KindOAuth2 {
+		return a.Error(errors.New("the secret holds a line break or another control character"))
+	}
 	switch a.with.Kind {
 	case KindBasic:
 		text := base64.StdEncoding.EncodeToString([]byte(a.with.User + ":" + a.secret))

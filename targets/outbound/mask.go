@@ -79,7 +79,10 @@ func secretForms(secret string) []string {
 			}
 		}
 	}
-	return append(forms, base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)))
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		forms = append(forms, encoding.EncodeToString([]byte(secret)))
+	}
+	return forms
 }
 
 // lowerEscapes writes the hexadecimal digits of an escaped text in lower case.
