@@ -195,6 +195,7 @@ func Classify(err error) targets.Classification {
 	var (
 		encryption *EncryptionError
 		script     *ScriptError
+		variable   *VariableError
 		exceeded   *tdsguard.Exceeded
 		violation  *tdsguard.Violation
 		server     mssqldb.Error
@@ -211,6 +212,8 @@ func Classify(err error) targets.Classification {
 			Class:  targets.ClassConfig,
 			Reason: "the connection would not be encrypted as required, or the server's identity could not be verified",
 		}
+	case errors.As(err, &variable):
+		return targets.Classification{Class: targets.ClassPermanent, Reason: "a variable of the script has no usable value"}
 	case errors.As(err, &script):
 		return targets.Classification{Class: targets.ClassPermanent, Reason: "the script cannot be split into batches"}
 	case isCause:

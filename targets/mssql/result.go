@@ -23,6 +23,8 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,
 	}
 	res.Outcome, res.Summary = t.outcome(err, cause)
+	var variable *VariableError
+	res.NoRetry = res.Outcome == targets.Failed && errors.As(err, &variable)
 	var limit *limitError
 	exceeded := errors.As(err, &limit)
 	if res.Outcome == targets.Failed && !exceeded && c.firstError != nil {

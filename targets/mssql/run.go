@@ -14,6 +14,7 @@ import (
 	"github.com/golang-sql/sqlexp"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
@@ -34,6 +35,12 @@ type Attempt struct {
 	targets.Attempt
 	// Variables are replaced in the script; nil means none.
 	Variables Variables
+	// Parameters are the parameters of the run; nil means none. $(param.NAME) and $(payload.PATH) in
+	// the script are replaced by them.
+	Parameters *parameters.Parameters
+	// BindParameters makes the parameters variables of the batches that mention them: tenant is
+	// @tenant, and the whole object is @payload.
+	BindParameters bool
 	// Output is the table for the first result set; nil means that the result set is dropped.
 	Output *Output
 	// Once makes the script run at most once over all its attempts; nil means that each attempt
@@ -86,6 +93,11 @@ func (t *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i, b := range batches { // before the login: a missing parameter fails the attempt without sending anything
+		if batches[i].Text, err = ExpandRun(b.Text, t.Variables, t.Parameters); err != nil {
+			return err
+		}
+	}
 	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken())
 	if err != nil {
 		return causeOr(ctx, err)
@@ -112,9 +124,12 @@ func (t *attempt) run(ctx context.Context) error {
 		}
 	}
 	for _, b := range batches {
-		text := Expand(b.Text, t.Variables)
+		var args []driver.NamedValue
+		if t.BindParameters {
+			args = bound(b.Text, t.Parameters)
+		}
 		for range b.Count {
-			if err := t.batch(ctx, s, text, b.Line); err != nil {
+			if err := t.batch(ctx, s, b.Text, b.Line, args); err != nil {
 				return err
 			}
 		}
@@ -155,10 +170,10 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// batch sends one batch and reads the whole answer. If the answer is not complete, the error is the
+// batch sends one batch, with its bound variables, and reads the whole answer. If the answer is not complete, the error is the
 // cause of ctx if ctx has ended, else the reason why the connection broke. If it is complete, the
 // error is the first one of severity 11 or more, else the error of the output.
-func (t *attempt) batch(ctx context.Context, s *session, text string, line int) error {
+func (t *attempt) batch(ctx context.Context, s *session, text string, line int, args []driver.NamedValue) error {
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire, ackWait)
 	defer stop()
@@ -174,7 +189,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	s.wire.setRows(rows)
 	var queue sqlexp.ReturnMessage
 	// The leading blank keeps the driver from taking a batch of one word for a procedure's name.
-	answer, err := s.query(ctx, " "+text, &queue)
+	answer, err := s.query(ctx, " "+text, &queue, args...)
 	if after, _ := s.wire.state(); after > before {
 		t.sent = true
 	}

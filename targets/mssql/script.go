@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
 // Batch is a part of a script between two GO lines.
@@ -297,8 +298,79 @@ func (r RunVariables) Variables() Variables {
 // the string or name. Comments and unknown names stay unchanged. Names are compared without regard
 // to case. The text must be one batch, because it is scanned from its start as code.
 func Expand(text string, vars Variables) string {
-	if len(vars) == 0 || !strings.Contains(text, "$(") {
+	if len(vars) == 0 {
 		return text
+	}
+	expanded, _ := expand(text, func(piece string, kind regionKind) (string, int, error) {
+		value, n := vars.replace(piece, kind)
+		return value, n, nil
+	})
+	return expanded
+}
+
+// ExpandRun is Expand with the parameters of a run, too: $(param.NAME) and $(payload.PATH). In code,
+// a parameter must be a number, a boolean (1 or 0) or null. Unlike other names, those of parameters
+// must exist. The error is a *VariableError.
+func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, error) {
+	return expand(text, func(piece string, kind regionKind) (string, int, error) {
+		if value, n := vars.replace(piece, kind); n > 0 {
+			return value, n, nil
+		}
+		name, found, err := checkedName(piece)
+		if !found || err != nil {
+			return "", 0, err
+		}
+		v, err := parameterValue(p, name)
+		if err != nil {
+			return "", 0, err
+		}
+		if kind == regionCode {
+			bare, err := bareParameter(name, v)
+			return bare, len(name) + 3, err
+		}
+		return escaped(v.Text, kind), len(name) + 3, nil
+	})
+}
+
+// replace returns the text for the variable at the beginning of piece, and the length of its
+// mention $(name); 0 if it is not one of vars.
+func (vars Variables) replace(piece string, kind regionKind) (string, int) {
+	end := 2
+	for end < len(piece) && isNameByte(piece[end]) {
+		end++
+	}
+	if end == len(piece) || piece[end] != ')' {
+		return "", 0
+	}
+	v, known := vars[strings.ToLower(piece[2:end])]
+	switch {
+	case !known:
+		return "", 0
+	case kind == regionCode:
+		return v.literal(), end + 1
+	default:
+		return escaped(v.text, kind), end + 1
+	}
+}
+
+// escaped returns text for a place inside of a string or of a quoted name.
+func escaped(text string, kind regionKind) string {
+	switch kind {
+	case regionString:
+		return strings.ReplaceAll(text, "'", "''")
+	case regionQuotedName:
+		return strings.ReplaceAll(text, `"`, `""`)
+	default:
+		return strings.ReplaceAll(text, "]", "]]")
+	}
+}
+
+// expand replaces variables outside of comments. replace gets the rest of a region from $( on and
+// the region's kind. It returns the text for the variable, and how many bytes of the rest are
+// replaced; 0 means that this is no variable.
+func expand(text string, replace func(rest string, kind regionKind) (string, int, error)) (string, error) {
+	if !strings.Contains(text, "$(") {
+		return text, nil
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 256)
@@ -306,45 +378,28 @@ func Expand(text string, vars Variables) string {
 		r := nextRegion(text, pos)
 		pos = r.end
 		piece := text[r.start:r.end]
-		switch r.kind {
-		case regionLineComment, regionBlockComment:
+		if r.kind == regionLineComment || r.kind == regionBlockComment {
 			b.WriteString(piece)
-		case regionString:
-			expandInto(&b, piece, vars, func(v Value) string { return strings.ReplaceAll(v.text, "'", "''") })
-		case regionQuotedName:
-			expandInto(&b, piece, vars, func(v Value) string { return strings.ReplaceAll(v.text, `"`, `""`) })
-		case regionBracketName:
-			expandInto(&b, piece, vars, func(v Value) string { return strings.ReplaceAll(v.text, "]", "]]") })
-		default:
-			expandInto(&b, piece, vars, Value.literal)
-		}
-	}
-	return b.String()
-}
-
-// expandInto writes piece to b, with each variable replaced by the result of render.
-func expandInto(b *strings.Builder, piece string, vars Variables, render func(Value) string) {
-	for {
-		at := strings.Index(piece, "$(")
-		if at < 0 {
-			b.WriteString(piece)
-			return
-		}
-		end := at + 2
-		for end < len(piece) && isNameByte(piece[end]) {
-			end++
-		}
-		v, known := Value{}, false
-		if end < len(piece) && piece[end] == ')' {
-			v, known = vars[strings.ToLower(piece[at+2:end])]
-		}
-		if !known {
-			b.WriteString(piece[:at+2])
-			piece = piece[at+2:]
 			continue
 		}
-		b.WriteString(piece[:at])
-		b.WriteString(render(v))
-		piece = piece[end+1:]
+		for {
+			at := strings.Index(piece, "$(")
+			if at < 0 {
+				b.WriteString(piece)
+				break
+			}
+			value, n, err := replace(piece[at:], r.kind)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(piece[:at])
+			piece = piece[at:]
+			if n == 0 {
+				value, n = piece[:2], 2
+			}
+			b.WriteString(value)
+			piece = piece[n:]
+		}
 	}
+	return b.String(), nil
 }

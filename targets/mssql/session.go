@@ -171,8 +171,10 @@ func (s *session) exec(ctx context.Context, text string) error {
 }
 
 // query sends a batch. Messages go to the queue, and the rows are a *mssqldb.Rowsq. The caller has
-// called setRows.
-func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMessage) (driver.Rows, error) {
+// called setRows. With arguments, the driver sends the batch through sp_executesql.
+func (s *session) query(
+	ctx context.Context, text string, queue *sqlexp.ReturnMessage, args ...driver.NamedValue,
+) (driver.Rows, error) {
 	// database/sql passes the queue to the driver in the same way.
 	err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue})
 	if !errors.Is(err, driver.ErrRemoveArgument) {
@@ -186,7 +188,7 @@ func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMe
 	if !ok {
 		return nil, fmt.Errorf("the driver's statement is a %T", stmt)
 	}
-	return query.QueryContext(ctx, nil)
+	return query.QueryContext(ctx, args)
 }
 
 // close ends the session; the server rolls back open transactions. A second call has no effect,

@@ -34,7 +34,7 @@ func TestStoppedBetweenTwoBatches(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(targets.ErrStopRequested)
 	a := &attempt{sent: true, messages: &collector{}}
-	res := a.result(ctx, a.batch(ctx, &session{}, "SELECT 2", 1))
+	res := a.result(ctx, a.batch(ctx, &session{}, "SELECT 2", 1, nil))
 	require.Equal(t, targets.Canceled, res.Outcome)
 	require.Equal(t, "The run was stopped; the script was between two batches, and the rest was not sent.", res.Summary)
 }
