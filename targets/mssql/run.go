@@ -35,8 +35,8 @@ type Attempt struct {
 	targets.Attempt
 	// Variables are replaced in the script; nil means none.
 	Variables Variables
-	// Parameters are the parameters of the run; nil means none. $(param.NAME) and $(payload.PATH) in
-	// the script are replaced by them.
+	// Parameters are the parameters of the run; nil means none. They replace $(param.NAME) and
+	// $(payload.PATH) in the script.
 	Parameters *parameters.Parameters
 	// BindParameters makes the parameters variables of the batches that mention them: tenant is
 	// @tenant, and the whole object is @payload.
@@ -93,7 +93,8 @@ func (t *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, b := range batches { // before the login: a missing parameter fails the attempt without sending anything
+	// Before the login: a missing parameter fails the attempt without sending anything.
+	for i, b := range batches {
 		if batches[i].Text, err = ExpandRun(b.Text, t.Variables, t.Parameters); err != nil {
 			return err
 		}
@@ -170,9 +171,10 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// batch sends one batch, with its bound variables, and reads the whole answer. If the answer is not complete, the error is the
-// cause of ctx if ctx has ended, else the reason why the connection broke. If it is complete, the
-// error is the first one of severity 11 or more, else the error of the output.
+// batch sends one batch, with its bound variables, and reads the whole answer. If the answer is not
+// complete, the error is the cause of ctx if ctx has ended, else the reason why the connection
+// broke. If it is complete, the error is the first one of severity 11 or more, else the error of the
+// output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int, args []driver.NamedValue) error {
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire, ackWait)

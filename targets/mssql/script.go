@@ -308,9 +308,9 @@ func Expand(text string, vars Variables) string {
 	return expanded
 }
 
-// ExpandRun is Expand with the parameters of a run, too: $(param.NAME) and $(payload.PATH). In code,
-// a parameter must be a number, a boolean (1 or 0) or null. Unlike other names, those of parameters
-// must exist. The error is a *VariableError.
+// ExpandRun is Expand with the parameters of a run, too: $(param.NAME) and $(payload.PATH). In
+// code, a parameter must be a number, a boolean (1 or 0) or null. Unlike other names, those of
+// parameters must exist. The error is a *VariableError.
 func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, error) {
 	return expand(text, func(piece string, kind regionKind) (string, int, error) {
 		if value, n := vars.replace(piece, kind); n > 0 {
