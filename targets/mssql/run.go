@@ -173,8 +173,8 @@ func causeOr(ctx context.Context, err error) error {
 
 // batch sends one batch, with its bound variables, and reads the whole answer. If the answer is not
 // complete, the error is the cause of ctx if ctx has ended, else the reason why the connection
-// broke. If it is complete, the error is the first one of severity 11 or more, else the error of the
-// output.
+// broke. If it is complete, the error is the first one of severity 11 or more, else the error of
+// the output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int, args []driver.NamedValue) error {
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire, ackWait)
