@@ -1,0 +1,121 @@
+package process
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// markerVariable is the variable by which the processes of a step on a target are recognized. Its
+// value is the idempotency key.
+const markerVariable = "JOBAGENT_IDEMPOTENCY_KEY"
+
+// directory is the attempt's own directory.
+type directory struct {
+	path    string
+	payload string // path of the file of the run's parameters; empty for none
+}
+
+// directoryPrefix is the beginning of the names of the directories of a step on a target.
+func (t *attempt) directoryPrefix() string { return "jobagent-" + t.Key.String() + "-" }
+
+// makeDirectory makes the attempt's own directory, readable by the entry's user only. It removes
+// the directories that earlier attempts of a dead agent left.
+func (t *attempt) makeDirectory() (directory, error) {
+	left, err := filepath.Glob(filepath.Join(t.workDir, t.directoryPrefix()+"*"))
+	if err != nil {
+		return directory{}, err
+	}
+	for _, one := range left {
+		if err := os.RemoveAll(one); err != nil {
+			return directory{}, err
+		}
+	}
+	made, err := os.MkdirTemp(t.workDir, t.directoryPrefix()) // mode 0700
+	if err != nil {
+		return directory{}, err
+	}
+	d := directory{path: made}
+	if t.Payload != "" {
+		d.payload = filepath.Join(made, "payload.json")
+		err = os.WriteFile(d.payload, []byte(t.Payload), 0o600)
+	}
+	for _, one := range []string{d.payload, d.path} {
+		if err == nil && one != "" {
+			err = t.entry.user.own(one)
+		}
+	}
+	if err != nil {
+		os.RemoveAll(made)
+		return directory{}, err
+	}
+	return d, nil
+}
+
+// environment returns the whole environment of the process. Nothing of the agent's own environment
+// is in it.
+func (t *attempt) environment(dir directory) []string {
+	all := map[string]string{
+		"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": dir.path, "LANG": "C.UTF-8", "TZ": "UTC",
+	}
+	maps.Copy(all, platformEnvironment())
+	maps.Copy(all, t.entry.Env)
+	maps.Copy(all, map[string]string{
+		"JOBAGENT_JOB_NAME":    t.JobName,
+		"JOBAGENT_RUN_ID":      t.JobExecutionID.String(),
+		"JOBAGENT_STEP_ID":     strconv.Itoa(t.StepID),
+		"JOBAGENT_STEP_NAME":   t.StepName,
+		"JOBAGENT_ATTEMPT":     strconv.Itoa(t.Number),
+		"JOBAGENT_DUE_AT":      t.DueAt.UTC().Format(time.RFC3339Nano),
+		"JOBAGENT_DIRECTORY":   dir.path,
+		"JOBAGENT_SERVER_NAME": t.Target.Server,
+		markerVariable:         t.Key.String(),
+	})
+	optional := map[string]string{
+		"JOBAGENT_DATABASE_NAME":  t.Target.Database,
+		"JOBAGENT_PAYLOAD_FILE":   dir.payload,
+		"JOBAGENT_CALLBACK_URL":   t.CallbackURL,
+		"JOBAGENT_CALLBACK_TOKEN": callbackToken(t.CallbackURL),
+	}
+	maps.DeleteFunc(optional, func(_, value string) bool { return value == "" })
+	maps.Copy(all, optional)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		// An author can put NUL into a name, and the operating system cannot pass it.
+		list = append(list, fmt.Sprintf("%s=%s", name, strings.ReplaceAll(all[name], "\x00", "\uFFFD")))
+	}
+	return list
+}
+
+// callbackToken returns the token of a callback URL, its last segment; empty for no URL.
+func callbackToken(callback string) string {
+	u, err := url.Parse(callback)
+	if err != nil || callback == "" {
+		return ""
+	}
+	return path.Base(u.Path)
+}
+
+// secrets returns what must not stand in messages.
+func (t *attempt) secrets() []string {
+	all := []string{t.CallbackURL, callbackToken(t.CallbackURL)}
+	if t.Action != nil {
+		all = append(all, t.Action.Secrets...)
+	}
+	return all
+}
+
+// input returns the standard input: the step's, or the run's parameters.
+func (t *attempt) input() string {
+	if t.Action.Process.Input != "" {
+		return t.Action.Process.Input
+	}
+	return t.Payload
+}

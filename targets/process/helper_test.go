@@ -1,0 +1,124 @@
+//go:build linux
+
+package process
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// play is the main function of the test binary as a process. Every text that a test waits for is
+// one line.
+func play(part string, args []string) int {
+	say := func(text string) { fmt.Println(text) }
+	switch part {
+	case "environment":
+		for _, one := range os.Environ() {
+			say(one)
+		}
+	case "input":
+		all, err := io.ReadAll(os.Stdin)
+		fmt.Printf("%s %v\n", all, err)
+	case "directory":
+		dir, err := os.Getwd()
+		info, statErr := os.Stat(os.Getenv("JOBAGENT_DIRECTORY"))
+		say(dir)
+		say(fmt.Sprint(info.Mode(), err, statErr, os.Getuid()))
+		payload, err := os.ReadFile(os.Getenv("JOBAGENT_PAYLOAD_FILE"))
+		say(fmt.Sprintf("%s %v", payload, err))
+	case "args":
+		say(strings.Join(args, "|"))
+	case "exit":
+		fmt.Fprintln(os.Stderr, "about to exit")
+		return number(args[0])
+	case "both":
+		out, errs := bufio.NewWriterSize(os.Stdout, 1), bufio.NewWriterSize(os.Stderr, 1)
+		for i := range 3 {
+			fmt.Fprintf(out, "out %d\n", i)
+			out.Flush()
+			time.Sleep(20 * time.Millisecond) // lets the reader see this line before the next
+			fmt.Fprintf(errs, "err %d\n", i)
+			errs.Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+	case "flood":
+		line := strings.Repeat("x", 99) + "\n"
+		for range number(args[0]) / len(line) {
+			os.Stdout.WriteString(line)
+		}
+	case "wait":
+		say("ready")
+		forever()
+	case "ignore":
+		signal.Ignore(syscall.SIGTERM)
+		say("ready")
+		forever()
+	case "obey": // ends by itself when it is asked to
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		say("ready")
+		<-asked
+		say("cleaned up")
+	case "fork": // leaves children with the given kind and exits, or waits with "stay"
+		for _, kind := range args {
+			if kind == "stay" {
+				say("ready")
+				forever()
+			}
+			startChild(kind)
+		}
+	case "allocate":
+		block := make([]byte, number(args[0]))
+		for i := 0; i < len(block); i += 4096 {
+			block[i] = 1
+		}
+		say("ready")
+		forever()
+		say(string(block[:1]))
+	case "gain":
+		status, err := os.ReadFile("/proc/self/status")
+		say(fmt.Sprintf("%s %v", status, err))
+	}
+	return 0
+}
+
+// startChild starts a child of the process. It returns when the child runs.
+func startChild(kind string) {
+	child := exec.Command(os.Args[0], helperArg, "wait")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: strings.Contains(kind, "setsid")}
+	if strings.Contains(kind, "bare") { // hides the marker
+		child.Env = []string{"PATH=/bin"}
+	}
+	if strings.Contains(kind, "pipe") { // holds the output
+		child.Stderr = os.Stderr
+	}
+	ready, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	bufio.NewReader(ready).ReadString('\n')
+	fmt.Println("child", child.Process.Pid)
+}
+
+// forever waits for a signal.
+func forever() { time.Sleep(time.Hour) }
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}

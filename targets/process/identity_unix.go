@@ -1,0 +1,67 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// identity is the user of a process. nil is the agent's own user.
+type identity struct{ credential syscall.Credential }
+
+// lookupIdentity finds a user by name or number.
+func lookupIdentity(name string) (*identity, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("only an agent of user root can run processes as another user")
+	}
+	found, err := user.Lookup(name)
+	if err != nil {
+		if found, err = user.LookupId(name); err != nil {
+			return nil, errors.New("there is no such user")
+		}
+	}
+	groups, err := found.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("list the user's groups: %w", err)
+	}
+	who := &identity{}
+	for _, id := range append([]string{found.Uid, found.Gid}, groups...) {
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("invalid user or group id %q: want a number", id)
+		}
+		who.credential.Groups = append(who.credential.Groups, uint32(n))
+	}
+	who.credential.Uid, who.credential.Gid = who.credential.Groups[0], who.credential.Groups[1]
+	who.credential.Groups = who.credential.Groups[2:]
+	return who, nil
+}
+
+// own gives a file to the user.
+func (i *identity) own(path string) error {
+	if i == nil {
+		return nil
+	}
+	return os.Chown(path, int(i.credential.Uid), int(i.credential.Gid))
+}
+
+// platformEnvironment returns the variables without which no process starts.
+func platformEnvironment() map[string]string { return nil }
+
+// describeExit returns the exit code or the signal.
+func describeExit(state *os.ProcessState) *ExitError {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return &ExitError{Code: state.ExitCode(), Hint: hint(state.ExitCode())}
+	}
+	exit := &ExitError{Code: 128 + int(status.Signal()), Signal: signalName(status.Signal())}
+	if status.CoreDump() {
+		exit.Hint = "core dumped"
+	}
+	return exit
+}
