@@ -161,6 +161,14 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	case task.CommandType != action.TypeTSQL:
 		return h.action(ctx, task, script)
 	}
+	params, err := h.parameters(ctx, task)
+	if err != nil {
+		if ctx.Err() != nil {
+			return h.unsent(ctx, task)
+		}
+		h.log.Warn("could not read the parameters of a task, returning the task", append(taskFields(task), zap.Error(err))...)
+		return h.retreat(ctx, task, "the agent could not read the run's parameters from the control database")
+	}
 	a := mssql.Attempt{
 		Attempt: targets.Attempt{Target: task.Target, Credential: task.CredentialName, Command: script},
 		Variables: mssql.RunVariables{
@@ -169,6 +177,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			JobExecutionID: task.JobExecutionID, JobExecutionCreateTime: task.ExecutionCreateTime,
 			TargetGroupName: task.TargetGroupName,
 		}.Variables(),
+		Parameters: params, BindParameters: task.BindParameters,
 	}
 	if out := task.Output; out != nil {
 		a.Output = &mssql.Output{
