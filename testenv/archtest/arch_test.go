@@ -61,11 +61,11 @@ var allowed = map[string][]string{
 	commandRoom + "output":    {"jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/mattn/go-isatty"},
 	commandRoom + "exit":      {commandRoom + "output", "controldb"},
 	commandRoom + "command":   {commandRoom + "exit", "github.com/spf13/cobra"},
-	commandRoom + "config":    {commandRoom + "exit", "targets/..."},
+	commandRoom + "config":    {commandRoom + "exit", "agent/rest", "targets/..."},
 	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
 	commandRoom + "daemon":    {commandRoom + "exit", "agent", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
-		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "controldb", "targets/...",
+		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest", "controldb", "jobs/...", "targets/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
 
@@ -41,6 +43,9 @@ type File struct {
 		PollActive           Duration `json:"poll_active"`            // interval of passes while tasks run; default 50ms
 		PollIdle             Duration `json:"poll_idle"`              // interval of passes otherwise; default 300ms
 		MissedAfter          Duration `json:"missed_after"`           // delay after which a scheduled run is missed; default 60s
+
+		ProcessCgroup string `json:"process_cgroup"` // delegated cgroup v2 directory for processes; default: the agent's own
+		ProcessDir    string `json:"process_dir"`    // directory in which processes get theirs; default: that for temporary files
 	} `json:"agent"`
 	// Targets configures the connections to target servers.
 	Targets struct {
@@ -56,6 +61,16 @@ type File struct {
 	Limits Limits `json:"limits"`
 	// Credentials are the credentials that steps and target group members name.
 	Credentials []Credential `json:"credentials"`
+	// Outbound says what actions may call, and has the credentials of actions.
+	Outbound outbound.Config `json:"outbound"`
+	// Processes are the processes that steps may run.
+	Processes []Process `json:"processes"`
+	// Secrets are references to the secrets that actions name as $(secret.NAME). They take
+	// precedence over the sealed secrets of the control database.
+	Secrets map[string]string `json:"secrets"`
+	// SecretKeys are references to the private keys that open the control database's sealed
+	// secrets.
+	SecretKeys []string `json:"secret_keys"`
 }
 
 // Encryption configures the encryption of the connections to some servers.
@@ -125,7 +140,9 @@ func Read(path string) (File, error) {
 // SecretFiles returns the files that hold secrets or references to them: the configuration file at
 // path, and the files to which it refers.
 func (c File) SecretFiles(path string) (files []string) {
-	refs := []string{c.DSN}
+	refs := append([]string{c.DSN}, c.SecretKeys...)
+	refs = slices.AppendSeq(refs, maps.Values(c.Secrets))
+	refs = append(refs, c.Outbound.SecretReferences()...)
 	for _, one := range c.Credentials {
 		refs = append(refs, one.Secret)
 	}

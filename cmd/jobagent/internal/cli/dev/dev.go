@@ -187,6 +187,11 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, lim
 	if err != nil {
 		return err
 	}
+	actions, err := connect.NewActions(cfg, buildinfo.Version(), true)
+	if err != nil {
+		return err
+	}
+	tools.Actions = actions.Actions
 	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()},
 		server.Store, tools, log)
 	defer func() {

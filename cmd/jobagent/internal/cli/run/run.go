@@ -59,13 +59,14 @@ grace period. The second signal cancels them at once.`,
 // run implements `jobagent run`. It waits while the control database is unavailable, but fails at
 // once on invalid settings.
 func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger) error {
-	if err := checkSettings(a); err != nil {
+	actions, err := checkSettings(a)
+	if err != nil {
 		return err
 	}
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
-	err := agent.Await(ctx, log, func(ctx context.Context) (err error) {
+	err = agent.Await(ctx, log, func(ctx context.Context) (err error) {
 		if store, err = a.OpenStore(ctx); err != nil {
 			return err
 		}
@@ -85,24 +86,33 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	}
 	defer store.Close()
 	defer closeTools()
+	file, err := a.Config()
+	if err != nil {
+		return err
+	}
+	actions.Log(file, log)
+	tools.Actions = actions.Actions
 	return daemon.Run(ctx, cfg, store, tools, log)
 }
 
-// checkSettings checks the connection string and the credentials of targets without connecting.
-func checkSettings(a *connect.App) error {
+// checkSettings checks the connection string, the credentials of targets and the settings of
+// actions without connecting. It returns what carries out actions.
+func checkSettings(a *connect.App) (*connect.Actions, error) {
 	dsn, err := a.ControlDSN()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := a.ParseDSN(dsn); err != nil {
-		return err
+		return nil, err
 	}
 	cfg, err := a.Config()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = a.Credentials(cfg, &mssql.Config{})
-	return err
+	if _, err := a.Credentials(cfg, &mssql.Config{}); err != nil {
+		return nil, err
+	}
+	return connect.NewActions(cfg, buildinfo.Version(), false)
 }
 
 // agentConfig returns the agent's configuration. Flags take precedence over the configuration file.

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets/process"
+	"github.com/jobagent/jobagent/targets/secretref"
+)
+
+// secretName is the form of the NAME of $(secret.NAME).
+var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
+
+// CheckActions checks the settings of actions, and returns all faults.
+func (c File) CheckActions() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
+		if !secretName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("invalid name %q in secrets: want letters, digits, _ and -", name))
+		}
+		if !secretref.IsReference(c.Secrets[name]) {
+			errs = append(errs, fmt.Errorf("secrets.%s: %w", name, secretref.ErrInvalid))
+		}
+	}
+	for i, ref := range c.SecretKeys {
+		if !secretref.IsReference(ref) {
+			errs = append(errs, fmt.Errorf("secret_keys[%d]: %w", i, secretref.ErrInvalid))
+		}
+	}
+	if len(errs) > 0 {
+		return exit.Usage(errors.Join(errs...))
+	}
+	return nil
+}
+
+// Process is a process that steps may run. Package targets/process has the defaults.
+type Process struct {
+	Name          string            `json:"name"`           // how steps name the process
+	Path          string            `json:"path"`           // absolute path of the executable file
+	Args          []string          `json:"args"`           // before those of the step
+	ArgsPattern   string            `json:"args_pattern"`   // RE2 that each argument of a step must match; default: a step gives none
+	User          string            `json:"user"`           // runs as another user; only an agent of root can do this
+	Dir           string            `json:"dir"`            // working directory; default: one of the attempt's own
+	Env           map[string]string `json:"env"`            // beside PATH, HOME, LANG, TZ and JOBAGENT_*
+	MaxMemory     ByteSize          `json:"max_memory"`     // of the whole tree of processes
+	MaxProcesses  int               `json:"max_processes"`  // of the whole tree
+	MemoryLimit   string            `json:"memory_limit"`   // where the kernel cannot limit a tree: refused, address-space or poll
+	NewPrivileges bool              `json:"new_privileges"` // allow set-user-ID programs
+}
+
+// ProcessRunner returns the configuration of the runner of processes.
+func (c File) ProcessRunner() process.Config {
+	cfg := process.Config{Cgroup: c.Agent.ProcessCgroup, WorkDir: c.Agent.ProcessDir}
+	for _, p := range c.Processes {
+		cfg.Entries = append(cfg.Entries, process.Entry{
+			Name: p.Name, Path: p.Path, Args: p.Args, ArgsPattern: p.ArgsPattern, User: p.User, Dir: p.Dir, Env: p.Env,
+			MaxMemory: int64(p.MaxMemory), MaxProcesses: p.MaxProcesses, MemoryLimit: process.MemoryLimit(p.MemoryLimit),
+			NewPrivileges: p.NewPrivileges,
+		})
+	}
+	return cfg
+}

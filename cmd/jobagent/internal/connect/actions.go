@@ -1,0 +1,101 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/http"
+	"github.com/jobagent/jobagent/targets/outbound"
+	"github.com/jobagent/jobagent/targets/outbound/azure"
+	"github.com/jobagent/jobagent/targets/process"
+	"github.com/jobagent/jobagent/targets/queue"
+	"github.com/jobagent/jobagent/targets/secretref"
+)
+
+// Actions are the runners of actions, made from a configuration file.
+type Actions struct {
+	agent.Actions
+
+	network   *outbound.Network
+	processes *process.Runner // nil without entries
+}
+
+// NewActions makes the runners of actions. local allows actions to call this machine, as in
+// `jobagent dev`, whatever the configuration says. It makes no connection.
+func NewActions(cfg config.File, version string, local bool) (*Actions, error) {
+	settings := cfg.Outbound
+	settings.Azure = new(azure.Tokens).Get
+	if local {
+		settings.Allow = append(slices.Clone(settings.Allow), outbound.LoopbackAllowed()...)
+	}
+	a := &Actions{}
+	var err, processErr error
+	a.network, err = outbound.New(settings)
+	if len(cfg.Processes) > 0 {
+		a.processes, processErr = process.NewRunner(cfg.ProcessRunner())
+	}
+	if err := errors.Join(err, processErr, cfg.CheckActions()); err != nil {
+		return nil, exit.Usage(err)
+	}
+	queues := queue.NewRunner(queue.Config{Network: a.network, UserAgent: "jobagent/" + version})
+	a.Runners = map[action.Type]targets.ActionRunner{
+		action.TypeHTTP:            http.NewRunner(a.network, http.Config{Version: version}),
+		action.TypeStorageQueue:    queues,
+		action.TypeServiceBusQueue: queues,
+		action.TypeServiceBusTopic: queues,
+	}
+	if a.processes != nil {
+		a.Runners[action.TypeProcess] = a.processes
+	}
+	a.Secret = func(_ context.Context, name string) (string, error) { return readSecret(cfg.Secrets, name) }
+	return a, nil
+}
+
+// readSecret reads a secret that the configuration file names.
+func readSecret(secrets map[string]string, name string) (string, error) {
+	ref, ok := secrets[name]
+	if !ok {
+		return "", fmt.Errorf("%w: the agent's configuration has none of this name", agent.ErrNoSecret)
+	}
+	text, err := secretref.Read(ref)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", agent.ErrNoSecret, err)
+	}
+	return text, nil
+}
+
+// Log logs what actions may do on this machine, and what weakens them. It logs no secret.
+func (a *Actions) Log(cfg config.File, log *zap.Logger) {
+	var types []string
+	for t := range a.Runners {
+		types = append(types, string(t))
+	}
+	slices.Sort(types)
+	fields := []zap.Field{zap.Strings("command_types", types), zap.Strings("outbound_allow", cfg.Outbound.Allow)}
+	if a.CallbackURL != "" {
+		fields = append(fields, zap.String("callback_url", a.CallbackURL))
+	}
+	log.Info("actions are allowed", fields...)
+	if a.processes != nil {
+		for _, m := range a.processes.Methods() {
+			level := zap.InfoLevel
+			if m.Refused {
+				level = zap.WarnLevel
+			}
+			log.Log(level, "process is allowed", zap.String("entry", m.Entry), zap.String("tree", m.Tree), zap.String("memory", m.Memory))
+		}
+	}
+	for _, weakness := range a.network.Weaknesses() {
+		log.Warn(strings.TrimSpace(weakness))
+	}
+}

@@ -1,0 +1,43 @@
+package connect
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/jobs/action"
+)
+
+func TestActionsOfAConfiguration(t *testing.T) {
+	t.Setenv("CONNECT_TEST_SECRET", "open sesame")
+	cfg := config.File{Secrets: map[string]string{"door": "env:CONNECT_TEST_SECRET", "gone": "env:CONNECT_TEST_NONE"}}
+	a, err := NewActions(cfg, "test", false)
+	require.NoError(t, err)
+	require.Len(t, a.Runners, 4)
+	require.Nil(t, a.Runners[action.TypeProcess], "without entries, the agent claims no processes")
+	text, err := a.Secret(t.Context(), "door")
+	require.NoError(t, err)
+	require.Equal(t, "open sesame", text)
+	for _, name := range []string{"gone", "unknown"} {
+		_, err = a.Secret(t.Context(), name)
+		require.ErrorIs(t, err, agent.ErrNoSecret)
+	}
+	cfg.Processes = []config.Process{{Name: "date", Path: "/bin/date"}}
+	a, err = NewActions(cfg, "test", false)
+	require.NoError(t, err)
+	require.NotNil(t, a.Runners[action.TypeProcess])
+}
+
+func TestFaultsOfAConfigurationsActions(t *testing.T) {
+	t.Parallel()
+	cfg := config.File{Processes: []config.Process{{Name: "relative", Path: "date"}}, SecretKeys: []string{"no reference"}}
+	cfg.Outbound.Allow = []string{"10.0.0.0/99"}
+	_, err := NewActions(cfg, "test", true)
+	for _, want := range []string{"outbound.allow[0]", "processes[0].path", "secret_keys[0]"} {
+		require.ErrorContains(t, err, want)
+	}
+	require.False(t, errors.Is(err, agent.ErrNoSecret))
+}
