@@ -154,7 +154,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		return h.retreat(ctx, task, refused.Error())
 	}
 	r := h.result(task, res)
-	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedAction(res.Error.Class)
+	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedAction(res)
 	return r
 }
 
@@ -167,11 +167,16 @@ func (h *taskHost) invalid(task controldb.Task, started time.Time, err error) re
 	}}
 }
 
-// unreachedAction reports whether an error of this class, before anything was sent, means that the
-// endpoint did not answer or refused the login.
-func unreachedAction(class targets.Class) bool {
-	switch class {
-	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth:
+// unreachedAction reports whether an attempt of which nothing was sent failed because the endpoint
+// did not answer or refused the login. An unknown name and a certificate that is not trusted are of
+// the class Config, as are settings of the agent; only the settings are a *targets.ConfigError.
+func unreachedAction(res targets.Result) bool {
+	var config *targets.ConfigError
+	if errors.As(res.Err, &config) {
+		return false
+	}
+	switch res.Error.Class {
+	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth, targets.ClassConfig:
 		return true
 	}
 	return false

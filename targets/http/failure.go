@@ -137,7 +137,9 @@ func (t *attempt) notReached(r *round) targets.Result {
 		classification.Class = targets.ClassTransient
 	case errors.Is(err, errNoAnswer):
 		classification.Class = targets.ClassTimeout
-	case classification.Class == targets.ClassPermanent && !noRetry:
+	case classification.Class == targets.ClassPermanent && noRetry:
+		classification.Class = targets.ClassConfig // a protocol that does not fit
+	case classification.Class == targets.ClassPermanent:
 		classification.Class = targets.ClassLostConnection
 	}
 	text := fmt.Sprintf("%s %s: %s", r.method, place(r.url), plainText(err))
