@@ -60,7 +60,7 @@ step delete j --step-name second
 limit set Job j 5
 limit set ElasticPool p 5 --server s
 limit remove ElasticPool p --server s
-job start j --wait --execution-id RUN1
+job start j --wait --execution-id RUN1 --param tenant=x
 limit list
 execution list
 execution show RUN1 --messages
@@ -86,7 +86,7 @@ calendar update c --spec CALENDAR
 calendar list
 schedule preview --kind cron5 --spec CRON --after 2030-01-01T00:00:00Z --count 2
 schedule preview --kind cron5 --spec CALENDAR
-schedule add j s --cron5 0~0~1~1~* --time-zone Europe/Berlin --wait
+schedule add j s --cron5 0~0~1~1~* --time-zone Europe/Berlin --wait --param-json n=1
 schedule add j bad --cron5 61~*~*~*~*
 schedule update j s --overlap AllAll
 schedule update j s --overlap AllowAll --wait

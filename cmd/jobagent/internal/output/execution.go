@@ -1,6 +1,7 @@
 package output
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +19,8 @@ type Run struct {
 	Executions []Execution `json:"executions"`
 	Messages   *[]Message  `json:"messages,omitempty"` // with --messages only
 	Reruns     []Rerun     `json:"reruns,omitempty"`   // reruns of this run, and the run that this one repeats
+	// Parameters is a JSON object.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
 
 // Execution is a run, a step of it (with step_id), or a target of a step (with

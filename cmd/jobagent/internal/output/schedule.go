@@ -118,6 +118,7 @@ type Schedule struct {
 	Buffered         int64           `json:"buffered"` // instants that wait for an earlier run to end
 	LastExecution    *uuid.UUID      `json:"last_job_execution_id,omitempty"`
 	LastLifecycle    string          `json:"last_lifecycle,omitempty"`
+	Parameters       json.RawMessage `json:"parameters,omitempty"`        // of its runs
 	Validated        *time.Time      `json:"validated_time,omitempty"`    // absent: no agent has validated the definition yet
 	Errors           json.RawMessage `json:"validation_errors,omitempty"` // as of DefinitionErrors
 	Warnings         []string        `json:"warnings,omitempty"`

@@ -2,6 +2,7 @@
 package execution
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -102,6 +103,10 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				parameters, err := store.ExecutionParameters(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
 				var messages []controldb.ExecutionMessage
 				if withMessages {
 					if messages, err = store.ExecutionMessages(cmd.Context(), id); err != nil {
@@ -112,7 +117,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				for _, e := range rows {
 					views = append(views, runs.View(e))
 				}
-				out := output.Run{Executions: views}
+				out := output.Run{Executions: views, Parameters: json.RawMessage(parameters)}
 				if withMessages {
 					list := make([]output.Message, 0, len(messages))
 					for _, m := range messages {
@@ -140,6 +145,9 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				return a.Emit(out, func(w io.Writer) error {
 					if err := printReruns(w, id, reruns); err != nil {
 						return err
+					}
+					if parameters != "" {
+						fmt.Fprintf(w, "parameters %s\n", output.OneLine(parameters))
 					}
 					return runs.PrintTree(w, rows, messages)
 				})

@@ -250,8 +250,14 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 func newStartCommand(a *connect.App) *cobra.Command {
 	var wait bool
 	var id string
+	var params command.ParameterFlags
 	cmd := &cobra.Command{
 		Use: "start NAME", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
+		Long: `Start a run of a job's current version. Its parameters are fixed with it; its steps use them as script variables:
+
+  jobagent job start 'nightly index' --param tenant=contoso --param-json days=7
+
+In a step: DELETE FROM dbo.log WHERE tenant = N'$(param.tenant)' AND age > $(param.days);`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wanted uuid.UUID
 			if id != "" {
@@ -260,8 +266,12 @@ func newStartCommand(a *connect.App) *cobra.Command {
 					return exit.Usagef("invalid --execution-id %q: not a GUID", id)
 				}
 			}
+			parameters, err := params.Read(a.Stdin)
+			if err != nil {
+				return err
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				run, err := store.StartJob(cmd.Context(), args[0], wanted)
+				run, err := store.StartJobWith(cmd.Context(), args[0], wanted, parameters)
 				if err != nil {
 					return err
 				}
@@ -275,6 +285,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
 	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
+	params.Add(cmd, "the run")
 	return cmd
 }
 

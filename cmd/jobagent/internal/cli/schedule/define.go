@@ -31,6 +31,7 @@ type definitionFlags struct {
 	kind, file, zone, catchUp, overlap string
 	lines                              map[schedule.Kind]*string // the definitions of lineKinds
 	pauseOnFailure, enabled, wait      bool
+	params                             command.ParameterFlags
 }
 
 // lineKinds are the kinds whose definition is one line. Each has a flag for it; the kind is never
@@ -60,6 +61,7 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
 	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
+	f.params.Add(cmd, "the schedule's runs")
 	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule",
 		validationTimeout))
 }
@@ -308,6 +310,10 @@ A definition with errors is not stored: the command lists all errors and exits w
 			if !ok {
 				return exit.Usagef("the definition is missing: give --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
 			}
+			params, err := f.params.Read(a.Stdin)
+			if err != nil {
+				return err
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				now := time.Now().UTC()
 				c, err := parseDefinition(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
@@ -318,7 +324,7 @@ A definition with errors is not stored: the command lists all errors and exits w
 					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
 					TimeZone: command.Given(cmd, "time-zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
 					Overlap: command.Given(cmd, "overlap", f.overlap), PauseOnFailure: command.Given(cmd, "pause-on-failure",
-						f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
+						f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
 				})
 				if err != nil {
 					return err
@@ -335,16 +341,25 @@ A definition with errors is not stored: the command lists all errors and exits w
 func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f definitionFlags
 	var newName string
+	var noParams bool
 	cmd := &cobra.Command{
 		Use: "update JOB NAME", Short: "Change a schedule; properties without a flag stay unchanged",
 		Long: `Change a schedule; properties without a flag stay unchanged. Earlier due instants without a run are
-dropped. --time-zone '', --catch-up '' and --overlap '' restore the default. For the schedule of the
-job's own definition, use jobagent job update.`,
+dropped. --time-zone '', --catch-up '' and --overlap '' restore the default. --param, --param-json and
+--params-file replace all parameters. For the schedule of the job's own definition, use jobagent job update;
+only its parameters are changed here, with the name ''.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, spec, ok, err := f.definition(cmd, a.Stdin)
 			if err != nil {
 				return err
+			}
+			params, err := f.params.Read(a.Stdin)
+			if err != nil {
+				return err
+			}
+			if params != "" && noParams {
+				return exit.Usagef("--no-params cannot be combined with parameters")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				old, err := lookup.Schedule(cmd.Context(), store, args[0], args[1])
@@ -357,6 +372,9 @@ job's own definition, use jobagent job update.`,
 					CatchUp:  command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
 					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure),
 					Enabled:        command.Given(cmd, "enabled", f.enabled),
+				}
+				if params != "" || noParams {
+					u.Parameters = &params
 				}
 				now := time.Now().UTC()
 				created := now
@@ -390,5 +408,6 @@ job's own definition, use jobagent job update.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&newName, "new-name", "", "rename the schedule")
+	cmd.Flags().BoolVar(&noParams, "no-params", false, "remove the parameters")
 	return cmd
 }

@@ -30,7 +30,7 @@ func viewSchedule(s controldb.Schedule) output.Schedule {
 		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp,
 		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered,
 		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors,
-		Warnings: s.Warnings, Created: output.Optional(s.CreatedTime),
+		Warnings: s.Warnings, Parameters: json.RawMessage(s.Parameters), Created: output.Optional(s.CreatedTime),
 		Updated: output.Optional(s.UpdatedTime),
 	}
 	if s.LastExecution != uuid.Nil {
@@ -159,6 +159,9 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	b.WriteString("\n")
 	if v.Spec != "" {
 		fmt.Fprintf(&b, "%s\n", output.Indent(strings.TrimSpace(v.Spec), "  | "))
+	}
+	if len(v.Parameters) > 0 {
+		fmt.Fprintf(&b, "parameters %s\n", output.OneLine(string(v.Parameters)))
 	}
 	fmt.Fprintf(&b, "runs %d (%d failed, %d failed attempts), skipped: %d by overlap, %d missed, %d otherwise; waiting %d\n", v.Executions, v.Faults, v.Failures,
 		v.SkippedByOverlap, v.SkippedByCatchUp, v.SkippedOtherwise, v.Buffered)

@@ -16,8 +16,8 @@ import (
 // name. The script does not change existing calendars. On a server without such schedules, it
 // prints a message and continues.
 func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (string, error) {
-	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, NamedOnly: true})
-	if err != nil || len(list) == 0 {
+	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job})
+	if err != nil {
 		return "", err
 	}
 	calendars, err := store.Calendars(ctx, "")
@@ -41,12 +41,20 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 		}
 	}
 	for _, s := range list {
+		if s.Name == "" { // the script of the job has it
+			if s.Parameters != "" {
+				batch("parameters of runs", "", tsql.NewCall("jobs.sp_update_schedule").Text("job_name", job).
+					Text("schedule_name", "").Text("parameters", s.Parameters).String())
+			}
+			continue
+		}
 		spec := schedule.Settled(schedule.Kind(s.Kind), s.Spec, schedule.Options{Zone: lookup.GivenZone(s),
 			Created: s.DefinedTime})
 		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind",
 			s.Kind).LongText("spec", "spec", spec).
 			Optional("time_zone", lookup.GivenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap",
-			s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed")
+			s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed").
+			Optional("parameters", s.Parameters)
 		calls := call.String()
 		if spec != s.Spec {
 			calls = "-- Its text counts from when it was given: the instant stands for it.\n" + calls

@@ -104,11 +104,14 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		b.WriteString("\n" + call.String() + "\nGO\n")
 	}
 	for _, o := range options {
-		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce {
+		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters {
 			continue
 		}
 		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
 			Text("on_unknown_outcome", o.OnUnknownOutcome).Bit("at_most_once", o.AtMostOnce)
+		if o.BindParameters {
+			call.Number("bind_parameters", 1)
+		}
 		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: at_most_once and on_unknown_outcome are not set.';\nELSE\n")
 		b.WriteString(call.String() + "\nGO\n")
 	}

@@ -192,7 +192,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 func newOptionsCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
 	var onUnknown string
-	var atMostOnce bool
+	var atMostOnce, bindParameters bool
 	cmd := &cobra.Command{
 		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them",
 		Args: cobra.ExactArgs(1),
@@ -202,6 +202,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				StepName:         command.Given(cmd, "step-name", which.name),
 				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown),
 				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
+				BindParameters:   command.Given(cmd, "bind-parameters", bindParameters),
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if o == (controldb.StepOptions{JobName: args[0]}) {
@@ -220,6 +221,8 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 		"`ACTION` after an attempt whose outcome is unknown: Retry or Fail")
 	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
+	cmd.Flags().BoolVar(&bindParameters, "bind-parameters", false,
+		"make the run's parameters variables of the script: the parameter tenant is @tenant")
 	return cmd
 }
 
@@ -238,9 +241,9 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 		views = append(views, output.StepOptions(o))
 	}
 	return a.Emit(views, func(w io.Writer) error {
-		t := output.NewTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE")
+		t := output.NewTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE", "BIND PARAMETERS")
 		for _, o := range views {
-			t.Add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce)
+			t.Add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce, o.BindParameters)
 		}
 		return t.Write(w)
 	})
