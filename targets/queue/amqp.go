@@ -46,48 +46,54 @@ func (t *attempt) sendAMQP(ctx context.Context, b *action.ServiceBus) error {
 	if err != nil {
 		return err
 	}
-	line := &amqpLine{attempt: t, address: host}
-	if resource.Port() == "" {
-		line.address = net.JoinHostPort(resource.Hostname(), amqpPort)
-	}
-	client, err := line.client(ctx, auth, signature, host)
-	if err != nil {
-		return err
-	}
-	// The connection ends first: the closing of links would wait for a peer that does not answer.
-	defer line.end(client)
-	answerCtx, cancel := context.WithTimeoutCause(ctx, t.cfg.AnswerTimeout, errNoAnswer)
-	defer cancel()
-	sender, err := client.NewSender(b.Entity, nil)
-	if err != nil {
-		return line.explain(answerCtx, err)
-	}
-	// The library opens the connection and the link when it is first asked for something.
-	if _, err := sender.NewMessageBatch(answerCtx, nil); err != nil {
-		return line.explain(answerCtx, err)
-	}
-	if err := t.fence.Begin(); err != nil {
-		return err
-	}
-	w := line.wire.Load()
-	w.arm()
-	err = sender.SendAMQPAnnotatedMessage(answerCtx, message, nil)
-	got := w.delivery()
-	t.sent = t.sent || got.sent
-	if got.whole {
-		t.wroteWhole()
-	}
-	return t.amqpOutcome(answerCtx, line, got, err, broker.MessageID)
+	return t.fenced(ctx, func(ctx context.Context, fence *outbound.Fence) error {
+		line := &amqpLine{attempt: t, fence: fence, address: host}
+		if resource.Port() == "" {
+			line.address = net.JoinHostPort(resource.Hostname(), amqpPort)
+		}
+		return line.send(ctx, auth, signature, host, b.Entity, message)
+	})
 }
 
-// amqpOutcome returns the error of a message by what is known of it. err is the library's.
-func (t *attempt) amqpOutcome(ctx context.Context, line *amqpLine, d delivery, err error, id string) error {
+// send opens the link and sends the message.
+func (l *amqpLine) send(ctx context.Context, auth *outbound.Auth, signature, host, entity string, message *azservicebus.AMQPAnnotatedMessage) error {
+	client, err := l.client(ctx, auth, signature, host)
+	if err != nil {
+		return err
+	}
+	defer l.end(client)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.cfg.AnswerTimeout, errNoAnswer)
+	defer cancel()
+	sender, err := client.NewSender(entity, nil)
+	if err != nil {
+		return l.explain(ctx, err)
+	}
+	// The library opens the connection and the link when it is first asked for something.
+	if _, err := sender.NewMessageBatch(ctx, nil); err != nil {
+		return l.explain(ctx, err)
+	}
+	if err := l.fence.Begin(); err != nil {
+		return err
+	}
+	w := l.wire.Load()
+	w.arm()
+	err = sender.SendAMQPAnnotatedMessage(ctx, message, nil)
+	got := w.delivery()
+	if l.whole = got.whole; got.sent {
+		l.fence.MarkSent()
+	}
+	return l.outcome(ctx, got, err, message.Properties.MessageID)
+}
+
+// outcome returns the error of a message by what is known of it. err is the library's.
+func (l *amqpLine) outcome(ctx context.Context, d delivery, err error, id any) error {
 	if d.state != 0 {
 		text := stateName(d.state)
 		if d.state == stateAccepted {
-			text += "\nMessageId: " + id
+			l.summary = "Service Bus has the message."
+			text += fmt.Sprintf("\nMessageId: %v", id)
 		}
-		t.messages = append(t.messages, targets.Message{Kind: targets.KindResponse, Text: text})
+		l.messages = append(l.messages, targets.Message{Kind: targets.KindResponse, Text: text})
 	}
 	switch {
 	case d.state == stateAccepted:
@@ -95,15 +101,15 @@ func (t *attempt) amqpOutcome(ctx context.Context, line *amqpLine, d delivery, e
 	case d.state == stateRejected && d.reason.name == "":
 		return &answered{failure: failure{text: "Service Bus rejected the message without a reason", class: targets.ClassPermanent, noRetry: true}}
 	case d.state == stateRejected:
-		return conditionError(d.reason)
+		return l.conditionError(d.reason)
 	case d.state != 0:
 		return &answered{failure: failure{text: "Service Bus gave the message back: its state is " + stateName(d.state), class: targets.ClassTransient}}
 	case err == nil:
 		return errors.New("the message was sent, and Service Bus did not say that it has it")
 	case ctx.Err() == nil && refusing[d.reason.name]:
-		return conditionError(d.reason)
+		return l.conditionError(d.reason)
 	default:
-		return line.explain(ctx, err)
+		return l.explain(ctx, err)
 	}
 }
 
@@ -144,7 +150,7 @@ var refusing = map[string]bool{
 }
 
 // conditionError returns the error of a condition with which the peer refused a link or a message.
-func conditionError(reason condition) error {
+func (l *amqpLine) conditionError(reason condition) error {
 	class, retried := targets.ClassPermanent, false
 	switch reason.name {
 	case condLimit, condBusy, condInternal, condDetached, condForced:
@@ -154,7 +160,7 @@ func conditionError(reason condition) error {
 	case condUnauthorized:
 		class = targets.ClassAuth
 	}
-	return &answered{failure: failure{text: "Service Bus refused it: " + reason.String(), class: class, noRetry: !retried}}
+	return &answered{failure: failure{text: "Service Bus refused it: " + l.printable(reason.String()), class: class, noRetry: !retried}}
 }
 
 // String returns the condition with its description.
@@ -225,6 +231,7 @@ func amqpMessage(b *action.ServiceBus, broker action.BrokerProperties) (*azservi
 // amqpLine is the one connection of an attempt by AMQP.
 type amqpLine struct {
 	*attempt
+	fence   *outbound.Fence
 	address string
 
 	dialed  atomic.Bool
@@ -328,21 +335,21 @@ func (l *amqpLine) explain(ctx context.Context, err error) error {
 		}
 		return fmt.Errorf("%w within %v", errNoAnswer, l.cfg.AnswerTimeout)
 	case d.reason.name != "" && !d.sent:
-		return conditionError(d.reason)
+		return l.conditionError(d.reason)
 	case d.reason.name != "":
-		return &failure{text: "the link was closed: " + d.reason.String(), class: targets.ClassLostConnection, err: err}
+		return &failure{text: "the link was closed: " + l.printable(d.reason.String()), class: targets.ClassLostConnection, err: err}
 	case errors.As(err, &known) && known.Code == azservicebus.CodeUnauthorizedAccess:
-		return &answered{failure: failure{text: "Service Bus refused the token: " + withoutCode(known), class: targets.ClassAuth, noRetry: true, err: err}}
+		return &answered{failure: failure{text: "Service Bus refused the token: " + l.withoutCode(known), class: targets.ClassAuth, noRetry: true, err: err}}
 	case errors.As(err, &known) && known.Code == azservicebus.CodeNotFound:
-		return &answered{failure: failure{text: "Service Bus refused it: " + withoutCode(known), class: targets.ClassPermanent, noRetry: true, err: err}}
+		return &answered{failure: failure{text: "Service Bus refused it: " + l.withoutCode(known), class: targets.ClassPermanent, noRetry: true, err: err}}
 	case errors.Is(err, azservicebus.ErrMessageTooLarge):
 		return &answered{failure: failure{text: "the message is larger than the link allows", class: targets.ClassPermanent, noRetry: true, err: err}}
 	default:
-		return &failure{text: "the connection was lost: " + oneLine(err.Error(), 500), class: targets.ClassLostConnection, err: err}
+		return &failure{text: "the connection was lost: " + l.printable(err.Error()), class: targets.ClassLostConnection, err: err}
 	}
 }
 
 // withoutCode returns the text of an error without the library's code at its start.
-func withoutCode(err *azservicebus.Error) string {
-	return oneLine(strings.TrimPrefix(err.Error(), "("+string(err.Code)+"): "), 500)
+func (l *amqpLine) withoutCode(err *azservicebus.Error) string {
+	return l.printable(strings.TrimPrefix(err.Error(), "("+string(err.Code)+"): "))
 }

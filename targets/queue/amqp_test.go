@@ -123,8 +123,8 @@ func TestAMQPOutcomes(t *testing.T) {
 		{"missing", targets.Failed, 0, true, "amqp:not-found: no such queue"},
 		{"forbidden", targets.Failed, 0, true, "amqp:unauthorized-access: the claim Send is missing"},
 		{"denied", targets.Failed, 0, true, "the token is not valid"},
-		{"cut", targets.Unknown, 1, false, "the message may be on the queue: the connection was lost"},
-		{"detached", targets.Unknown, 1, false, "the message may be on the queue"},
+		{"cut", targets.Unknown, 1, false, "the message may have arrived: the connection was lost"},
+		{"detached", targets.Unknown, 1, false, "the message may have arrived"},
 	} {
 		t.Run(test.entity, func(t *testing.T) {
 			res := run(t, p.network, p.message(test.entity), nil)
@@ -236,6 +236,7 @@ func TestAMQPNoAnswer(t *testing.T) {
 	p := startPeer(t, nil)
 	a := theAttempt()
 	a.Action = p.message("silent")
+	a.Action.Callback = &action.Callback{}
 	a.Action.ServiceBus.Message = strings.Repeat("x", 200_000) // several transfers
 	res := NewRunner(Config{Network: p.network, AnswerTimeout: 500 * time.Millisecond}).Run(t.Context(), a)
 	require.Equal(t, targets.NoAnswer, res.Outcome, texts(res))

@@ -273,7 +273,7 @@ func readCondition(b []byte) condition {
 	_, list = primitives(list, 0)
 	name, rest := readText(list, 0xA3)
 	description, _ := readText(rest, 0xA1)
-	return condition{name: oneLine(name, 100), description: oneLine(description, 500)}
+	return condition{name: name, description: description}
 }
 
 // readText reads a symbol (0xA3) or string (0xA1) of up to 255 bytes, or its long form. A text that

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -29,16 +31,15 @@ const (
 type answer struct {
 	proto  string
 	status int
-	reason string
 	header http.Header
-	body   []byte
+	body   string // masked
 	// broken is the error that ended the body early; nil for none.
 	broken error
 }
 
 // exchange sends a request and reads the answer. A request that an answer of 401 refuses is sent
 // once more if a token was used, with a new one: the service has not taken the message.
-func (t *attempt) exchange(ctx context.Context, auth *outbound.Auth, newRequest func(ctx context.Context) (*http.Request, error)) (*answer, error) {
+func (t *attempt) exchange(ctx context.Context, auth *outbound.Auth, newRequest func(ctx context.Context) (*http.Request, error)) (got *answer, err error) {
 	for repeated := false; ; repeated = true {
 		r, err := newRequest(ctx)
 		if err != nil {
@@ -47,52 +48,78 @@ func (t *attempt) exchange(ctx context.Context, auth *outbound.Auth, newRequest 
 		r.Header.Set("User-Agent", t.cfg.UserAgent)
 		// A compressed answer could be larger than it seems.
 		r.Header.Set("Accept-Encoding", "identity")
-		got, err := t.roundTrip(ctx, auth, r)
-		if err == nil && !repeated && got.status == http.StatusUnauthorized && auth.Rejected() {
-			continue
+		err = t.fenced(ctx, func(ctx context.Context, fence *outbound.Fence) error {
+			got, err = t.roundTrip(outbound.WithFence(ctx, fence, auth), r)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		return got, err
+		if repeated || got.status != http.StatusUnauthorized || !auth.Rejected() {
+			return got, nil
+		}
 	}
 }
 
 // roundTrip sends one request and reads the answer.
-func (t *attempt) roundTrip(ctx context.Context, auth *outbound.Auth, r *http.Request) (*answer, error) {
-	ctx, cancel := context.WithCancelCause(outbound.WithFence(ctx, t.fence, auth))
+func (t *attempt) roundTrip(ctx context.Context, r *http.Request) (*answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(t.cfg.AnswerTimeout+outbound.ConnectTimeout+outbound.HandshakeTimeout, func() { cancel(errNoAnswer) })
+	limit := time.AfterFunc(outbound.ConnectTimeout+outbound.HandshakeTimeout+t.cfg.AnswerTimeout, func() { cancel(errNoAnswer) })
 	defer limit.Stop()
+	var whole atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { limit.Reset(t.cfg.AnswerTimeout) },
-		WroteRequest: func(info httptrace.WroteRequestInfo) {
-			if info.Err == nil {
-				t.wroteWhole()
-			}
-		},
+		GotConn:      func(httptrace.GotConnInfo) { limit.Reset(t.cfg.AnswerTimeout) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) { whole.Store(info.Err == nil) },
 	})
 	resp, err := t.cfg.Network.RoundTrip(r.WithContext(ctx))
+	t.whole = whole.Load()
 	if err != nil {
-		if cause := context.Cause(ctx); errors.Is(cause, errNoAnswer) {
-			err = fmt.Errorf("%w within %v", errNoAnswer, t.cfg.AnswerTimeout)
-		}
-		return nil, err
+		return nil, t.exchangeError(ctx, err)
 	}
-	limit.Reset(bodyTimeout)
 	defer resp.Body.Close()
-	got := &answer{proto: resp.Proto, status: resp.StatusCode, reason: resp.Status, header: resp.Header}
-	got.body, got.broken = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	limit.Reset(bodyTimeout)
+	got := &answer{proto: resp.Proto, status: resp.StatusCode, header: resp.Header}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+int64(t.mask.Longest())))
+	text := t.mask.String(string(body)) // before the cut, which may divide a secret
+	got.body, got.broken = text[:min(len(text), maxAnswer)], err
 	t.keep(got)
 	return got, nil
 }
 
+// exchangeError returns the error of a request that was not answered.
+func (t *attempt) exchangeError(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errNoAnswer) {
+		return fmt.Errorf("%w within %v", errNoAnswer, t.cfg.AnswerTimeout)
+	}
+	var (
+		network net.Error
+		phase   *outbound.PhaseError
+		config  *targets.ConfigError
+		fence   *outbound.FenceError
+	)
+	switch {
+	case errors.As(err, &phase), errors.As(err, &config), errors.As(err, &fence):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the connection was closed before the answer: %w", err)
+	case errors.As(err, &network):
+		return fmt.Errorf("the connection broke: %w", err)
+	default:
+		// net/http's text may repeat a part of the answer, which may be a part of a secret.
+		return &failure{text: "the answer is not valid HTTP/1.1", class: targets.ClassLostConnection}
+	}
+}
+
 // keptHeaders are the headers of an answer that are kept.
-var keptHeaders = []string{"Content-Type", "Retry-After", "Location", "x-ms-request-id", "x-ms-error-code", "x-request-id"}
+var keptHeaders = []string{"Content-Type", "Retry-After", "x-ms-request-id", "x-ms-error-code"}
 
 // keep adds the status and the kept headers of an answer to the messages of the attempt.
 func (t *attempt) keep(got *answer) {
-	lines := []string{oneLine(got.proto+" "+got.reason, 200)}
+	lines := []string{got.proto + " " + statusText(got.status)}
 	for _, name := range keptHeaders {
 		if value := got.header.Get(name); value != "" {
-			lines = append(lines, name+": "+oneLine(value, 500))
+			lines = append(lines, name+": "+t.printable(value))
 		}
 	}
 	t.messages = append(t.messages, targets.Message{
@@ -100,10 +127,18 @@ func (t *attempt) keep(got *answer) {
 	})
 }
 
+// printable returns a text of a service in one line, masked before it is cut.
+func (t *attempt) printable(text string) string { return oneLine(t.mask.String(text), 500) }
+
+// statusText returns a status with its standard text, not with the server's.
+func statusText(status int) string {
+	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+}
+
 // keepBody adds the body of an answer to the messages, if it is text.
 func (t *attempt) keepBody(got *answer) {
-	if len(got.body) > 0 && utf8.Valid(got.body) {
-		t.messages = append(t.messages, targets.Message{Kind: targets.KindBody, Text: string(got.body)})
+	if body := strings.TrimPrefix(got.body, "\uFEFF"); body != "" && utf8.ValidString(body) && !strings.ContainsRune(body, 0) {
+		t.messages = append(t.messages, targets.Message{Kind: targets.KindBody, Text: body})
 	}
 }
 
@@ -112,20 +147,6 @@ func (t *attempt) remark(name, value string) {
 	if n := len(t.messages); n > 0 && value != "" {
 		t.messages[n-1].Text += "\n" + name + ": " + value
 	}
-}
-
-// wroteWhole records that the whole request was written.
-func (t *attempt) wroteWhole() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.whole = true
-}
-
-// isWhole reports whether the whole request was written.
-func (t *attempt) isWhole() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.whole
 }
 
 // newPost returns a request that the caller authorizes.
@@ -155,20 +176,27 @@ func authorize(ctx context.Context, auth *outbound.Auth, r *http.Request, scope 
 	return nil
 }
 
-// retryAfter returns the wait that an answer of 429 or 503 asks for; 0 for none. now is the agent's
-// clock, with which a date is compared.
+// maxRetryAfter bounds the wait that an answer asks for.
+const maxRetryAfter = 366 * 24 * time.Hour
+
+// retryAfter returns the wait that an answer of 429 or 503 asks for (RFC 9110, 10.2.3); 0 for none.
+// A date is compared with the service's own clock, if the answer tells it.
 func retryAfter(got *answer, now time.Time) time.Duration {
 	if got.status != http.StatusTooManyRequests && got.status != http.StatusServiceUnavailable {
 		return 0
 	}
 	text := strings.TrimSpace(got.header.Get("Retry-After"))
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(n) * time.Second
+		return min(time.Duration(n)*time.Second, maxRetryAfter)
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
 	}
-	return 0
+	if service, err := http.ParseTime(got.header.Get("Date")); err == nil {
+		now = service
+	}
+	return min(max(0, at.Sub(now)), maxRetryAfter)
 }
 
 // statusClass returns the class of an answer's status.
@@ -199,11 +227,14 @@ func statusRetried(status int) bool {
 
 // refused returns the error of an answer that is not 201. detail is what the service said.
 func refused(got *answer, service, detail string, retried bool) error {
-	text := fmt.Sprintf("%s answered with status %s", service, oneLine(got.reason, 200))
+	text := fmt.Sprintf("%s answered %s", service, statusText(got.status))
 	if detail != "" {
 		text += ": " + detail
 	}
-	err := &answered{failure: failure{text: text, class: statusClass(got.status), noRetry: !retried}, retryAfter: retryAfter(got, time.Now())}
+	err := &answered{
+		failure: failure{text: text, class: statusClass(got.status), noRetry: !retried},
+		status:  got.status, retryAfter: retryAfter(got, time.Now()),
+	}
 	if got.status < 300 {
 		// Not the service's: 201 is its only answer to a message that it has taken.
 		err.unknown = true

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -68,6 +70,7 @@ func serve(t testing.TB, handler http.HandlerFunc, change func(*outbound.Config)
 	pair, root := certificate(t)
 	s := httptest.NewUnstartedServer(handler)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{*pair}}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return &service{Server: s, network: newNetwork(t, root, change), host: strings.TrimPrefix(s.URL, "https://")}

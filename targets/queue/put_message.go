@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -44,9 +43,14 @@ func (t *attempt) putMessage(ctx context.Context, q *action.StorageQueue) error 
 		return err
 	}
 	if got.status == http.StatusCreated {
+		t.summary = "The message is on the queue."
 		m, err := parseStorageAnswer(got.body)
 		if err != nil {
-			t.remark("MessageId", "not known: "+errors.Join(err, got.broken).Error())
+			text := "the answer is not one of a storage queue"
+			if got.broken != nil {
+				text = "the answer was cut"
+			}
+			t.remark("MessageId", "not known: "+text)
 			return nil
 		}
 		t.remark("MessageId", m.MessageID)
@@ -64,12 +68,12 @@ func (t *attempt) storageRefusal(got *answer, sas storageSAS) error {
 	fault := parseStorageFault(got.body)
 	code := fault.Code
 	if code == "" {
-		code = oneLine(got.header.Get("x-ms-error-code"), 100)
+		code = t.printable(got.header.Get("x-ms-error-code"))
 	}
 	detail := strings.TrimPrefix(code+": "+fault.Message, ": ")
 	detail = strings.TrimSuffix(detail, ": ")
 	if got.status == http.StatusForbidden && sas.expiry != "" {
-		detail += fmt.Sprintf(" (the SAS token is valid until %s)", oneLine(sas.expiry, 40))
+		detail += fmt.Sprintf(" (the SAS token is valid until %s)", t.printable(sas.expiry))
 	}
 	// A queue or a permission may be made between two attempts.
 	retried := statusRetried(got.status) || got.status == http.StatusForbidden || got.status == http.StatusNotFound

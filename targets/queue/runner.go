@@ -56,13 +56,7 @@ func (r *Runner) Run(ctx context.Context, a targets.ActionAttempt) targets.Resul
 	if a.Action != nil {
 		t.mask.Add(a.Action.Secrets...)
 	}
-	runCtx, cancel := context.WithCancel(ctx)
-	t.fence = outbound.NewFence(runCtx, t.begin)
-	err := t.run(runCtx)
-	cancel()
-	t.fence.Close()
-	t.sent = t.sent || t.fence.Sent()
-	res := t.result(ctx, err)
+	res := t.result(ctx, t.run(ctx))
 	res.Elapsed = time.Since(start)
 	return res
 }
@@ -70,27 +64,44 @@ func (r *Runner) Run(ctx context.Context, a targets.ActionAttempt) targets.Resul
 // attempt is a running ActionAttempt.
 type attempt struct {
 	targets.ActionAttempt
-	cfg   Config
-	mask  *outbound.Mask
-	fence *outbound.Fence
+	cfg  Config
+	mask *outbound.Mask
 
-	// refusal is the error of Begin.
+	// begin guards the results of Begin, which every request of the attempt needs.
+	begin   sync.Once
+	before  time.Time
 	refusal error
-	// sent says whether a byte of the message may have left.
-	sent     bool
-	messages []targets.Message
 
-	mu    sync.Mutex
-	whole bool // the whole request was written
+	// sent says whether a byte of the last request may have left, whole whether all did, and ever
+	// whether one of any request did.
+	sent, whole, ever bool
+	// summary tells what is known of a message that the service has.
+	summary  string
+	messages []targets.Message
 }
 
-// begin is Begin of the attempt; it records a refusal.
-func (t *attempt) begin(ctx context.Context) (before time.Time, err error) {
-	if t.Begin == nil {
-		return time.Time{}, nil
-	}
-	before, t.refusal = t.Begin(ctx)
-	return before, t.refusal
+// fenced calls fn with a fence of its own. A request that was answered does not count as sent for
+// the next one.
+func (t *attempt) fenced(ctx context.Context, fn func(ctx context.Context, fence *outbound.Fence) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	fence := outbound.NewFence(ctx, t.permission)
+	t.sent, t.whole = false, false
+	err := fn(ctx, fence)
+	cancel()
+	fence.Close()
+	t.sent = fence.Sent()
+	t.ever = t.ever || t.sent
+	return err
+}
+
+// permission is Begin of the attempt, which is called once.
+func (t *attempt) permission(ctx context.Context) (before time.Time, err error) {
+	t.begin.Do(func() {
+		if t.Begin != nil {
+			t.before, t.refusal = t.Begin(ctx)
+		}
+	})
+	return t.before, t.refusal
 }
 
 // run sends the message. nil means that the service has it.
@@ -114,6 +125,7 @@ func (t *attempt) run(ctx context.Context) error {
 // its answer is not one of the service's.
 type answered struct {
 	failure
+	status int // of HTTP; 0 for AMQP
 	// unknown says that the answer does not tell whether the service has the message.
 	unknown    bool
 	retryAfter time.Duration
@@ -124,17 +136,19 @@ var errNoAnswer = errors.New("no answer in time")
 
 // result turns the error of run into the result. ctx is the context of Run.
 func (t *attempt) result(ctx context.Context, err error) targets.Result {
-	res := targets.Result{Sent: t.sent, Messages: t.messages}
+	res := targets.Result{Sent: t.ever, Messages: t.messages}
 	var said *answered
+	status := 0
 	switch {
 	case err == nil:
-		res.Outcome = targets.Succeeded
+		res.Outcome, res.Summary = targets.Succeeded, t.summary
 		if t.Action.Callback != nil && !t.Action.Callback.StatusAccepted {
 			res.Outcome = targets.Accepted
+			res.Summary += " A report is awaited."
 		}
 		return t.cut(res)
 	case errors.As(err, &said):
-		res.Outcome, res.RetryAfter = targets.Failed, said.retryAfter
+		res.Outcome, res.RetryAfter, status = targets.Failed, said.retryAfter, said.status
 		if said.unknown {
 			res.Outcome = targets.Unknown
 		}
@@ -147,18 +161,21 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		}
 	case !t.sent:
 		res.Outcome = targets.Failed
-	case t.isWhole() && errors.Is(err, errNoAnswer):
+	case t.whole && errors.Is(err, errNoAnswer) && t.Action.Callback != nil:
 		res.Outcome = targets.NoAnswer
 	default:
 		res.Outcome = targets.Unknown
 	}
 	class, noRetry := classify(err)
+	if res.Outcome == targets.NotSent || ctx.Err() != nil && said == nil && res.Outcome != targets.TimedOut {
+		class = targets.ClassStopped
+	}
 	res.NoRetry = noRetry && res.Outcome == targets.Failed
 	res.Err = t.mask.Err(err)
-	res.Error = targets.ErrorDetail{Text: res.Err.Error(), Class: class}
+	res.Error = targets.ErrorDetail{Number: int32(status), Text: res.Err.Error(), Class: class}
 	res.Summary = res.Error.Text
 	if res.Outcome == targets.Unknown || res.Outcome == targets.NoAnswer {
-		res.Summary = "the message may be on the queue: " + res.Summary
+		res.Summary = "the message may have arrived: " + res.Summary
 	}
 	return t.cut(res)
 }
@@ -214,36 +231,38 @@ func isFence(err error) bool {
 // classify returns the class of an error, and whether another attempt cannot help.
 func classify(err error) (class targets.Class, noRetry bool) {
 	var (
-		known   *failure
-		said    *answered
-		token   *outbound.TokenError
-		refused *outbound.RefusedError
-		phase   *outbound.PhaseError
+		known  *failure
+		said   *answered
+		token  *outbound.TokenError
+		config *targets.ConfigError
+		phase  *outbound.PhaseError
 	)
 	switch {
 	case errors.As(err, &said):
 		return said.class, said.noRetry
 	case errors.As(err, &known):
 		return known.class, known.noRetry
-	case errors.As(err, &token):
-		if token.Status != 0 {
-			return targets.ClassAuth, token.Final()
-		}
-		return targets.ClassifyNetwork(err).Class, errors.As(err, &refused)
-	case errors.As(err, &refused):
+	case errors.As(err, &config):
 		return targets.ClassConfig, true
+	case errors.As(err, &token) && token.Final():
+		return targets.ClassAuth, true
+	case errors.Is(err, errNoAnswer):
+		return targets.ClassTimeout, false
 	}
 	if c, ok := targets.ClassifyCause(err); ok {
 		return c.Class, false
 	}
-	if errors.Is(err, errNoAnswer) {
-		return targets.ClassTimeout, false
+	class = targets.ClassifyNetwork(err).Class
+	switch {
+	case errors.As(err, &token) && class == targets.ClassPermanent:
+		return targets.ClassTransient, false
+	case errors.As(err, &phase) && phase.Phase == "TLS handshake" && !phase.TimedOut &&
+		(!class.Retryable() || strings.Contains(err.Error(), "tls: ")):
+		// A certificate or a protocol that does not fit is the same in another attempt.
+		return targets.ClassConfig, true
+	case class == targets.ClassPermanent:
+		return targets.ClassLostConnection, false
+	default:
+		return class, false
 	}
-	c := targets.ClassifyNetwork(err)
-	// A certificate or a protocol that does not fit is the same in another attempt.
-	lasting := errors.As(err, &phase) && phase.Phase == "TLS handshake" && !c.Class.Retryable()
-	if lasting && c.Class == targets.ClassPermanent {
-		class = targets.ClassConfig
-	}
-	return cmp.Or(class, c.Class), lasting
 }

@@ -83,6 +83,7 @@ func (t *attempt) sendHTTPS(ctx context.Context, b *action.ServiceBus) error {
 		return err
 	}
 	if got.status == http.StatusCreated {
+		t.summary = "Service Bus has the message."
 		t.remark("MessageId", broker.MessageID)
 		return nil
 	}
@@ -94,14 +95,14 @@ func (t *attempt) sendHTTPS(ctx context.Context, b *action.ServiceBus) error {
 
 // serviceBusDetail returns what the body of a refusal says: the element Detail of an XML document,
 // or the text itself.
-func serviceBusDetail(body []byte) string {
+func serviceBusDetail(body string) string {
 	var fault struct {
 		Detail string `xml:"Detail"`
 	}
 	if err := decodeXML(body, &fault); err == nil && fault.Detail != "" {
 		return oneLine(fault.Detail, 500)
 	}
-	return oneLine(string(body), 500)
+	return oneLine(body, 500)
 }
 
 // serviceBusAuthorization returns what authorizes messages to resource: a signature by the key of

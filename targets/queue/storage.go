@@ -110,7 +110,7 @@ type storageAnswer struct {
 }
 
 // parseStorageAnswer decodes the answer to a put-message request.
-func parseStorageAnswer(body []byte) (storageAnswer, error) {
+func parseStorageAnswer(body string) (storageAnswer, error) {
 	var list struct {
 		XMLName  xml.Name        `xml:"QueueMessagesList"`
 		Messages []storageAnswer `xml:"QueueMessage"`
@@ -136,7 +136,7 @@ type storageFault struct {
 
 // parseStorageFault decodes the body of an answer that refuses a request. It returns the zero value
 // for a body of another form, such as a proxy's.
-func parseStorageFault(body []byte) storageFault {
+func parseStorageFault(body string) storageFault {
 	var f struct {
 		XMLName xml.Name `xml:"Error"`
 		storageFault
@@ -150,9 +150,8 @@ func parseStorageFault(body []byte) storageFault {
 }
 
 // decodeXML decodes one XML document. Storage services begin theirs with a byte order mark.
-func decodeXML(body []byte, v any) error {
-	text := strings.TrimPrefix(string(body), "\uFEFF")
-	dec := xml.NewDecoder(strings.NewReader(text))
+func decodeXML(body string, v any) error {
+	dec := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(body, "\uFEFF")))
 	dec.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
 		if strings.EqualFold(charset, "us-ascii") {
 			return input, nil

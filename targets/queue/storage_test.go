@@ -66,7 +66,7 @@ const recordedAnswer = "\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?><QueueMe
 	"<TimeNextVisible>Fri, 09 Oct 2026 23:29:20 GMT</TimeNextVisible></QueueMessage></QueueMessagesList>"
 
 func TestParseStorageAnswer(t *testing.T) {
-	m, err := parseStorageAnswer([]byte(recordedAnswer))
+	m, err := parseStorageAnswer(recordedAnswer)
 	require.NoError(t, err)
 	require.Equal(t, storageAnswer{
 		MessageID: "5974b586-0df3-4e2d-ad0c-18e3892bfca2", InsertionTime: "Fri, 09 Oct 2026 21:04:30 GMT",
@@ -74,16 +74,16 @@ func TestParseStorageAnswer(t *testing.T) {
 	}, m)
 	for _, body := range []string{"", "x", "<html>", "<QueueMessagesList/>", "<QueueMessagesList><QueueMessage/></QueueMessagesList>",
 		`<?xml version="1.0" encoding="utf-16"?><QueueMessagesList/>`, "<Error><Code>x</Code></Error>"} {
-		_, err := parseStorageAnswer([]byte(body))
+		_, err := parseStorageAnswer(body)
 		require.Error(t, err, body)
 	}
 }
 
 func TestParseStorageFault(t *testing.T) {
 	require.Equal(t, storageFault{Code: "QueueNotFound", Message: "The specified queue does not exist."},
-		parseStorageFault([]byte("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>QueueNotFound</Code><Message>"+
-			"The specified queue does not exist.\nRequestId:a\nTime:2026-10-09T21:04:30Z</Message></Error>")))
-	require.Zero(t, parseStorageFault([]byte("<html><title>502 Bad Gateway</title></html>")))
+		parseStorageFault("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>QueueNotFound</Code><Message>"+
+			"The specified queue does not exist.\nRequestId:a\nTime:2026-10-09T21:04:30Z</Message></Error>"))
+	require.Zero(t, parseStorageFault("<html><title>502 Bad Gateway</title></html>"))
 }
 
 func TestOneLine(t *testing.T) {
