@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // CallbackToken is the hash of the secret token in a callback's address.
@@ -63,4 +65,95 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 		newCall("jobs_internal.begin_send").in("term_id", int64(term)).in("sends", string(text)),
 		into(&refusals))
 	return refusals, err
+}
+
+// Report says how the work of an action ended.
+type Report struct {
+	Success bool
+	// Message is stored in the column last_message; long messages are cut.
+	Message string
+	// By names the reporter, for display.
+	By string
+}
+
+// ReportCallback reports on the attempt whose request carried the token. The same report again
+// changes nothing. It returns [ErrCallbackNotFound] for an unknown token, and [ErrCallbackEnded]
+// when another report came first, or the callback ended without one. The next pass of an agent ends
+// the wait.
+func (s *Store) ReportCallback(ctx context.Context, token CallbackToken, r Report) error {
+	c := newCall("jobs_internal.report_callback").in("token_hash", token[:]).in("success", r.Success).in("message", r.Message)
+	if r.By != "" {
+		c.in("by", r.By)
+	}
+	return s.exec(ctx, "report on a callback", c)
+}
+
+// CallbackRef names the callback of a target.
+type CallbackRef struct {
+	Execution uuid.UUID
+	// StepID and Target are required only if the run has several open callbacks.
+	StepID *int
+	Target *uuid.UUID
+}
+
+// CompleteCallback reports in the name of the login, instead of the application. It returns
+// [ErrCallbackNotFound] when there is no such callback, and [ErrCallbackEnded] as ReportCallback
+// does.
+func (s *Store) CompleteCallback(ctx context.Context, ref CallbackRef, success bool, message string) error {
+	c := newCall("jobs.sp_complete_callback").in("job_execution_id", ref.Execution).in("success", success).in("message", message)
+	opt(c, "step_id", ref.StepID)
+	opt(c, "target_id", ref.Target)
+	return s.exec(ctx, "complete a callback", c)
+}
+
+// CallbackState is the state of a callback.
+type CallbackState string
+
+const (
+	// CallbackOpen means that the attempt still runs.
+	CallbackOpen CallbackState = "Open"
+	// CallbackWaiting means that the target waits for the report.
+	CallbackWaiting CallbackState = "Waiting"
+	// CallbackReported means that the report decides at the next pass.
+	CallbackReported CallbackState = "Reported"
+	// CallbackClosed means that no report is accepted any more.
+	CallbackClosed CallbackState = "Closed"
+)
+
+// Callback is a row of the view jobs.callbacks.
+type Callback struct {
+	Execution uuid.UUID     `db:"job_execution_id"`
+	JobName   string        `db:"job_name"`
+	StepID    int           `db:"step_id"`
+	StepName  string        `db:"step_name"`
+	Target    uuid.UUID     `db:"target_id"`
+	Server    string        `db:"target_server_name"`
+	Database  string        `db:"target_database_name"` // empty for an endpoint
+	Attempt   int           `db:"attempt"`
+	State     CallbackState `db:"state"`
+	// Acknowledged means that the endpoint has accepted the request.
+	Acknowledged bool      `db:"acknowledged"`
+	OpenedAt     time.Time `db:"opened_at"`
+	// DeadlineAt is zero before the wait.
+	DeadlineAt time.Time `db:"deadline_at"`
+	// ReceivedAt is zero without a report; then Success, Message and ReceivedBy have no meaning.
+	Success    bool      `db:"success"`
+	Message    string    `db:"message"`
+	ReceivedAt time.Time `db:"received_at"`
+	ReceivedBy string    `db:"received_by"`
+	// ClosedAt and ClosedBy are zero while reports are accepted.
+	ClosedAt time.Time `db:"closed_at"`
+	ClosedBy string    `db:"closed_by"`
+	// Late is the latest refused report, a JSON object.
+	Late string `db:"late"`
+}
+
+// Callbacks lists the callbacks of a run, oldest first.
+func (s *Store) Callbacks(ctx context.Context, execution uuid.UUID) ([]Callback, error) {
+	return selectAll[Callback](ctx, s, "list callbacks", `SELECT job_execution_id, job_name, step_id, step_name, target_id,
+    target_server_name, target_database_name, attempt, state, acknowledged, opened_at, deadline_at,
+    COALESCE(success, CAST(0 AS BIT)) AS success, message, received_at, received_by, closed_at, closed_by, late
+FROM jobs.callbacks
+WHERE job_execution_id = @p1
+ORDER BY opened_at, step_id, target_server_name, target_database_name, attempt;`, execution)
 }

@@ -48,6 +48,10 @@ var (
 	ErrBackfillNotFound = errors.New("backfill not found")
 	// ErrCalendarNotFound means that no calendar has this name.
 	ErrCalendarNotFound = errors.New("calendar not found")
+	// ErrCallbackNotFound means that no callback has this token, or that the run has no callback.
+	ErrCallbackNotFound = errors.New("callback not found")
+	// ErrCallbackEnded means that a callback has ended with another report, or without one.
+	ErrCallbackEnded = errors.New("callback has ended")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )
@@ -116,6 +120,8 @@ var conditions = map[int32]condition{
 	50057: {KindInvalid, nil, "an action has an output"},
 	50058: {KindInvalid, nil, "the definition of an action is invalid"},
 	50059: {KindInvalid, nil, "a TSql step would await a report"},
+	50060: {KindInvalid, nil, "the report of a callback lacks an argument"},
+	50061: {KindInvalid, nil, "several targets have open callbacks"},
 	50063: {KindInvalid, nil, "@run_when is not Succeeded, Failed or Finished"},
 	50064: {KindInvalid, nil, "@on_targets is neither All nor Failed"},
 	50065: {KindInvalid, nil, "@after is no list of names"},
@@ -153,6 +159,9 @@ var conditions = map[int32]condition{
 	50130: {KindConflict, ErrCalendarExists, "a calendar of this name exists already"},
 	50131: {KindConflict, nil, "the calendar is used by a schedule"},
 	50132: {KindNotFound, ErrBackfillNotFound, "the backfill does not exist"},
+	50135: {KindNotFound, ErrCallbackNotFound, "there is no such callback"},
+	50136: {KindConflict, nil, "a report is made inside a transaction"},
+	50137: {KindConflict, ErrCallbackEnded, "the callback has ended with another report, or without one"},
 	50142: {KindNotFound, ErrStepNotFound, "@after names a step that does not exist"},
 	50143: {KindConflict, nil, "steps come after each other"},
 	50144: {KindConflict, nil, "another step names the step in @after"},

@@ -99,6 +99,9 @@ var differentRows = []reason{
 	{"record_outcomes", "freeze_failed_targets", running, "The steps whose lists it freezes have no tasks yet."},
 	{"record_outcomes", "start_dependent_steps", running,
 		"It changes steps that have ended and are not locked; outcomes change those that a task holds."},
+	{"record_outcomes", "end_callbacks", running,
+		"It changes steps whose targets are known; outcomes change steps that a resolution holds."},
+	{"record_outcomes", "park_executions", running, "The same."},
 	{"record_outcomes", "start_rerun_steps", running, "The steps of reruns that it starts have no tasks yet."},
 	{
 		"record_outcomes",

@@ -27,7 +27,7 @@ ALTER TABLE jobs_internal.step_executions WITH CHECK ADD CONSTRAINT CK_step_exec
     CHECK (parked = 0 OR lifecycle = N''WaitingForChildJobExecutions'');
 DROP INDEX IX_job_executions_active ON jobs_internal.job_executions;
 CREATE INDEX IX_job_executions_hot ON jobs_internal.job_executions (execution_id)
-    INCLUDE (job_id, job_version, lifecycle, stop_requested_at)
+    INCLUDE (job_id, job_version, lifecycle, stop_requested_at, rerun_of)
     WHERE is_active = 1 AND parked = 0;
 CREATE INDEX IX_step_executions_hot ON jobs_internal.step_executions (execution_id)
     INCLUDE (lifecycle, step_id, job_id, job_version)
@@ -63,6 +63,7 @@ CREATE TABLE jobs_internal.callbacks (
     target_execution_id BIGINT NOT NULL,
     attempt             INT NOT NULL,
     execution_id        BIGINT NOT NULL,
+    task_id             BIGINT NOT NULL,
     token_hash          BINARY(32) NULL,
     timeout_seconds     INT NULL,
     acked               BIT NOT NULL CONSTRAINT DF_callbacks_acked DEFAULT 0,

@@ -85,7 +85,8 @@ BEGIN
     -- order: that of IX_job_executions_active_job_id, which ends with execution_id
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
-        e.stop_requested_by = COALESCE(e.stop_requested_by, ORIGINAL_LOGIN())
+        e.stop_requested_by = COALESCE(e.stop_requested_by, ORIGINAL_LOGIN()),
+        e.parked = 0
     FROM jobs_internal.job_executions AS e
     WHERE e.job_id = @job_id
         AND e.is_active = 1;

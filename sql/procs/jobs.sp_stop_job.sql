@@ -38,7 +38,8 @@ BEGIN
 
     UPDATE e
     SET e.stop_requested_at = @now,
-        e.stop_requested_by = ORIGINAL_LOGIN()
+        e.stop_requested_by = ORIGINAL_LOGIN(),
+        e.parked = 0
     FROM jobs_internal.job_executions AS e
     WHERE e.job_execution_id = @job_execution_id
         AND e.is_active = 1

@@ -8,7 +8,7 @@
 -- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before all its
 -- steps had ended is Canceled.
 --
--- Cost: (active runs and steps), by filtered indexes that contain only those, plus the targets of steps and runs that
+-- Cost: (active runs and steps that are not parked), by filtered indexes that contain only those, plus the targets of steps and runs that
 -- end in this pass, once. It does not depend on history or on waiting targets.
 --
 -- Parameters:
@@ -32,6 +32,8 @@ BEGIN
     );
     DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs to move on
     DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
+    DECLARE @parked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @unparked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @movable TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
         job_id       UNIQUEIDENTIFIER NOT NULL,
@@ -63,10 +65,39 @@ BEGIN
         EXECUTE jobs_internal.hand_over @now = @now;
     END;
 
+    EXECUTE jobs_internal.end_callbacks @now = @now;
+
+    -- Runs are not parked any more if one of their steps is not. A run that another transaction holds stays parked, and so its steps
+    -- do not end, until a later pass gets the lock. Plan: IX_step_executions_hot, and the key of each step's run.
+    INSERT INTO @parked (execution_id)
+    SELECT DISTINCT s.execution_id
+    FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+    WHERE s.is_active = 1
+        AND s.parked = 0
+        AND e.parked = 1;
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO @unparked (execution_id, allow_overlap)
+        SELECT e.execution_id, e.allow_overlap
+        FROM @parked AS p
+        INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = p.execution_id;
+        UPDATE e
+        SET e.parked = 0
+        FROM @unparked AS u
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = u.execution_id;
+    END;
+
     -- Stop requests: targets that no agent holds are canceled here; agents get signals for the others. Plan:
-    -- IX_job_executions_active, per run one key of IX_step_executions_active, per step a range of
-    -- IX_target_executions_due, which is empty after the first pass.
-    IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL)
+    -- IX_job_executions_hot, per run one key of IX_step_executions_active, per step a range of
+    -- IX_target_executions_due, which is empty after the first pass. A run with a stop request is not parked.
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_executions AS e
+        WHERE e.is_active = 1
+            AND e.parked = 0
+            AND e.stop_requested_at IS NOT NULL
+    )
     BEGIN
         UPDATE t
         SET t.lifecycle = N'Canceled',
@@ -91,6 +122,7 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE e.is_active = 1
+            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
             AND t.next_attempt_at IS NOT NULL;
@@ -103,6 +135,7 @@ BEGIN
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
+            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
             AND s.lifecycle IN (N'Created', N'WaitingForRetry');
@@ -140,11 +173,14 @@ BEGIN
             AND t.deadline_at IS NOT NULL
             AND t.deadline_at <= @now;
 
-    -- Steps whose targets are all final. Plan: IX_step_executions_active, and per step one key of IX_target_executions_active.
+    -- Steps whose targets are all final. Plan: IX_step_executions_hot, and per step one key of IX_target_executions_active.
     INSERT INTO @done (step_execution_id)
     SELECT s.step_execution_id
     FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     WHERE s.is_active = 1
+        AND s.parked = 0
+        AND e.parked = 0
         AND s.lifecycle = N'WaitingForChildJobExecutions'
         AND NOT EXISTS (
             SELECT 1
@@ -208,6 +244,7 @@ BEGIN
     SELECT e.execution_id
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 1
+        AND e.parked = 0
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.step_executions AS s
@@ -337,5 +374,6 @@ BEGIN
         ) AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
     END;
+    EXECUTE jobs_internal.park_executions;
     RETURN 0;
 END;

@@ -76,8 +76,8 @@ BEGIN
         AND k.kind = N'Run'
         AND k.send_began_at IS NULL;
 
-    INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, token_hash, timeout_seconds, opened_at)
-    SELECT b.target_execution_id, b.attempt, b.execution_id, g.token_hash, g.timeout_seconds, @now
+    INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, task_id, token_hash, timeout_seconds, opened_at)
+    SELECT b.target_execution_id, b.attempt, b.execution_id, b.task_id, g.token_hash, g.timeout_seconds, @now
     FROM @begun AS b
     INNER JOIN @given AS g ON g.task_id = b.task_id
     WHERE g.token_hash IS NOT NULL

@@ -90,6 +90,7 @@ BEGIN
             FROM jobs_internal.step_executions AS s
             INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
             WHERE s.is_active = 1
+                AND s.parked = 0
                 AND s.lifecycle = N'WaitingForChildJobExecutions'
                 AND d.max_parallelism IS NOT NULL
         )

@@ -17,7 +17,7 @@
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets,
 --            jobs_internal.claim_unlimited_targets.
--- Returns:   1: one row: now, next_wake_at (earliest time of a retry or time limit; NULL: none), held_count,
+-- Returns:   1: one row: now, next_wake_at (earliest time of a retry, time limit or callback's deadline; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
 --               something to do, even if an active rerun still needs the rows), advance_skipped (1: another session held the application
@@ -75,11 +75,26 @@ BEGIN
     SET @max_tasks = @max_tasks - @lost;
     SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
 
-    -- Plan: at most one row each, of IX_job_executions_active, the terms that last, IX_job_executions_unaccounted and schedule_buffer.
-    IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)
+    -- Plan: at most one row each, of IX_job_executions_hot, the terms that last, IX_job_executions_unaccounted, schedule_buffer,
+    -- IX_callbacks_received_at and IX_callbacks_deadline_at. Runs that wait for callbacks are parked, and not read.
+    IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.parked = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
         OR EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
+        OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.callbacks AS c
+            WHERE c.received_at IS NOT NULL
+                AND c.deadline_at IS NOT NULL
+                AND c.closed_at IS NULL
+        )
+        OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.callbacks AS c
+            WHERE c.deadline_at IS NOT NULL
+                AND c.closed_at IS NULL
+                AND c.deadline_at <= @now
+        )
     BEGIN
         BEGIN TRANSACTION;
         EXECUTE @lock = sp_getapplock
@@ -175,6 +190,11 @@ BEGIN
         SELECT @wake_at = MIN(w.at)
         FROM wake_times AS w;
     END;
+    -- Plan: the first key of IX_callbacks_deadline_at.
+    SELECT @wake_at = CASE WHEN MIN(c.deadline_at) < COALESCE(@wake_at, '9999-12-31') THEN MIN(c.deadline_at) ELSE @wake_at END
+    FROM jobs_internal.callbacks AS c
+    WHERE c.deadline_at IS NOT NULL
+        AND c.closed_at IS NULL;
 
     -- Deleted jobs whose last run has ended, and rows that a purge has left. The caller of a purge or deletion has a
     -- minute to delete them itself.
@@ -350,7 +370,13 @@ BEGIN
 
     -- A term may hold thousands of tasks, but stop requests are rare.
     SET @stopping = CASE
-        WHEN EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL) THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.is_active = 1
+                AND e.parked = 0
+                AND e.stop_requested_at IS NOT NULL
+        ) THEN 1
         ELSE 0
     END;
     SELECT

@@ -102,6 +102,13 @@ BEGIN
             END;
             IF @rows = 0
             BEGIN
+                DELETE TOP (@batch_size) c
+                FROM jobs_internal.callbacks AS c
+                WHERE c.execution_id = @execution_id;
+                SET @rows = @@ROWCOUNT;
+            END;
+            IF @rows = 0
+            BEGIN
                 DELETE TOP (@batch_size) t
                 FROM jobs_internal.target_executions AS t
                 WHERE t.execution_id = @execution_id;

@@ -23,8 +23,8 @@
 --   @report    1: return the refused outcomes.
 --   @ended     1: the tasks ended before, and their targets wait for callbacks, which ended with these outcomes.
 --   @now       For tests only.
--- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over, within their
---            transactions.
+-- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over,
+--            jobs_internal.end_callbacks, within their transactions.
 -- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).
 -- Returns:   with @report = 1, one row per refused outcome: task_id, reason.
 -- Throws:
@@ -185,9 +185,9 @@ BEGIN
         INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
         WHERE c.deadline_at IS NULL
             AND c.closed_at IS NULL;
-        INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, acked, opened_at, deadline_at)
+        INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, task_id, acked, opened_at, deadline_at)
         SELECT
-            a.target_execution_id, a.attempt, a.execution_id, CASE WHEN a.outcome = N'Accepted' THEN 1 ELSE 0 END, @now,
+            a.target_execution_id, a.attempt, a.execution_id, a.task_id, CASE WHEN a.outcome = N'Accepted' THEN 1 ELSE 0 END, @now,
             CASE
                 WHEN t.deadline_at < DATEADD(SECOND, @timeout_seconds, @now) THEN t.deadline_at
                 ELSE DATEADD(SECOND, @timeout_seconds, @now)

@@ -6,6 +6,7 @@ GRANT EXECUTE ON OBJECT::jobs_internal.renew_term TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.end_term TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.controller_pass TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.begin_send TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.report_callback TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.complete_tasks TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.complete_resolution TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_command TO jobs_agent;

@@ -5,6 +5,7 @@ ALTER ROLE jobs_reader ADD MEMBER jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_start_job TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_rerun_job_execution TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_stop_job TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_complete_callback TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_enable_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_pause_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_backfill_schedule TO jobs_operator;

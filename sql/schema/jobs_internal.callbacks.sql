@@ -5,6 +5,7 @@
 -- Columns:
 --   target_execution_id, attempt  The attempt. No foreign key: both are deleted together.
 --   execution_id     The run; used for deletion.
+--   task_id          The task of the attempt.
 --   token_hash       SHA-256 of the token in the callback's address; NULL: none was given out.
 --   timeout_seconds  Time that the report has, from the action's definition; NULL: the setting async_exec_timeout_seconds.
 --   acked            1: the endpoint has accepted the request. 0: not yet, or there was no answer.
@@ -21,6 +22,7 @@ CREATE TABLE jobs_internal.callbacks (
     target_execution_id BIGINT NOT NULL,
     attempt             INT NOT NULL,
     execution_id        BIGINT NOT NULL,
+    task_id             BIGINT NOT NULL,
     token_hash          BINARY(32) NULL,
     timeout_seconds     INT NULL,
     acked               BIT NOT NULL CONSTRAINT DF_callbacks_acked DEFAULT 0,

@@ -78,7 +78,7 @@ CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (sc
 CREATE INDEX IX_job_executions_due_at ON jobs_internal.job_executions (due_at DESC, schedule_id)
     WHERE schedule_id IS NOT NULL;
 CREATE INDEX IX_job_executions_hot ON jobs_internal.job_executions (execution_id)
-    INCLUDE (job_id, job_version, lifecycle, stop_requested_at)
+    INCLUDE (job_id, job_version, lifecycle, stop_requested_at, rerun_of)
     WHERE is_active = 1 AND parked = 0;
 CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (job_id, is_active)
     WHERE is_active = 1;

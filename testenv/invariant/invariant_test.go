@@ -85,6 +85,18 @@ SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.job_executions WHE
 		`INSERT INTO jobs_internal.schedule_buffer (schedule_id, job_id, due_at, buffered_at)
 SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
 	},
+	"I12_callbacks": {
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';`,
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';
+UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL WHERE outcome = N'Failed';`,
+		`INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, task_id, opened_at)
+SELECT target_execution_id, attempt, execution_id, task_id, claimed_at FROM jobs_internal.task_executions WHERE kind = N'Run';`,
+		`INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, task_id, opened_at, closed_at, closed_by)
+SELECT target_execution_id, attempt, execution_id, task_id, claimed_at, ended_at, N'Report' FROM jobs_internal.task_executions WHERE kind = N'Run';`,
+		`UPDATE jobs_internal.step_executions SET parked = 1, lifecycle = N'WaitingForChildJobExecutions', is_active = 1, end_time = NULL;
+UPDATE jobs_internal.target_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL, next_attempt_at = create_time, outcome_unknown = 0;`,
+		`UPDATE jobs_internal.job_executions SET parked = 1, lifecycle = N'InProgress', is_active = 1, end_time = NULL;`,
+	},
 	"limits_hold": {`INSERT INTO jobs_internal.limits (scope, name, max_concurrent_targets, updated_at) VALUES (N'Server', N'*', 1, '2000-01-01');
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
 	"I10_every_occurrence_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},

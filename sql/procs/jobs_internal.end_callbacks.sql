@@ -1,0 +1,141 @@
+-- Ends waits for callbacks: by the report, if one was accepted, else by a stop request or at the deadline. A failure that is
+-- reported is retried by the step's policy. The targets' steps are not parked any more; jobs_internal.advance does the
+-- same for their runs.
+--
+-- Cost: (callbacks that end), at most 1000 a call; the next pass ends the rest. Callbacks that still wait are not read.
+--
+-- Parameters:
+--   @now  For tests only.
+-- Called by: jobs_internal.advance, within a transaction that holds the application lock jobagent.advance.
+-- Locks:     the callbacks (U, then X), skipping locked rows, which a report is changing; their targets and steps (X).
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.end_callbacks
+    @now DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @max INT = 1000;
+    DECLARE @outcomes NVARCHAR(MAX);
+    DECLARE @wanted TABLE (
+        target_execution_id BIGINT NOT NULL,
+        attempt             INT NOT NULL,
+        stopping            BIT NOT NULL,
+        PRIMARY KEY (target_execution_id, attempt)
+    );
+    DECLARE @locked TABLE (
+        target_execution_id BIGINT NOT NULL,
+        attempt             INT NOT NULL,
+        task_id             BIGINT NOT NULL,
+        deadline_at         DATETIME2(7) NOT NULL,
+        success             BIT NULL,
+        message             NVARCHAR(MAX) NULL,
+        closed_by           NVARCHAR(10) NOT NULL,
+        PRIMARY KEY (target_execution_id, attempt)
+    );
+
+    -- Plan: at most @max keys each of IX_callbacks_received_at and IX_callbacks_deadline_at. For stop requests, IX_job_executions_hot;
+    -- per run a range of IX_step_executions_active, and per step of IX_target_executions_waiting.
+    INSERT INTO @wanted (target_execution_id, attempt, stopping)
+    SELECT TOP (@max) c.target_execution_id, c.attempt, 0
+    FROM jobs_internal.callbacks AS c
+    WHERE c.received_at IS NOT NULL
+        AND c.deadline_at IS NOT NULL
+        AND c.closed_at IS NULL
+    ORDER BY c.received_at;
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_executions AS e
+        WHERE e.is_active = 1
+            AND e.parked = 0
+            AND e.stop_requested_at IS NOT NULL
+    )
+        INSERT INTO @wanted (target_execution_id, attempt, stopping)
+        SELECT TOP (@max) t.target_execution_id, t.attempts, 1
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+        WHERE e.is_active = 1
+            AND e.parked = 0
+            AND e.stop_requested_at IS NOT NULL
+            AND s.is_active = 1
+            AND t.lifecycle = N'WaitingForCallback'
+            AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.target_execution_id = t.target_execution_id AND w.attempt = t.attempts)
+        ORDER BY t.target_execution_id;
+    INSERT INTO @wanted (target_execution_id, attempt, stopping)
+    SELECT TOP (@max) c.target_execution_id, c.attempt, 0
+    FROM jobs_internal.callbacks AS c
+    WHERE c.deadline_at IS NOT NULL
+        AND c.closed_at IS NULL
+        AND c.deadline_at <= @now
+        AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.target_execution_id = c.target_execution_id AND w.attempt = c.attempt)
+    ORDER BY c.deadline_at;
+    IF NOT EXISTS (SELECT 1 FROM @wanted AS w)
+        RETURN 0;
+
+    -- message is in no index, so that the locks are on the clustered key. A report that comes later finds the row closed.
+    INSERT INTO @locked (target_execution_id, attempt, task_id, deadline_at, success, message, closed_by)
+    SELECT
+        c.target_execution_id, c.attempt, c.task_id, c.deadline_at, c.success, c.message,
+        CASE
+            WHEN c.success IS NOT NULL THEN N'Report'
+            WHEN w.stopping = 1 THEN N'Stop'
+            ELSE N'Deadline'
+        END
+    FROM @wanted AS w
+    INNER LOOP JOIN jobs_internal.callbacks AS c WITH (UPDLOCK, READPAST, ROWLOCK) ON c.target_execution_id = w.target_execution_id
+        AND c.attempt = w.attempt
+    WHERE c.closed_at IS NULL
+        AND c.deadline_at IS NOT NULL;
+    IF @@ROWCOUNT = 0
+        RETURN 0;
+    UPDATE c
+    SET c.closed_at = @now,
+        c.closed_by = l.closed_by
+    FROM @locked AS l
+    INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = l.target_execution_id AND c.attempt = l.attempt;
+
+    SET @outcomes = (
+        SELECT
+            l.task_id,
+            l.attempt,
+            CASE l.closed_by
+                WHEN N'Stop' THEN N'Canceled'
+                WHEN N'Deadline' THEN N'TimedOut'
+                ELSE CASE WHEN l.success = 1 THEN N'Succeeded' ELSE N'Failed' END
+            END AS outcome,
+            CASE
+                WHEN l.closed_by = N'Stop' THEN CONCAT(
+                    N'Step ', t.step_id, N' was canceled by a stop request while it waited for a callback about ', p.place,
+                    N'. Whether the request was carried out is unknown.'
+                )
+                WHEN l.closed_by = N'Deadline' THEN CONCAT(
+                    N'Step ', t.step_id, N' got no callback about ', p.place, N' until ', CONVERT(NVARCHAR(19), l.deadline_at, 126),
+                    N'Z. Whether the request was carried out is unknown.'
+                )
+                WHEN l.success = 1 THEN l.message
+                ELSE CONCAT(N'Step ', t.step_id, N' failed on ', p.place, N', as its callback reports', N': ' + NULLIF(l.message, N''))
+            END AS message
+        FROM @locked AS l
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id
+        CROSS APPLY (
+            SELECT CASE
+                WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+            END AS place
+        ) AS p
+        ORDER BY l.task_id
+        FOR JSON PATH
+    );
+    EXECUTE jobs_internal.record_outcomes @outcomes = @outcomes, @ended = 1, @now = @now;
+
+    UPDATE s
+    SET s.parked = 0
+    FROM @locked AS l
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
+    WHERE s.parked = 1;
+    RETURN 0;
+END;

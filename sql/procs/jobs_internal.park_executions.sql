@@ -1,0 +1,102 @@
+-- Parks steps whose active targets all wait for callbacks, and runs whose active steps are all parked. Passes read neither.
+-- Only jobs_internal.end_callbacks ends such a wait, and it ends the parking of the step; so no change of a parked row is
+-- missed (DESIGN.md, "Parking").
+--
+-- Cost: (steps and runs that are active and not parked); the targets of steps that are parked now, once.
+--
+-- Called by: jobs_internal.advance, within a transaction that holds the application lock jobagent.advance.
+-- Locks:     the steps (X), the runs (U, then X), skipping locked runs, which wait for a later pass.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.park_executions
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @steps TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
+
+    -- Steps that seem to have only waiting targets. Plan: per active step one key each of IX_target_executions_waiting and
+    -- IX_target_executions_due; IX_task_executions_held once.
+    INSERT INTO @steps (step_execution_id)
+    SELECT s.step_execution_id
+    FROM jobs_internal.step_executions AS s
+    WHERE s.is_active = 1
+        AND s.parked = 0
+        AND s.lifecycle = N'WaitingForChildJobExecutions'
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.lifecycle = N'WaitingForCallback'
+        )
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+        )
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.task_executions AS k
+            WHERE k.step_execution_id = s.step_execution_id
+                AND k.ended_at IS NULL
+        );
+    -- Outcomes may be recorded between the reads above, so one read of all targets decides: a target that waits does so until this
+    -- transaction ends, because only jobs_internal.advance ends a wait.
+    IF EXISTS (SELECT 1 FROM @steps AS w)
+        UPDATE s
+        SET s.parked = 1
+        FROM @steps AS w
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.job_id = s.job_id
+                AND t.step_execution_id = s.step_execution_id
+                AND t.is_active = 1
+                AND t.lifecycle <> N'WaitingForCallback'
+        );
+
+    -- Plan: IX_job_executions_hot, and per run one key each of IX_step_executions_hot and IX_step_executions_active.
+    INSERT INTO @runs (execution_id)
+    SELECT e.execution_id
+    FROM jobs_internal.job_executions AS e
+    WHERE e.is_active = 1
+        AND e.parked = 0
+        AND e.stop_requested_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            WHERE s.execution_id = e.execution_id
+                AND s.is_active = 1
+                AND s.parked = 0
+        )
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            WHERE s.execution_id = e.execution_id
+                AND s.is_active = 1
+        )
+        AND NOT EXISTS ( -- a step that ended just now, and that others may come after
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            WHERE s.execution_id = e.execution_id
+                AND s.unfollowed = 1
+                AND s.is_active = 0
+        );
+    IF @@ROWCOUNT = 0
+        RETURN 0;
+    -- allow_overlap is in no index, so that the locks are on the clustered key.
+    INSERT INTO @locked (execution_id, allow_overlap)
+    SELECT e.execution_id, e.allow_overlap
+    FROM @runs AS r
+    INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = r.execution_id;
+    UPDATE e
+    SET e.parked = 1
+    FROM @locked AS l
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
+    WHERE e.stop_requested_at IS NULL; -- a stop request may have come before the lock
+    RETURN 0;
+END;

@@ -1,0 +1,83 @@
+-- Accepts a report on an attempt, or refuses it: the first report on an open callback is accepted (I12), and the same report
+-- again changes nothing. A refused report is kept in the column late. The next pass ends the wait.
+--
+-- Parameters:
+--   @target_execution_id  The target.
+--   @attempt              The attempt; it must have a callback.
+--   @success              1: the work succeeded, 0: it failed.
+--   @message              Text for last_message; cut to 16384 characters.
+--   @by                   Who reports.
+--   @now                  The time of the report.
+-- Called by: jobs_internal.report_callback, jobs.sp_complete_callback, outside of transactions, because outcomes wait for the lock.
+-- Locks:     the callback (U, then X).
+-- Returns:   0.
+-- Throws:
+--   50137 the callback has ended with another report, or without one.
+CREATE OR ALTER PROCEDURE jobs_internal.store_report
+    @target_execution_id BIGINT,
+    @attempt             INT,
+    @success             BIT,
+    @message             NVARCHAR(MAX),
+    @by                  NVARCHAR(128),
+    @now                 DATETIME2(7)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @error NVARCHAR(2048);
+    DECLARE @former BIT;
+    DECLARE @former_message NVARCHAR(MAX);
+    DECLARE @closed_by NVARCHAR(10);
+    DECLARE @late NVARCHAR(MAX);
+
+    IF LEN(@message) > 16384
+        SET @message = LEFT(@message, 16384) + N'…';
+
+    BEGIN TRANSACTION;
+
+    -- late is in no index, so that the lock is on the clustered key.
+    SELECT
+        @former = c.success,
+        @former_message = c.message,
+        @closed_by = c.closed_by,
+        @late = c.late
+    FROM jobs_internal.callbacks AS c WITH (UPDLOCK, ROWLOCK)
+    WHERE c.target_execution_id = @target_execution_id
+        AND c.attempt = @attempt;
+
+    IF @former IS NULL AND @closed_by IS NULL
+        UPDATE c
+        SET c.success = @success,
+            c.message = @message,
+            c.received_at = @now,
+            c.received_by = @by
+        FROM jobs_internal.callbacks AS c
+        WHERE c.target_execution_id = @target_execution_id
+            AND c.attempt = @attempt;
+    ELSE IF @former IS NULL
+        OR @former <> @success
+        OR DATALENGTH(COALESCE(@former_message, N'')) <> DATALENGTH(COALESCE(@message, N''))
+        OR COALESCE(@former_message, N'') <> COALESCE(@message, N'') COLLATE Latin1_General_BIN2
+    BEGIN
+        SET @error = REPLACE(CONCAT(N'The callback has ended already', CASE
+            WHEN @former = 1 THEN N': a success was reported.'
+            WHEN @former = 0 THEN N': a failure was reported.'
+            WHEN @closed_by = N'Deadline' THEN N': its deadline has passed.'
+            WHEN @closed_by = N'Stop' THEN N': the execution was stopped.'
+            ELSE N': the attempt ended without it.'
+        END), N'%', N'%%');
+        UPDATE c
+        SET c.late = (
+            SELECT @success AS success, @message AS message, @now AS received_at, @by AS received_by
+            FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+        )
+        FROM jobs_internal.callbacks AS c
+        WHERE c.target_execution_id = @target_execution_id
+            AND c.attempt = @attempt;
+    END;
+
+    COMMIT TRANSACTION;
+    IF @error IS NOT NULL
+        THROW 50137, @error, 1;
+    RETURN 0;
+END;
