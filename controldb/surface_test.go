@@ -89,6 +89,7 @@ var publicViews = map[string]string{
 // ownProcedures are the public procedures beyond Azure's.
 var ownProcedures = []string{
 	"sp_rerun_job_execution",
+	"sp_complete_callback",
 	"sp_set_jobstep_options",
 	"sp_set_limit",
 	"sp_set_setting",
