@@ -114,8 +114,8 @@ func TestCase76(t *testing.T) {
 	})
 }
 
-// TestCase78: of two different reports at the same moment, one is accepted, and the state is that of
-// the accepted one.
+// TestCase78: of two different reports at the same moment, one is accepted, and the state is that
+// of the accepted one.
 func TestCase78(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
@@ -179,8 +179,8 @@ func TestCase82(t *testing.T) {
 	})
 }
 
-// TestCase86: a deadline that passes while no agent runs ends the wait at the first pass of the next
-// agent, and nothing is sent again.
+// TestCase86: a deadline that passes while no agent runs ends the wait at the first pass of the
+// next agent, and nothing is sent again.
 func TestCase86(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", nil)
@@ -212,8 +212,8 @@ func TestCase88(t *testing.T) {
 	})
 }
 
-// TestCase90: the request of a lost agent is not sent again if the step awaits a report, and a report
-// ends the run.
+// TestCase90: the request of a lost agent is not sent again if the step awaits a report, and a
+// report ends the run.
 func TestCase90(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", nil)
@@ -233,8 +233,8 @@ func TestCase90(t *testing.T) {
 	})
 }
 
-// TestReportedFailure: a failure that is reported is retried by the step's policy, with a callback of
-// its own.
+// TestReportedFailure: a failure that is reported is retried by the step's policy, with a callback
+// of its own.
 func TestReportedFailure(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", nil)
@@ -286,8 +286,8 @@ func TestStopWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestReportRaces: reports, deadlines, stops and passes at the same time end each wait once, and the
-// answer to the report agrees with the run.
+// TestReportRaces: reports, deadlines, stops and passes at the same time end each wait once, and
+// the answer to the report agrees with the run.
 func TestReportRaces(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", nil)
@@ -330,8 +330,8 @@ func TestReportRaces(t *testing.T) {
 	})
 }
 
-// TestReportAgainstOutcome: a report at the moment when the attempt ends is accepted and decides, or
-// is refused because the answer decided.
+// TestReportAgainstOutcome: a report at the moment when the attempt ends is accepted and decides,
+// or is refused because the answer decided.
 func TestReportAgainstOutcome(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
@@ -411,8 +411,8 @@ func TestParking(t *testing.T) {
 	})
 }
 
-// TestRerunOfActions: a rerun asks again under another idempotency key, unless it is unknown whether
-// the origin's request was carried out (S-56).
+// TestRerunOfActions: a rerun asks again under another idempotency key, unless it is unknown
+// whether the origin's request was carried out (S-56).
 func TestRerunOfActions(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
@@ -451,8 +451,8 @@ EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_
 	})
 }
 
-// TestReportInTransaction: a report is refused inside a transaction, because outcomes would wait for
-// it (I14).
+// TestReportInTransaction: a report is refused inside a transaction, because outcomes would wait
+// for it (I14).
 func TestReportInTransaction(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", nil)
