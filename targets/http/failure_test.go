@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -176,6 +178,8 @@ func overTLS(pair tls.Certificate, h handler) handler {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	pair, ca := certificate(t)
+	sum := sha256.Sum256(pair.Leaf.RawSubjectPublicKeyInfo)
+	pin := strings.ToUpper(hex.EncodeToString(sum[:]))
 	for _, c := range []struct {
 		name    string
 		cfg     outbound.Config
@@ -193,7 +197,9 @@ func TestTLS(t *testing.T) {
 			targets.Failed, true, targets.ClassConfig},
 		{"other name", outbound.Config{CA: ca}, overTLS(pair, answer(status(200, ""))), "h.net",
 			targets.Failed, true, targets.ClassConfig},
-		{"pinned", outbound.Config{Servers: []outbound.Server{{Match: "*", CertificateSHA256: []string{strings.Repeat("ab", 32)}}}},
+		{"pinned", outbound.Config{Servers: []outbound.Server{{Match: "h.net:443", CertificateSHA256: []string{pin}}}},
+			overTLS(pair, answer(status(200, ""))), "h.net", targets.Succeeded, false, ""},
+		{"other pin", outbound.Config{Servers: []outbound.Server{{Match: "*", CertificateSHA256: []string{strings.Repeat("ab", 32)}}}},
 			overTLS(pair, answer(status(200, ""))), "example.com", targets.Failed, true, ""},
 		{"no TLS", outbound.Config{}, func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 4096))

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ func (t *attempt) prepare() error {
 		return errors.New("the action has no HTTP request")
 	}
 	t.mask.Add(t.Action.Secrets...)
+	if t.CallbackURL != "" { // who has the token can report
+		t.mask.Add(t.CallbackURL, path.Base(t.CallbackURL))
+	}
 	h := t.Action.HTTP
 	t.plan.http = h
 	text := h.Endpoint(t.Number)

@@ -376,6 +376,20 @@ func TestAnswersAreMasked(t *testing.T) {
 	require.Equal(t, "Basic "+base64.StdEncoding.EncodeToString([]byte("user:"+secret)), got.requests[0].Header.Get("Authorization"))
 }
 
+// The token of a callback is a secret, also alone.
+func TestCallbackTokenIsMasked(t *testing.T) {
+	t.Parallel()
+	s := pipeSite(t, outbound.Config{}, answer(status(202, "I call https://front.example/callbacks/abcdefgh, or abcdefgh")))
+	d := post(s.origin)
+	d.Callback = &action.Callback{}
+	a := attemptOf(d)
+	a.CallbackURL = "https://front.example/callbacks/abcdefgh"
+	result := try(t, s, a)
+	require.Equal(t, targets.Accepted, result.Outcome)
+	require.Equal(t, []string{"I call ***, or ***"}, texts(result, targets.KindBody))
+	s.served.Wait()
+}
+
 func TestBodyConditions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

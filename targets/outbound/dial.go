@@ -19,7 +19,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -451,10 +450,7 @@ func connectTunnel(c net.Conn, user *url.Userinfo, address string) error {
 }
 
 // transports holds the transport that all requests share.
-type transports struct {
-	once sync.Once
-	http *http.Transport
-}
+type transports struct{ http *http.Transport }
 
 // MaxHeaderBytes bounds the headers of a response, those of informational responses included.
 const MaxHeaderBytes = 64 << 10

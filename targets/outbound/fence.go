@@ -111,7 +111,7 @@ func (f *Fence) Sent() bool {
 	return f.sent
 }
 
-// MarkSent records that a byte left through a connection without a fence.
+// MarkSent records that a byte of the request left through a connection without a fence.
 func (f *Fence) MarkSent() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,14 +136,11 @@ func (f *Fence) Close() {
 	f.mu.Unlock()
 }
 
-// Conn is a connection that counts the application's bytes: it is above TLS. A write through a
+// Conn is a connection that notices the application's bytes: it is above TLS. A write through a
 // connection with a fence needs the fence's permission.
 type Conn struct {
 	net.Conn
 	fence *Fence // nil permits everything
-
-	mu      sync.Mutex
-	written int64
 }
 
 // newConn returns a connection of a fence, which may be nil.
@@ -162,13 +159,6 @@ func newConn(c net.Conn, f *Fence) (*Conn, error) {
 	return conn, nil
 }
 
-// Written returns the number of application bytes that were written.
-func (c *Conn) Written() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.written
-}
-
 // Write implements net.Conn.
 func (c *Conn) Write(p []byte) (int, error) {
 	f := c.fence
@@ -182,9 +172,6 @@ func (c *Conn) Write(p []byte) (int, error) {
 		f.mu.Unlock()
 	}
 	n, err := c.Conn.Write(p)
-	c.mu.Lock()
-	c.written += int64(n)
-	c.mu.Unlock()
 	if f != nil {
 		f.leave(n > 0)
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -188,4 +190,33 @@ func FuzzSOCKS5(f *testing.F) {
 			served.Wait()
 		}
 	})
+}
+
+// envProxyTest makes a process of this test run TestProxyOfTheEnvironment itself.
+const envProxyTest = "JOBAGENT_TEST_PROXY"
+
+// net/http reads the variables once, so that the test needs a process of its own.
+func TestProxyOfTheEnvironment(t *testing.T) {
+	if os.Getenv(envProxyTest) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProxyOfTheEnvironment$")
+		cmd.Env = append(os.Environ(), envProxyTest+"=1", "HTTP_PROXY=http://plain:1", "HTTPS_PROXY=http://secure:2", "NO_PROXY=direct.example")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return
+	}
+	var dialed []string
+	cfg := recorder(&dialed, names{"h.example": {"8.8.8.8"}, "direct.example": {"8.8.4.4"}})
+	dial := func(proxy string) {
+		cfg.Proxy, cfg.TrustProxyACL = proxy, true
+		n := network(t, cfg)
+		_, err := n.DialTLS(t.Context(), "h.example:443")
+		require.ErrorIs(t, err, errDialed)
+		_, err = n.Dial(t.Context(), "h.example:80")
+		require.ErrorIs(t, err, errDialed)
+		_, err = n.Dial(t.Context(), "direct.example:80")
+		require.ErrorIs(t, err, errDialed)
+	}
+	dial("env")
+	dial("")
+	require.Equal(t, []string{"secure:2", "plain:1", "8.8.4.4:80", "8.8.8.8:443", "8.8.8.8:80", "8.8.4.4:80"}, dialed)
 }
