@@ -448,8 +448,10 @@ func (c checker) serviceBus(d *Definition) {
 		path := memberPath("$.properties", p.Name)
 		text, _ := p.Value.(string)
 		switch {
-		case !token.MatchString(p.Name) || len(p.Name) > 128:
-			c.fault(path, "invalid property name %q: want 1 to 128 letters, digits and hyphens", clip(p.Name))
+		case p.Name == "" || utf8.RuneCountInString(p.Name) > 128 || strings.ContainsFunc(p.Name, isControl):
+			c.fault(path, "invalid property name %q: want 1 to 128 characters", clip(p.Name))
+		case !b.AMQP && !token.MatchString(p.Name):
+			c.fault(path, "invalid property name %q: want letters, digits and hyphens, or \"transport\": \"amqp\"", clip(p.Name))
 		case strings.ContainsFunc(text, isControl):
 			c.fault(path, "invalid value: want no line breaks and other control characters")
 		}
@@ -514,6 +516,9 @@ func contentPlace(contentType, text string) place {
 	case lower == "":
 		return textPlace(text)
 	case strings.Contains(lower, "json"):
+		if !hasTemplate(text) && !json.Valid([]byte(text)) {
+			return placeText // sent as it is
+		}
 		return placeJSON
 	case strings.Contains(lower, "xml"), strings.Contains(lower, "html"):
 		return placeXML

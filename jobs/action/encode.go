@@ -111,9 +111,13 @@ func (h *HTTP) encode(w *writer) {
 	}
 }
 
-// encodeHeaders returns an object, or an array if the definition has one or a name repeats.
+// encodeHeaders returns an object, or an array if a name occurs twice.
 func (h *HTTP) encodeHeaders() json.RawMessage {
-	if h.headersObject {
+	names := map[string]bool{}
+	for _, f := range h.Headers {
+		names[f.Name] = true
+	}
+	if len(names) == len(h.Headers) {
 		var fields writer
 		for _, f := range h.Headers {
 			fields.add(f.Name, f.Value)
