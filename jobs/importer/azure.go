@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -123,9 +122,7 @@ func (r *Result) azureJob(o azureItem, collectionState string) {
 	if p := o.object.object("properties"); p != nil {
 		body = p
 	}
-	step := Step{Name: "JobStep", TargetGroup: r.placeholder(), Attempts: 4, Interval: 30, Timeout: 43200}
-	r.azureAction(job.Name, body, &step)
-	job.Steps = append(job.Steps, step)
+	r.azureAction(&job, collection, name, body)
 	r.azureSchedule(&job, body, collectionState)
 	for _, path := range append(body.rest(), o.rest()...) {
 		if path != o.at("properties") {
@@ -135,91 +132,10 @@ func (r *Result) azureJob(o azureItem, collectionState string) {
 	r.Jobs = append(r.Jobs, job)
 }
 
-// azureAction describes the job's action in step and converts its retry policy. It does not read
-// the secrets of the action.
-func (r *Result) azureAction(job string, body *object, step *Step) {
-	action := body.object("action")
-	if action == nil {
-		r.lost(job, body.at("action"), "the job has no action: write its step")
-		step.Action = "nothing"
-		return
-	}
-	step.Action = r.azureActionOf(job, action)
-	r.lost(job, action.path, "%s is not T-SQL: write the step that the script proposes", step.Action)
-	r.azureRetry(job, action, step)
-	if e := action.object("errorAction"); e != nil {
-		e.ignore("retryPolicy")
-		r.lost(job, e.path, "%s after the last failed attempt has no counterpart: watch jobs.job_executions instead", r.azureActionOf(job, e))
-	}
-	for _, path := range action.rest() {
-		r.lost(job, path, "this element has no counterpart")
-	}
-}
-
-// azureActionOf returns a description of an action and reports the elements of the action that are
-// lost.
-func (r *Result) azureActionOf(job string, action *object) string {
-	kind := action.text("type")
-	what := "an action of the type " + kind
-	if q := action.object("request"); q != nil {
-		method := strings.ToUpper(q.text("method"))
-		if method == "" {
-			method = "GET"
-		}
-		what = fmt.Sprintf("HTTP %s %s", method, address(q.text("uri")))
-		if h := q.object("headers"); h != nil && len(h.members) > 0 {
-			names := slices.Sorted(maps.Keys(h.members))
-			r.lost(job, h.path, "the headers %s", strings.Join(names, ", "))
-		}
-		if b := q.take("body"); b != nil && b != "" {
-			r.lost(job, q.at("body"), "a body of %s", size(b))
-		}
-		r.azureAuthentication(job, q)
-		r.azureRetry(job, q, nil)
-		r.restOf(job, q)
-	}
-	if q := action.object("queueMessage"); q != nil {
-		what = fmt.Sprintf("a message to the queue %q of the storage account %q", q.text("queueName"), q.text("storageAccount"))
-		if q.has("sasToken") {
-			r.lost(job, q.at("sasToken"), "the token is a secret and is not read")
-		}
-		q.ignore("sasToken")
-		r.azureMessage(job, q)
-	}
-	for name, noun := range map[string]string{"serviceBusQueueMessage": "queue", "serviceBusTopicMessage": "topic"} {
-		if q := action.object(name); q != nil {
-			place := q.text("queueName") + q.text("topicPath")
-			what = fmt.Sprintf("a message to the Service Bus %s %q in the namespace %q", noun, place, q.text("namespace"))
-			q.ignore("transportType")
-			r.azureAuthentication(job, q)
-			for _, p := range []string{"brokeredMessageProperties", "customMessageProperties"} {
-				if props := q.object(p); props != nil {
-					r.lost(job, props.path, "the properties %s", strings.Join(slices.Sorted(maps.Keys(props.members)), ", "))
-				}
-			}
-			r.azureMessage(job, q)
-		}
-	}
-	return what
-}
-
-func (r *Result) azureMessage(job string, q *object) {
-	if m := q.take("message"); m != nil && m != "" {
-		r.lost(job, q.at("message"), "a message of %s", size(m))
-	}
-	r.restOf(job, q)
-}
-
 // restOf adds a finding Lost for each member of o that was not taken.
 func (r *Result) restOf(job string, o *object) {
 	for _, path := range o.rest() {
 		r.lost(job, path, "this element has no counterpart")
-	}
-}
-
-func (r *Result) azureAuthentication(job string, q *object) {
-	if a := q.object("authentication"); a != nil {
-		r.lost(job, a.path, "authentication of the type %q: its secrets are not read; agents log in with a credential of their configuration", a.text("type"))
 	}
 }
 
@@ -229,17 +145,8 @@ const (
 	azureMinRetry   = 15
 )
 
-// azureRetry copies the retry policy of o into step (D-A12). If step is nil, azureRetry only
-// reports the policy, because o is the wrong place for it.
-func (r *Result) azureRetry(job string, o *object, step *Step) {
-	p := o.object("retryPolicy")
-	switch {
-	case p == nil:
-		return
-	case step == nil:
-		r.lost(job, p.path, "a retry policy belongs into the action, not into the request, where Azure Scheduler does not look for it")
-		return
-	}
+// azureRetry copies a retry policy into step (D-A12).
+func (r *Result) azureRetry(job string, p *object, step *Step) {
 	kind, interval, count := p.text("retryType"), p.text("retryInterval"), p.take("retryCount")
 	switch strings.ToLower(kind) {
 	case "none":

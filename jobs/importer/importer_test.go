@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -81,14 +82,18 @@ func TestAzureScheduler(t *testing.T) {
 	hourly := jobOf(t, r, "weekdays")
 	require.Equal(t, []string{"2026-06-15T22:00:00Z", "2026-06-15T22:30:00Z", "2026-06-17T10:00:00Z"}, due(t, hourly.Schedules[0], 3))
 	require.True(t, hourly.Schedules[0].Enabled)
-	require.Equal(t, Step{Name: "JobStep", TargetGroup: TargetGroup{Name: "imported"}, Attempts: 7, Interval: 90, Timeout: 43200,
-		Action: "HTTP POST https://api.example.com/run?…"}, hourly.Steps[0])
-	found(t, r, Lost, "weekdays", "action", "HTTP POST https://api.example.com/run?… is not T-SQL")
-	found(t, r, Lost, "weekdays", "action.request.headers", "Authorization, X-Trace")
-	found(t, r, Lost, "weekdays", "action.request.body", "9 characters")
-	found(t, r, Lost, "weekdays", "action.request.authentication", `"Basic"`)
-	found(t, r, Lost, "weekdays", "action.errorAction", `queue "errors" of the storage account "store"`)
-	found(t, r, Lost, "weekdays", "sasToken", "not read")
+	require.Equal(t, Step{Name: "MainAction", Type: action.TypeHTTP, Attempts: 7, Interval: 90, Timeout: 43200,
+		Command: `{"method":"POST","url":"https://api.example.com/run?code=$(secret.weekdays.uri.code)",` +
+			`"headers":{"X-Trace":"t $$(1)","x-ms-scheduler-jobid":"weekdays","x-ms-scheduler-jobcollectionid":"cs1"},` +
+			`"body":"{\"apiKey\":\"$(secret.weekdays.body.apikey)\",\"total\":1}","success":"azure",` +
+			`"auth":{"kind":"basic","username":"u","password":"$(secret.weekdays.password)"}}`}, hourly.Steps[0])
+	require.Equal(t, Step{Name: "ErrorAction", Type: action.TypeStorageQueue, Attempts: 7, Interval: 90, Timeout: 43200, After: "MainAction", RunWhen: "Failed",
+		Command: `{"account":"store","queue":"errors","message":"it failed","sas_token":"$(secret.weekdays.error.sas)","envelope":"azure-scheduler"}`}, hourly.Steps[1])
+	found(t, r, ToSet, "weekdays", "action.request.uri", `jobagent secret set weekdays.uri.code`)
+	found(t, r, ToSet, "weekdays", "action.request.authentication.password", `jobagent secret set weekdays.password`)
+	found(t, r, ToSet, "weekdays", "action.errorAction.queueMessage.sasToken", `jobagent secret set weekdays.error.sas`)
+	found(t, r, Lost, "weekdays", "action.request.headers.Authorization", "which is taken")
+	found(t, r, Lost, "weekdays", "action.request.uri", "another authentication")
 	found(t, r, Lost, "weekdays", "action.request.surprise", "no counterpart")
 
 	counted := jobOf(t, r, "counted")
@@ -109,7 +114,10 @@ func TestAzureScheduler(t *testing.T) {
 	require.Equal(t, 30, anchored.Steps[0].Interval)
 	require.False(t, anchored.Schedules[0].Enabled, "its job collection is suspended")
 	found(t, r, Changed, "no start", "job collection", "Suspended")
-	found(t, r, Lost, "no start", "action", `the Service Bus topic "t" in the namespace "ns"`)
+	require.Equal(t, action.TypeServiceBusTopic, anchored.Steps[0].Type)
+	require.JSONEq(t, `{"namespace": "mySBNamespace", "topic": "t", "message": "hello", "transport": "amqp", "content_type": "text/plain", "key_name": "k",
+		"key": "$(secret.no-start.key)", "properties": {"appname": "FromScheduler"},
+		"broker_properties": {"label": "l", "time_to_live_seconds": 3600}}`, anchored.Steps[0].Command)
 
 	wrong := jobOf(t, r, "wrong")
 	require.True(t, wrong.Schedules[0].faulty)
@@ -189,10 +197,17 @@ func TestSAP(t *testing.T) {
 	require.Equal(t, []string{"2026-12-01T04:30:00Z"}, due(t, dated, 1))
 	require.True(t, wrong.faulty)
 	found(t, r, Lost, "validateSalesOrder", "schedules[5].cron", "seven")
-	found(t, r, Lost, "validateSalesOrder", "action", "HTTP PUT https://app.example.com/validate")
-	found(t, r, Lost, "validateSalesOrder", "password", "credential")
-	found(t, r, Lost, "validateSalesOrder", "ansConfig", "notifications")
-	found(t, r, Lost, "validateSalesOrder", "schedules[0].data", "bytes of JSON")
+	call := j.Steps[0]
+	require.Equal(t, "action", call.Name)
+	require.Equal(t, "Await", call.OnUnknownOutcome)
+	require.Equal(t, sapTimeout+60, call.Timeout)
+	require.JSONEq(t, `{"method": "PUT", "url": "https://app.example.com/validate", "headers": {"Accept": "application/json"}, "payload": "body",
+		"success": "sap", "auth": {"kind": "basic", "username": "abc", "password": "$(secret.validatesalesorder.password)"}}`, call.Command)
+	found(t, r, ToSet, "validateSalesOrder", "password", "jobagent secret set validatesalesorder.password")
+	found(t, r, ToSet, "validateSalesOrder", "ansConfig.onError", `the step "AlertOnError"`)
+	found(t, r, Lost, "validateSalesOrder", "schedules[0].data", "names are those of secrets")
+	require.Equal(t, `{"apiKey":"***"}`, cron.Parameters)
+	require.Contains(t, r.Script(), "--     @run_when = N'Failed';")
 	found(t, r, Changed, "validateSalesOrder", "startTime", "goes on from the next run")
 	found(t, r, Note, "validateSalesOrder", "schedules[2].active", "a text, and is read as the truth value true")
 
@@ -200,7 +215,7 @@ func TestSAP(t *testing.T) {
 	require.False(t, off.Schedules[0].Enabled, "the job is inactive")
 	require.Equal(t, []string{"2026-06-15T18:40:00Z"}, due(t, off.Schedules[0], 2), "the job's end holds")
 	task := jobOf(t, r, "task")
-	require.Equal(t, "a task of Cloud Foundry", task.Steps[0].Action)
+	require.Equal(t, `{"entry":"task","max_memory_bytes":1073741824}`, task.Steps[0].Command)
 	found(t, r, Lost, "task", "schedules", "displaySchedules=true")
 	found(t, r, Lost, "", "next_url", "goes on")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
@@ -37,6 +38,9 @@ const (
 	Changed Effect = "changed"
 	// Note means that nothing is lost, but that the reader should know of a difference.
 	Note Effect = "note"
+	// ToSet means that the reader has to supply a value that an import cannot have: a secret, or an
+	// entry of the agent's configuration.
+	ToSet Effect = "to set"
 )
 
 // Finding holds one line of the report.
@@ -63,8 +67,9 @@ type Result struct {
 	Jobs     []Job     `json:"jobs"`
 	Findings []Finding `json:"findings"`
 
-	source string
-	opts   Options
+	source  string
+	opts    Options
+	secrets map[string]bool // names of secrets that were asked for
 }
 
 // Job holds a job as the control database stores it.
@@ -77,17 +82,28 @@ type Job struct {
 
 // Step holds a step of a job.
 type Step struct {
-	Name        string      `json:"step_name"`
-	Command     string      `json:"command,omitempty"`
+	Name string `json:"step_name"`
+	// Type is the type of the command; empty means T-SQL.
+	Type    action.Type `json:"command_type,omitempty"`
+	Command string      `json:"command,omitempty"`
+	// TargetGroup has no name if the step is an action that runs once, on its endpoint.
 	TargetGroup TargetGroup `json:"target_group"`
 	// Attempts is the number of retries after the first attempt. Interval is the wait between them,
 	// and Timeout the time limit of the step, both in seconds.
 	Attempts int `json:"retry_attempts"`
 	Interval int `json:"retry_interval_seconds"`
 	Timeout  int `json:"step_timeout_seconds"`
-	// Action describes the work of an original step that was not T-SQL. A step without a command
-	// appears in the script only as a proposal in a comment.
+	// After names the step that must be over before, and RunWhen the result that it must have; both
+	// are empty for a step that runs when the step before has succeeded.
+	After   string `json:"after,omitempty"`
+	RunWhen string `json:"run_when,omitempty"`
+	// OnUnknownOutcome is empty for the default.
+	OnUnknownOutcome string `json:"on_unknown_outcome,omitempty"`
+	// Action describes the work of an original step that could not be converted. A step without a
+	// command appears in the script only as a proposal in a comment.
 	Action string `json:"action,omitempty"`
+	// Proposal is the command of a step in a comment; empty for one that the reader has to find.
+	Proposal string `json:"proposal,omitempty"`
 }
 
 // TargetGroup holds the target group of a step. Without a server the script creates an empty group,
@@ -100,15 +116,17 @@ type TargetGroup struct {
 
 // Schedule holds a named schedule of a job.
 type Schedule struct {
-	Name     string        `json:"schedule_name"`
-	Kind     schedule.Kind `json:"kind"`
-	Spec     string        `json:"spec"`
-	Zone     string        `json:"time_zone,omitempty"`
-	CatchUp  string        `json:"catch_up,omitempty"`
-	Overlap  string        `json:"overlap,omitempty"`
-	Enabled  bool          `json:"enabled"`
-	faulty   bool          // the script contains it only as a comment
-	finished bool          // it has ended in its original system
+	Name    string        `json:"schedule_name"`
+	Kind    schedule.Kind `json:"kind"`
+	Spec    string        `json:"spec"`
+	Zone    string        `json:"time_zone,omitempty"`
+	CatchUp string        `json:"catch_up,omitempty"`
+	Overlap string        `json:"overlap,omitempty"`
+	// Parameters are the parameters of the runs, a JSON object; empty for none.
+	Parameters string `json:"parameters,omitempty"`
+	Enabled    bool   `json:"enabled"`
+	faulty     bool   // the script contains it only as a comment
+	finished   bool   // it has ended in its original system
 }
 
 // These are limits of the control database.
@@ -129,6 +147,10 @@ func (r *Result) lost(job, element, format string, args ...any) {
 
 func (r *Result) changed(job, element, format string, args ...any) {
 	r.add(Changed, job, element, format, args...)
+}
+
+func (r *Result) toSet(job, element, format string, args ...any) {
+	r.add(ToSet, job, element, format, args...)
 }
 
 func (r *Result) note(job, element, format string, args ...any) {
@@ -318,7 +340,7 @@ func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 // Script returns the T-SQL that creates the jobs. Each job is one batch and one transaction.
 func (r *Result) Script() string {
 	var b strings.Builder
-	b.WriteString(tsql.Comment("", fmt.Sprintf("From %s: %s. What has no counterpart stands in the report, and in comments below.", r.source, r.Summary())))
+	b.WriteString(tsql.Comment("", fmt.Sprintf("From %s: %s. What has no counterpart, and what you have to set, stands in the report, and in comments below.", r.source, r.Summary())))
 	b.WriteString(tsql.Comment("", "Run it in the control database. Each job is one transaction: it is created whole or not at all, for example because its name is taken."))
 	for _, f := range r.Findings {
 		if f.Job == "" {
@@ -340,7 +362,7 @@ func (r *Result) scriptGroups(b *strings.Builder) {
 	for _, j := range r.Jobs {
 		for _, s := range j.Steps {
 			g := s.TargetGroup
-			if done[g.Name] {
+			if g.Name == "" || done[g.Name] {
 				continue
 			}
 			done[g.Name] = true
@@ -383,19 +405,30 @@ func (r *Result) scriptJob(b *strings.Builder, j *Job) {
 	b.WriteString(add.String() + "\n")
 	for _, s := range j.Steps {
 		c := text(call("jobs.sp_add_jobstep"), "step_name", s.Name)
-		text(c, "command", orElse(s.Command, "write here T-SQL that does the same"))
-		text(c, "target_group_name", s.TargetGroup.Name)
+		c.Optional("command_type", string(s.Type))
+		text(c, "command", orElse(s.Command, orElse(s.Proposal, "write here T-SQL that does the same")))
+		if s.TargetGroup.Name != "" {
+			text(c, "target_group_name", s.TargetGroup.Name)
+		}
 		c.Number("initial_retry_interval_seconds", s.Interval).Number("maximum_retry_interval_seconds", s.Interval).Raw("retry_interval_backoff_multiplier", "1.0")
 		c.Number("retry_attempts", s.Attempts).Number("step_timeout_seconds", s.Timeout)
+		c.Optional("after", s.After).Optional("run_when", s.RunWhen)
 		if s.Command == "" {
 			b.WriteString(tsql.Comment("", "The step to write, which was: "+s.Action+"\n"+c.String()))
-		} else {
-			b.WriteString(c.String() + "\n")
+			continue
+		}
+		b.WriteString(c.String() + "\n")
+		if s.OnUnknownOutcome != "" {
+			options := text(call("jobs.sp_set_jobstep_options"), "step_name", s.Name).Text("on_unknown_outcome", s.OnUnknownOutcome)
+			b.WriteString(options.String() + "\n")
 		}
 	}
 	for _, s := range j.Schedules {
 		c := text(call("jobs.sp_add_schedule"), "schedule_name", s.Name).Text("kind", string(s.Kind))
 		text(c, "spec", s.Spec).Optional("time_zone", s.Zone).Optional("catch_up", s.CatchUp).Optional("overlap", s.Overlap).Bit("enabled", s.Enabled)
+		if s.Parameters != "" {
+			text(c, "parameters", s.Parameters)
+		}
 		if s.faulty {
 			b.WriteString(tsql.Comment("", "Not created, because of the faults above:\n"+c.String()))
 		} else {

@@ -3,9 +3,12 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -69,7 +72,8 @@ func (r *Result) sapJob(o *object) {
 		r.changed(job.Name, o.at("description"), "it is longer than %d characters and was cut", maxDescription)
 	}
 	job.Description = short
-	r.sapAction(&job, o)
+	data := r.sapData(o)
+	r.sapAction(&job, o, data)
 	active := r.sapActive(job.Name, o, false)
 	if !active {
 		r.note(job.Name, o.at("active"), "the job is inactive: its schedules are created disabled")
@@ -86,7 +90,7 @@ func (r *Result) sapJob(o *object) {
 		for i, item := range list {
 			path := fmt.Sprintf("%s[%d]", o.at("schedules"), i)
 			if s, ok := asObject(item, path); ok {
-				r.sapSchedule(&job, s, bounds, active, created)
+				r.sapSchedule(&job, s, bounds, active, created, data)
 			} else {
 				r.lost(job.Name, path, "invalid value: want an object")
 			}
@@ -101,33 +105,175 @@ func (r *Result) sapJob(o *object) {
 	r.Jobs = append(r.Jobs, job)
 }
 
-// sapAction adds the step that describes the job's HTTP call or task.
-func (r *Result) sapAction(job *Job, o *object) {
-	what := "a task of Cloud Foundry"
-	if kind := o.text("jobType"); !strings.EqualFold(kind, "CF_TASK") {
-		method := strings.ToUpper(o.text("httpMethod"))
-		if method == "" {
-			method = "POST"
-		}
-		what = fmt.Sprintf("HTTP %s %s", method, address(o.text("action")))
+// sapStep is the name of the step of a job.
+const sapStep = "action"
+
+// sapTimeout is the time that a report has (D-S12), in seconds. The limit of the step is later, so
+// that the report's deadline ends the run first (C.3).
+const sapTimeout = 604800
+
+// sapAction adds the step that makes the job's HTTP call or runs its task.
+func (r *Result) sapAction(job *Job, o *object, data sapData) {
+	// SAP does not retry.
+	step := Step{Name: sapStep, TargetGroup: TargetGroup{Name: r.opts.TargetGroup}, Interval: 1, Timeout: sapTimeout + 60}
+	if strings.EqualFold(o.text("jobType"), "CF_TASK") {
+		r.sapTask(job, o, &step, data)
 	} else {
-		o.ignore("action", "httpMethod")
+		r.sapCall(job, o, &step, data)
 	}
-	r.lost(job.Name, o.at("action"), "%s is not T-SQL: write the step that the script proposes", what)
-	for _, name := range []string{"user", "password"} {
-		if o.has(name) {
-			r.lost(job.Name, o.at(name), "agents log in with a credential of their configuration")
+	job.Steps = append(job.Steps, step)
+	if ans := o.object("ansConfig"); ans != nil {
+		for _, name := range slices.Sorted(maps.Keys(ans.members)) {
+			if ans.text(name) == "true" {
+				r.toSet(job.Name, ans.at(name), "SAP Alert Notification sent an event: the script proposes the step %q, to which you give the address of your alert service", sapAlerts[name].name)
+				job.Steps = append(job.Steps, r.sapAlert(ans, name))
+			}
 		}
-		o.ignore(name)
+		r.restOf(job.Name, ans)
 	}
-	for _, name := range []string{"ansConfig", "calmConfig"} {
-		if o.has(name) {
-			r.lost(job.Name, o.at(name), "notifications have no counterpart: watch jobs.job_executions instead")
+	if calm := o.object("calmConfig"); calm != nil {
+		r.note(job.Name, calm.path, "Cloud ALM reads no runs of jobagent")
+		calm.ignore("enabled")
+		r.restOf(job.Name, calm)
+	}
+}
+
+// sapAlerts are the steps in the place of alert notifications.
+var sapAlerts = map[string]struct{ name, runWhen string }{
+	"onError":   {"AlertOnError", "Failed"},
+	"onSuccess": {"AlertOnSuccess", "Succeeded"},
+	"onDelay":   {"AlertOnDelay", "Finished"},
+}
+
+// sapAlert returns the proposal of a step that sends an alert.
+func (r *Result) sapAlert(ans *object, name string) Step {
+	a, known := sapAlerts[name]
+	if !known {
+		a.name, a.runWhen = "Alert", "Finished"
+	}
+	return Step{
+		Name: a.name, TargetGroup: TargetGroup{Name: r.opts.TargetGroup}, Type: action.TypeHTTP, Attempts: 4, Interval: 30, Timeout: 3600,
+		After: sapStep, RunWhen: a.runWhen, Action: "an alert by SAP Alert Notification (" + ans.at(name) + ")",
+		Proposal: `{"method":"POST","url":"https://alerts.example.com/","body":{"eventType":"JobSchedulerJobExecution","job":"$(job_name)","run":"$(run_id)"}}`,
+	}
+}
+
+// sapCall converts a call of an endpoint.
+func (r *Result) sapCall(job *Job, o *object, step *Step, data sapData) {
+	method := strings.ToUpper(o.text("httpMethod"))
+	if method == "" {
+		method = "POST"
+	}
+	uri := o.text("action")
+	what := fmt.Sprintf("HTTP %s %s", method, address(uri))
+	step.OnUnknownOutcome = "Await"
+	text, user := r.requestURL(job.Name, o.at("action"), "action.", uri)
+	h := &action.HTTP{
+		Method: method, URL: text, AllowHTTP: strings.HasPrefix(strings.ToLower(text), "http://"),
+		Headers: []action.Field{{Name: "Accept", Value: "application/json"}},
+		Payload: action.PayloadBody, Success: action.Success{Preset: action.PresetSAP}, ResponseTimeout: 15 * time.Second,
+	}
+	switch {
+	case method == "GET" || method == "HEAD" || method == "DELETE":
+		h.Payload = action.PayloadQuery // S-49
+	case data.body != nil:
+		h.Payload, h.BodyJSON = "", true
+		masked, _ := r.templates(job.Name, data.element, "data.", data.body)
+		h.Body = []byte(compact(masked))
+	}
+	name := o.text("user")
+	if name == "" && user != nil {
+		name = user.Username()
+		r.changed(job.Name, o.at("action"), "user and password of the URL become basic authentication")
+	}
+	if name != "" {
+		h.Auth = &action.Auth{Kind: "basic", Username: literal(name), Password: r.secret(job.Name, o.at("password"), "password", "the password")}
+	} else {
+		r.note(job.Name, o.at("action"), "SAP sent a token of the application's token service: if the application needs one, give the step a credential of the agent's configuration")
+	}
+	o.ignore("password")
+	d := &action.Definition{Type: action.TypeHTTP, HTTP: h, Callback: &action.Callback{StatusAccepted: true}}
+	r.setAction(job.Name, o.at("action"), what, step, d)
+}
+
+// sapTask converts a task of Cloud Foundry to a process.
+func (r *Result) sapTask(job *Job, o *object, step *Step, data sapData) {
+	o.ignore("action", "httpMethod", "user", "password", "application", "appGuid", "command")
+	entry := nameOf(job.Name, "task")
+	r.toSet(job.Name, pathOr(o.at("action")), "the task becomes the process %q: list it in the agent's configuration, with the command of the task", entry)
+	p := &action.Process{Entry: entry, MaxMemory: data.memory << 20}
+	if data.memory == 0 {
+		p.MaxMemory = 1 << 30 // the default of Cloud Foundry
+	}
+	r.setAction(job.Name, o.at("action"), "a task of Cloud Foundry", step, &action.Definition{Type: action.TypeProcess, Process: p})
+}
+
+// sapData is what the data of all schedules of a job say about the action.
+type sapData struct {
+	// body is the data if it contains a secret, and all schedules have the same; its values then
+	// become part of the action.
+	body    any
+	element string // the path of body
+	memory  int64  // memory_in_mb of a task; 0 if there is none
+}
+
+// sapData reads the data of all schedules.
+func (r *Result) sapData(o *object) sapData {
+	var d sapData
+	list, _ := o.members["schedules"].([]any)
+	texts := map[string]bool{}
+	for i, item := range list {
+		s, ok := asObject(item, fmt.Sprintf("%s[%d]", o.at("schedules"), i))
+		if !ok {
+			continue
 		}
-		o.ignore(name)
+		v := dataOf(s.members["data"])
+		texts[compact(v)] = true
+		if hasSecrets(v) {
+			d.body, d.element = v, s.at("data")
+		}
+		if m, ok := v.(map[string]any); ok {
+			memory, _ := (&object{members: m, taken: map[string]bool{}}).integer("memory_in_mb")
+			d.memory = max(d.memory, memory)
+		}
 	}
-	// SAP does not retry, and an asynchronous run may take a week (D-S12).
-	job.Steps = append(job.Steps, Step{Name: "JobStep", TargetGroup: r.placeholder(), Action: what, Interval: 1, Timeout: 604800})
+	if len(texts) > 1 {
+		d.body = nil
+	}
+	return d
+}
+
+// dataOf returns the data of a schedule, which some answers have as a text of JSON.
+func dataOf(v any) any {
+	if text, ok := v.(string); ok {
+		if parsed, err := decode([]byte(text)); err == nil {
+			return parsed
+		}
+	}
+	return v
+}
+
+// sapParameters returns the data of a schedule as the parameters of its runs.
+func (r *Result) sapParameters(job *Job, o *object, data sapData) string {
+	switch v := dataOf(o.take("data")).(type) {
+	case nil:
+	case string:
+		if v != "" {
+			r.lost(job.Name, o.at("data"), "data of %s that is no JSON object", size(v))
+		}
+	case map[string]any:
+		if len(v) == 0 || data.body != nil {
+			return ""
+		}
+		if hasSecrets(v) {
+			r.lost(job.Name, o.at("data"), "values of members whose names are those of secrets: the schedules have different data, so that they cannot become part of the action")
+			return compact(withoutSecrets(v))
+		}
+		return compact(v)
+	default:
+		r.lost(job.Name, o.at("data"), "data of %s that is no JSON object", size(v))
+	}
+	return ""
 }
 
 // sapActive returns the member active, a Boolean or a string that spells one (D-S19). The result is
@@ -153,7 +299,7 @@ var sapModes = []string{"cron", "repeatInterval", "repeatAt", "time"}
 
 // sapSchedule converts one schedule. The overlap is AllowAll, and the catch-up is the 20-minute
 // rule of SAP (D-P2, D-S7).
-func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActive bool, jobCreated time.Time) {
+func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActive bool, jobCreated time.Time, data sapData) {
 	spec := map[string]any{}
 	mode := ""
 	for _, name := range sapModes {
@@ -169,11 +315,6 @@ func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActi
 	if len(bounds) > 0 {
 		spec["job"] = bounds
 	}
-	if d := o.take("data"); d != nil && d != "" {
-		if m, isObject := d.(map[string]any); !isObject || len(m) > 0 {
-			r.lost(job.Name, o.at("data"), "data of %s for the call", size(d))
-		}
-	}
 	name := o.text("description")
 	if strings.TrimSpace(name) == "" {
 		if name = o.text("scheduleId"); name == "" {
@@ -182,7 +323,7 @@ func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActi
 	}
 	s := Schedule{
 		Name: r.scheduleName(job, o.at("description"), name), Kind: schedule.KindSAP, CatchUp: "sap-20min", Overlap: "AllowAll",
-		Enabled: r.sapActive(job.Name, o, jobActive) && jobActive,
+		Enabled: r.sapActive(job.Name, o, jobActive) && jobActive, Parameters: r.sapParameters(job, o, data),
 	}
 	created := o.time("createdAt")
 	if created.IsZero() {
