@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/bench"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/about"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/action"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/db"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
@@ -70,7 +71,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	})
 	root.AddCommand(
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
-		job.NewCommand(a), step.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
+		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
 		imports.NewCommand(a),
 		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),

@@ -24,9 +24,10 @@ type Job struct {
 type Step struct {
 	ID                   int     `json:"step_id"`
 	Name                 string  `json:"step_name"`
+	CommandType          string  `json:"command_type"` // TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Process, or Upkeep
 	Command              string  `json:"command"`
 	Credential           string  `json:"credential_name,omitempty"`
-	TargetGroup          string  `json:"target_group_name"`
+	TargetGroup          string  `json:"target_group_name"` // empty: an action that runs on its endpoint
 	InitialRetryInterval int     `json:"initial_retry_interval_seconds"`
 	MaximumRetryInterval int     `json:"maximum_retry_interval_seconds"`
 	Multiplier           float64 `json:"retry_interval_backoff_multiplier"`

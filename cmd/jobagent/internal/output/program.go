@@ -36,6 +36,7 @@ type ImportReport struct {
 	Schedules int             `json:"schedules"`
 	Lost      int             `json:"lost"`    // elements that the script does not have
 	Changed   int             `json:"changed"` // elements that the script has in another form
+	ToSet     int             `json:"to_set"`  // secrets and configuration that the reader has to supply
 	Findings  []ImportFinding `json:"findings"`
 }
 

@@ -10,6 +10,7 @@ type Shape struct {
 
 // Shapes lists the shapes of all commands that print JSON, by name.
 var Shapes = []Shape{
+	{"action check", ActionCheck{}},
 	{"agent status", []Agent{}},
 	{"bench", Bench{}},
 	{"calendar add", CalendarName{}},
@@ -64,6 +65,7 @@ var Shapes = []Shape{
 	{"step delete", JobVersion{}},
 	{"step options", []StepOptions{}},
 	{"step options (set)", JobVersion{}},
+	{"step show", []Step{}},
 	{"step update", JobVersion{}},
 	{"target-group add", ChangedMember{}},
 	{"target-group create", CreatedTargetGroup{}},

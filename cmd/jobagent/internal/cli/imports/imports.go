@@ -22,8 +22,9 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a))
 	cmd.Long = `Convert jobs of other systems to T-SQL. The script goes to standard output, and a report of all
 elements that were not imported to standard error; nothing is changed. Run the script in the control
-database: it creates each job completely or not at all. For an action other than T-SQL (HTTP calls,
-queues, CmdExec, PowerShell and others), the script proposes a step that you write.`
+database: it creates each job completely or not at all. Actions of Azure Scheduler and SAP become steps;
+their secrets are not read, and the report names those that you set with jobagent secret set. For steps of
+SQL Server Agent other than T-SQL (CmdExec, PowerShell and others), the script proposes a step that you write.`
 	return cmd
 }
 
@@ -71,7 +72,7 @@ func newFileCommand(a *connect.App, use, short, long string,
 
 // printImport prints the script and the report.
 func printImport(a *connect.App, r *importer.Result, f importFlags) (err error) {
-	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed),
+	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), ToSet: r.Count(importer.ToSet),
 		Findings: []output.ImportFinding{}}
 	for _, f := range r.Findings {
 		report.Findings = append(report.Findings, output.ImportFinding(f))
@@ -106,6 +107,6 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) (err error) 
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s; %d elements not imported, %d changed\n", r.Summary(), report.Lost, report.Changed)
+	_, err = fmt.Fprintf(out, "%s; %d elements not imported, %d changed, %d to set\n", r.Summary(), report.Lost, report.Changed, report.ToSet)
 	return err
 }

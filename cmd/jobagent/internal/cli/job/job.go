@@ -37,29 +37,6 @@ func viewJob(j controldb.Job) output.Job {
 	}
 }
 
-// viewStep converts a step for -o json.
-func viewStep(s controldb.JobStep) output.Step {
-	return output.Step{
-		ID:                   s.StepID,
-		Name:                 s.StepName,
-		Command:              s.Command,
-		Credential:           s.Credential,
-		TargetGroup:          s.TargetGroup,
-		InitialRetryInterval: s.InitialRetryInterval,
-		MaximumRetryInterval: s.MaximumRetryInterval,
-		Multiplier:           s.RetryIntervalMultiplier,
-		RetryAttempts:        s.RetryAttempts,
-		Timeout:              s.Timeout,
-		OutputType:           s.OutputType,
-		OutputCredential:     s.Output.Credential,
-		OutputServer:         s.Output.Server,
-		OutputDatabase:       s.Output.Database,
-		OutputSchema:         s.Output.Schema,
-		OutputTable:          s.Output.Table,
-		MaxParallelism:       s.MaxParallelism,
-	}
-}
-
 // schedule describes the schedule of the job's own definition.
 func schedule(j output.Job) string {
 	if j.IntervalType == "Once" {
@@ -115,7 +92,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				}
 				v := viewJob(job)
 				for _, s := range steps {
-					v.Steps = append(v.Steps, viewStep(s))
+					v.Steps = append(v.Steps, output.NewStep(s))
 				}
 				return a.Emit(v, func(w io.Writer) error { return printJob(w, v) })
 			})
@@ -135,13 +112,8 @@ func printJob(w io.Writer, j output.Job) error {
 	}
 	fmt.Fprintf(w, "id %s\n", j.ID)
 	for _, s := range j.Steps {
-		fmt.Fprintf(w, "\nstep %d: %s, on target group %s\n", s.ID, s.Name, s.TargetGroup)
-		fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts,
-			s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
-		if s.OutputTable != "" {
-			fmt.Fprintf(w, "  output to %s/%s %s.%s\n", s.OutputServer, s.OutputDatabase, s.OutputSchema, s.OutputTable)
-		}
-		if _, err := fmt.Fprintf(w, "%s\n", output.Indent(s.Command, "  | ")); err != nil {
+		fmt.Fprintln(w)
+		if err := output.WriteStep(w, s); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package step
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // NewCommand returns `jobagent step`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("step", "Add, change and delete the steps of a job; each change creates a new version",
-		newAddCommand(a), newUpdateCommand(a), newOptionsCommand(a), newDeleteCommand(a))
+		newAddCommand(a), newUpdateCommand(a), newShowCommand(a), newOptionsCommand(a), newDeleteCommand(a))
 }
 
 // stepFlags are the flags of step add and step update.
@@ -29,6 +30,7 @@ type stepFlags struct {
 	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
 	multiplier                                                                                float64
 	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
+	action                                                                                    actionFlags
 }
 
 // add declares the flags.
@@ -36,7 +38,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.command, "command", "", "the T-SQL script")
 	flags.StringVar(&f.file, "file", "", "file that holds the script; - for standard input")
-	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs")
+	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs; an action without one runs once, on its endpoint")
 	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration for the login")
 	flags.IntVar(&f.initialRetry, "initial-retry-interval", 1, "seconds before the first retry")
 	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "maximum of seconds between two retries")
@@ -52,6 +54,22 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.outputSchema, "output-schema", "", "schema of the output table")
 	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created if it is missing")
 	flags.StringVar(&f.outputCredential, "output-credential", "", "credential for the output")
+	f.action.add(cmd)
+}
+
+// commandOf returns the type and the text of the command that the flags give; a nil text if they
+// give none, and a nil type if they do not name one. args are the name of the job and what follows.
+func (f *stepFlags) commandOf(cmd *cobra.Command, a *connect.App, args []string) (kind, text *string, err error) {
+	t, definition, err := f.action.definition(cmd, a, args[1:])
+	if err != nil {
+		return nil, nil, err
+	}
+	if t != "" {
+		name := string(t)
+		return &name, &definition, nil
+	}
+	text, err = f.script(cmd, a.Stdin)
+	return command.Given(cmd, "command-type", f.action.kind), text, err
 }
 
 // script returns the script of --command or --file, or nil if neither was given.
@@ -102,19 +120,29 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	var f stepFlags
 	var at int
 	cmd := &cobra.Command{
-		Use: "add JOB", Short: "Add a step to a job", Args: cobra.ExactArgs(1),
+		Use: "add JOB [URL | -- ARG…]", Short: "Add a step to a job", Args: cobra.MinimumNArgs(1),
+		Long: `Add a step to a job: a T-SQL script (--command, --file), or an action (--http, --storage-queue,
+--service-bus-queue, --service-bus-topic, --process, --command-file). A script needs --target-group. An action
+without one runs once; with one it runs once for each database. The command is checked as a whole, and all faults are listed.`,
+		Example: `  jobagent step add nightly --target-group sales --file nightly.sql
+  jobagent step add nightly --http POST https://example.com/done --body '{"run": "$(run_id)"}' --auth 'bearer,token=$(secret.hook)'
+  jobagent step add nightly --storage-queue myaccount/done --body done --sas-token '$(secret.sas)'
+  jobagent step add nightly --process backup -- --database '$(param.database)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			script, err := f.script(cmd, a.Stdin)
+			kind, script, err := f.commandOf(cmd, a, args)
 			if err != nil {
 				return err
 			}
 			if script == nil {
-				return exit.Usagef("the script is missing: give --command or --file")
+				return exit.Usagef("the command is missing: give --command or --file for a script, or a flag of an action")
+			}
+			if kind == nil && f.group == "" {
+				return exit.Usagef("required flag(s) \"target-group\" not set: a script runs on the databases of a target group")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{
 					JobName: args[0], StepID: command.Given(cmd, "step-id", at), StepName: command.Given(cmd, "name", f.name),
-					Command:    *script,
+					CommandType: kind, Command: *script,
 					Credential: command.Given(cmd, "credential", f.credential), TargetGroup: f.group,
 					InitialRetryInterval:    command.Given(cmd, "initial-retry-interval", f.initialRetry),
 					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
@@ -134,7 +162,6 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.name, "name", "", "name of the step (default for a job's first step: JobStep)")
 	cmd.Flags().IntVar(&at, "step-id", 0, "position, from 1; later steps move up (default: last)")
-	cobra.CheckErr(cmd.MarkFlagRequired("target-group"))
 	return cmd
 }
 
@@ -155,9 +182,9 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
 	var newID int
 	cmd := &cobra.Command{
-		Use: "update JOB", Short: "Change a step; properties without a flag stay unchanged", Args: cobra.ExactArgs(1),
+		Use: "update JOB [URL | -- ARG…]", Short: "Change a step; properties without a flag stay unchanged", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			script, err := f.script(cmd, a.Stdin)
+			kind, script, err := f.commandOf(cmd, a, args)
 			if err != nil {
 				return err
 			}
@@ -165,7 +192,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				v, err := store.UpdateJobStep(cmd.Context(), controldb.StepUpdate{
 					JobName: args[0], StepID: command.Given(cmd, "step-id", which.id),
 					StepName: command.Given(cmd, "step-name", which.name),
-					NewID:    command.Given(cmd, "new-id", newID), NewName: command.Given(cmd, "new-name", f.name), Command: script,
+					NewID:    command.Given(cmd, "new-id", newID), NewName: command.Given(cmd, "new-name", f.name), CommandType: kind, Command: script,
 					Credential:              command.Given(cmd, "credential", f.credential),
 					TargetGroup:             command.Given(cmd, "target-group", f.group),
 					InitialRetryInterval:    command.Given(cmd, "initial-retry-interval", f.initialRetry),
@@ -223,6 +250,44 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
 	cmd.Flags().BoolVar(&bindParameters, "bind-parameters", false,
 		"make the run's parameters variables of the script: the parameter tenant is @tenant")
+	return cmd
+}
+
+func newShowCommand(a *connect.App) *cobra.Command {
+	var which stepSelector
+	cmd := &cobra.Command{
+		Use: "show JOB", Short: "Show one step of a job, or all of them", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				job, err := lookup.Job(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+				if err != nil {
+					return err
+				}
+				views := []output.Step{}
+				for _, s := range steps {
+					if (which.id == 0 || s.StepID == which.id) && (which.name == "" || strings.EqualFold(s.StepName, which.name)) {
+						views = append(views, output.NewStep(s))
+					}
+				}
+				if len(views) == 0 && (which.id != 0 || which.name != "") {
+					return exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no such step", job.Name))
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					for _, s := range views {
+						if err := output.WriteStep(w, s); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		},
+	}
+	which.add(cmd)
 	return cmd
 }
 

@@ -1,0 +1,264 @@
+package step
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/action"
+)
+
+// actionFlags are the flags that define an action.
+type actionFlags struct {
+	http, storageQueue, serviceBusQueue, serviceBusTopic, process string
+	file, kind                                                    string
+	headers, auth                                                 []string
+	body, bodyFile, payload, success, sasToken, keyName, key      string
+	callback, allowHTTP                                           bool
+}
+
+// add declares the flags.
+func (f *actionFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.http, "http", "", "call an endpoint with this `method`; the URL follows JOB")
+	flags.StringVar(&f.storageQueue, "storage-queue", "", "put a message on the queue `ACCOUNT/QUEUE` of Azure Storage")
+	flags.StringVar(&f.serviceBusQueue, "service-bus-queue", "", "send a message to the queue `NAMESPACE/QUEUE` of Azure Service Bus")
+	flags.StringVar(&f.serviceBusTopic, "service-bus-topic", "", "send a message to the topic `NAMESPACE/TOPIC` of Azure Service Bus")
+	flags.StringVar(&f.process, "process", "", "run the `entry` of the agent's configuration; arguments follow JOB and --")
+	flags.StringVar(&f.file, "command-file", "", "file that holds the JSON definition of an action; - for standard input")
+	flags.StringVar(&f.kind, "command-type", "", "type of the command in --command or --command-file: TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process (default of --command-file: by its members)")
+	flags.StringArrayVar(&f.headers, "header", nil, "`NAME: VALUE` of a header; repeatable")
+	flags.StringVar(&f.body, "body", "", "body of the request, text of the message, or standard input of the process")
+	flags.StringVar(&f.bodyFile, "body-file", "", "file that holds it; - for standard input")
+	flags.StringVar(&f.payload, "payload", "", "send the run's parameters in the query or the body")
+	flags.StringVar(&f.success, "success", "", "webhook, azure, sap, or statuses such as 200-299,404")
+	flags.StringArrayVar(&f.auth, "auth", nil, "`KIND,MEMBER=VALUE,…` such as basic,username=u,password=$(secret.p)")
+	flags.StringVar(&f.sasToken, "sas-token", "", "$(secret.NAME) of a shared access signature for --storage-queue")
+	flags.StringVar(&f.keyName, "key-name", "", "name of the shared access key for Service Bus")
+	flags.StringVar(&f.key, "key", "", "$(secret.NAME) of the shared access key for Service Bus")
+	flags.BoolVar(&f.callback, "callback", false, "a report to $(callback_url) ends the action")
+	flags.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http")
+}
+
+// partFlags are the flags that need one of the flags that choose an action.
+var partFlags = map[string][]string{
+	"header": {"http"}, "payload": {"http"}, "success": {"http"}, "auth": {"http"},
+	"sas-token": {"storage-queue"}, "key-name": {"service-bus-queue", "service-bus-topic"}, "key": {"service-bus-queue", "service-bus-topic"},
+	"allow-http": {"http", "storage-queue"},
+	"body":       {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
+	"body-file":  {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
+	"callback":   {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
+}
+
+// definition returns the type and the text of the action that the flags define. The type is empty if
+// they define none. rest are the arguments after the name of the job.
+func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []string) (action.Type, string, error) {
+	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	var chosen []string
+	for _, flag := range []string{"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process", "command-file"} {
+		if given(flag) {
+			chosen = append(chosen, flag)
+		}
+	}
+	if len(chosen) > 1 {
+		return "", "", exit.Usagef("--%s and --%s cannot be combined", chosen[0], chosen[1])
+	}
+	choice := ""
+	if len(chosen) == 1 {
+		choice = chosen[0]
+	}
+	for flag, needs := range partFlags {
+		if given(flag) && !slices.Contains(needs, choice) {
+			return "", "", exit.Usagef("--%s needs --%s", flag, strings.Join(needs, " or --"))
+		}
+	}
+	if choice != "" && (given("command") || given("file")) {
+		return "", "", exit.Usagef("--%s cannot be combined with --command and --file", choice)
+	}
+	if choice != "http" && choice != "process" && len(rest) > 0 {
+		return "", "", exit.Usagef("unknown argument %q: want the name of the job alone", rest[0])
+	}
+	switch choice {
+	case "":
+		return "", "", nil
+	case "command-file":
+		return f.readFile(a)
+	}
+	body, err := f.readBody(a)
+	if err != nil {
+		return "", "", err
+	}
+	members := map[string]any{}
+	if f.callback {
+		members["callback"] = true
+	}
+	t := action.TypeHTTP
+	switch choice {
+	case "http":
+		if len(rest) != 1 {
+			return "", "", exit.Usagef("--http needs one URL after the name of the job")
+		}
+		err = f.httpMembers(members, rest[0], body)
+	case "storage-queue":
+		t = action.TypeStorageQueue
+		setPlace(members, f.storageQueue, "account", "queue")
+		set(members, "sas_token", f.sasToken)
+		members["message"] = body
+		if f.allowHTTP {
+			members["allow_http"] = true
+		}
+	case "service-bus-queue":
+		t = action.TypeServiceBusQueue
+		f.serviceBusMembers(members, f.serviceBusQueue, "queue", body)
+	case "service-bus-topic":
+		t = action.TypeServiceBusTopic
+		f.serviceBusMembers(members, f.serviceBusTopic, "topic", body)
+	case "process":
+		t = action.TypeProcess
+		members["entry"] = f.process
+		set(members, "input", body)
+		if len(rest) > 0 {
+			members["args"] = rest
+		}
+	}
+	if err != nil {
+		return "", "", err
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return "", "", err
+	}
+	return checked(t, string(text))
+}
+
+// set sets a member unless its value is empty.
+func set(members map[string]any, name, value string) {
+	if value != "" {
+		members[name] = value
+	}
+}
+
+// setPlace sets two members to the parts of PARENT/NAME. PARENT may be a URL.
+func setPlace(members map[string]any, place, parent, name string) {
+	if strings.Contains(place, "://") {
+		end := strings.LastIndexByte(place, '/')
+		members[parent], members[name] = place[:end], place[end+1:]
+		return
+	}
+	first, rest, _ := strings.Cut(place, "/")
+	members[parent], members[name] = first, rest
+}
+
+func (f *actionFlags) serviceBusMembers(members map[string]any, place, entity, body string) {
+	setPlace(members, place, "namespace", entity)
+	members["message"] = body
+	set(members, "key_name", f.keyName)
+	set(members, "key", f.key)
+}
+
+func (f *actionFlags) httpMembers(members map[string]any, address, body string) error {
+	members["method"], members["url"] = f.http, address
+	set(members, "payload", f.payload)
+	if trimmed := strings.TrimSpace(body); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+		if json.Valid([]byte(trimmed)) {
+			members["body"] = json.RawMessage(trimmed)
+		}
+	}
+	if members["body"] == nil {
+		set(members, "body", body)
+	}
+	if f.allowHTTP {
+		members["allow_http"] = true
+	}
+	var headers []map[string]string
+	for _, h := range f.headers {
+		name, value, found := strings.Cut(h, ":")
+		if !found {
+			return exit.Usagef("invalid --header without a colon: want NAME: VALUE")
+		}
+		headers = append(headers, map[string]string{"name": strings.TrimSpace(name), "value": strings.TrimSpace(value)})
+	}
+	if headers != nil {
+		members["headers"] = headers
+	}
+	switch {
+	case f.success == "":
+	case strings.ContainsAny(f.success, "0123456789"):
+		members["success"] = map[string]any{"status": strings.Split(f.success, ",")}
+	default:
+		members["success"] = f.success
+	}
+	if len(f.auth) == 0 {
+		return nil
+	}
+	auth := map[string]any{}
+	for i, part := range strings.Split(strings.Join(f.auth, ","), ",") {
+		name, value, found := strings.Cut(part, "=")
+		switch {
+		case i == 0:
+			auth["kind"] = part
+		case !found:
+			return exit.Usagef("invalid --auth: want KIND,MEMBER=VALUE,…")
+		case name == "keys":
+			keys, _ := auth[name].([]string)
+			auth[name] = append(keys, value)
+		default:
+			auth[name] = value
+		}
+	}
+	members["auth"] = auth
+	return nil
+}
+
+// readBody returns the text of --body or --body-file.
+func (f *actionFlags) readBody(a *connect.App) (string, error) {
+	if f.bodyFile == "" {
+		return f.body, nil
+	}
+	if f.body != "" {
+		return "", exit.Usagef("--body and --body-file cannot be combined")
+	}
+	text, err := command.ReadFile(f.bodyFile, a.Stdin)
+	return string(text), err
+}
+
+// readFile returns the definition of --command-file.
+func (f *actionFlags) readFile(a *connect.App) (action.Type, string, error) {
+	text, err := command.ReadFile(f.file, a.Stdin)
+	if err != nil {
+		return "", "", err
+	}
+	if f.kind == "" {
+		t, ok := action.Infer(string(text))
+		if !ok {
+			return "", "", exit.Usagef("%s: the members do not show the type of the command: give --command-type", f.file)
+		}
+		return checked(t, string(text))
+	}
+	t, err := action.ParseType(f.kind)
+	if err != nil {
+		return "", "", exit.Usage(err)
+	}
+	return checked(t, string(text))
+}
+
+// checked returns a definition in its canonical form, or an error with all of its faults.
+func checked(t action.Type, text string) (action.Type, string, error) {
+	d, err := action.Decode(t, text)
+	var faults *action.Faults
+	if errors.As(err, &faults) {
+		lines := make([]string, len(faults.List))
+		for i, f := range faults.List {
+			lines[i] = f.String()
+		}
+		return "", "", exit.Usage(fmt.Errorf("invalid action: %s", strings.Join(lines, "; ")))
+	}
+	return t, d.Encode(), nil
+}
