@@ -76,8 +76,8 @@ func TestDocumentedSAPJobs(t *testing.T) {
 	t.Parallel()
 	r, err := SAP(read(t, "sap_documented.json"), Options{Now: now})
 	require.NoError(t, err)
-	require.Equal(t, `{"salesOrderId":"1234"}`, jobOf(t, r, "validateSalesOrder").Schedules[0].Parameters)
-	require.Equal(t, `{"salesOrderId":"1234"}`, jobOf(t, r, "validateSalesOrder (2)").Schedules[0].Parameters, "data as a text")
+	require.Equal(t, `{"salesOrderId":"1234"}`, jobOf(t, r, "validateOrder").Schedules[0].Parameters)
+	require.Equal(t, `{"salesOrderId":"1234"}`, jobOf(t, r, "validateOrder (2)").Schedules[0].Parameters, "data as a text")
 	require.Equal(t, `{"method":"GET","url":"http://app.example.com/action","headers":{"Accept":"application/json"},"payload":"query","success":"sap",`+
 		`"allow_http":true,"auth":{"kind":"basic","username":"abc","password":"$(secret.mysalesorderjob.password)"}}`, jobOf(t, r, "mySalesOrderJob").Steps[0].Command)
 	found(t, r, ToSet, "mySalesOrderJob", "ansConfig.onError", "AlertOnError")
@@ -88,7 +88,7 @@ func TestDocumentedSAPJobs(t *testing.T) {
 	found(t, r, ToSet, "nightlyTask", "action", `the process "nightlytask"`)
 
 	script := r.Script()
-	require.Contains(t, script, "EXEC jobs.sp_set_jobstep_options\n    @job_name = N'validateSalesOrder',\n    @step_name = N'action',\n    @on_unknown_outcome = N'Await';")
+	require.Contains(t, script, "EXEC jobs.sp_set_jobstep_options\n    @job_name = N'validateOrder',\n    @step_name = N'action',\n    @on_unknown_outcome = N'Await';")
 	require.Contains(t, script, "    @parameters = N'{\"salesOrderId\":\"1234\"}';")
 }
 

@@ -110,6 +110,11 @@ job delete k
 target-group create empty
 target-group delete empty
 import azure-scheduler AZURE
+action check ACTION
+action check AZURE --type Process
+job create actions
+step add actions --http GET https://example.com/
+step show actions
 agent status
 `
 
@@ -154,6 +159,7 @@ func TestJSONOutput(t *testing.T) {
 	words := strings.NewReplacer(
 		"~", " ", "SERVER", server.ServerName(), "RUN", "00000000-0000-4000-8000-00000000000",
 		"CALENDAR", file("calendar", `{"dates": ["2030-12-24"]}`), "CRON", file("cron", "0 2 * * *"),
+		"ACTION", file("action", `{"url": "https://example.com/$(run_id)"}`),
 		"AZURE", file("azure", `[{"id": "/x/jobs/a", "properties": {"action": {"type": "http", "request": {"uri": "http://x", "method": "GET"}}}}]`))
 
 	var b strings.Builder

@@ -114,6 +114,8 @@ func TestImportedScriptsRun(t *testing.T) {
 	}{
 		{[]string{"azure-scheduler", filepath.Join(testdata, "azure.json")}, 9, 8},
 		{[]string{"sap", filepath.Join(testdata, "sap.json")}, 3, 6},
+		{[]string{"azure-scheduler", filepath.Join(testdata, "azure_documented.json")}, 8, 8},
+		{[]string{"sap", filepath.Join(testdata, "sap_documented.json")}, 4, 4},
 		{[]string{"sql-agent", "--dsn", server.DSN(embedded.ControlDatabase), "--time-zone", "W. Europe Standard Time"}, 2,
 			7},
 	} {
@@ -144,6 +146,18 @@ func TestImportedScriptsRun(t *testing.T) {
 			require.Contains(t, out.Script, "EXEC jobs.sp_add_schedule")
 		})
 	}
+
+	var after, runWhen, onUnknown string
+	require.NoError(t, control.QueryRowContext(ctx, `SELECT after, run_when FROM jobs.jobstep_options WHERE job_name = N'weekdays' AND step_name = N'ErrorAction' AND is_current = 1;`).
+		Scan(&after, &runWhen))
+	require.Equal(t, `["MainAction"]`, after)
+	require.Equal(t, "Failed", runWhen)
+	require.NoError(t, control.QueryRowContext(ctx, `SELECT on_unknown_outcome FROM jobs.jobstep_options WHERE job_name = N'validateSalesOrder' AND is_current = 1;`).
+		Scan(&onUnknown))
+	require.Equal(t, "Await", onUnknown)
+	var parameters string
+	require.NoError(t, control.QueryRowContext(ctx, `SELECT parameters FROM jobs.schedules WHERE job_name = N'validateOrder' AND parameters IS NOT NULL;`).Scan(&parameters))
+	require.Equal(t, `{"salesOrderId":"1234"}`, parameters)
 
 	steps, err := server.Store.JobSteps(ctx, "nightly 'index'", nil)
 	require.NoError(t, err)
