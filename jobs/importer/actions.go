@@ -51,7 +51,7 @@ var notNamePart = regexp.MustCompile(`[^a-z0-9_]+`)
 // literal returns a text of the original as a text of a definition, in which $( begins a template.
 func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") }
 
-// step sets the command of a step, or reports why the definition of the action is not valid. what
+// setAction sets the command of a step, or reports why the definition of the action is not valid. what
 // describes the action for the reader.
 func (r *Result) setAction(job, element, what string, step *Step, d *action.Definition) {
 	step.Type, step.Command = d.Type, d.Encode()
@@ -66,8 +66,8 @@ func (r *Result) setAction(job, element, what string, step *Step, d *action.Defi
 	step.Command, step.Action = "", what
 }
 
-// requestURL returns a URL without user, password and fragment, and with templates for the values of
-// parameters whose names are those of secrets. user and password are those of the URL.
+// requestURL returns a URL without user, password and fragment, and with templates for the values
+// of parameters whose names are those of secrets. user and password are those of the URL.
 func (r *Result) requestURL(job, element, place, text string) (address string, user *url.Userinfo) {
 	address, _, hasFragment := strings.Cut(text, "#")
 	if hasFragment {

@@ -57,8 +57,8 @@ var partFlags = map[string][]string{
 	"callback":   {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
 }
 
-// definition returns the type and the text of the action that the flags define. The type is empty if
-// they define none. rest are the arguments after the name of the job.
+// definition returns the type and the text of the action that the flags define. The type is empty
+// if they define none. rest are the arguments after the name of the job.
 func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []string) (action.Type, string, error) {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	var chosen []string
