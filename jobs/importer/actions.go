@@ -51,8 +51,8 @@ var notNamePart = regexp.MustCompile(`[^a-z0-9_]+`)
 // literal returns a text of the original as a text of a definition, in which $( begins a template.
 func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") }
 
-// setAction sets the command of a step, or reports why the definition of the action is not valid. what
-// describes the action for the reader.
+// setAction sets the command of a step, or reports why the definition of the action is not valid.
+// what describes the action for the reader.
 func (r *Result) setAction(job, element, what string, step *Step, d *action.Definition) {
 	step.Type, step.Command = d.Type, d.Encode()
 	_, err := action.Decode(d.Type, step.Command)

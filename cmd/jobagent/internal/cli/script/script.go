@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -53,7 +54,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	var b strings.Builder
 	var groups []string
 	for _, s := range steps {
-		if slices.Contains(groups, s.TargetGroup) {
+		if s.TargetGroup == "" || slices.Contains(groups, s.TargetGroup) {
 			continue
 		}
 		groups = append(groups, s.TargetGroup)
@@ -88,9 +89,12 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	b.WriteString(call.String() + "\nGO\n")
 	for _, s := range steps {
 		call := tsql.NewCall("jobs.sp_add_jobstep").Text("job_name", job.Name).Text("step_name", s.StepName)
+		if s.CommandType != string(action.TypeTSQL) {
+			call.Text("command_type", s.CommandType)
+		}
 		call.LongText("command", "command", s.Command)
 		call.
-			Optional("credential_name", s.Credential).Text("target_group_name", s.TargetGroup).
+			Optional("credential_name", s.Credential).Optional("target_group_name", s.TargetGroup).
 			Number("initial_retry_interval_seconds", s.InitialRetryInterval).Number("maximum_retry_interval_seconds",
 			s.MaximumRetryInterval)
 		call.Raw("retry_interval_backoff_multiplier", strconv.FormatFloat(s.RetryIntervalMultiplier, 'g', -1, 32))

@@ -45,7 +45,9 @@ b', @enabled = 1, @schedule_interval_type = N'Days', @schedule_interval_count = 
 EXEC jobs.sp_add_jobstep N'it''s [j]', @command = @p1, @target_group_name = N'all of it''s', @retry_interval_backoff_multiplier = 1.5;
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 1 AS a;', @target_group_name = N'all of it''s', @credential_name = N'c',
     @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;
-EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1;`, command)
+EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'notify', @command_type = N'Http', @command = @p2;
+EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'back up', @command_type = N'Process', @command = N'{"entry": "backup"}', @target_group_name = N'all of it''s';
+EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1;`, command, `{"url": "https://example.com/$(run_id)"}`)
 	require.NoError(t, err)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';
@@ -112,10 +114,14 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	steps, err := second.JobSteps(ctx, "it's [j]", nil)
 	require.NoError(t, err)
 	require.Equal(t, command, steps[0].Command)
+	require.Equal(t, []string{"Http", `{"url": "https://example.com/$(run_id)"}`, ""}, []string{steps[2].CommandType, steps[2].Command, steps[2].TargetGroup})
+	require.Equal(t, []string{"Process", "all of it's"}, []string{steps[3].CommandType, steps[3].TargetGroup})
 	options, err := second.JobStepOptions(ctx, "it's [j]")
 	require.NoError(t, err)
 	require.Equal(t, []controldb.StepOption{
 		{StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry"},
 		{StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true},
+		{StepID: 3, StepName: "notify", OnUnknownOutcome: "Retry"},
+		{StepID: 4, StepName: "back up", OnUnknownOutcome: "Retry"},
 	}, options)
 }
