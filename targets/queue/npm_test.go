@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -50,7 +51,13 @@ func startNode(t *testing.T, modules string, args ...string) *nodeProcess {
 	t.Helper()
 	p := &nodeProcess{}
 	p.more = sync.NewCond(&p.mu)
+	if !filepath.IsAbs(args[0]) {
+		script, err := filepath.Abs(args[0])
+		require.NoError(t, err)
+		args = append([]string{script}, args[1:]...)
+	}
 	cmd := exec.Command("node", args...)
+	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	cmd.Stderr = &p.stderr
 	stdin, err := cmd.StdinPipe()
@@ -75,7 +82,10 @@ func startNode(t *testing.T, modules string, args ...string) *nodeProcess {
 		p.more.Broadcast()
 		p.mu.Unlock()
 	}()
+	// A program that hangs ends, and so does what waits for its output.
+	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
+		limit.Stop()
 		_ = stdin.Close()
 		_ = cmd.Process.Kill()
 		<-read
