@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"path"
@@ -222,6 +223,26 @@ func (t *attempt) request(ctx context.Context, method string, target *url.URL, b
 		r.Header.Set("User-Agent", "jobagent/"+cmp.Or(t.runner.cfg.Version, "dev"))
 	}
 	return r
+}
+
+// show adds a message with a request. net/http adds the headers of the connection when it writes
+// the request.
+func (t *attempt) show(r *nethttp.Request, body []byte) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\nHost: %s", r.Method, r.URL.RequestURI(), r.Host)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			fmt.Fprintf(&b, "\n%s: %s", name, t.mask.String(value))
+		}
+	}
+	if len(body) > 0 {
+		text, binary := t.bodyText(body)
+		if binary {
+			text = fmt.Sprintf("(%d bytes that are not UTF-8)", len(body))
+		}
+		b.WriteString("\n\n" + text)
+	}
+	t.remark("%s", b.String())
 }
 
 // isPublic reports whether a header of the definition may be sent to another origin after a

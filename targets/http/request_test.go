@@ -20,6 +20,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/http"
 	"github.com/jobagent/jobagent/targets/outbound"
 )
 
@@ -374,6 +375,29 @@ func TestAnswersAreMasked(t *testing.T) {
 	}
 	s.served.Wait()
 	require.Equal(t, "Basic "+base64.StdEncoding.EncodeToString([]byte("user:"+secret)), got.requests[0].Header.Get("Authorization"))
+}
+
+// A person who tries an action sees what was sent, without secrets.
+func TestShowRequests(t *testing.T) {
+	t.Parallel()
+	s := pipeSite(t, outbound.Config{}, answer(status(200, "")))
+	d := post(s.origin + "/x?sig=hunter2")
+	d.Secrets = []string{"hunter2"}
+	d.HTTP.Auth = &action.Auth{Kind: "basic", Username: "u", Password: "pass"}
+	result := http.NewRunner(s.network, http.Config{Version: "1", ShowRequests: true}).Run(t.Context(), attemptOf(d))
+	require.Equal(t, targets.Succeeded, result.Outcome)
+	shown := texts(result, targets.KindAgent)
+	require.Len(t, shown, 1)
+	require.Equal(t, `POST /x?sig=*** HTTP/1.1
+Host: h.example
+Authorization: Basic ***
+Content-Type: application/json
+Idempotency-Key: "`+key.String()+`"
+Traceparent: 00-b3c11ea389212ee3f9403727d335846f-9f864fb625cfd51a-01
+User-Agent: jobagent/1
+
+{"a": 1}`, shown[0])
+	s.served.Wait()
 }
 
 // The token of a callback is a secret, also alone.

@@ -35,6 +35,9 @@ type Config struct {
 	// SchedulerHost is the URL of the REST front, for the header x-sap-scheduler-host of actions
 	// with the preset sap. Empty for none.
 	SchedulerHost string
+	// ShowRequests adds a message of the kind Agent with each request, masked, for a person who
+	// tries an action.
+	ShowRequests bool
 }
 
 // Runner is the targets.ActionRunner of action.TypeHTTP. Safe for concurrent use.
@@ -195,6 +198,9 @@ func (t *attempt) send(ctx context.Context, method string, target *url.URL, body
 	if err := auth.Authorize(r.ctx, request, body, t.Key.String(), time.Now()); err != nil {
 		r.err = err
 		return r
+	}
+	if t.runner.cfg.ShowRequests {
+		t.show(request, body)
 	}
 	r.timer = time.AfterFunc(cmp.Or(t.plan.http.ResponseTimeout, defaultResponseTimeout), func() { r.cancel(errNoAnswer) })
 	r.resp, r.err = t.runner.network.RoundTrip(request)
