@@ -62,8 +62,10 @@ func (l *amqpLine) send(ctx context.Context, auth *outbound.Auth, signature, hos
 		return err
 	}
 	defer l.end(client)
-	ctx, cancel := context.WithTimeoutCause(ctx, l.cfg.AnswerTimeout, errNoAnswer)
-	defer cancel()
+	ctx, cancel := withoutDeadline(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(l.cfg.AnswerTimeout, func() { cancel(errNoAnswer) })
+	defer limit.Stop()
 	sender, err := client.NewSender(entity, nil)
 	if err != nil {
 		return l.explain(ctx, err)
@@ -83,6 +85,17 @@ func (l *amqpLine) send(ctx context.Context, auth *outbound.Auth, signature, hos
 		l.fence.MarkSent()
 	}
 	return l.outcome(ctx, got, err, message.Properties.MessageID)
+}
+
+// withoutDeadline returns a context that ends with ctx and has no deadline. The library gives a
+// deadline to the connection, whose error would come before the context says why it ended.
+func withoutDeadline(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return inner, func(cause error) {
+		stop()
+		cancel(cause)
+	}
 }
 
 // outcome returns the error of a message by what is known of it. err is the library's.

@@ -163,22 +163,16 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// serviceBusSuffix is what a namespace's name lacks to be a host.
-const serviceBusSuffix = ".servicebus.windows.net"
-
 // serviceBusHost returns the host of a namespace, with a port if the definition names one.
-func serviceBusHost(namespace string) (string, error) {
-	host := namespace
-	if !strings.ContainsAny(namespace, ".:") {
-		host += serviceBusSuffix
-	}
+func serviceBusHost(q *action.ServiceBus) (string, error) {
+	host := q.Host()
 	for _, c := range []byte(host) {
 		alnum := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 		if !alnum && strings.IndexByte("-.:[]", c) < 0 {
-			return "", faultf("invalid namespace %q: want a name or a host", namespace)
+			return "", faultf("invalid namespace %q: want a name or a host", q.Namespace)
 		}
 	}
-	if namespace == "" {
+	if q.Namespace == "" {
 		return "", faultf("the namespace is missing")
 	}
 	return host, nil

@@ -89,12 +89,12 @@ func TestServiceBusHost(t *testing.T) {
 		"127.0.0.1:5671":                 "127.0.0.1:5671",
 		"[::1]:5671":                     "[::1]:5671",
 	} {
-		got, err := serviceBusHost(namespace)
+		got, err := serviceBusHost(&action.ServiceBus{Namespace: namespace})
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 	for _, namespace := range []string{"", "a b", "a/b", "user@host.example", "https://a.b", "a.b?x", "a.b#x", "ü"} {
-		_, err := serviceBusHost(namespace)
+		_, err := serviceBusHost(&action.ServiceBus{Namespace: namespace})
 		requireFault(t, err, "namespace")
 	}
 }

@@ -56,7 +56,11 @@ func (r *Runner) Run(ctx context.Context, a targets.ActionAttempt) targets.Resul
 	if a.Action != nil {
 		t.mask.Add(a.Action.Secrets...)
 	}
-	res := t.result(ctx, t.run(ctx))
+	err := t.run(ctx)
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done() // a connection may notice the deadline a moment before the context does
+	}
+	res := t.result(ctx, err)
 	res.Elapsed = time.Since(start)
 	return res
 }

@@ -23,7 +23,7 @@ const maxServiceBusBody = 1 << 20
 // checkServiceBus checks what both protocols need, and returns the host and the broker properties
 // with the message's ID.
 func (t *attempt) checkServiceBus(b *action.ServiceBus) (host string, broker action.BrokerProperties, err error) {
-	if host, err = serviceBusHost(b.Namespace); err != nil {
+	if host, err = serviceBusHost(b); err != nil {
 		return "", broker, err
 	}
 	if err := checkEntity(b.Entity); err != nil {

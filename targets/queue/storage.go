@@ -18,9 +18,6 @@ import (
 // never expire.
 const storageVersion = "2019-02-02"
 
-// storageSuffix is what a Storage account's name lacks to be the host of its queues.
-const storageSuffix = ".queue.core.windows.net"
-
 // maxVisibility is the maximum delay of a message.
 const maxVisibility = 7 * 24 * time.Hour
 
@@ -30,27 +27,19 @@ var (
 	queueName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 )
 
-// storageBase returns the URL of a Storage account's queues, without a slash at its end. account is
-// a name, a host, or the URL of an emulator's account.
-func storageBase(account string, allowHTTP bool) (*url.URL, error) {
-	if !strings.Contains(account, "://") {
-		host := account
-		if !strings.ContainsAny(account, ".:[") {
-			if !accountName.MatchString(account) {
-				return nil, faultf("invalid storage account %q: want 3 to 24 lower-case letters and digits, a host, or a URL", account)
-			}
-			host += storageSuffix
-		}
-		account = "https://" + host
+// storageBase returns the URL of a Storage account's queues, without a slash at its end.
+func storageBase(q *action.StorageQueue) (*url.URL, error) {
+	if !strings.ContainsAny(q.Account, ".:[") && !accountName.MatchString(q.Account) {
+		return nil, faultf("invalid storage account %q: want 3 to 24 lower-case letters and digits, a host, or a URL", q.Account)
 	}
-	u, err := url.Parse(account)
+	u, err := url.Parse(q.BaseURL())
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
 		// The text may contain a signature, and is not repeated.
 		return nil, faultf("invalid storage account: want a name, a host, or a URL without user, query and fragment")
 	}
 	switch {
 	case u.Scheme == "https":
-	case u.Scheme == "http" && allowHTTP:
+	case u.Scheme == "http" && q.AllowHTTP:
 	case u.Scheme == "http":
 		return nil, faultf("the storage account's URL is plain http, which needs allow_http")
 	default:
@@ -63,7 +52,7 @@ func storageBase(account string, allowHTTP bool) (*url.URL, error) {
 
 // storageURL returns the address of a put-message request, without the authorization's query.
 func storageURL(q *action.StorageQueue) (*url.URL, error) {
-	u, err := storageBase(q.Account, q.AllowHTTP)
+	u, err := storageBase(q)
 	if err != nil {
 		return nil, err
 	}
