@@ -13,7 +13,6 @@
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
 --   50066 a step whose @run_when or @on_targets is Failed would come after no step.
---   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.

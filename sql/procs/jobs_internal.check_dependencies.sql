@@ -10,7 +10,6 @@
 -- Returns:   0.
 -- Throws:
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
---   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50143 steps come after each other.
 CREATE OR ALTER PROCEDURE jobs_internal.check_dependencies
     @job_name NVARCHAR(128),
@@ -70,22 +69,6 @@ BEGIN
             N''': no step comes before it that could fail. Name one in @after.'
         ), N'%', N'%%');
         THROW 50066, @message, 1;
-    END;
-
-    SELECT TOP (1) @step = CONCAT(s.step_id, N' ''', s.step_name, N'''')
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @version
-        AND s.on_targets = N'Failed'
-        AND s.run_when = N'Succeeded'
-    ORDER BY s.step_id;
-    IF @step IS NOT NULL
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'Invalid @on_targets ''Failed'' of step ', @step, N' of the job ''', @job_name,
-            N''': it starts only if the steps before it succeeded on all targets. Set its @run_when to Failed or Finished.'
-        ), N'%', N'%%');
-        THROW 50067, @message, 1;
     END;
 
     -- What is left when all steps that come after no step left are removed again and again contains the cycles; the second loop

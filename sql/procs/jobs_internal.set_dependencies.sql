@@ -17,6 +17,7 @@
 --   50063 @run_when is not Succeeded, Failed or Finished.
 --   50064 @on_targets is neither All nor Failed.
 --   50065 @after is no list of names.
+--   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50142 @after names a step that does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.set_dependencies
     @job_name   NVARCHAR(128),
@@ -33,6 +34,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @list NVARCHAR(1000);
     DECLARE @wrong NVARCHAR(MAX);
+    DECLARE @step NVARCHAR(200);
     DECLARE @has_after BIT = CASE WHEN @after IS NOT NULL THEN 1 END;
     DECLARE @names TABLE (name NVARCHAR(MAX) NULL, is_text BIT NOT NULL);
 
@@ -123,6 +125,21 @@ BEGIN
     WHERE s.job_id = @job_id
         AND s.version = @version
         AND s.step_id = @step_id;
+    SELECT @step = CONCAT(s.step_id, N' ''', s.step_name, N'''')
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version
+        AND s.step_id = @step_id
+        AND s.on_targets = N'Failed'
+        AND s.run_when = N'Succeeded';
+    IF @step IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @on_targets ''Failed'' of step ', @step, N' of the job ''', @job_name,
+            N''': it starts only if the steps before it succeeded on all targets. Set its @run_when to Failed or Finished.'
+        ), N'%', N'%%');
+        THROW 50067, @message, 1;
+    END;
     IF @has_after IS NOT NULL
     BEGIN
         DELETE d
