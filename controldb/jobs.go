@@ -3,6 +3,8 @@ package controldb
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -85,6 +87,26 @@ type StepSpec struct {
 	Timeout                 *int // seconds
 	Output                  *OutputSpec
 	MaxParallelism          *int
+	Dependencies
+}
+
+// Dependencies are the options that say which steps come before a step. A nil field keeps the value
+// of an existing step, and takes the default in a new one.
+type Dependencies struct {
+	// After names the steps: one name, names separated by commas, or a JSON array of names. An empty
+	// text means none, and "(default)" the step with the preceding id, which is the default.
+	After *string
+	// RunWhen is Succeeded (the default), Failed or Finished.
+	RunWhen *string
+	// OnTargets is All (the default) or Failed.
+	OnTargets *string
+}
+
+// args adds the parameters.
+func (d Dependencies) args(c *call) {
+	opt(c, "after", d.After)
+	opt(c, "run_when", d.RunWhen)
+	opt(c, "on_targets", d.OnTargets)
 }
 
 // OutputSpec is the destination of a step's first result set. A nil field is not sent.
@@ -148,6 +170,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	)
 	spec.Output.args(c)
 	opt(c, "max_parallelism", spec.MaxParallelism)
+	spec.Dependencies.args(c)
 	c.out("job_version", &version)
 	if err := s.exec(ctx, "add job step", c); err != nil {
 		return StepAdded{}, err
@@ -175,6 +198,7 @@ type StepUpdate struct {
 	Timeout                 *int // seconds
 	Output                  *OutputSpec
 	MaxParallelism          *int
+	Dependencies
 }
 
 // UpdateJobStep changes the given values of a step and returns the new version of the job.
@@ -199,6 +223,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	)
 	u.Output.args(c)
 	opt(c, "max_parallelism", u.MaxParallelism)
+	u.Dependencies.args(c)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "update job step", c)
 	return int(version), err
@@ -215,6 +240,7 @@ type StepOptions struct {
 	AtMostOnce *bool
 	// BindParameters makes the run's parameters variables of the script.
 	BindParameters *bool
+	Dependencies
 }
 
 // SetJobStepOptions changes the step options that Azure does not have, and returns the new version
@@ -227,6 +253,7 @@ func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, erro
 	opt(c, "on_unknown_outcome", o.OnUnknownOutcome)
 	opt(c, "at_most_once", o.AtMostOnce)
 	opt(c, "bind_parameters", o.BindParameters)
+	o.Dependencies.args(c)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "set job step options", c)
 	return int(version), err
@@ -239,6 +266,26 @@ type StepOption struct {
 	OnUnknownOutcome string `db:"on_unknown_outcome"`
 	AtMostOnce       bool   `db:"at_most_once"`
 	BindParameters   bool   `db:"bind_parameters"`
+	// After names the steps that come before it; nil means the step with the preceding id.
+	After     StepNames `db:"after"`
+	RunWhen   string    `db:"run_when"`
+	OnTargets string    `db:"on_targets"`
+}
+
+// StepNames are names of steps. The database holds them as a JSON array, and nil as NULL.
+type StepNames []string
+
+// Scan implements [sql.Scanner].
+func (n *StepNames) Scan(value any) error {
+	switch v := value.(type) {
+	case nil:
+		*n = nil
+		return nil
+	case string:
+		return json.Unmarshal([]byte(v), n)
+	default:
+		return fmt.Errorf("invalid names of steps of type %T: want a text", value)
+	}
 }
 
 // JobStepOptions lists the options of the steps of a job's current version, in order.
@@ -247,7 +294,7 @@ func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOptio
 		ctx,
 		s,
 		"list job step options",
-		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters
+		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters, after, run_when, on_targets
 FROM jobs.jobstep_options
 WHERE job_name = @p1 AND is_current = 1
 ORDER BY step_id;`, jobName)
@@ -307,13 +354,21 @@ type JobStep struct {
 	OutputType              string    `db:"output_type"`
 	Output
 	MaxParallelism *int `db:"max_parallelism"` // nil: no limit
+	// After, RunWhen and OnTargets are those of the step's [StepOption].
+	After     StepNames `db:"after"`
+	RunWhen   string    `db:"run_when"`
+	OnTargets string    `db:"on_targets"`
 }
 
-const jobStepColumns = `job_name, job_id, job_version, step_id, step_name, command_type, command_source, command,
-    credential_name, target_group_name, target_group_id, initial_retry_interval_seconds,
-    maximum_retry_interval_seconds, retry_interval_backoff_multiplier, retry_attempts, step_timeout_seconds,
-    output_type, output_credential_name, output_server_name, output_database_name, output_schema_name,
-    output_table_name, max_parallelism`
+const jobStepColumns = `v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.command_type, v.command_source,
+    v.command, v.credential_name, v.target_group_name, v.target_group_id, v.initial_retry_interval_seconds,
+    v.maximum_retry_interval_seconds, v.retry_interval_backoff_multiplier, v.retry_attempts, v.step_timeout_seconds,
+    v.output_type, v.output_credential_name, v.output_server_name, v.output_database_name, v.output_schema_name,
+    v.output_table_name, v.max_parallelism, o.after, o.run_when, o.on_targets`
+
+// jobStepOptions joins the options of the steps v.
+const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o
+    ON o.job_id = v.job_id AND o.job_version = v.job_version AND o.step_id = v.step_id`
 
 // JobSteps lists the steps of a version of a job in order; a nil version means the current one. The
 // list is empty for a job that does not exist.
@@ -321,9 +376,11 @@ func (s *Store) JobSteps(ctx context.Context, jobName string, version *int) ([]J
 	const op = "list job steps"
 	if version == nil {
 		return selectAll[JobStep](ctx, s, op,
-			`SELECT `+jobStepColumns+` FROM jobs.jobsteps WHERE job_name = @p1 ORDER BY step_id;`, jobName)
+			`SELECT `+jobStepColumns+` FROM jobs.jobsteps AS v`+jobStepOptions+` WHERE v.job_name = @p1 ORDER BY v.step_id;`, jobName)
 	}
 	return selectAll[JobStep](ctx, s, op,
-		`SELECT `+jobStepColumns+` FROM jobs.jobstep_versions WHERE job_name = @p1 AND job_version = @p2 ORDER BY step_id;`,
+		`SELECT `+jobStepColumns+` FROM jobs.jobstep_versions AS v`+jobStepOptions+`
+WHERE v.job_name = @p1 AND v.job_version = @p2
+ORDER BY v.step_id;`,
 		jobName, *version)
 }

@@ -50,7 +50,37 @@ func NewStep(s controldb.JobStep) Step {
 		OutputSchema:         s.Output.Schema,
 		OutputTable:          s.Output.Table,
 		MaxParallelism:       s.MaxParallelism,
+		After:                s.After,
+		RunWhen:              s.RunWhen,
+		OnTargets:            s.OnTargets,
 	}
+}
+
+// dependencies describes when a step starts; it is empty for a step that starts after the success
+// of the step with the preceding id.
+func dependencies(s Step) string {
+	if s.After == nil && s.RunWhen == "Succeeded" {
+		return ""
+	}
+	before := "the step before"
+	if len(s.After) > 0 {
+		before = strings.Join(s.After, ", ")
+	}
+	var text string
+	switch {
+	case s.After != nil && len(s.After) == 0:
+		return "starts with the run"
+	case s.RunWhen == "Failed":
+		text = "starts after the failure of " + before
+	case s.RunWhen == "Finished":
+		text = "starts after the end of " + before + ", whatever its result is"
+	default:
+		text = "starts after the success of " + before
+	}
+	if s.OnTargets == "Failed" {
+		text += ", on the targets that failed there"
+	}
+	return text
 }
 
 // WriteStep prints a step: a script as it is, and an action by its parts.
@@ -62,6 +92,9 @@ func WriteStep(w io.Writer, s Step) error {
 	fmt.Fprintf(w, "step %d: %s, %s\n", s.ID, s.Name, place)
 	fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts,
 		s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
+	if text := dependencies(s); text != "" {
+		fmt.Fprintf(w, "  %s\n", text)
+	}
 	if s.OutputTable != "" {
 		fmt.Fprintf(w, "  output to %s/%s %s.%s\n", s.OutputServer, s.OutputDatabase, s.OutputSchema, s.OutputTable)
 	}

@@ -40,6 +40,10 @@ type Step struct {
 	OutputSchema         string  `json:"output_schema_name,omitempty"`
 	OutputTable          string  `json:"output_table_name,omitempty"`
 	MaxParallelism       *int    `json:"max_parallelism,omitempty"`
+
+	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
+	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
+	OnTargets string   `json:"on_targets"` // All or Failed
 }
 
 // StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those
@@ -50,6 +54,10 @@ type StepOptions struct {
 	OnUnknownOutcome string `json:"on_unknown_outcome"` // Retry or Fail
 	AtMostOnce       bool   `json:"at_most_once"`
 	BindParameters   bool   `json:"bind_parameters"`
+
+	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
+	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
+	OnTargets string   `json:"on_targets"` // All or Failed
 }
 
 // CreatedJob is a job that was created.

@@ -3,6 +3,7 @@ package script
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -107,16 +108,27 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		}
 		b.WriteString("\n" + call.String() + "\nGO\n")
 	}
-	for _, o := range options {
-		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters {
+	for _, o := range inOrder(options) {
+		dependent := o.After != nil || o.RunWhen != "Succeeded"
+		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters && !dependent {
 			continue
 		}
 		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
 			Text("on_unknown_outcome", o.OnUnknownOutcome).Bit("at_most_once", o.AtMostOnce)
 		if o.BindParameters {
-			call.Number("bind_parameters", 1)
+			call.Bit("bind_parameters", true)
 		}
-		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: at_most_once and on_unknown_outcome are not set.';\nELSE\n")
+		if o.After != nil {
+			names, err := json.Marshal([]string(o.After))
+			if err != nil {
+				return "", err
+			}
+			call.Text("after", string(names))
+		}
+		if dependent {
+			call.Text("run_when", o.RunWhen).Text("on_targets", o.OnTargets)
+		}
+		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: those of the job''s steps are not set.';\nELSE\n")
 		b.WriteString(call.String() + "\nGO\n")
 	}
 	schedules, err := scriptSchedules(ctx, store, job.Name)
@@ -129,4 +141,31 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			1).String() + "\nGO\n")
 	}
 	return b.String(), nil
+}
+
+// inOrder sorts steps so that each follows all steps that come before it in a run. In this order,
+// no call that sets the options of a step makes a circle with a step that still has the defaults.
+func inOrder(options []controldb.StepOption) []controldb.StepOption {
+	sorted := make([]controldb.StepOption, 0, len(options))
+	done := map[string]bool{}
+	for len(sorted) < len(options) {
+		before := len(sorted)
+		for i, o := range options {
+			if done[o.StepName] {
+				continue
+			}
+			after := []string(o.After)
+			if o.After == nil && i > 0 {
+				after = []string{options[i-1].StepName}
+			}
+			if !slices.ContainsFunc(after, func(name string) bool { return !done[name] }) {
+				sorted = append(sorted, o)
+				done[o.StepName] = true
+			}
+		}
+		if len(sorted) == before { // not in a job that was read in one piece
+			return options
+		}
+	}
+	return sorted
 }

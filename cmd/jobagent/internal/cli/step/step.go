@@ -3,6 +3,7 @@ package step
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -31,6 +32,41 @@ type stepFlags struct {
 	multiplier                                                                                float64
 	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
 	action                                                                                    actionFlags
+	dependencies                                                                              dependencyFlags
+}
+
+// dependencyFlags are the flags that say which steps come before a step.
+type dependencyFlags struct {
+	after              []string
+	runWhen, onTargets string
+}
+
+// add declares the flags.
+func (f *dependencyFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.after, "after", nil,
+		"`NAME` of a step that comes before; repeat it for several steps; '' for none, (default) for the step before")
+	flags.StringVar(&f.runWhen, "run-when", "Succeeded",
+		"`RESULT` of those steps after which it starts: Succeeded, Failed (at least one) or Finished")
+	flags.StringVar(&f.onTargets, "on-targets", "All", "All, or Failed: the `TARGETS` on which those steps failed")
+}
+
+// options returns the options that the flags give.
+func (f *dependencyFlags) options(cmd *cobra.Command) controldb.Dependencies {
+	d := controldb.Dependencies{
+		RunWhen: command.Given(cmd, "run-when", f.runWhen), OnTargets: command.Given(cmd, "on-targets", f.onTargets),
+	}
+	switch len(f.after) {
+	case 0:
+	case 1:
+		d.After = &f.after[0]
+	default:
+		text, err := json.Marshal(f.after)
+		cobra.CheckErr(err)
+		names := string(text)
+		d.After = &names
+	}
+	return d
 }
 
 // add declares the flags.
@@ -55,6 +91,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created if it is missing")
 	flags.StringVar(&f.outputCredential, "output-credential", "", "credential for the output")
 	f.action.add(cmd)
+	f.dependencies.add(cmd)
 }
 
 // commandOf returns the type and the text of the command that the flags give; a nil text if they
@@ -150,6 +187,7 @@ without one runs once; with one it runs once for each database. The command is c
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+					Dependencies:   f.dependencies.options(cmd),
 				})
 				if err != nil {
 					return err
@@ -201,6 +239,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+					Dependencies:   f.dependencies.options(cmd),
 				})
 				if err != nil {
 					return err
@@ -220,6 +259,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
 	var onUnknown string
 	var atMostOnce, bindParameters bool
+	var dependencies dependencyFlags
 	cmd := &cobra.Command{
 		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them",
 		Args: cobra.ExactArgs(1),
@@ -230,6 +270,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown),
 				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
 				BindParameters:   command.Given(cmd, "bind-parameters", bindParameters),
+				Dependencies:     dependencies.options(cmd),
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if o == (controldb.StepOptions{JobName: args[0]}) {
@@ -246,6 +287,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	which.add(cmd)
 	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
 		"`ACTION` after an attempt whose outcome is unknown: Retry or Fail")
+	dependencies.add(cmd)
 	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
 	cmd.Flags().BoolVar(&bindParameters, "bind-parameters", false,
@@ -303,12 +345,24 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 	}
 	views := make([]output.StepOptions, 0, len(options))
 	for _, o := range options {
-		views = append(views, output.StepOptions(o))
+		views = append(views, output.StepOptions{
+			StepID: o.StepID, StepName: o.StepName, OnUnknownOutcome: o.OnUnknownOutcome, AtMostOnce: o.AtMostOnce,
+			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets,
+		})
 	}
 	return a.Emit(views, func(w io.Writer) error {
-		t := output.NewTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE", "BIND PARAMETERS")
+		t := output.NewTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE", "BIND PARAMETERS", "AFTER", "RUN WHEN", "ON TARGETS")
 		for _, o := range views {
-			t.Add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce, o.BindParameters)
+			after := "the step before"
+			switch {
+			case o.After != nil && len(o.After) == 0:
+				after = "no step"
+			case o.After != nil:
+				after = strings.Join(o.After, ", ")
+			case o.StepID == 1:
+				after = ""
+			}
+			t.Add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce, o.BindParameters, after, o.RunWhen, o.OnTargets)
 		}
 		return t.Write(w)
 	})
