@@ -90,8 +90,8 @@ type StepSpec struct {
 	Dependencies
 }
 
-// Dependencies are the options that say which steps come before a step. A nil field keeps the value
-// of an existing step, and takes the default in a new one.
+// Dependencies are the options that say which steps come before a step. A nil field keeps the
+// value of an existing step, and takes the default in a new one.
 type Dependencies struct {
 	// After names the steps: one name, names separated by commas, or a JSON array of names. An empty
 	// text means none, and "(default)" the step with the preceding id, which is the default.

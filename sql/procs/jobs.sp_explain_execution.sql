@@ -7,7 +7,7 @@
 --   Advance     the next pass of an agent.
 --   Resolution  the agent that resolves the target group.
 --   Targets     a step: its targets.
---   Step        a step: the step before it.
+--   Step        a step: the steps that come before it.
 --   Outcome     the agent that runs it.
 --   Stop        the confirmation of a stop request by the agent that runs it, or the next pass, which cancels it.
 --   Retry       the time of its next attempt.
@@ -52,13 +52,16 @@ BEGIN
     DECLARE @busy INT;
     DECLARE @last_step INT;
     DECLARE @skipped_since DATETIME2(7); -- since when no pass has advanced, if that is long ago
-    DECLARE @step_execution_id BIGINT; -- the active step
-    DECLARE @step_id INT;
+    DECLARE @has_dependencies BIT;
     DECLARE @held_reason NVARCHAR(20); -- the keyword of targets that an agent runs
     DECLARE @retry_reason NVARCHAR(20); -- targets whose next attempt begins later
     DECLARE @free_reason NVARCHAR(20); -- targets that could start
-    DECLARE @not_final INT; -- targets of the active step
-    DECLARE @held INT; -- running targets of the active step
+    DECLARE @not_final INT; -- targets of the active steps
+    DECLARE @held INT; -- running targets of the active steps
+    DECLARE @active TABLE (
+        step_execution_id BIGINT NOT NULL PRIMARY KEY,
+        step_id           INT NOT NULL
+    );
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         running   INT NOT NULL
@@ -78,18 +81,20 @@ BEGIN
         job_name  NVARCHAR(128) NOT NULL,
         running   INT NOT NULL
     );
-    -- The number of targets of the active step by what they wait for, and the targets that are shown.
+    -- The number of targets of the active steps by what they wait for, and the targets that are shown.
     DECLARE @totals TABLE (
-        waits_for NVARCHAR(20) NOT NULL PRIMARY KEY,
-        total     INT NOT NULL
+        step_id   INT NOT NULL,
+        waits_for NVARCHAR(20) NOT NULL,
+        total     INT NOT NULL,
+        PRIMARY KEY (step_id, waits_for)
     );
     DECLARE @targets TABLE (
         target_execution_id BIGINT NOT NULL PRIMARY KEY,
         waits_for           NVARCHAR(20) NOT NULL,
         position            BIGINT NULL
     );
-    -- The rows of the second result set: the run, its active step, the targets of that step, and the following steps. Columns that do
-    -- not apply to a row are NULL.
+    -- The rows of the second result set: the run, its active steps, the targets of those steps, and the steps that follow. Columns that
+    -- do not apply to a row are NULL.
     DECLARE @waits TABLE (
         step_id                INT NULL,
         target_execution_id    BIGINT NULL,
@@ -226,13 +231,18 @@ BEGIN
         SELECT @skipped_since = v.skipped_since
         FROM jobs_internal.advance_status AS v;
 
-    -- The steps of a run follow each other: at most one is active.
-    SELECT
-        @step_execution_id = s.step_execution_id,
-        @step_id = s.step_id
+    -- At most one, unless the version has dependencies.
+    INSERT INTO @active (step_execution_id, step_id)
+    SELECT s.step_execution_id, s.step_id
     FROM jobs_internal.step_executions AS s
     WHERE s.execution_id = @execution_id
         AND s.is_active = 1;
+    SET @has_dependencies = (
+        SELECT v.has_dependencies
+        FROM jobs_internal.job_versions AS v
+        WHERE v.job_id = @job_id
+            AND v.version = @job_version
+    );
     SET @free_reason = CASE
         WHEN @stop_requested_at IS NOT NULL THEN N'Stop'
         WHEN @agents = 0 THEN N'Agent'
@@ -251,36 +261,37 @@ BEGIN
     -- Plan: IX_task_executions_held once, as above; the rows of one step in IX_target_executions_due that are not due, and per queue
     -- those in IX_target_executions_queue_id that are.
     WITH free_targets AS (
-        SELECT q.queue_id, COUNT(*) AS total
-        FROM jobs_internal.target_queues AS q
+        SELECT a.step_id, q.queue_id, COUNT(*) AS total
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = a.step_execution_id
         INNER JOIN jobs_internal.target_executions AS t ON t.queue_id = q.queue_id
-        WHERE q.step_execution_id = @step_execution_id
-            AND t.next_attempt_at IS NOT NULL
+        WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at <= @now
-        GROUP BY q.queue_id
+        GROUP BY a.step_id, q.queue_id
     ),
     counted AS (
-        SELECT @held_reason AS waits_for, COUNT(*) AS total
-        FROM jobs_internal.task_executions AS k
-        WHERE k.step_execution_id = @step_execution_id
-            AND k.kind = N'Run'
+        SELECT a.step_id, @held_reason AS waits_for, COUNT(*) AS total
+        FROM @active AS a
+        INNER JOIN jobs_internal.task_executions AS k ON k.step_execution_id = a.step_execution_id
+        WHERE k.kind = N'Run'
             AND k.ended_at IS NULL
+        GROUP BY a.step_id
         UNION ALL
-        SELECT @retry_reason, COUNT(*)
-        FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = @step_execution_id
-            AND t.next_attempt_at IS NOT NULL
+        SELECT a.step_id, @retry_reason, COUNT(*)
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at > @now
+        GROUP BY a.step_id
         UNION ALL
-        SELECT CASE WHEN f.queue_id IS NOT NULL THEN N'Limit' ELSE @free_reason END, p.total
+        SELECT p.step_id, CASE WHEN f.queue_id IS NOT NULL THEN N'Limit' ELSE @free_reason END, p.total
         FROM free_targets AS p
         LEFT JOIN @full AS f ON f.queue_id = p.queue_id
     )
-    INSERT INTO @totals (waits_for, total)
-    SELECT c.waits_for, SUM(c.total)
+    INSERT INTO @totals (step_id, waits_for, total)
+    SELECT c.step_id, c.waits_for, SUM(c.total)
     FROM counted AS c
-    GROUP BY c.waits_for
-    HAVING SUM(c.total) > 0;
+    GROUP BY c.step_id, c.waits_for;
     SELECT
         @not_final = COALESCE(SUM(n.total), 0),
         @held = COALESCE(SUM(CASE WHEN n.waits_for = N'Outcome' THEN n.total END), 0)
@@ -289,34 +300,34 @@ BEGIN
     -- The first 25 targets that wait for the same. Targets that could start have positions.
     WITH held AS (
         SELECT TOP (25) k.target_execution_id
-        FROM jobs_internal.task_executions AS k
-        WHERE k.step_execution_id = @step_execution_id
-            AND k.kind = N'Run'
+        FROM @active AS a
+        INNER JOIN jobs_internal.task_executions AS k ON k.step_execution_id = a.step_execution_id
+        WHERE k.kind = N'Run'
             AND k.ended_at IS NULL
         ORDER BY k.claimed_at, k.task_id
     ),
     later AS (
         SELECT TOP (25) t.target_execution_id
-        FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = @step_execution_id
-            AND t.next_attempt_at IS NOT NULL
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at > @now
         ORDER BY t.next_attempt_at, t.target_execution_id
     ),
     limited AS (
         SELECT TOP (25) t.target_execution_id, t.next_attempt_at
-        FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = @step_execution_id
-            AND t.next_attempt_at IS NOT NULL
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at <= @now
             AND EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = t.queue_id)
         ORDER BY t.next_attempt_at, t.target_execution_id
     ),
     free AS (
         SELECT TOP (25) t.target_execution_id, t.next_attempt_at
-        FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = @step_execution_id
-            AND t.next_attempt_at IS NOT NULL
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at <= @now
             AND NOT EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = t.queue_id)
         ORDER BY t.next_attempt_at, t.target_execution_id
@@ -339,7 +350,7 @@ BEGIN
     FROM shown AS i;
 
     -- The run, while none of its steps is active.
-    IF @step_execution_id IS NULL
+    IF NOT EXISTS (SELECT 1 FROM @active AS a)
         INSERT INTO @waits (lifecycle, waits_for, since)
         SELECT e.lifecycle, CASE WHEN @agents = 0 THEN N'Agent' ELSE N'Advance' END, e.create_time
         FROM jobs_internal.job_executions AS e
@@ -372,15 +383,15 @@ BEGIN
         k.term_id,
         k.session_id,
         s.last_message
-    FROM jobs_internal.step_executions AS s
+    FROM @active AS x
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = x.step_execution_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
     LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = s.step_execution_id
         AND k.kind = N'Resolve'
         AND k.ended_at IS NULL
     LEFT JOIN jobs_internal.terms AS m ON m.term_id = k.term_id
     LEFT JOIN jobs_internal.agents AS a ON a.agent_id = m.agent_id
-    WHERE s.step_execution_id = @step_execution_id
-        AND s.is_active = 1;
+    WHERE s.is_active = 1;
 
     INSERT INTO @waits (
         step_id, target_execution_id, queue_id, server_name, database_name, lifecycle, waits_for, attempts, position, since,
@@ -419,7 +430,53 @@ BEGIN
     LEFT JOIN jobs_internal.terms AS m ON m.term_id = k.term_id
     LEFT JOIN jobs_internal.agents AS a ON a.agent_id = m.agent_id;
 
-    IF @is_active = 1 AND @stop_requested_at IS NULL
+    IF @is_active = 1 AND @stop_requested_at IS NULL AND @has_dependencies = 1
+        WITH edges AS (
+            SELECT d.step_id, d.run_when, COALESCE(y.after_step_id, CASE WHEN d.has_after = 0 THEN d.step_id - 1 END) AS after_step_id
+            FROM jobs_internal.job_steps AS d
+            LEFT JOIN jobs_internal.job_step_dependencies AS y ON y.job_id = d.job_id AND y.version = d.version AND y.step_id = d.step_id
+            WHERE d.job_id = @job_id
+                AND d.version = @job_version
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.step_executions AS s
+                    WHERE s.execution_id = @execution_id
+                        AND s.step_id = d.step_id
+                )
+        ),
+        listed AS (
+            SELECT
+                g.step_id,
+                g.run_when,
+                COUNT(*) AS steps,
+                STRING_AGG(CAST(g.after_step_id AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY g.after_step_id) AS names
+            FROM edges AS g
+            WHERE NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_executions AS s
+                WHERE s.execution_id = @execution_id
+                    AND s.step_id = g.after_step_id
+                    AND s.is_active = 0
+            )
+                AND g.after_step_id >= 1
+            GROUP BY g.step_id, g.run_when
+        )
+        INSERT INTO @waits (step_id, lifecycle, waits_for, explanation)
+        SELECT TOP (25)
+            l.step_id,
+            N'Created',
+            N'Step',
+            CONCAT(
+                CASE WHEN l.steps = 1 THEN N'step ' ELSE N'steps ' END, l.names, CASE WHEN l.steps = 1 THEN N' comes' ELSE N' come' END,
+                N' first',
+                CASE l.run_when
+                    WHEN N'Failed' THEN N'; it starts only after a failure'
+                    WHEN N'Finished' THEN N'; it starts whatever the result is'
+                END
+            )
+        FROM listed AS l
+        ORDER BY l.step_id;
+    IF @is_active = 1 AND @stop_requested_at IS NULL AND @has_dependencies = 0
         INSERT INTO @waits (step_id, lifecycle, waits_for)
         SELECT d.step_id, N'Created', N'Step'
         FROM jobs_internal.job_steps AS d
@@ -445,8 +502,11 @@ BEGIN
                 + N'Z: jobagent agent status shows the session that blocks passes'
         )
         WHEN N'Resolution' THEN CONCAT(N'agent ', w.host_name, N' resolves the target group ''', w.target_group_name, N'''')
-        WHEN N'Targets' THEN CONCAT(@not_final, N' targets are not final')
+        WHEN N'Targets' THEN CONCAT(
+            (SELECT COALESCE(SUM(n.total), 0) FROM @totals AS n WHERE n.step_id = w.step_id), N' targets are not final'
+        )
         WHEN N'Step' THEN CASE
+            WHEN w.explanation IS NOT NULL THEN w.explanation
             WHEN w.step_id = 1 THEN N'the run comes first'
             ELSE CONCAT(N'step ', w.step_id - 1, N' comes first')
         END
@@ -558,9 +618,9 @@ BEGIN
         w.until_time,
         w.target_execution_id;
 
-    SELECT @step_id AS step_id, n.waits_for, n.total
+    SELECT n.step_id, n.waits_for, n.total
     FROM @totals AS n
-    ORDER BY n.total DESC, n.waits_for;
+    ORDER BY n.step_id, n.total DESC, n.waits_for;
 
     -- Only success needs no message.
     SELECT
