@@ -90,11 +90,11 @@ type StepSpec struct {
 	Dependencies
 }
 
-// Dependencies are the options that say which steps come before a step. A nil field keeps the
-// value of an existing step, and takes the default in a new one.
+// Dependencies are the options that say which steps come before a step, and when it starts after
+// them. A nil field keeps the value of an existing step, and takes the default in a new one.
 type Dependencies struct {
-	// After names the steps: one name, names separated by commas, or a JSON array of names. An empty
-	// text means none, and "(default)" the step with the preceding id, which is the default.
+	// After names the steps: one name, names separated by commas, or a JSON array of names. An
+	// empty text means none. "(default)" means the step with the preceding id.
 	After *string
 	// RunWhen is Succeeded (the default), Failed or Finished.
 	RunWhen *string
