@@ -18,15 +18,15 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 // Limits of an answer. The sizes of a compressed body count after decompression.
 const (
-	keptBody      = 64 << 10
-	drainedBody   = 1 << 20
-	keptHeader    = 1 << 10 // of one value
-	keptStatus    = 200     // of the status line
-	maxRetryAfter = 366 * 24 * time.Hour
+	keptBody    = 64 << 10
+	drainedBody = 1 << 20
+	keptHeader  = 1 << 10 // of one value
+	keptStatus  = 200     // of the status line
 )
 
 // usualHeaders are the headers of an answer that are always kept.
@@ -178,7 +178,7 @@ func (t *attempt) judge(r *round, status int, body []byte) targets.Result {
 		Outcome: targets.Failed, Summary: err.Text, Err: err,
 		Error:      targets.ErrorDetail{Number: int32(status), Text: err.Text, Class: classOf(status)},
 		NoRetry:    !t.succeeds(status) && !isRetried(status),
-		RetryAfter: retryAfter(status, r.resp.Header, time.Now()),
+		RetryAfter: outbound.RetryAfter(status, r.resp.Header, time.Now()),
 	}
 }
 
@@ -255,29 +255,4 @@ func isRetried(status int) bool {
 	default:
 		return status >= 500
 	}
-}
-
-// retryAfter returns the wait that an answer asks for (RFC 9110, 10.2.3): seconds, or a date that
-// is compared with the server's own clock, if the answer tells it. A value that is past or
-// unreadable is ignored.
-func retryAfter(status int, h nethttp.Header, now time.Time) time.Duration {
-	if status != nethttp.StatusTooManyRequests && status != nethttp.StatusServiceUnavailable {
-		return 0
-	}
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if text != "" && strings.Trim(text, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter
-		}
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := nethttp.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	if server, err := nethttp.ParseTime(h.Get("Date")); err == nil {
-		now = server
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

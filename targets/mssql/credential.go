@@ -130,28 +130,6 @@ func credentialError(name string, err error) error {
 // String returns name and kind, and never the reference to the secret.
 func (c Credential) String() string { return fmt.Sprintf("credential %q (%s)", c.Name, c.Kind) }
 
-// globMatch matches a name with a pattern in which * stands for any run of characters. No other
-// character is special.
-func globMatch(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(name, first) || len(name) < len(first)+len(last) || !strings.HasSuffix(name, last) {
-		return false
-	}
-	name = name[len(first) : len(name)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(part):]
-	}
-	return true
-}
-
 // CredentialSet is the agent's credentials by name. The zero value has none. Safe for concurrent
 // use.
 type CredentialSet struct {

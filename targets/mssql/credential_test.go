@@ -109,7 +109,7 @@ func TestGlobMatch(t *testing.T) {
 		"?":     {"?": true, "x": false},
 	} {
 		for name, want := range names {
-			require.Equal(t, want, globMatch(pattern, name), "%q on %q", pattern, name)
+			require.Equal(t, want, targets.MatchGlob(pattern, name), "%q on %q", pattern, name)
 		}
 	}
 }

@@ -130,10 +130,10 @@ func parsePattern(text string) (pattern, error) {
 // a port covers it; covers must be called again with the port that the SQL Server Browser named,
 // before it is dialed.
 func (p pattern) covers(e endpoint) bool {
-	if !p.coversHost(e.host) || p.instance != "" && !globMatch(p.instance, e.instance) {
+	if !p.coversHost(e.host) || p.instance != "" && !targets.MatchGlob(p.instance, e.instance) {
 		return false
 	}
-	return p.port == "" || e.port == 0 || globMatch(p.port, strconv.Itoa(int(e.port)))
+	return p.port == "" || e.port == 0 || targets.MatchGlob(p.port, strconv.Itoa(int(e.port)))
 }
 
 // coversHost reports whether p covers a host. A pattern such as 10.0.* means addresses, not the
@@ -145,7 +145,7 @@ func (p pattern) coversHost(host string) bool {
 			return false
 		}
 	}
-	return globMatch(p.host, host)
+	return targets.MatchGlob(p.host, host)
 }
 
 // covers reports whether c may be sent to e.

@@ -272,7 +272,7 @@ func normalHost(host string) string {
 
 // covers reports whether p covers a host in normal form and a port.
 func (p hostPattern) covers(host string, port uint16) bool {
-	return coversHost(p.host, host) && (p.port == "" || globMatch(p.port, strconv.Itoa(int(port))))
+	return coversHost(p.host, host) && (p.port == "" || targets.MatchGlob(p.port, strconv.Itoa(int(port))))
 }
 
 // coversHost reports whether a glob covers a host. A glob such as 10.0.* means addresses, not the
@@ -288,27 +288,5 @@ func coversHost(glob, host string) bool {
 			return false
 		}
 	}
-	return globMatch(glob, host)
-}
-
-// globMatch matches a name with a pattern in which * stands for any run of characters. No other
-// character is special.
-func globMatch(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(name, first) || len(name) < len(first)+len(last) || !strings.HasSuffix(name, last) {
-		return false
-	}
-	name = name[len(first) : len(name)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(part):]
-	}
-	return true
+	return targets.MatchGlob(glob, host)
 }

@@ -176,29 +176,6 @@ func authorize(ctx context.Context, auth *outbound.Auth, r *http.Request, scope 
 	return nil
 }
 
-// maxRetryAfter bounds the wait that an answer asks for.
-const maxRetryAfter = 366 * 24 * time.Hour
-
-// retryAfter returns the wait that an answer of 429 or 503 asks for (RFC 9110, 10.2.3); 0 for none.
-// A date is compared with the service's own clock, if the answer tells it.
-func retryAfter(got *answer, now time.Time) time.Duration {
-	if got.status != http.StatusTooManyRequests && got.status != http.StatusServiceUnavailable {
-		return 0
-	}
-	text := strings.TrimSpace(got.header.Get("Retry-After"))
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(n)*time.Second, maxRetryAfter)
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	if service, err := http.ParseTime(got.header.Get("Date")); err == nil {
-		now = service
-	}
-	return min(max(0, at.Sub(now)), maxRetryAfter)
-}
-
 // statusClass returns the class of an answer's status.
 func statusClass(status int) targets.Class {
 	switch {
@@ -233,7 +210,7 @@ func refused(got *answer, service, detail string, retried bool) error {
 	}
 	err := &answered{
 		failure: failure{text: text, class: statusClass(got.status), noRetry: !retried},
-		status:  got.status, retryAfter: retryAfter(got, time.Now()),
+		status:  got.status, retryAfter: outbound.RetryAfter(got.status, got.header, time.Now()),
 	}
 	if got.status < 300 {
 		// Not the service's: 201 is its only answer to a message that it has taken.

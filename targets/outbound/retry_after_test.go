@@ -1,4 +1,4 @@
-package http
+package outbound
 
 import (
 	"net/http"
@@ -16,11 +16,11 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, date string) {
 		h := http.Header{"Retry-After": {text}, "Date": {date}}
 		for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-			if wait := retryAfter(status, h, now); wait < 0 || wait > maxRetryAfter {
+			if wait := RetryAfter(status, h, now); wait < 0 || wait > maxRetryAfter {
 				t.Errorf("%q: %v", text, wait)
 			}
 		}
-		if wait := retryAfter(http.StatusInternalServerError, h, now); wait != 0 {
+		if wait := RetryAfter(http.StatusInternalServerError, h, now); wait != 0 {
 			t.Errorf("%q: %v after another status", text, wait)
 		}
 	})
@@ -40,7 +40,8 @@ func TestRetryAfter(t *testing.T) {
 		{"-5", "", 0},
 		{"5s", "", 0},
 		{"1.5", "", 0},
-		{"99999999999999999999", "", maxRetryAfter},
+		{"2147483647", "", maxRetryAfter},
+		{"99999999999999999999", "", 0},
 		{"Wed, 21 Oct 2015 07:28:00 GMT", "", 28 * time.Minute},
 		{"Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:27:00 GMT", time.Minute}, // by the server's clock
 		{"Wednesday, 21-Oct-15 07:28:00 GMT", "", 28 * time.Minute},
@@ -50,7 +51,7 @@ func TestRetryAfter(t *testing.T) {
 		h := http.Header{}
 		h.Set("Retry-After", c.text)
 		h.Set("Date", c.date)
-		if got := retryAfter(http.StatusTooManyRequests, h, now); got != c.want {
+		if got := RetryAfter(http.StatusTooManyRequests, h, now); got != c.want {
 			t.Errorf("%q, %q: got %v, want %v", c.text, c.date, got, c.want)
 		}
 	}
