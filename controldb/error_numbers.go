@@ -46,6 +46,12 @@ var (
 	ErrScheduleExists = errors.New("schedule exists")
 	// ErrBackfillNotFound means that no backfill has this id.
 	ErrBackfillNotFound = errors.New("backfill not found")
+	// ErrSecretNotFound means that no secret has this name.
+	ErrSecretNotFound = errors.New("secret not found")
+	// ErrSecretKeysChanged means that a secret was not sealed for exactly the active keys.
+	ErrSecretKeysChanged = errors.New("the keys of secrets have changed")
+	// ErrSecretChanged means that another session has set the secret meanwhile.
+	ErrSecretChanged = errors.New("the secret has changed")
 	// ErrCalendarNotFound means that no calendar has this name.
 	ErrCalendarNotFound = errors.New("calendar not found")
 	// ErrCallbackNotFound means that no callback has this token, or that the run has no callback.
@@ -131,6 +137,9 @@ var conditions = map[int32]condition{
 	50071: {KindInvalid, nil, "the parameters are too long"},
 	50072: {KindInvalid, nil, "a name in the parameters is empty, too long, or has a control character"},
 	50073: {KindInvalid, nil, "a name in the parameters is there twice"},
+	50074: {KindInvalid, nil, "the name of a secret is missing or invalid"},
+	50075: {KindInvalid, nil, "the sealed secret is invalid"},
+	50076: {KindInvalid, nil, "the public key does not have 32 bytes"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},
@@ -167,6 +176,12 @@ var conditions = map[int32]condition{
 	50144: {KindConflict, nil, "another step names the step in @after"},
 	50148: {KindConflict, nil, "the job execution id belongs to an execution with other parameters"},
 	50149: {KindNotFound, nil, "the parameters do not exist"},
+	50150: {KindNotFound, ErrSecretNotFound, "the secret does not exist"},
+	50151: {KindNotFound, nil, "the key does not exist, or was retired"},
+	50152: {KindConflict, nil, "a secret is sealed for this key alone"},
+	50153: {KindConflict, ErrSecretKeysChanged, "the secret is not sealed for exactly the active keys"},
+	50154: {KindConflict, ErrSecretChanged, "the version of the secret is not the next one"},
+	50155: {KindConflict, nil, "the key was retired"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},

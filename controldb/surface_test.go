@@ -93,6 +93,7 @@ var ownProcedures = []string{
 	"sp_set_jobstep_options",
 	"sp_set_limit",
 	"sp_set_setting",
+	"sp_add_secret_key", "sp_retire_secret_key", "sp_set_secret", "sp_delete_secret",
 	"sp_explain_execution",
 	"sp_add_schedule", "sp_update_schedule", "sp_delete_schedule", "sp_enable_schedule", "sp_pause_schedule", "sp_backfill_schedule", "sp_cancel_backfill",
 	"sp_add_calendar", "sp_update_calendar", "sp_delete_calendar",

@@ -5,8 +5,8 @@ import (
 	"crypto/hpke"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -107,8 +107,8 @@ func (k PublicKey) String() string {
 }
 
 // ID identifies the key: the first half of the SHA-256 of its bytes, as 32 hexadecimal digits in
-// lower case. The control database computes the same.
+// upper case. The control database computes the same.
 func (k PublicKey) ID() string {
 	sum := sha256.Sum256(k.Bytes())
-	return hex.EncodeToString(sum[:16])
+	return fmt.Sprintf("%X", sum[:16])
 }

@@ -176,7 +176,7 @@ func TestKeys(t *testing.T) {
 	public, err := ParsePublicKey(k.Public().String() + "\n")
 	require.NoError(t, err)
 	require.Equal(t, k.Public().Bytes(), public.Bytes())
-	require.Regexp(t, "^[0-9a-f]{32}$", public.ID())
+	require.Regexp(t, "^[0-9A-F]{32}$", public.ID())
 	for _, format := range []string{"%v", "%s", "%+v", "%#v", "%q"} {
 		printed := fmt.Sprintf(format, k) + fmt.Sprintf(format, []PrivateKey{k})
 		require.NotContains(t, printed, strings.TrimPrefix(private, privatePrefix), format)

@@ -1,4 +1,4 @@
--- Everything that an author may do; also purges history and changes settings.
+-- Everything that an author may do; also purges history, and changes settings and the keys of secrets.
 IF DATABASE_PRINCIPAL_ID(N'jobs_admin') IS NULL
     CREATE ROLE jobs_admin AUTHORIZATION dbo;
 ALTER ROLE jobs_author ADD MEMBER jobs_admin;

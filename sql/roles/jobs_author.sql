@@ -1,4 +1,4 @@
--- Everything that an operator may do; also defines jobs, steps, schedules, calendars and target groups.
+-- Everything that an operator may do; also defines jobs, steps, schedules, calendars, target groups and secrets.
 IF DATABASE_PRINCIPAL_ID(N'jobs_author') IS NULL
     CREATE ROLE jobs_author AUTHORIZATION dbo;
 ALTER ROLE jobs_operator ADD MEMBER jobs_author;
@@ -20,3 +20,5 @@ GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group_member TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group_member TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_set_limit TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_set_secret TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_secret TO jobs_author;

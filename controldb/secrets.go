@@ -1,0 +1,136 @@
+package controldb
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/secret"
+)
+
+// SecretKey is a row of the view jobs.secret_keys.
+type SecretKey struct {
+	ID        string `db:"key_id"`
+	PublicKey []byte `db:"public_key"`
+	// Active is false for a key that was retired.
+	Active bool `db:"is_active"`
+	// Secrets is the number of secrets that the key can open. SecretsOnly is the number of those
+	// that no other active key can open.
+	Secrets     int       `db:"secrets"`
+	SecretsOnly int       `db:"secrets_only"`
+	CreatedTime time.Time `db:"created_time"`
+	CreatedBy   string    `db:"created_by"`
+	RetiredTime time.Time `db:"retired_time"` // zero while the key is active
+	RetiredBy   string    `db:"retired_by"`
+}
+
+// SecretKeys lists the keys of secrets, the latest first.
+func (s *Store) SecretKeys(ctx context.Context) ([]SecretKey, error) {
+	return selectAll[SecretKey](ctx, s, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only, created_time, created_by,
+    retired_time, retired_by
+FROM jobs.secret_keys
+ORDER BY created_time DESC, key_id;`)
+}
+
+// AddSecretKey adds a public key for which secrets are sealed from now on. Adding an active key
+// again has no effect.
+func (s *Store) AddSecretKey(ctx context.Context, key secret.PublicKey) error {
+	return s.exec(ctx, "add key", newCall("jobs.sp_add_secret_key").in("public_key", key.Bytes()))
+}
+
+// RetireSecretKey retires a key. The procedure refuses while a secret is sealed for this key alone.
+func (s *Store) RetireSecretKey(ctx context.Context, id string) error {
+	return s.exec(ctx, "retire key", newCall("jobs.sp_retire_secret_key").in("key_id", id))
+}
+
+// Secret is a row of the view jobs.secrets.
+type Secret struct {
+	Name    string `db:"secret_name"`
+	Version int    `db:"version"`
+	// Keys is the number of active keys that can open it, and MissingKeys of those that cannot.
+	Keys        int       `db:"keys"`
+	MissingKeys int       `db:"missing_keys"`
+	CreatedTime time.Time `db:"created_time"`
+	UpdatedTime time.Time `db:"updated_time"`
+	UpdatedBy   string    `db:"updated_by"`
+}
+
+// Secrets lists the sealed secrets by name; name restricts the list unless it is empty.
+func (s *Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
+	w := newFilter(0)
+	if name != "" {
+		w.add("secret_name = %s", name)
+	}
+	return selectAll[Secret](ctx, s, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys, created_time,
+    updated_time, updated_by
+FROM jobs.secrets`+w.text()+`
+ORDER BY secret_name;`, w.args...)
+}
+
+// DatabaseID returns the identity of the control database, to which sealed secrets are bound.
+func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
+	list, err := selectAll[struct {
+		ID uuid.UUID `db:"database_id"`
+	}](ctx, s, "read the database's identity", `SELECT database_id FROM jobs.control_database;`)
+	if err != nil || len(list) == 0 {
+		return uuid.Nil, err
+	}
+	return list[0].ID, nil
+}
+
+// SetSecret stores a sealed value as the given version of a secret. It returns
+// [ErrSecretKeysChanged] or [ErrSecretChanged] when the value has to be sealed again.
+func (s *Store) SetSecret(ctx context.Context, name string, sealed secret.Sealed, version int) error {
+	return s.exec(ctx, "set secret", newCall("jobs.sp_set_secret").in("name", name).in("sealed", sealed.JSON(version)))
+}
+
+// DeleteSecret deletes a secret. It returns [ErrSecretNotFound] when no secret has this name.
+func (s *Store) DeleteSecret(ctx context.Context, name string) error {
+	return s.exec(ctx, "delete secret", newCall("jobs.sp_delete_secret").in("name", name))
+}
+
+// SealedSecret is a sealed secret as it is stored.
+type SealedSecret struct {
+	Place  secret.Place
+	Sealed secret.Sealed
+	// Missing are the active keys that cannot open it.
+	Missing []secret.PublicKey
+}
+
+// SealedSecret reads a sealed secret; only agents may. It returns [ErrSecretNotFound] when no
+// secret has this name.
+func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, error) {
+	var (
+		database uuid.UUID
+		res      SealedSecret
+		keys     []struct {
+			ID        string `db:"key_id"`
+			PublicKey []byte `db:"public_key"`
+			Data      []byte `db:"data"`
+		}
+	)
+	err := s.query(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name),
+		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext), into(&keys))
+	if err != nil {
+		return SealedSecret{}, err
+	}
+	res.Place.Database = database.String()
+	for _, k := range keys {
+		if k.Data != nil {
+			res.Sealed.Keys = append(res.Sealed.Keys, secret.SealedKey{ID: k.ID, Data: k.Data})
+			continue
+		}
+		if key, err := secret.NewPublicKey(k.PublicKey); err == nil {
+			res.Missing = append(res.Missing, key)
+		}
+	}
+	return res, nil
+}
+
+// ResealSecret stores data keys that were sealed for further keys; only agents may. A secret that
+// has another version by now stays unchanged.
+func (s *Store) ResealSecret(ctx context.Context, place secret.Place, keys []secret.SealedKey) error {
+	return s.exec(ctx, "seal secret for further keys", newCall("jobs_internal.reseal_secret").in("name", place.Name).
+		in("version", int64(place.Version)).in("keys", secret.KeysJSON(keys)))
+}

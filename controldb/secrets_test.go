@@ -1,0 +1,158 @@
+package controldb_test
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+func newSecretKey(t *testing.T) secret.PrivateKey {
+	t.Helper()
+	k, err := secret.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	return k
+}
+
+// seal seals a value for keys as the given version.
+func (c *control) seal(t *testing.T, name, value string, version int, keys ...secret.PrivateKey) secret.Sealed {
+	t.Helper()
+	id, err := c.DatabaseID(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, uuid.Nil, id)
+	var public []secret.PublicKey
+	for _, k := range keys {
+		public = append(public, k.Public())
+	}
+	s, err := secret.Seal(rand.Reader, secret.Place{Database: id.String(), Name: name, Version: version}, value, public)
+	require.NoError(t, err)
+	return s
+}
+
+// open reads a secret and opens it.
+func (c *control) open(t *testing.T, name string, keys ...secret.PrivateKey) (string, error) {
+	t.Helper()
+	s, err := c.SealedSecret(t.Context(), name)
+	require.NoError(t, err)
+	return s.Sealed.Open(s.Place, keys)
+}
+
+// Secrets are sealed for all active keys, sealed again for a new key, and the old key is retired.
+func TestSecretsAndRotation(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		first, second := newSecretKey(t), newSecretKey(t)
+		err := c.SetSecret(ctx, "api", c.seal(t, "api", "v1", 1, first), 1)
+		require.ErrorIs(t, err, controldb.ErrSecretKeysChanged)
+		require.ErrorContains(t, err, "Make one with jobagent key generate")
+
+		require.NoError(t, c.AddSecretKey(ctx, first.Public()))
+		require.NoError(t, c.AddSecretKey(ctx, first.Public()), "a second call has no effect")
+		require.NoError(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v1", 1, first), 1))
+		require.NoError(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v2", 2, first), 2))
+		value, err := c.open(t, "api", first)
+		require.NoError(t, err)
+		require.Equal(t, "v2", value)
+		require.ErrorIs(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v2", 2, first), 2), controldb.ErrSecretChanged)
+		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "v2", 2, first), 2), controldb.ErrSecretChanged)
+
+		// A key is added. New values must be sealed for it, too.
+		require.NoError(t, c.AddSecretKey(ctx, second.Public()))
+		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first), 1), controldb.ErrSecretKeysChanged)
+		require.NoError(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first, second), 1))
+		err = c.RetireSecretKey(ctx, first.Public().ID())
+		require.ErrorContains(t, err, "1 secrets are sealed for it alone, among them 'api'")
+		require.Equal(t, controldb.KindConflict, controldb.KindOf(err))
+		list, err := c.Secrets(ctx, "")
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		require.Equal(t, [][3]int{{2, 1, 1}, {1, 2, 0}},
+			[][3]int{{list[0].Version, list[0].Keys, list[0].MissingKeys}, {list[1].Version, list[1].Keys, list[1].MissingKeys}})
+		keys, err := c.SecretKeys(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []string{second.Public().ID(), first.Public().ID()}, []string{keys[0].ID, keys[1].ID})
+		require.Equal(t, [][2]int{{1, 0}, {2, 1}}, [][2]int{{keys[0].Secrets, keys[0].SecretsOnly}, {keys[1].Secrets, keys[1].SecretsOnly}})
+		require.Equal(t, first.Public().Bytes(), keys[1].PublicKey)
+
+		s, err := c.SealedSecret(ctx, "api")
+		require.NoError(t, err)
+		require.Len(t, s.Missing, 1)
+		require.Equal(t, second.Public().ID(), s.Missing[0].ID())
+		sealed, err := s.Sealed.Reseal(s.Place, []secret.PrivateKey{first, second}, s.Missing)
+		require.NoError(t, err)
+		stale := s.Place
+		stale.Version--
+		require.NoError(t, c.ResealSecret(ctx, stale, sealed))
+		_, err = c.open(t, "api", second)
+		require.ErrorIs(t, err, secret.ErrNoKey, "a key for another version is not stored")
+		require.NoError(t, c.ResealSecret(ctx, s.Place, sealed))
+		require.NoError(t, c.ResealSecret(ctx, s.Place, sealed))
+		value, err = c.open(t, "api", second)
+		require.NoError(t, err)
+		require.Equal(t, "v2", value)
+
+		require.NoError(t, c.RetireSecretKey(ctx, first.Public().ID()))
+		_, err = c.open(t, "api", first)
+		require.ErrorIs(t, err, secret.ErrNoKey)
+		require.ErrorContains(t, c.RetireSecretKey(ctx, first.Public().ID()), "No active key has the id")
+		require.ErrorContains(t, c.AddSecretKey(ctx, first.Public()), "was retired")
+		require.ErrorContains(t, c.RetireSecretKey(ctx, second.Public().ID()), "2 secrets are sealed for it alone")
+		require.ErrorIs(t, c.ResealSecret(ctx, s.Place, s.Sealed.Keys), controldb.ErrSecretKeysChanged, "not for a retired key")
+
+		require.NoError(t, c.DeleteSecret(ctx, "API"))
+		require.ErrorIs(t, c.DeleteSecret(ctx, "api"), controldb.ErrSecretNotFound)
+		_, err = c.SealedSecret(ctx, "api")
+		require.ErrorIs(t, err, controldb.ErrSecretNotFound)
+		require.NoError(t, c.DeleteSecret(ctx, "new"))
+		require.NoError(t, c.RetireSecretKey(ctx, second.Public().ID()))
+	})
+}
+
+// A sealed secret that is copied to another name, or whose older value is put back, cannot be
+// opened; neither can one of another database.
+func TestSecretsAreBoundToTheirPlace(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		k := newSecretKey(t)
+		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
+		require.NoError(t, c.SetSecret(ctx, "a", c.seal(t, "a", "old", 1, k), 1))
+		require.NoError(t, c.SetSecret(ctx, "b", c.seal(t, "b", "bee", 1, k), 1))
+		old, err := c.SealedSecret(ctx, "a")
+		require.NoError(t, err)
+		require.NoError(t, c.SetSecret(ctx, "a", c.seal(t, "a", "new", 2, k), 2))
+
+		require.NoError(t, c.SetSecret(ctx, "b", old.Sealed, 2))
+		_, err = c.open(t, "b", k)
+		require.ErrorIs(t, err, secret.ErrBroken, "copied to another name")
+		require.NoError(t, c.SetSecret(ctx, "a", old.Sealed, 3))
+		_, err = c.open(t, "a", k)
+		require.ErrorIs(t, err, secret.ErrBroken, "an older value")
+		c.exec(t, "UPDATE s SET s.version = 1 FROM jobs_internal.secrets AS s WHERE s.name = N'a';")
+		value, err := c.open(t, "a", k)
+		require.NoError(t, err)
+		require.Equal(t, "old", value)
+		c.exec(t, "UPDATE i SET i.database_id = NEWID() FROM jobs_internal.control_identity AS i;")
+		_, err = c.open(t, "a", k)
+		require.ErrorIs(t, err, secret.ErrBroken, "another database")
+	})
+}
+
+// TestMigrateSecrets: a database of release 0 has an identity after the migration, and takes
+// secrets.
+func TestMigrateSecrets(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		require.NoError(t, c.Migrate(t.Context()))
+		k := newSecretKey(t)
+		require.NoError(t, c.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, c.SetSecret(t.Context(), "a", c.seal(t, "a", "value", 1, k), 1))
+		value, err := c.open(t, "a", k)
+		require.NoError(t, err)
+		require.Equal(t, "value", value)
+	})
+}

@@ -1,0 +1,32 @@
+-- Deletes a secret. Attempts of actions that name it fail from then on, before they send anything.
+--
+-- Parameters:
+--   @name  Name of the secret.
+-- Called by: members of the role jobs_author.
+-- Locks:     the secret's row (X) and its rows of secret_data_keys (X).
+-- Returns:   0.
+-- Throws:
+--   50074 the name of a secret is missing or invalid.
+--   50150 the secret does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_secret
+    @name NVARCHAR(128)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    EXECUTE jobs_internal.check_secret_name @name = @name;
+    DELETE s
+    FROM jobs_internal.secrets AS s
+    WHERE s.owner = N''
+        AND s.name = @name;
+    IF @@ROWCOUNT = 0
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The secret ''', @name, N''' does not exist. The view jobs.secrets lists all secrets.'
+        ), N'%', N'%%');
+        THROW 50150, @message, 1;
+    END;
+    RETURN 0;
+END;
