@@ -39,6 +39,8 @@ type Actions struct {
 	// CallbackURL is the public URL of a receiver of callbacks (agent/rest), in this process or in
 	// another one; empty means that the agent cannot carry out actions with a callback URL.
 	CallbackURL string
+	// Receiver receives callbacks while the agent runs; nil means that the agent receives none.
+	Receiver *rest.Receiver
 }
 
 // commandTypes returns the types of commands that the agent runs.
@@ -152,6 +154,10 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	res := runner.Run(ctx, attempt)
 	if res.Outcome == targets.NotSent && refused != nil {
 		return h.retreat(ctx, task, refused.Error())
+	}
+	if res.Outcome == targets.Unknown && errors.Is(context.Cause(ctx), ErrStopping) {
+		// As when the agent is killed: a step that awaits reports waits for one.
+		res.Outcome = targets.NoAnswer
 	}
 	r := h.result(task, res)
 	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedAction(res)

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -58,8 +59,8 @@ func New(
 //
 // Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
 // once if the control database refuses the login, has no control schema, or has one of a version
-// that does not support this agent. After the start, Run returns no error: the core is restarted
-// under a new term, with a growing delay.
+// that does not support this agent. After the start, Run returns an error only if the receiver of
+// callbacks fails: the core is restarted under a new term, with a growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
@@ -80,12 +81,39 @@ func (h *Hosting) Run(ctx context.Context) error {
 	h.log.Info("agent started", zap.String(keyVersion, h.cfg.Version))
 	defer h.log.Info("agent stopped")
 
+	if receiver := h.tools.Actions.Receiver; receiver != nil {
+		return h.receiveWhile(ctx, receiver, h.runCores)
+	}
+	h.runCores(ctx)
+	return nil
+}
+
+// receiveWhile receives callbacks while run runs. If the receiver fails, run is stopped, and
+// receiveWhile returns the error.
+func (h *Hosting) receiveWhile(ctx context.Context, receiver *rest.Receiver, run func(ctx context.Context)) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	receiving, stopReceiver := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopReceiver()
+	ended := make(chan error, 1)
+	go func() { // ends with receiving
+		err := receiver.Serve(receiving)
+		stop()
+		ended <- err
+	}()
+	run(running)
+	stopReceiver()
+	return <-ended
+}
+
+// runCores runs one core after the other until ctx is done.
+func (h *Hosting) runCores(ctx context.Context) {
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Second}
 	for {
 		started := time.Now()
 		err := h.runCore(ctx)
 		if ctx.Err() != nil {
-			return nil // errors of the stop have been logged
+			return // errors of the stop have been logged
 		}
 		if time.Since(started) > time.Minute {
 			retry.Reset()
@@ -93,7 +121,7 @@ func (h *Hosting) Run(ctx context.Context) error {
 		delay := retry.Next()
 		h.log.Warn("core failed, restarting", zap.Error(err), zap.Duration(keyRetryIn, delay))
 		if !sleep(ctx, delay, nil) {
-			return nil
+			return
 		}
 	}
 }

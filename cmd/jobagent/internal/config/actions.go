@@ -7,10 +7,26 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/process"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
+
+// Callbacks configures the receiver of callbacks. It is off without listen.
+type Callbacks struct {
+	Listen    string `json:"listen"`     // host:port
+	PublicURL string `json:"public_url"` // of the receiver, as seen by endpoints
+	TLS       struct {
+		Certificate string `json:"certificate"` // path of a PEM file; required unless listen is a loopback address
+		Key         string `json:"key"`         // path of a PEM file
+	} `json:"tls"`
+}
+
+// Receiver returns the configuration of the receiver.
+func (c Callbacks) Receiver() rest.Config {
+	return rest.Config{Listen: c.Listen, PublicURL: c.PublicURL, Certificate: c.TLS.Certificate, Key: c.TLS.Key}
+}
 
 // secretName is the form of the NAME of $(secret.NAME).
 var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
@@ -29,6 +45,16 @@ func (c File) CheckActions() error {
 	for i, ref := range c.SecretKeys {
 		if !secretref.IsReference(ref) {
 			errs = append(errs, fmt.Errorf("secret_keys[%d]: %w", i, secretref.ErrInvalid))
+		}
+	}
+	// Without listen, another process may receive the callbacks of this agent's actions.
+	if c.Callbacks.Listen != "" || c.Callbacks.TLS.Certificate != "" || c.Callbacks.TLS.Key != "" {
+		if err := c.Callbacks.Receiver().Check(); err != nil {
+			errs = append(errs, fmt.Errorf("callbacks: %w", err))
+		}
+	} else if c.Callbacks.PublicURL != "" {
+		if err := rest.CheckPublicURL(c.Callbacks.PublicURL); err != nil {
+			errs = append(errs, fmt.Errorf("callbacks: %w", err))
 		}
 	}
 	if len(errs) > 0 {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,6 +32,10 @@ func TestFaultsOfActionsInTheConfiguration(t *testing.T) {
 	t.Parallel()
 	cfg := File{Secrets: map[string]string{"a b": "env:A", "c": "hunter2"}, SecretKeys: []string{"file:/k", "hunter3"}}
 	err := cfg.CheckActions()
+	cfg.Callbacks.Listen = "10.1.2.3:80"
+	err = errors.Join(err, cfg.CheckActions())
+	require.ErrorContains(t, err, "callbacks: invalid public_url")
+	require.ErrorContains(t, err, "want tls")
 	for _, want := range []string{`invalid name "a b" in secrets`, "secrets.c: invalid secret reference", "secret_keys[1]: invalid secret reference"} {
 		require.ErrorContains(t, err, want)
 	}

@@ -71,6 +71,8 @@ type File struct {
 	// SecretKeys are references to the private keys that open the control database's sealed
 	// secrets.
 	SecretKeys []string `json:"secret_keys"`
+	// Callbacks configures the receiver of reports on actions that end outside of the agent.
+	Callbacks Callbacks `json:"callbacks"`
 }
 
 // Encryption configures the encryption of the connections to some servers.

@@ -10,8 +10,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/http"
@@ -58,6 +60,7 @@ func NewActions(cfg config.File, version string, local bool) (*Actions, error) {
 		a.Runners[action.TypeProcess] = a.processes
 	}
 	a.Secret = func(_ context.Context, name string) (string, error) { return readSecret(cfg.Secrets, name) }
+	a.CallbackURL = cfg.Callbacks.PublicURL
 	return a, nil
 }
 
@@ -72,6 +75,31 @@ func readSecret(secrets map[string]string, name string) (string, error) {
 		return "", fmt.Errorf("%w: %w", agent.ErrNoSecret, err)
 	}
 	return text, nil
+}
+
+// Receive opens the receiver of callbacks that the configuration asks for, if any; on says that one
+// is wanted anyway, on a loopback address. The agent serves it.
+func (a *Actions) Receive(ctx context.Context, cfg config.Callbacks, on bool, store *controldb.Store, log *zap.Logger) error {
+	settings := cfg.Receiver()
+	if settings.Listen == "" {
+		if !on {
+			return nil
+		}
+		settings = rest.Config{Listen: "127.0.0.1:0"}
+	}
+	receiver, err := rest.Listen(ctx, settings, store, log)
+	if err != nil {
+		return exit.With(exit.CodeConnection, err)
+	}
+	a.Receiver, a.CallbackURL = receiver, receiver.PublicURL()
+	return nil
+}
+
+// Close closes a receiver that no agent has served.
+func (a *Actions) Close() {
+	if a.Receiver != nil {
+		_ = a.Receiver.Close() // closed already if an agent has served it
+	}
 }
 
 // Log logs what actions may do on this machine, and what weakens them. It logs no secret.

@@ -191,6 +191,10 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, lim
 	if err != nil {
 		return err
 	}
+	if err := actions.Receive(ctx, cfg.Callbacks, true, server.Store, log); err != nil {
+		return err
+	}
+	defer actions.Close()
 	tools.Actions = actions.Actions
 	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()},
 		server.Store, tools, log)

@@ -90,6 +90,10 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	if err != nil {
 		return err
 	}
+	if err := actions.Receive(ctx, file.Callbacks, false, store, log); err != nil {
+		return err
+	}
+	defer actions.Close()
 	actions.Log(file, log)
 	tools.Actions = actions.Actions
 	return daemon.Run(ctx, cfg, store, tools, log)

@@ -1,0 +1,123 @@
+package rest
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// maxMisses is how many requests with an unknown token an address may make in missWindow.
+	maxMisses  = 60
+	missWindow = time.Minute
+	// maxAddresses bounds the memory of a misses.
+	maxAddresses = 10_000
+)
+
+// misses counts requests with unknown tokens by address. An address that has used them up waits for
+// the next window, so that guessing costs the control database little. It is safe for concurrent
+// use.
+type misses struct {
+	mu      sync.Mutex
+	since   time.Time // when the current window began
+	counted map[netip.Prefix]int
+}
+
+// origin returns the network that an address is counted for: an IPv4 address, or the 64 bits of an
+// IPv6 network, whose hosts choose their addresses themselves.
+func origin(remote string) netip.Prefix {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	addr = addr.Unmap().WithZone("")
+	bits := addr.BitLen()
+	if addr.Is6() {
+		bits = 64
+	}
+	prefix, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return prefix
+}
+
+// exceeded reports whether an address has used up its misses, and how long it has to wait.
+func (m *misses) exceeded(from netip.Prefix, now time.Time) (wait time.Duration, exceeded bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn(now)
+	if m.counted[from] < maxMisses {
+		return 0, false
+	}
+	return m.since.Add(missWindow).Sub(now), true
+}
+
+// add counts a miss.
+func (m *misses) add(from netip.Prefix, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn(now)
+	if _, known := m.counted[from]; known || len(m.counted) < maxAddresses {
+		m.counted[from]++
+	}
+}
+
+// turn begins a new window when the current one has passed. m.mu must be held.
+func (m *misses) turn(now time.Time) {
+	if m.counted == nil || now.Sub(m.since) >= missWindow {
+		m.since, m.counted = now, map[netip.Prefix]int{}
+	}
+}
+
+// limitListener accepts at most as many connections at a time as slots has room for.
+type limitListener struct {
+	net.Listener
+	slots  chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newLimitListener(l net.Listener, connections int) *limitListener {
+	return &limitListener{Listener: l, slots: make(chan struct{}, connections), closed: make(chan struct{})}
+}
+
+// Accept implements net.Listener. It waits for a slot before it accepts.
+func (l *limitListener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &limitedConn{Conn: c, slots: l.slots}, nil
+}
+
+// Close implements net.Listener.
+func (l *limitListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// limitedConn frees its slot when it is closed.
+type limitedConn struct {
+	net.Conn
+	slots chan struct{}
+	once  sync.Once
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { <-c.slots })
+	return err
+}

@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMissesAreCountedByNetwork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var m misses
+		guesser, other := origin("192.0.2.7:4000"), origin("192.0.2.8:4000")
+		for range maxMisses {
+			_, exceeded := m.exceeded(guesser, time.Now())
+			require.False(t, exceeded)
+			m.add(guesser, time.Now())
+		}
+		<-time.After(missWindow / 4)
+		wait, exceeded := m.exceeded(guesser, time.Now())
+		require.True(t, exceeded)
+		require.Equal(t, missWindow*3/4, wait)
+		_, exceeded = m.exceeded(other, time.Now())
+		require.False(t, exceeded)
+		<-time.After(missWindow)
+		_, exceeded = m.exceeded(guesser, time.Now())
+		require.False(t, exceeded, "a new window has begun")
+	})
+	require.Equal(t, origin("[2001:db8::1]:1"), origin("[2001:db8::2:3]:1"), "64 bits of an IPv6 network")
+	require.Equal(t, origin("192.0.2.7:1"), origin("[::ffff:192.0.2.7]:1"))
+	require.NotEqual(t, origin("[2001:db8::1]:1"), origin("[2001:db8:0:1::1]:1"))
+}
+
+func TestMissesAreBoundedInMemory(t *testing.T) {
+	t.Parallel()
+	var m misses
+	now := time.Now()
+	for i := range maxAddresses + 10 {
+		addr := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+		m.add(origin(netip.AddrPortFrom(addr, 1).String()), now)
+	}
+	require.Len(t, m.counted, maxAddresses)
+}
+
+func TestListenerLimitsConnections(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := newLimitListener(inner, 1)
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		require.NoError(t, err)
+		return c
+	}
+	first, second := dial(), dial()
+	accepted, err := l.Accept()
+	require.NoError(t, err)
+	next := make(chan net.Conn, 1)
+	go func() { // ends with the second connection
+		c, err := l.Accept()
+		if err == nil {
+			next <- c
+		}
+		close(next)
+	}()
+	require.Empty(t, next)
+	require.NoError(t, accepted.Close())
+	_ = accepted.Close() // frees no second slot
+	c, ok := <-next
+	require.True(t, ok)
+	blocked := make(chan error, 1)
+	go func() { // ends with the listener
+		_, err := l.Accept()
+		blocked <- err
+	}()
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, <-blocked, net.ErrClosed)
+	for _, conn := range []net.Conn{first, second, c} {
+		require.NoError(t, conn.Close())
+	}
+}

@@ -1,0 +1,145 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const (
+	// maxCalls is how many calls to the control database are made at a time. Further requests wait.
+	maxCalls = 16
+	// callTime bounds a request's wait for its call, and the call.
+	callTime = 10 * time.Second
+)
+
+// answer is the body of every answer but a success. All failures have the same members.
+type answer struct {
+	Code    int    `json:"code"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// handler answers POST <prefix>/callbacks/<token>.
+type handler struct {
+	store  *controldb.Store
+	prefix string // of the public URL: "" or "/path", then "/callbacks/"
+	misses misses
+	calls  chan struct{} // one value for each call under way
+	log    *zap.Logger
+}
+
+func newHandler(store *controldb.Store, publicPath string, log *zap.Logger) *handler {
+	return &handler{
+		store: store, prefix: strings.TrimSuffix(publicPath, "/") + callbacks,
+		calls: make(chan struct{}, maxCalls), log: log,
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.log.Error("request panicked", zap.Any("error", p), zap.ByteString("stack", debug.Stack()))
+			fail(w, http.StatusInternalServerError, "Internal error.")
+		}
+	}()
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	token, ok := strings.CutPrefix(r.URL.Path, h.prefix)
+	if !ok {
+		fail(w, http.StatusNotFound, "No such resource.")
+		return
+	}
+	if r.Method != http.MethodPost {
+		header.Set("Allow", http.MethodPost)
+		fail(w, http.StatusMethodNotAllowed, "Report with POST.")
+		return
+	}
+	from, now := origin(r.RemoteAddr), time.Now()
+	if wait, exceeded := h.misses.exceeded(from, now); exceeded {
+		header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+		fail(w, http.StatusTooManyRequests, "Too many requests with unknown tokens.")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			fail(w, http.StatusRequestEntityTooLarge, "Request Too Large")
+			return
+		}
+		fail(w, http.StatusBadRequest, "The body could not be read.")
+		return
+	}
+	success, message, err := parseReport(body)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	err = controldb.ErrCallbackNotFound
+	if isToken(token) {
+		err = h.report(r, token, controldb.Report{Success: success, Message: message, By: reporter(r.RemoteAddr)})
+	}
+	h.answer(w, err, from, now)
+}
+
+// report hands a report to the control database. A bounded number of calls is under way; further
+// requests wait.
+func (h *handler) report(r *http.Request, token string, report controldb.Report) error {
+	ctx, cancel := context.WithTimeout(r.Context(), callTime)
+	defer cancel()
+	select {
+	case h.calls <- struct{}{}:
+		defer func() { <-h.calls }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return h.store.ReportCallback(ctx, controldb.HashToken(token), report)
+}
+
+// reporter names the sender of a request for the column received_by.
+func reporter(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return "callback"
+	}
+	return "callback from " + host
+}
+
+// answer answers a request whose report was accepted, or refused with err.
+func (h *handler) answer(w http.ResponseWriter, err error, from netip.Prefix, now time.Time) {
+	switch {
+	case err == nil:
+		_, _ = io.WriteString(w, `{"success":true}`+"\n") // the client may be gone
+	case errors.Is(err, controldb.ErrCallbackNotFound):
+		h.misses.add(from, now)
+		fail(w, http.StatusNotFound, "No callback has this token.")
+	case errors.Is(err, controldb.ErrCallbackEnded):
+		fail(w, http.StatusBadRequest, "Error while updating run log: Run is already completed")
+	default:
+		h.log.Warn("a report could not be recorded", zap.Error(err))
+		w.Header().Set("Retry-After", "5")
+		fail(w, http.StatusServiceUnavailable, "The report was not recorded. Send it again.")
+	}
+}
+
+// fail writes the answer to a request that changed nothing.
+func fail(w http.ResponseWriter, code int, message string) {
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(answer{Code: code, Type: http.StatusText(code), Message: message}) // the client may be gone
+}

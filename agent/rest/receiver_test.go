@@ -1,0 +1,128 @@
+package rest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+func TestCheckConfig(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cfg   Config
+		fault string // empty: valid
+	}{
+		{cfg: Config{Listen: "127.0.0.1:0"}},
+		{cfg: Config{Listen: "localhost:8443", PublicURL: "https://agent.example.com/jobs"}},
+		{cfg: Config{Listen: ":8443", PublicURL: "https://agent.example.com", Certificate: "c", Key: "k"}},
+		{cfg: Config{Listen: ":8443", PublicURL: "https://agent.example.com"}, fault: "want tls, or a loopback address"},
+		{cfg: Config{Listen: "10.0.0.1:80"}, fault: "invalid public_url"},
+		{cfg: Config{Listen: "8443"}, fault: "invalid listen"},
+		{cfg: Config{Listen: "127.0.0.1:0", Certificate: "c"}, fault: "want both certificate and key"},
+		{cfg: Config{Listen: "127.0.0.1:0", PublicURL: "http://agent.example.com"}, fault: "want https"},
+		{cfg: Config{Listen: "127.0.0.1:0", PublicURL: "https://u:p@agent.example.com"}, fault: "invalid public_url"},
+		{cfg: Config{Listen: "127.0.0.1:0", PublicURL: "https://agent.example.com?x=1"}, fault: "invalid public_url"},
+		{cfg: Config{Listen: "127.0.0.1:0", PublicURL: "ftp://agent.example.com"}, fault: "invalid public_url"},
+	} {
+		err := c.cfg.Check()
+		if c.fault == "" {
+			require.NoError(t, err, "%+v", c.cfg)
+			continue
+		}
+		require.ErrorContains(t, err, c.fault, "%+v", c.cfg)
+	}
+}
+
+// writeCertificate writes a self-signed certificate for 127.0.0.1, and its key.
+func writeCertificate(t *testing.T, dir string, serial int64) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	require.NoError(t, err)
+	rawKey, err := x509.MarshalECPrivateKey(private)
+	require.NoError(t, err)
+	certificate, key = filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
+	require.NoError(t, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), 0o600))
+	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: rawKey}), 0o600))
+	return certificate, key
+}
+
+// A receiver with TLS answers, logs no part of a path, and stops in order.
+func TestReceiverWithTLS(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.DebugLevel)
+	certificate, key := writeCertificate(t, t.TempDir(), 1)
+	r, err := Listen(t.Context(), Config{
+		Listen: "127.0.0.1:0", PublicURL: "https://agent.example.com/jobs", Certificate: certificate, Key: key,
+	}, nil, zap.New(core))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Serve(ctx) }() // ends with ctx
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // the test's own certificate
+	}}
+	const token = "not-a-token-but-secret"
+	res, err := client.Post("https://"+r.listener.Addr().String()+"/jobs/callbacks/"+token, "application/json",
+		strings.NewReader(`{"success": true}`))
+	require.NoError(t, err)
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusNotFound, res.StatusCode)
+	require.JSONEq(t, `{"code": 404, "type": "Not Found", "message": "No callback has this token."}`, string(text))
+	cancel()
+	require.NoError(t, <-ended)
+	for _, entry := range logs.All() {
+		require.NotContains(t, entry.Message, token)
+		for _, value := range entry.ContextMap() {
+			require.NotContains(t, value, token)
+		}
+	}
+}
+
+// A certificate that is renewed in its files is used without a restart; a broken file is not.
+func TestCertificateIsReadAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := &fileCertificate{}
+	f.certificate, f.key = writeCertificate(t, dir, 1)
+	first, err := f.get(nil)
+	require.NoError(t, err)
+	writeCertificate(t, dir, 2)
+	require.NoError(t, os.Chtimes(f.certificate, time.Time{}, time.Now().Add(time.Minute)))
+	same, err := f.get(nil)
+	require.NoError(t, err)
+	require.Same(t, first, same, "the file was looked at a moment ago")
+	f.looked = time.Now().Add(-certificateAge)
+	renewed, err := f.get(nil)
+	require.NoError(t, err)
+	require.NotEqual(t, first.Certificate, renewed.Certificate)
+	require.NoError(t, os.WriteFile(f.certificate, []byte("broken"), 0o600))
+	f.looked = time.Now().Add(-certificateAge)
+	kept, err := f.get(nil)
+	require.NoError(t, err)
+	require.Equal(t, renewed.Certificate, kept.Certificate)
+}

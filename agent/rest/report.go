@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+const (
+	// maxBody bounds a report's body, as SAP Job Scheduling does (S-29).
+	maxBody = 102_400
+	// maxMessage bounds a report's message, in characters. A longer one is cut (S-29).
+	maxMessage = 16_384
+)
+
+// parseReport reads the body of a report. success is true, false, "true", "false", 1 or 0 (S-10).
+// message may be absent; a value that is not a string is kept as JSON text (S-41). Other members
+// are ignored.
+func parseReport(body []byte) (success bool, message string, err error) {
+	var members struct {
+		Success json.RawMessage `json:"success"`
+		Message json.RawMessage `json:"message"`
+	}
+	if err := json.Unmarshal(body, &members); err != nil {
+		return false, "", errors.New("invalid body: want a JSON object with the members success and message")
+	}
+	switch string(members.Success) {
+	case `true`, `"true"`, `1`:
+		success = true
+	case `false`, `"false"`, `0`:
+	case ``:
+		return false, "", errors.New("success is missing: want true or false")
+	default:
+		return false, "", errors.New(`invalid success: want true, false, "true", "false", 1 or 0`)
+	}
+	message, err = parseMessage(members.Message)
+	return success, message, err
+}
+
+// parseMessage returns the text of a report's message.
+func parseMessage(value json.RawMessage) (string, error) {
+	if len(value) == 0 || string(value) == "null" {
+		return "", nil
+	}
+	var text string
+	if value[0] == '"' {
+		if err := json.Unmarshal(value, &text); err != nil {
+			return "", fmt.Errorf("invalid message: %w", err)
+		}
+		return cut(text), nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		return "", fmt.Errorf("invalid message: %w", err)
+	}
+	return cut(compact.String()), nil
+}
+
+// cut shortens a text to maxMessage characters, the last of which is then "…".
+func cut(text string) string {
+	if utf8.RuneCountInString(text) <= maxMessage {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n++; n == maxMessage {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
