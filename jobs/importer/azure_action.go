@@ -121,7 +121,6 @@ func (c *azureActionConverter) request(q *object, step *Step) {
 		maps.DeleteFunc(headers.members, func(name string, _ any) bool { return strings.EqualFold(name, "Authorization") })
 	}
 	h.Headers = c.headers(c.job, c.place+"header.", headers)
-	h.Headers = append(h.Headers, action.Field{Name: "x-ms-scheduler-jobid", Value: literal(c.name)})
 	if c.collection != "" {
 		h.Headers = append(h.Headers, action.Field{Name: "x-ms-scheduler-jobcollectionid", Value: literal(c.collection)})
 	}

@@ -84,7 +84,7 @@ func TestAzureScheduler(t *testing.T) {
 	require.True(t, hourly.Schedules[0].Enabled)
 	require.Equal(t, Step{Name: "MainAction", Type: action.TypeHTTP, Attempts: 7, Interval: 90, Timeout: 43200,
 		Command: `{"method":"POST","url":"https://api.example.com/run?code=$(secret.weekdays.uri.code)",` +
-			`"headers":{"X-Trace":"t $$(1)","x-ms-scheduler-jobid":"weekdays","x-ms-scheduler-jobcollectionid":"cs1"},` +
+			`"headers":{"X-Trace":"t $$(1)","x-ms-scheduler-jobcollectionid":"cs1"},` +
 			`"body":"{\"apiKey\":\"$(secret.weekdays.body.apikey)\",\"total\":1}","success":"azure",` +
 			`"auth":{"kind":"basic","username":"u","password":"$(secret.weekdays.password)"}}`}, hourly.Steps[0])
 	require.Equal(t, Step{Name: "ErrorAction", Type: action.TypeStorageQueue, Attempts: 7, Interval: 90, Timeout: 43200, After: "MainAction", RunWhen: "Failed",
