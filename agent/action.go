@@ -127,7 +127,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 			return h.invalid(task, started, errNoReceiver)
 		}
 	}
-	vars := actionVariables{host: h, ctx: ctx, task: task, target: task.Target, key: attempt.Key, callbackURL: attempt.CallbackURL}
+	vars := actionVariables{host: h, ctx: ctx, task: task, target: task.Target, key: attempt.Key, callbackURL: attempt.CallbackURL, failed: &failureBefore{}}
 	if vars.parameters, err = h.parameters(ctx, task); err == nil {
 		attempt.Action, err = definition.Expand(vars.value)
 	}
@@ -274,6 +274,8 @@ type actionVariables struct {
 	// key and callbackURL are zero when a target group is resolved.
 	key         uuid.UUID
 	callbackURL string
+	// failed is nil when a target group is resolved.
+	failed *failureBefore
 }
 
 // value implements [action.Variables].
@@ -312,8 +314,10 @@ func (v actionVariables) value(name string) (action.Value, bool, error) {
 	if secret, ok := strings.CutPrefix(name, action.PrefixSecret); ok {
 		return v.secret(secret)
 	}
-	value, ok := action.Parameter(v.parameters, name)
-	return value, ok, nil
+	if value, ok := action.Parameter(v.parameters, name); ok || v.failed == nil {
+		return value, ok, nil
+	}
+	return v.failed.value(v.ctx, v.host.store, t.ID, name)
 }
 
 // secret returns the value of a secret. The name of a server must not depend on one.

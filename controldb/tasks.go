@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -308,6 +309,35 @@ func (s *Store) Payload(ctx context.Context, id int64) (string, error) {
 	var text string
 	err := s.query(ctx, "read parameters", newCall("jobs_internal.get_payload").in("payload_id", id), scanOne(&text))
 	return text, err
+}
+
+// Failure is how the steps before a step failed. The zero value means that nothing failed.
+type Failure struct {
+	// Lifecycle is Failed or TimedOut.
+	Lifecycle jobs.Lifecycle
+	Message   string
+	Attempts  int
+	// Server and Database are the target; empty if the step failed before it had targets.
+	Server, Database string
+	// StatusCode is that of the latest response; 0 means that there was none.
+	StatusCode int
+}
+
+// Target returns the server, and the database after a slash if there is one.
+func (f Failure) Target() string {
+	if f.Database == "" {
+		return f.Server
+	}
+	return f.Server + "/" + f.Database
+}
+
+// Failure reads how the steps before the step of a task failed: on the same target if it failed
+// there, otherwise the latest failure.
+func (s *Store) Failure(ctx context.Context, task TaskID) (Failure, error) {
+	var f Failure
+	err := s.query(ctx, "read a failure", newCall("jobs_internal.get_failure").in("task_id", int64(task)),
+		scanOne(&f.Lifecycle, &f.Message, &f.Attempts, &f.Server, &f.Database, &f.StatusCode))
+	return f, err
 }
 
 // Outcome is the outcome of a task.

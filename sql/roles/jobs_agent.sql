@@ -13,6 +13,7 @@ GRANT EXECUTE ON OBJECT::jobs_internal.get_command TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_payload TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_secret TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.reseal_secret TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.get_failure TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.due_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.fire_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.record_verdicts TO jobs_agent;
