@@ -46,6 +46,10 @@ func (t *attempt) sendAMQP(ctx context.Context, b *action.ServiceBus) error {
 	if err != nil {
 		return err
 	}
+	if t.cfg.ShowRequests {
+		t.showText(fmt.Sprintf("AMQP to %s/%s\nMessageId: %s\nBrokerProperties: %s\n\n%s", host, b.Entity, broker.MessageID,
+			brokerProperties(broker), b.Message))
+	}
 	return t.fenced(ctx, func(ctx context.Context, fence *outbound.Fence) error {
 		line := &amqpLine{attempt: t, fence: fence, address: host}
 		if resource.Port() == "" {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -48,6 +50,9 @@ func (t *attempt) exchange(ctx context.Context, auth *outbound.Auth, newRequest 
 		r.Header.Set("User-Agent", t.cfg.UserAgent)
 		// A compressed answer could be larger than it seems.
 		r.Header.Set("Accept-Encoding", "identity")
+		if t.cfg.ShowRequests {
+			t.show(r)
+		}
 		err = t.fenced(ctx, func(ctx context.Context, fence *outbound.Fence) error {
 			got, err = t.roundTrip(outbound.WithFence(ctx, fence, auth), r)
 			return err
@@ -130,6 +135,25 @@ func (t *attempt) keep(got *answer) {
 // printable returns a text of a service in one line, masked before it is cut.
 func (t *attempt) printable(text string) string { return oneLine(t.mask.String(text), 500) }
 
+// show adds a message with a request. net/http adds the headers of the connection when it writes
+// the request.
+func (t *attempt) show(r *http.Request) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\nHost: %s", r.Method, r.URL.RequestURI(), r.Host)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		fmt.Fprintf(&b, "\n%s: %s", name, strings.Join(r.Header[name], ", "))
+	}
+	if body, err := r.GetBody(); err == nil {
+		text, _ := io.ReadAll(body) // of a memory buffer
+		t.showText(b.String() + "\n\n" + string(text))
+	}
+}
+
+// showText adds a message with what is sent.
+func (t *attempt) showText(text string) {
+	t.messages = append(t.messages, targets.Message{Kind: targets.KindAgent, Text: strings.ToValidUTF8(t.mask.String(text), "\uFFFD")})
+}
+
 // statusText returns a status with its standard text, not with the server's.
 func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
@@ -154,6 +178,7 @@ func newPost(u *url.URL, body []byte) *http.Request {
 	return &http.Request{
 		Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 	}
 }
 

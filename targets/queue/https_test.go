@@ -607,3 +607,27 @@ func TestPlainHTTPNeedsPermission(t *testing.T) {
 	require.Contains(t, res.Summary, "allow_http")
 	require.True(t, res.NoRetry)
 }
+
+// A person who tries an action sees what was sent, without secrets.
+func TestShowRequests(t *testing.T) {
+	s := serve(t, answerWith(201, nil, recordedAnswer), nil)
+	amqp := busTo(closedAddress(t))
+	amqp.ServiceBus.AMQP = true
+	for want, d := range map[string]*action.Definition{
+		"POST /jobs/messages?*** HTTP/1.1\nHost: " + s.host + "\nAccept-Encoding: identity\nContent-Type: application/xml\nUser-Agent: jobagent/1\n" +
+			"X-Ms-Client-Request-Id: " + clientRequestID(theAttempt()).String() + "\nX-Ms-Date: ": storageTo(s.URL),
+		"POST /orders/messages?timeout=60 HTTP/1.1\nHost: " + s.host + "\nAccept-Encoding: identity\nAuthorization: ***\n" +
+			"BrokerProperties: {\"MessageId\":\"" + theAttempt().Key.String() + "\"}\nUser-Agent: jobagent/1\nX-Ms-Retrypolicy: NoRetry\n\nm": busTo(s.host),
+		"AMQP to " + amqp.ServiceBus.Namespace + "/orders\nMessageId: " + theAttempt().Key.String(): amqp,
+	} {
+		a := theAttempt()
+		a.Action = d
+		res := NewRunner(Config{Network: s.network, UserAgent: "jobagent/1", ShowRequests: true}).Run(t.Context(), a)
+		shown := messageOf(t, res, targets.KindAgent).Text
+		require.True(t, strings.HasPrefix(shown, want), shown)
+		require.NotContains(t, shown, "sig=")
+		for _, m := range run(t, s.network, d, nil).Messages {
+			require.NotEqual(t, targets.KindAgent, m.Kind, "nothing is shown without the option")
+		}
+	}
+}

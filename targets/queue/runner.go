@@ -28,6 +28,9 @@ type Config struct {
 	// AnswerTimeout bounds the time from the connection to the answer; 0 means
 	// DefaultAnswerTimeout.
 	AnswerTimeout time.Duration
+	// ShowRequests adds a message of the kind Agent with each request, masked, for a person who
+	// tries an action.
+	ShowRequests bool
 	// Limits bound the texts of messages that are kept.
 	Limits targets.Limits
 }

@@ -67,7 +67,7 @@ func (t *attempt) sendHTTPS(ctx context.Context, b *action.ServiceBus) error {
 		if b.ContentType != "" {
 			r.Header.Set("Content-Type", b.ContentType)
 		}
-		r.Header.Set("BrokerProperties", brokerProperties(broker))
+		r.Header["BrokerProperties"] = []string{brokerProperties(broker)} // the service's spelling
 		// Without this header, the service itself sends a message again after some errors.
 		r.Header.Set("x-ms-retrypolicy", "NoRetry")
 		for _, field := range custom {
