@@ -45,6 +45,16 @@ func TestBenchFanout(t *testing.T) {
 	}
 }
 
+func TestBenchFanoutHTTP(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "fanout", "--http", "--targets", "5", "--concurrency", "2", "--rounds", "1", "--latency", "1ms", "-o", "json"))
+	require.Equal(t, 5.0, f["targets"])
+	require.Equal(t, 1.0, f["latency"])
+	for _, name := range []string{"agent_rate", "bare_rate", "ratio", "control_round_trips_per_target"} {
+		require.Positive(t, f[name], name)
+	}
+}
+
 func TestBenchControl(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "control", "--tasks", "25", "--batch", "10", "--updates", "10", "--queued-few", "3",

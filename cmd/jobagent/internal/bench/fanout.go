@@ -15,12 +15,16 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // fanout are the parameters of `jobagent bench fanout`.
 type fanout struct {
 	targets, concurrency, rounds int
 	statement                    string
+	http                         bool
+	latency                      time.Duration
 }
 
 // newFanoutCommand returns `jobagent bench fanout`.
@@ -31,7 +35,13 @@ func newFanoutCommand(b *bench) *cobra.Command {
 		Long: `Run one statement on many databases: as the step of a job, from the start to the end of the run, and
 in a loop that connects to each database with go-mssqldb, sends the statement and disconnects, with
 the same concurrency. Both alternate, and each figure is the median of the rounds. Round trips are
-those of the agent's connections to the control database during the run.`,
+those of the agent's connections to the control database during the run.
+
+With --http, the step posts to one HTTPS endpoint for each database instead, and the loop posts to
+the same endpoints with net/http. Both make a new connection for each request. A receiver in this
+process serves all endpoints on loopback, and the databases need not exist. An endpoint answers
+after a half to one and a half of --latency, always after the same time. With --latency 0s, the
+processors limit both, and the ratio compares the work for one request.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -41,6 +51,12 @@ those of the agent's connections to the control database during the run.`,
 				return exit.Usagef("--concurrency %d: must be 1 to 1000", f.concurrency)
 			case f.rounds < 1 || f.rounds > 100:
 				return exit.Usagef("--rounds %d: must be 1 to 100", f.rounds)
+			case f.latency < 0 || f.latency > time.Minute:
+				return exit.Usagef("--latency %v: must be 0s to 1m", f.latency)
+			case cmd.Flags().Changed("latency") && !f.http:
+				return exit.Usagef("--latency requires --http")
+			case cmd.Flags().Changed("statement") && f.http:
+				return exit.Usagef("--statement and --http cannot be combined")
 			}
 			return b.fanout(cmd.Context(), f)
 		},
@@ -50,6 +66,8 @@ those of the agent's connections to the control database during the run.`,
 	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "measurements of each kind")
 	cmd.Flags().StringVar(&f.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;",
 		"T-SQL batch for each database")
+	cmd.Flags().BoolVar(&f.http, "http", false, "call endpoints instead of databases, compared with a bare net/http loop")
+	cmd.Flags().DurationVar(&f.latency, "latency", 100*time.Millisecond, "average `time` that an endpoint takes to answer")
 	return cmd
 }
 
@@ -63,11 +81,12 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	databases, err := s.createTargets(ctx, fanoutJob, f.targets)
-	if err != nil {
-		return err
+	prepare := s.prepareStatements
+	if f.http {
+		prepare = s.prepareRequests
 	}
-	if err := s.job(ctx, controldb.JobSpec{Name: fanoutJob}, fanoutJob, f.statement); err != nil {
+	databases, bareTask, err := prepare(ctx, f)
+	if err != nil {
 		return err
 	}
 	stop, failed, err := b.startAgent(ctx, s, agent.Config{MaxConcurrentTargets: f.concurrency})
@@ -78,7 +97,7 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 
 	var agentRates, bareRates, trips []float64
 	for round := range f.rounds + 1 { // the first round only warms up
-		bare, err := s.bareFanout(ctx, databases, f)
+		bare, err := bareFanout(ctx, databases, f.concurrency, bareTask)
 		if err != nil {
 			return err
 		}
@@ -104,28 +123,82 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	agentRate, bareRate := median(agentRates), median(bareRates)
 	s.report.add("targets", float64(f.targets), "", "")
 	s.report.add("concurrency", float64(f.concurrency), "", "")
+	if f.http {
+		s.report.add("latency", milliseconds(f.latency), "ms", "")
+	}
 	s.report.add("agent_rate", agentRate, "targets/s", "")
 	s.report.add("bare_rate", bareRate, "targets/s", "")
 	s.report.add("ratio", agentRate/bareRate, "", ">= 0.9")
-	s.report.add("control_round_trips_per_target", median(trips)/float64(f.targets), "", "<= 0.1")
+	// Actions ask for leave to send, in calls that grow with the rate of the requests.
+	bar := "<= 0.1"
+	if f.http {
+		bar = ""
+	}
+	s.report.add("control_round_trips_per_target", median(trips)/float64(f.targets), "", bar)
 	return b.print(s.report)
 }
 
-// bareFanout measures a loop without an agent: connect, send, read the answer, disconnect.
-func (s *installation) bareFanout(ctx context.Context, databases []string, f fanout) (time.Duration, error) {
+// prepareStatements makes databases and a job whose step runs the statement on them. It returns the
+// databases and the task of the bare loop.
+func (s *installation) prepareStatements(ctx context.Context, f fanout) ([]string, bareTask, error) {
+	databases, err := s.createTargets(ctx, fanoutJob, f.targets)
+	if err != nil {
+		return nil, nil, err
+	}
+	task := func(ctx context.Context, database string) error { return s.bareStatement(ctx, database, f.statement) }
+	return databases, task, s.job(ctx, controldb.JobSpec{Name: fanoutJob}, fanoutJob, f.statement)
+}
+
+// prepareRequests makes endpoints and a job whose step calls them, one for each member of its
+// target group. It returns the members' names and the task of the bare loop.
+func (s *installation) prepareRequests(ctx context.Context, f fanout) ([]string, bareTask, error) {
+	r, err := startReceiver(f.latency)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.closers = append(s.closers, r.close)
+	runner, err := r.runner()
+	if err != nil {
+		return nil, nil, err
+	}
+	s.tools.Actions.Runners = map[action.Type]targets.ActionRunner{action.TypeHTTP: runner}
+	names := make([]string, f.targets)
+	for i := range names {
+		names[i] = fmt.Sprintf("tenant%05d", i+1)
+	}
+	if err := s.group(ctx, fanoutJob, names...); err != nil {
+		return nil, nil, err
+	}
+	if _, err := s.store.AddJob(ctx, controldb.JobSpec{Name: fanoutJob}); err != nil {
+		return nil, nil, err
+	}
+	commandType := string(action.TypeHTTP)
+	_, err = s.store.AddJobStep(ctx, controldb.StepSpec{
+		JobName: fanoutJob, CommandType: &commandType, Command: r.definition(), TargetGroup: fanoutJob,
+	})
+	client := r.client()
+	task := func(ctx context.Context, database string) error { return r.post(ctx, client, database) }
+	return names, task, err
+}
+
+// bareTask does for one database, without an agent, what the job's step does.
+type bareTask func(ctx context.Context, database string) error
+
+// bareFanout measures a loop without an agent.
+func bareFanout(ctx context.Context, databases []string, concurrency int, task bareTask) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	began := time.Now()
-	for range f.concurrency {
+	for range concurrency {
 		workers.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= len(databases) {
 					return
 				}
-				if err := s.bareStatement(ctx, databases[i], f.statement); err != nil {
+				if err := task(ctx, databases[i]); err != nil {
 					cancel(fmt.Errorf("bare loop: %s: %w", databases[i], err))
 				}
 			}
@@ -135,7 +208,7 @@ func (s *installation) bareFanout(ctx context.Context, databases []string, f fan
 	return time.Since(began), context.Cause(ctx)
 }
 
-// bareStatement runs a statement on a new connection and reads the whole answer.
+// bareStatement connects, runs a statement, reads the whole answer, and disconnects.
 func (s *installation) bareStatement(ctx context.Context, database, statement string) (err error) {
 	db := s.open(database)
 	defer func() { err = errors.Join(err, db.Close()) }()
