@@ -266,6 +266,7 @@ BEGIN
     UPDATE e
     SET e.lifecycle = N'WaitingForChildJobExecutions',
         e.start_time = COALESCE(e.start_time, @now),
+        e.parked = 0,
         e.last_message = CONCAT(CASE WHEN l.steps = 1 THEN N'Step ' ELSE N'Steps ' END, l.names, N' started.')
     FROM listed AS l
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id;
@@ -313,6 +314,7 @@ BEGIN
     UPDATE e
     SET e.lifecycle = d.lifecycle,
         e.is_active = 0,
+        e.parked = 0,
         e.end_time = @now,
         e.last_message = CONCAT(
             CASE d.lifecycle

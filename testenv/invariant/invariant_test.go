@@ -67,6 +67,11 @@ UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_i
 		`ALTER TABLE jobs_internal.task_executions NOCHECK CONSTRAINT FK_task_executions_step_executions;
 UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = step_execution_id;`,
 	},
+	"I06_dependencies": {
+		`UPDATE jobs_internal.step_executions SET create_time = DATEADD(DAY, -1, create_time) WHERE skipped_by_condition = 1;`,
+		`UPDATE jobs_internal.step_executions SET lifecycle = N'Skipped', skipped_by_condition = 1 WHERE lifecycle = N'Succeeded';`,
+		`DELETE FROM jobs_internal.step_executions WHERE skipped_by_condition = 1;`,
+	},
 	"I07_held_tasks_within_concurrency": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
 	"I08_success_has_a_successful_attempt": {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
@@ -93,7 +98,7 @@ UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL WHERE o
 SELECT target_execution_id, attempt, execution_id, task_id, claimed_at FROM jobs_internal.task_executions WHERE kind = N'Run';`,
 		`INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, task_id, opened_at, closed_at, closed_by)
 SELECT target_execution_id, attempt, execution_id, task_id, claimed_at, ended_at, N'Report' FROM jobs_internal.task_executions WHERE kind = N'Run';`,
-		`UPDATE jobs_internal.step_executions SET parked = 1, lifecycle = N'WaitingForChildJobExecutions', is_active = 1, end_time = NULL;
+		`UPDATE jobs_internal.step_executions SET parked = 1, skipped_by_condition = 0, lifecycle = N'WaitingForChildJobExecutions', is_active = 1, end_time = NULL;
 UPDATE jobs_internal.target_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL, next_attempt_at = create_time, outcome_unknown = 0;`,
 		`UPDATE jobs_internal.job_executions SET parked = 1, lifecycle = N'InProgress', is_active = 1, end_time = NULL;`,
 	},
@@ -177,6 +182,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 	})
 	require.NoError(t, err)
 	minutes, one, enabled, twice, seconds := "Minutes", 1, true, 2, 1
+	cleanup, success, first, failed := "clean up", "after success", "JobStep", "Failed"
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled, IntervalType: &minutes, IntervalCount: &one})
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "every minute", Command: "PRINT 'x';", TargetGroup: "g"})
@@ -185,6 +191,16 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
 		JobName: "broken", Command: "THROW 50123, N'no', 1;", TargetGroup: "g", RetryAttempts: &twice, InitialRetryInterval: &seconds,
+	})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+		JobName: "broken", StepName: &cleanup, Command: "PRINT 'x';", TargetGroup: "g",
+		Dependencies: controldb.Dependencies{RunWhen: &failed, OnTargets: &failed},
+	})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+		JobName: "broken", StepName: &success, Command: "PRINT 'x';", TargetGroup: "g",
+		Dependencies: controldb.Dependencies{After: &first},
 	})
 	require.NoError(t, err)
 	for range 2 {

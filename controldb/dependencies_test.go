@@ -1,0 +1,217 @@
+package controldb_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/oracle"
+)
+
+// drawGraph draws the dependencies of n steps. order is an order in which each step follows those
+// that come before it.
+func drawGraph(rt *rapid.T, n int) (g oracle.Graph, order []int) {
+	indices := make([]int, n)
+	for i := range indices {
+		indices[i] = i
+	}
+	order = rapid.Permutation(indices).Draw(rt, "order")
+	g = make(oracle.Graph, n)
+	for place, i := range order {
+		s := &g[i]
+		usual := i == 0 || slices.Contains(order[:place], i-1)
+		if !usual || rapid.Bool().Draw(rt, "after is given") {
+			s.After = []int{}
+			for _, p := range order[:place] {
+				if rapid.IntRange(0, 2).Draw(rt, "after") > 0 {
+					s.After = append(s.After, p)
+				}
+			}
+		}
+		s.When = oracle.WhenSucceeded
+		first := s.After == nil && i == 0 || s.After != nil && len(s.After) == 0
+		conditions := []oracle.Condition{oracle.WhenSucceeded, oracle.WhenFinished}
+		if !first {
+			conditions = append(conditions, oracle.WhenFailed)
+		}
+		s.When = rapid.SampledFrom(conditions).Draw(rt, "run when")
+		s.OnFailed = !first && s.When != oracle.WhenSucceeded && rapid.Bool().Draw(rt, "on failed")
+	}
+	return g, order
+}
+
+// drawWorld draws what happens to the targets, from the oracle's point of view the same in whatever
+// order things happen.
+func drawWorld(rt *rapid.T, n int, databases []string) oracle.World {
+	states := []oracle.State{
+		oracle.StateSucceeded, oracle.StateSucceeded, oracle.StateSucceeded, oracle.StateFailed, oracle.StateTimedOut, oracle.StateUnknown,
+	}
+	outcomes := make([]map[string]oracle.State, n)
+	resolves := make([]bool, n)
+	for i := range n {
+		resolves[i] = rapid.IntRange(0, 7).Draw(rt, "resolves") > 0
+		outcomes[i] = map[string]oracle.State{}
+		calm := rapid.Bool().Draw(rt, "succeeds")
+		for _, d := range databases {
+			outcomes[i][d] = oracle.StateSucceeded
+			if !calm {
+				outcomes[i][d] = rapid.SampledFrom(states).Draw(rt, "outcome")
+			}
+		}
+	}
+	return oracle.World{
+		Targets:  databases,
+		Resolves: func(step int) bool { return resolves[step] },
+		Outcome:  func(step int, target string) oracle.State { return outcomes[step][target] },
+	}
+}
+
+// addGraph creates a job whose steps have the dependencies of g.
+func (c *control) addGraph(t *testing.T, name string, g oracle.Graph, order []int) {
+	t.Helper()
+	once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+	c.job(t, name, slices.Repeat([]func(*controldb.StepSpec){once}, len(g))...)
+	for _, i := range order {
+		o := controldb.StepOptions{JobName: name, StepID: ptr(i + 1)}
+		if s := g[i]; s.After != nil {
+			names := []string{}
+			for _, p := range s.After {
+				names = append(names, fmt.Sprintf("step %d", p+1))
+			}
+			text, err := json.Marshal(names)
+			require.NoError(t, err)
+			o.After = ptr(string(text))
+		}
+		o.RunWhen = ptr(string(g[i].When))
+		if g[i].OnFailed {
+			o.OnTargets = ptr("Failed")
+		}
+		_, err := c.SetJobStepOptions(t.Context(), o)
+		require.NoError(t, err)
+	}
+}
+
+// play lets a run happen in the world w, with tasks that end in the order that rt draws.
+func (c *control) play(t *testing.T, rt *rapid.T, term controldb.TermID, run uuid.UUID, w oracle.World) {
+	t.Helper()
+	var held []controldb.Task
+	for range 500 {
+		held = append(held, c.pass(t, term).Tasks...)
+		if len(held) == 0 {
+			rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+			require.NoError(t, err)
+			if !rows[0].Active {
+				return
+			}
+			continue
+		}
+		ends := rapid.IntRange(1, len(held)).Draw(rt, "ends")
+		for range ends {
+			i := rapid.IntRange(0, len(held)-1).Draw(rt, "task")
+			task := held[i]
+			held = slices.Delete(held, i, i+1)
+			if task.Kind == controldb.TaskResolve {
+				r := controldb.Resolution{Attempt: task.Attempt, Failure: "no such group"}
+				if w.Resolves(task.StepID - 1) {
+					r.Failure = ""
+					for _, d := range w.Targets {
+						r.Targets = append(r.Targets, targets.NewTarget("s", d, ""))
+					}
+				}
+				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, r))
+				continue
+			}
+			c.complete(t, term, targets.Outcome(w.Outcome(task.StepID-1, task.Target.Database)), "", task)
+		}
+	}
+	require.FailNow(rt, "the run never ends")
+}
+
+// describe returns a run of the control database as text.
+func (c *control) describe(t *testing.T, run uuid.UUID) string {
+	t.Helper()
+	rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: run})
+	require.NoError(t, err)
+	require.NoError(t, c.MarkUnknown(t.Context(), run, rows))
+	var lines []string
+	for _, e := range rows {
+		switch {
+		case e.StepID == nil:
+			lines = append(lines, fmt.Sprintf("0 run %s", e.Lifecycle))
+		case e.Database == "":
+			lines = append(lines, fmt.Sprintf("%d %s", *e.StepID, e.Lifecycle))
+		default:
+			state := oracle.State(e.Lifecycle)
+			if e.OutcomeUnknown {
+				state = oracle.StateUnknown
+			}
+			lines = append(lines, fmt.Sprintf("%d on %s %s", *e.StepID, e.Database, state))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// describeOracle returns a run of the oracle in the form of describe.
+func describeOracle(r oracle.Run) string {
+	lines := []string{fmt.Sprintf("0 run %s", r.Lifecycle)}
+	for i, s := range r.Steps {
+		lines = append(lines, fmt.Sprintf("%d %s", i+1, s.Lifecycle))
+		for _, d := range slices.Sorted(maps.Keys(s.Targets)) {
+			lines = append(lines, fmt.Sprintf("%d on %s %s", i+1, d, s.Targets[d]))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// TestDependencies compares runs and reruns of random graphs with the oracle.
+func TestDependencies(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		jobNumber := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			jobNumber++
+			name := fmt.Sprintf("j%d", jobNumber)
+			g, order := drawGraph(rt, rapid.IntRange(2, 5).Draw(rt, "steps"))
+			c.addGraph(t, name, g, order)
+			databases := []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "databases")]
+			w := drawWorld(rt, len(g), databases)
+			run := c.start(t, name)
+			c.play(t, rt, term, run, w)
+			want := g.Run(w)
+			require.Equal(rt, describeOracle(want), c.describe(t, run))
+
+			for again := range 2 {
+				states := []oracle.State{oracle.StateFailed, oracle.StateTimedOut, oracle.StateUnknown}
+				only := states
+				if rapid.Bool().Draw(rt, "some states") {
+					only = rapid.SliceOfNDistinct(rapid.SampledFrom(states), 1, 2, rapid.ID).Draw(rt, "only")
+				}
+				text := ""
+				for _, s := range only {
+					text += "," + string(s)
+				}
+				w = drawWorld(rt, len(g), databases)
+				rerun, err := c.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run, Only: text[1:]})
+				if err != nil {
+					require.Equal(rt, int32(50115), controldb.NumberOf(err), err)
+					return
+				}
+				c.play(t, rt, term, rerun, w)
+				want = g.Rerun(w, want, only)
+				require.Equal(rt, describeOracle(want), c.describe(t, rerun), "rerun %d for %s", again+1, text)
+				run = rerun
+			}
+		})
+	})
+}
