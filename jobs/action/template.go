@@ -68,10 +68,16 @@ func split(text string) ([]part, error) {
 		if !known {
 			return nil, fmt.Errorf("unknown variable %q%s", clip(name), didYouMean(name, fixedNames))
 		}
+		if secret, ok := strings.CutPrefix(canonical, PrefixSecret); ok && !SecretName.MatchString(secret) {
+			return nil, fmt.Errorf("invalid secret name %q: want 1 to 128 letters, digits, _ and -, not beginning with a digit or -", clip(secret))
+		}
 		p.name = canonical
 		parts = append(parts, p)
 	}
 }
+
+// SecretName matches the name of a secret (jobs_internal.check_secret_name).
+var SecretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
 
 // hasTemplate reports whether a text contains a template, valid or not.
 func hasTemplate(text string) bool {

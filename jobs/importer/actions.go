@@ -22,10 +22,11 @@ func (r *Result) secret(job, element, place, what string) string {
 	}
 	for part := range strings.SplitSeq(place, ".") {
 		if part != "" {
-			name += "." + nameOf(part, "value")
+			name += "-" + nameOf(part, "value")
 		}
 	}
-	base := name
+	base, _ := cut(name, maxName-4)
+	name = base
 	for i := 2; r.secrets[name]; i++ {
 		name = fmt.Sprintf("%s-%d", base, i)
 	}
@@ -37,12 +38,17 @@ func (r *Result) secret(job, element, place, what string) string {
 	return "$(secret." + name + ")"
 }
 
-// nameOf returns a text as a part of the name of a secret or an entry. spare replaces an empty one.
+// nameOf returns a text as a part of the name of a secret or an entry. spare replaces an empty one,
+// and precedes one that begins with a digit.
 func nameOf(text, spare string) string {
-	if name := strings.Trim(notNamePart.ReplaceAllString(strings.ToLower(text), "-"), "-"); name != "" {
-		return name
+	name := strings.Trim(notNamePart.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	switch {
+	case name == "":
+		return spare
+	case name[0] >= '0' && name[0] <= '9':
+		return spare + "-" + name
 	}
-	return spare
+	return name
 }
 
 // notNamePart matches the characters that such a part does not have.

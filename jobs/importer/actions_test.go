@@ -56,16 +56,16 @@ func TestDocumentedAzureJobs(t *testing.T) {
 	}, j.Steps, "the error action inherits the policy (R-38)")
 	found(t, r, Changed, "comprehensive", "action.request.retryPolicy", "belongs into the action")
 
-	require.Equal(t, `{"account":"mystorageaccount","queue":"myqueue","message":"My message body","sas_token":"$(secret.storage.sas)","envelope":"azure-scheduler"}`,
+	require.Equal(t, `{"account":"mystorageaccount","queue":"myqueue","message":"My message body","sas_token":"$(secret.storage-sas)","envelope":"azure-scheduler"}`,
 		jobOf(t, r, "storage").Steps[0].Command)
 	require.Equal(t, 4, jobOf(t, r, "storage").Steps[0].Attempts, "the default: 4 times after 30 s")
 	require.Equal(t, 30, jobOf(t, r, "storage").Steps[0].Interval)
-	require.Equal(t, `{"namespace":"mySBNamespace","queue":"q1","message":"Some message","key_name":"QPolicy","key":"$(secret.bus-queue.key)","properties":{"appname":"FromScheduler"}}`,
+	require.Equal(t, `{"namespace":"mySBNamespace","queue":"q1","message":"Some message","key_name":"QPolicy","key":"$(secret.bus-queue-key)","properties":{"appname":"FromScheduler"}}`,
 		jobOf(t, r, "bus queue").Steps[0].Command)
 	require.Equal(t, action.TypeServiceBusTopic, jobOf(t, r, "bus topic").Steps[0].Type)
-	require.Contains(t, jobOf(t, r, "certificate").Steps[0].Command, `"auth":{"kind":"client-certificate","certificate":"$(secret.certificate.certificate)"}`)
+	require.Contains(t, jobOf(t, r, "certificate").Steps[0].Command, `"auth":{"kind":"client-certificate","certificate":"$(secret.certificate-certificate)"}`)
 	require.Contains(t, jobOf(t, r, "oauth").Steps[0].Command, `"auth":{"kind":"oauth2-client-credentials","token_url":"https://login.microsoftonline.com/contoso.com/oauth2/v2.0/token",`+
-		`"client_id":"dc23e764-9be6-4a33-9b9a-c46e36f0c137","client_secret":"$(secret.oauth.secret)","scope":"https://management.core.windows.net//.default"}`)
+		`"client_id":"dc23e764-9be6-4a33-9b9a-c46e36f0c137","client_secret":"$(secret.oauth-secret)","scope":"https://management.core.windows.net//.default"}`)
 
 	script := r.Script()
 	require.Contains(t, script, "    @after = N'MainAction',\n    @run_when = N'Failed';")
@@ -79,7 +79,7 @@ func TestDocumentedSAPJobs(t *testing.T) {
 	require.Equal(t, `{"salesOrderId":"1234"}`, jobOf(t, r, "validateOrder").Schedules[0].Parameters)
 	require.Equal(t, `{"salesOrderId":"1234"}`, jobOf(t, r, "validateOrder (2)").Schedules[0].Parameters, "data as a text")
 	require.Equal(t, `{"method":"GET","url":"http://app.example.com/action","headers":{"Accept":"application/json"},"payload":"query","success":"sap",`+
-		`"allow_http":true,"auth":{"kind":"basic","username":"abc","password":"$(secret.mysalesorderjob.password)"}}`, jobOf(t, r, "mySalesOrderJob").Steps[0].Command)
+		`"allow_http":true,"auth":{"kind":"basic","username":"abc","password":"$(secret.mysalesorderjob-password)"}}`, jobOf(t, r, "mySalesOrderJob").Steps[0].Command)
 	found(t, r, ToSet, "mySalesOrderJob", "ansConfig.onError", "AlertOnError")
 
 	task := jobOf(t, r, "nightlyTask").Steps[0]
@@ -101,7 +101,7 @@ func TestSAPDataWithSecrets(t *testing.T) {
 	require.NoError(t, err)
 	noSecrets(t, r)
 	j := jobOf(t, r, "j")
-	require.Contains(t, j.Steps[0].Command, `"body":{"apiKey":"$(secret.j.data.apikey)","list":[{"token":"$(secret.j.data.token)"}],"text":"$$(x)"}`)
+	require.Contains(t, j.Steps[0].Command, `"body":{"apiKey":"$(secret.j-data-apikey)","list":[{"token":"$(secret.j-data-token)"}],"text":"$$(x)"}`)
 	require.Empty(t, j.Schedules[0].Parameters)
 	require.Zero(t, r.Count(Lost))
 }

@@ -83,15 +83,15 @@ func TestAzureScheduler(t *testing.T) {
 	require.Equal(t, []string{"2026-06-15T22:00:00Z", "2026-06-15T22:30:00Z", "2026-06-17T10:00:00Z"}, due(t, hourly.Schedules[0], 3))
 	require.True(t, hourly.Schedules[0].Enabled)
 	require.Equal(t, Step{Name: "MainAction", Type: action.TypeHTTP, Attempts: 7, Interval: 90, Timeout: 43200,
-		Command: `{"method":"POST","url":"https://api.example.com/run?code=$(secret.weekdays.uri.code)",` +
+		Command: `{"method":"POST","url":"https://api.example.com/run?code=$(secret.weekdays-uri-code)",` +
 			`"headers":{"X-Trace":"t $$(1)","x-ms-scheduler-jobcollectionid":"cs1"},` +
-			`"body":"{\"apiKey\":\"$(secret.weekdays.body.apikey)\",\"total\":1}","success":"azure",` +
-			`"auth":{"kind":"basic","username":"u","password":"$(secret.weekdays.password)"}}`}, hourly.Steps[0])
+			`"body":"{\"apiKey\":\"$(secret.weekdays-body-apikey)\",\"total\":1}","success":"azure",` +
+			`"auth":{"kind":"basic","username":"u","password":"$(secret.weekdays-password)"}}`}, hourly.Steps[0])
 	require.Equal(t, Step{Name: "ErrorAction", Type: action.TypeStorageQueue, Attempts: 7, Interval: 90, Timeout: 43200, After: "MainAction", RunWhen: "Failed",
-		Command: `{"account":"store","queue":"errors","message":"it failed","sas_token":"$(secret.weekdays.error.sas)","envelope":"azure-scheduler"}`}, hourly.Steps[1])
-	found(t, r, ToSet, "weekdays", "action.request.uri", `jobagent secret set weekdays.uri.code`)
-	found(t, r, ToSet, "weekdays", "action.request.authentication.password", `jobagent secret set weekdays.password`)
-	found(t, r, ToSet, "weekdays", "action.errorAction.queueMessage.sasToken", `jobagent secret set weekdays.error.sas`)
+		Command: `{"account":"store","queue":"errors","message":"it failed","sas_token":"$(secret.weekdays-error-sas)","envelope":"azure-scheduler"}`}, hourly.Steps[1])
+	found(t, r, ToSet, "weekdays", "action.request.uri", `jobagent secret set weekdays-uri-code`)
+	found(t, r, ToSet, "weekdays", "action.request.authentication.password", `jobagent secret set weekdays-password`)
+	found(t, r, ToSet, "weekdays", "action.errorAction.queueMessage.sasToken", `jobagent secret set weekdays-error-sas`)
 	found(t, r, Lost, "weekdays", "action.request.headers.Authorization", "which is taken")
 	found(t, r, Lost, "weekdays", "action.request.uri", "another authentication")
 	found(t, r, Lost, "weekdays", "action.request.surprise", "no counterpart")
@@ -116,7 +116,7 @@ func TestAzureScheduler(t *testing.T) {
 	found(t, r, Changed, "no start", "job collection", "Suspended")
 	require.Equal(t, action.TypeServiceBusTopic, anchored.Steps[0].Type)
 	require.JSONEq(t, `{"namespace": "mySBNamespace", "topic": "t", "message": "hello", "transport": "amqp", "content_type": "text/plain", "key_name": "k",
-		"key": "$(secret.no-start.key)", "properties": {"appname": "FromScheduler"},
+		"key": "$(secret.no-start-key)", "properties": {"appname": "FromScheduler"},
 		"broker_properties": {"label": "l", "time_to_live_seconds": 3600}}`, anchored.Steps[0].Command)
 
 	wrong := jobOf(t, r, "wrong")
@@ -202,8 +202,8 @@ func TestSAP(t *testing.T) {
 	require.Equal(t, "Await", call.OnUnknownOutcome)
 	require.Equal(t, sapTimeout+60, call.Timeout)
 	require.JSONEq(t, `{"method": "PUT", "url": "https://app.example.com/validate", "headers": {"Accept": "application/json"}, "payload": "body",
-		"success": "sap", "auth": {"kind": "basic", "username": "abc", "password": "$(secret.validatesalesorder.password)"}}`, call.Command)
-	found(t, r, ToSet, "validateSalesOrder", "password", "jobagent secret set validatesalesorder.password")
+		"success": "sap", "auth": {"kind": "basic", "username": "abc", "password": "$(secret.validatesalesorder-password)"}}`, call.Command)
+	found(t, r, ToSet, "validateSalesOrder", "password", "jobagent secret set validatesalesorder-password")
 	found(t, r, ToSet, "validateSalesOrder", "ansConfig.onError", `the step "AlertOnError"`)
 	found(t, r, Lost, "validateSalesOrder", "schedules[0].data", "names are those of secrets")
 	require.Equal(t, `{"apiKey":"***"}`, cron.Parameters)
