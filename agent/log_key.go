@@ -25,6 +25,7 @@ const (
 	keyDueAt       = "due_at"
 	keyOldDueAt    = "old_due_at"
 	keySchedule    = "schedule_name"
+	keySecret      = "secret_name"
 	keyState       = "state"
 	keyEngine      = "engine"
 	keyVersion     = "version"

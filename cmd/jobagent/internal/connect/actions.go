@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/jobagent/jobagent/targets/outbound/azure"
 	"github.com/jobagent/jobagent/targets/process"
 	"github.com/jobagent/jobagent/targets/queue"
-	"github.com/jobagent/jobagent/targets/secretref"
 )
 
 // Actions are the runners of actions, made from a configuration file.
@@ -59,22 +57,14 @@ func NewActions(cfg config.File, version string, local bool) (*Actions, error) {
 	if a.processes != nil {
 		a.Runners[action.TypeProcess] = a.processes
 	}
-	a.Secret = func(_ context.Context, name string) (string, error) { return readSecret(cfg.Secrets, name) }
 	a.CallbackURL = cfg.Callbacks.PublicURL
+	a.Secret = agent.NewSecrets(nil, cfg.Secrets, nil, zap.NewNop()).Get
 	return a, nil
 }
 
-// readSecret reads a secret that the configuration file names.
-func readSecret(secrets map[string]string, name string) (string, error) {
-	ref, ok := secrets[name]
-	if !ok {
-		return "", fmt.Errorf("%w: the agent's configuration has none of this name", agent.ErrNoSecret)
-	}
-	text, err := secretref.Read(ref)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", agent.ErrNoSecret, err)
-	}
-	return text, nil
+// UseSealedSecrets makes the sealed secrets of a control database available to actions.
+func (a *Actions) UseSealedSecrets(store *controldb.Store, cfg config.File, log *zap.Logger) {
+	a.Secret = agent.NewSecrets(store, cfg.Secrets, cfg.SecretKeys, log).Get
 }
 
 // Receive opens the receiver of callbacks that the configuration asks for, if any; on says that one

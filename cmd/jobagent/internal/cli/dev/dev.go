@@ -195,6 +195,7 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, lim
 		return err
 	}
 	defer actions.Close()
+	actions.UseSealedSecrets(server.Store, cfg, log)
 	tools.Actions = actions.Actions
 	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()},
 		server.Store, tools, log)

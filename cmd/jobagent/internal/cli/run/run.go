@@ -95,6 +95,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	}
 	defer actions.Close()
 	actions.Log(file, log)
+	actions.UseSealedSecrets(store, file, log)
 	tools.Actions = actions.Actions
 	return daemon.Run(ctx, cfg, store, tools, log)
 }

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets/secretref"
+)
+
+// sealedFor is how long a sealed secret is used before it is read again. A changed secret reaches
+// attempts after this time. Nothing is kept in clear.
+const sealedFor = 5 * time.Second
+
+// Secrets reads the secrets that actions name as $(secret.NAME): those of the agent's
+// configuration, and the sealed secrets of the control database. Get is [Actions].Secret.
+type Secrets struct {
+	store *controldb.Store
+	named map[string]string
+	keys  []string
+	log   *zap.Logger
+
+	mu     sync.Mutex
+	sealed map[string]sealedEntry
+}
+
+// sealedEntry is a sealed secret that was read.
+type sealedEntry struct {
+	secret controldb.SealedSecret
+	read   time.Time
+}
+
+// NewSecrets returns the secrets of an agent. named holds references (env:, file:) by the names of
+// secrets; keys are references to private keys. Both are read at each use, so that a changed file
+// needs no restart. Without a store, there are no sealed secrets.
+func NewSecrets(store *controldb.Store, named map[string]string, keys []string, log *zap.Logger) *Secrets {
+	if store != nil {
+		store = store.WithCallLimit(callLimit)
+	}
+	return &Secrets{store: store, named: named, keys: keys, log: log, sealed: map[string]sealedEntry{}}
+}
+
+// Get returns the value of a secret. The configuration takes precedence. The error wraps
+// [ErrNoSecret] unless the control database could not be asked.
+func (s *Secrets) Get(ctx context.Context, name string) (string, error) {
+	if ref, ok := s.named[name]; ok {
+		text, err := secretref.Read(ref)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrNoSecret, err)
+		}
+		return text, nil
+	}
+	if s.store == nil {
+		return "", fmt.Errorf("%w: the agent's configuration has none of this name", ErrNoSecret)
+	}
+	stored, err := s.read(ctx, name)
+	if errors.Is(err, controldb.ErrSecretNotFound) {
+		return "", fmt.Errorf("%w: neither the agent's configuration nor the control database has one of this name "+
+			"(jobagent secret set stores one)", ErrNoSecret)
+	}
+	if err != nil {
+		return "", err
+	}
+	keys, keyErr := ReadSecretKeys(s.keys)
+	value, err := stored.Sealed.Open(stored.Place, keys)
+	switch {
+	case errors.Is(err, secret.ErrNoKey):
+		var ids []string
+		for _, k := range stored.Sealed.Keys {
+			ids = append(ids, k.ID)
+		}
+		missing := "the agent has the private key of none of " + strings.Join(ids, ", ") + "; add it to secret_keys in the agent's configuration"
+		return "", fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(errors.New(missing), keyErr))
+	case err != nil:
+		return "", fmt.Errorf("%w: %w; set it again with jobagent secret set", ErrNoSecret, err)
+	}
+	s.reseal(ctx, stored, keys)
+	return value, nil
+}
+
+// read returns a sealed secret that was read at most sealedFor ago.
+func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret, error) {
+	key := strings.ToLower(name)
+	s.mu.Lock()
+	e, ok := s.sealed[key]
+	s.mu.Unlock()
+	if ok && time.Since(e.read) < sealedFor {
+		return e.secret, nil
+	}
+	stored, err := s.store.SealedSecret(ctx, name)
+	if err != nil {
+		return stored, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed[key] = sealedEntry{stored, time.Now()}
+	return stored, nil
+}
+
+// reseal seals a data key for the keys whose private halves the agent has, too: this is how secrets
+// get to a new key. It never seals for another key, which anybody with rights on the control
+// database may have added.
+func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, keys []secret.PrivateKey) {
+	n, err := Reseal(ctx, s.store, stored, keys)
+	if err != nil {
+		s.log.Warn("could not seal a secret for a further key", zap.String(keySecret, stored.Place.Name), zap.Error(err))
+	}
+	if n > 0 {
+		s.log.Info("sealed a secret for further keys", zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
+	}
+	if n > 0 || err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if e, ok := s.sealed[strings.ToLower(stored.Place.Name)]; ok { // once per read
+			e.secret.Missing = nil
+			s.sealed[strings.ToLower(stored.Place.Name)] = e
+		}
+	}
+}
+
+// Reseal seals the data key of a secret for those of its missing keys whose private halves are
+// among keys, and returns their number.
+func Reseal(ctx context.Context, store *controldb.Store, stored controldb.SealedSecret, keys []secret.PrivateKey) (int, error) {
+	var recipients []secret.PublicKey
+	for _, missing := range stored.Missing {
+		if slices.ContainsFunc(keys, func(k secret.PrivateKey) bool { return k.Public().ID() == missing.ID() }) {
+			recipients = append(recipients, missing)
+		}
+	}
+	if len(recipients) == 0 {
+		return 0, nil
+	}
+	sealed, err := stored.Sealed.Reseal(stored.Place, keys, recipients)
+	if err != nil {
+		return 0, err
+	}
+	if err := store.ResealSecret(ctx, stored.Place, sealed); err != nil {
+		return 0, err
+	}
+	return len(recipients), nil
+}
+
+// ReadSecretKeys reads the private keys that references name. It returns those that could be read,
+// and an error that names the others.
+func ReadSecretKeys(references []string) ([]secret.PrivateKey, error) {
+	var keys []secret.PrivateKey
+	var errs []error
+	for _, ref := range references {
+		text, err := secretref.Read(ref)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		k, err := secret.ParsePrivateKey(text)
+		if err != nil {
+			if secretref.IsReference(ref) {
+				err = fmt.Errorf("%s: %w", ref, err)
+			}
+			errs = append(errs, err)
+			continue
+		}
+		keys = append(keys, k)
+	}
+	return keys, errors.Join(errs...)
+}
