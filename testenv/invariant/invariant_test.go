@@ -31,7 +31,8 @@ const secret = "hunter2-hunter2"
 var damages = map[string][]string{
 	"I02_one_execution_per_due_instant": {`DROP INDEX UQ_job_executions_due_at ON jobs_internal.job_executions;
 UPDATE jobs_internal.job_executions SET due_at = (SELECT MIN(due_at) FROM jobs_internal.job_executions) WHERE schedule_id IS NOT NULL;`},
-	"I03_frozen_target_list": {`UPDATE jobs_internal.step_executions SET step_id = step_id + 7;`},
+	"I03_frozen_target_list": {`ALTER TABLE jobs_internal.step_execution_causes NOCHECK CONSTRAINT FK_step_execution_causes_step_executions;
+UPDATE jobs_internal.step_executions SET step_id = step_id + 7;`},
 	"I03_rerun_targets": {`UPDATE jobs_internal.job_executions SET rerun_of = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), rerun_only = N'Failed', rerun_partial = 0
 WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);
 UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);`},
@@ -48,7 +49,7 @@ UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_i
 		`UPDATE jobs_internal.step_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
 		`UPDATE jobs_internal.step_executions SET attempt_start_time = DATEADD(MILLISECOND, -1, start_time);`,
 		`UPDATE jobs_internal.step_executions SET resolved_at = DATEADD(MILLISECOND, -1, create_time);`,
-		`UPDATE jobs_internal.step_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL;`,
+		`UPDATE jobs_internal.step_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL AND start_time IS NOT NULL;`,
 		`UPDATE jobs_internal.step_executions SET end_time = DATEADD(DAY, 1, end_time);`,
 		`UPDATE jobs_internal.target_executions SET create_time = DATEADD(DAY, -1, create_time);`,
 		`UPDATE jobs_internal.target_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
@@ -64,8 +65,9 @@ UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_i
 	"I06_parents_follow_children": {
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'Failed' WHERE lifecycle = N'Succeeded';`,
 		`UPDATE jobs_internal.step_executions SET lifecycle = N'Canceled' WHERE lifecycle = N'Succeeded';`,
-		`ALTER TABLE jobs_internal.task_executions NOCHECK CONSTRAINT FK_task_executions_step_executions;
-UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = step_execution_id;`,
+		`ALTER TABLE jobs_internal.step_execution_causes NOCHECK CONSTRAINT FK_step_execution_causes_step_executions;
+ALTER TABLE jobs_internal.task_executions NOCHECK CONSTRAINT FK_task_executions_step_executions;
+UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = 1000 + step_execution_id;`,
 	},
 	"I06_dependencies": {
 		`UPDATE jobs_internal.step_executions SET create_time = DATEADD(DAY, -1, create_time) WHERE skipped_by_condition = 1;`,
