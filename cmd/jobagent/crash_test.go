@@ -77,6 +77,8 @@ type crash struct {
 	// repairs end the failures that are in effect.
 	repairs []repair
 	counts  map[string]int
+	// endpoint receives the requests of actions; nil in a test without actions.
+	endpoint *endpoint
 }
 
 // TestCrash runs a server with its control database and targets, and agents, as processes. It
@@ -138,6 +140,15 @@ func (c *crash) writeConfig() {
 	require.NoError(c.t, os.WriteFile(filepath.Join(c.dir, "config.json"), text, 0o600))
 }
 
+// configFile returns the configuration file of agent i. In a test with actions, each agent has a
+// file of its own.
+func (c *crash) configFile(i int) string {
+	if c.endpoint != nil {
+		return filepath.Join(c.dir, fmt.Sprintf("config%d.json", i+1))
+	}
+	return filepath.Join(c.dir, "config.json")
+}
+
 // startAgents starts n agents, each behind its own proxy. They are killed at the end of the test.
 func (c *crash) startAgents(n int) {
 	c.agents, c.proxies = make([]*crashAgent, n), make([]*fault.Proxy, n)
@@ -188,8 +199,8 @@ func (c *crash) breakThings(duration, interval time.Duration, work func()) {
 // pause waits in real time, because other processes are involved.
 func pause(d time.Duration) { <-time.After(d) }
 
-// define creates target databases with ledgers, jobs that the test starts, and one with a schedule.
-func (c *crash) define(store *controldb.Store) (names []string) {
+// defineGroup creates target databases with ledgers, and the group of them.
+func (c *crash) defineGroup(store *controldb.Store) (names []string) {
 	t := c.t
 	server := strings.Replace(c.server.address, ":", ",", 1)
 	master := c.server.open(t, "master")
@@ -205,6 +216,13 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 			Kind: targets.SQLDatabase, Server: server, Database: name})
 		require.NoError(t, err)
 	}
+	return names
+}
+
+// define creates target databases with ledgers, jobs that the test starts, and one with a schedule.
+func (c *crash) define(store *controldb.Store) (names []string) {
+	t := c.t
+	names = c.defineGroup(store)
 	attempts, seconds := 20, 1
 	for i := range crashJobs {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
@@ -217,7 +235,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	}
 	c.addJob(store, everyTenSeconds, attempts, seconds, sim.WriteLedger)
 	all, bufferOne := "all", "BufferOne"
-	_, err = store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+	_, err := store.AddSchedule(t.Context(), controldb.ScheduleSpec{
 		JobName: everyTenSeconds, Name: everyTenSeconds, Kind: "cron6", Spec: "*/10 * * * * *", CatchUp: &all,
 		Overlap: &bufferOne,
 	})
@@ -266,7 +284,7 @@ func (c *crash) startAgent(i int) {
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets",
 		"8",
-		"--config", filepath.Join(c.dir, "config.json"))
+		"--config", c.configFile(i))
 	cmd.Env = append(os.Environ(), envBeCommand+"=1",
 		config.EnvDSN+"="+strings.Replace(c.server.dsn(embedded.ControlDatabase), c.server.address, c.proxies[i].Address(),
 			1))
