@@ -118,6 +118,7 @@ func TestBenchRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"},
+		{"fanout", "--http", "--latency", "-1s"}, {"fanout", "--latency", "1s"}, {"fanout", "--http", "--statement", "PRINT 1;"},
 		{"control", "--tasks", "0"},
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"},
 		{"control", "--rounds", "0"}, {"control", "--queued-few", "0"},

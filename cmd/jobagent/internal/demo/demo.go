@@ -2,6 +2,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -50,12 +52,13 @@ func NewCommand(a *connect.App) *cobra.Command {
 	var databases int
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Run a T-SQL job across many databases of an embedded server",
-		Long: `Run a T-SQL job across many databases. The demo starts an embedded server with tenant databases, a
-control database and an agent, and defines a job with the public procedures. Step 1 changes the
-schema of each tenant and fills the new column; step 2 collects a report from all tenants in one
-table. One tenant is excluded, one fails its first attempt and succeeds on the retry, and one fails
-each attempt. Nothing is kept.`,
+		Use: "demo", Short: "Run a job across many databases of an embedded server",
+		Long: `Run a job across many databases. The demo starts an embedded server with tenant databases, a control
+database, an agent and a web server, and defines a job with the public procedures. Step 1 changes
+the schema of each tenant and fills the new column; step 2 collects a report from all tenants in one
+table; step 3, which runs however they ended, posts a summary of the run to the web server. One
+tenant is excluded, one fails its first attempt and succeeds on the retry, and one fails each
+attempt. Nothing is kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if databases < minTenants || databases > maxTenants {
@@ -108,6 +111,16 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 	if err != nil {
 		return err
 	}
+	actions, err := connect.NewActions(config.File{}, buildinfo.Version(), true)
+	if err != nil {
+		return err
+	}
+	tools.Actions = actions.Actions
+	receiver, err := startReceiver()
+	if err != nil {
+		return fmt.Errorf("start the web server: %w", err)
+	}
+	defer func() { err = errors.Join(err, receiver.close()) }()
 	stopAgent, _ := daemon.Start(ctx, agent.Config{Version: buildinfo.Version(), Grace: -1}, server.Store, tools, log)
 	defer func() {
 		if stopErr := stopAgent(); err == nil {
@@ -116,7 +129,7 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 	}()
 
 	a.Progress("Defining the job %q with jobs.sp_add_target_group, sp_add_job and sp_add_jobstep ...", jobName)
-	if err := defineDemo(ctx, server); err != nil {
+	if err := defineDemo(ctx, server, receiver); err != nil {
 		return err
 	}
 	started := time.Now()
@@ -129,6 +142,7 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 		return err
 	}
 	result := summarize(id, rows)
+	result.Received = receiver.last()
 	result.ElapsedMS = time.Since(started).Milliseconds()
 
 	if a.Format == output.FormatJSON {
@@ -191,6 +205,11 @@ func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows
 	if err := printRows(ctx, a.Stdout, db); err != nil {
 		return err
 	}
+	var received bytes.Buffer
+	if err := json.Indent(&received, []byte(result.Received), "", "  "); err != nil {
+		return fmt.Errorf("read what step 3 sent: %w", err)
+	}
+	a.Progress("\nStep 3, an HTTP action, posted to the web server of the demo:\n\n%s", received.String())
 	a.Progress("\nThe run ended as %s, as expected: the data of one tenant is bad. It took %s. Of %d databases, %d succeeded and %d failed, "+
 		"in %d attempts. The whole demo took %s.",
 		result.Lifecycle, (time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond),

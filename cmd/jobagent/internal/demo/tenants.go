@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -99,7 +100,7 @@ func makeTenant(ctx context.Context, server *embedded.Server, number int) error 
 }
 
 // defineDemo creates the target group and the job.
-func defineDemo(ctx context.Context, server *embedded.Server) error {
+func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver) error {
 	store := server.Store
 	if _, err := store.AddTargetGroup(ctx, groupName); err != nil {
 		return err
@@ -114,7 +115,7 @@ func defineDemo(ctx context.Context, server *embedded.Server) error {
 			return err
 		}
 	}
-	description := "Gives every order its total, then collects the revenue of all tenants."
+	description := "Gives every order its total, collects the revenue of all tenants, and reports how that went."
 	if _, err := store.AddJob(ctx, controldb.JobSpec{Name: jobName, Description: &description}); err != nil {
 		return err
 	}
@@ -126,16 +127,23 @@ func defineDemo(ctx context.Context, server *embedded.Server) error {
 	if err != nil {
 		return err
 	}
-	names, retries, kind := []string{"Add and fill Orders.Total", "Collect revenue"}, 2, "SqlDatabase"
+	names, retries, kind := []string{"Add and fill Orders.Total", "Collect revenue", "Post a summary"}, 2, "SqlDatabase"
 	outServer, outDatabase, outTable := server.ServerName(), reportDatabase, reportTable
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
 		JobName: jobName, StepName: &names[0], Command: change, TargetGroup: groupName, RetryAttempts: &retries,
 	}); err != nil {
 		return err
 	}
-	_, err = store.AddJobStep(ctx, controldb.StepSpec{
+	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
 		JobName: jobName, StepName: &names[1], Command: report, TargetGroup: groupName, RetryAttempts: &retries,
 		Output: &controldb.OutputSpec{Type: &kind, Server: &outServer, Database: &outDatabase, Table: &outTable},
+	}); err != nil {
+		return err
+	}
+	commandType, finished := string(action.TypeHTTP), "Finished"
+	_, err = store.AddJobStep(ctx, controldb.StepSpec{
+		JobName: jobName, StepName: &names[2], CommandType: &commandType, Command: receiver.summaryAction(), RetryAttempts: &retries,
+		Dependencies: controldb.Dependencies{RunWhen: &finished},
 	})
 	return err
 }

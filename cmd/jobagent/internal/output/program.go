@@ -55,6 +55,7 @@ type DemoRun struct {
 	Targets   DemoTargets    `json:"targets"`
 	Attempts  int            `json:"attempts"` // of all targets and steps
 	ElapsedMS int64          `json:"elapsed_ms"`
+	Received  string         `json:"received"` // body of the request that step 3 sent
 }
 
 // DemoTargets counts the demo's databases, each by its worst lifecycle.
