@@ -387,6 +387,9 @@ func (c checker) storageQueue(q *StorageQueue) {
 	if q.TimeToLive > 0 && q.VisibilityTimeout >= q.TimeToLive {
 		c.fault("$.visibility_timeout_seconds", "invalid number: want less than time_to_live_seconds")
 	}
+	if q.EnvelopeCollection != "" && q.Envelope == "" {
+		c.fault("$.envelope_collection", "invalid member: it belongs to an envelope")
+	}
 	if q.KeyProperty != "" && !isJSONObject(c.sampleJSON(q.Message)) {
 		c.fault("$.key_property", "the message is no JSON object, so that it has no member for the key")
 	}
@@ -444,9 +447,16 @@ func (c checker) serviceBus(d *Definition) {
 	if (b.KeyName == "") != (b.Key == "") {
 		c.fault("$.key", "a shared access key has a name and a value: want both key_name and key, or a credential of the step")
 	}
+	names := map[string]bool{}
 	for _, p := range b.Properties {
 		path := memberPath("$.properties", p.Name)
 		text, _ := p.Value.(string)
+		folded := strings.ToLower(p.Name)
+		twice := names[folded]
+		names[folded] = true
+		if c.open(text) {
+			p.Value = "" // checked when the text is known
+		}
 		switch {
 		case p.Name == "" || utf8.RuneCountInString(p.Name) > 128 || strings.ContainsFunc(p.Name, isControl):
 			c.fault(path, "invalid property name %q: want 1 to 128 characters", clip(p.Name))
@@ -454,6 +464,10 @@ func (c checker) serviceBus(d *Definition) {
 			c.fault(path, "invalid property name %q: want letters, digits and hyphens, or \"transport\": \"amqp\"", clip(p.Name))
 		case strings.ContainsFunc(text, isControl):
 			c.fault(path, "invalid value: want no line breaks and other control characters")
+		case !b.AMQP && twice:
+			c.fault(path, "invalid property name %q: it differs only in case from another one; want \"transport\": \"amqp\"", clip(p.Name))
+		case !b.AMQP && p.HeaderFault() != "":
+			c.fault(path, "HTTPS cannot send the property: %s; want \"transport\": \"amqp\"", p.HeaderFault())
 		}
 	}
 	for _, p := range b.Broker.texts() {

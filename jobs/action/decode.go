@@ -73,8 +73,8 @@ var members = map[Type][]string{
 		"response_timeout_seconds", "capture_headers", "auth", "callback",
 	},
 	TypeStorageQueue: {
-		"account", "queue", "message", "sas_token", "time_to_live_seconds", "visibility_timeout_seconds", "encoding", "envelope", "key_property",
-		"allow_http", "callback",
+		"account", "queue", "message", "sas_token", "time_to_live_seconds", "visibility_timeout_seconds", "encoding", "envelope",
+		"envelope_collection", "key_property", "allow_http", "callback",
 	},
 	TypeServiceBusQueue: append([]string{"queue"}, serviceBusMembers...),
 	TypeServiceBusTopic: append([]string{"topic"}, serviceBusMembers...),
@@ -336,9 +336,10 @@ func decodeAuth(o *object) *Auth {
 func decodeStorageQueue(o *object) *StorageQueue {
 	q := &StorageQueue{
 		Account: o.required("account"), Queue: o.required("queue"), SASToken: o.text("sas_token"),
-		Base64:      o.choice("encoding", "text", "text", "base64") == "base64",
-		Envelope:    o.choice("envelope", "", EnvelopeAzureScheduler),
-		KeyProperty: o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
+		Base64:             o.choice("encoding", "text", "text", "base64") == "base64",
+		Envelope:           o.choice("envelope", "", EnvelopeAzureScheduler),
+		EnvelopeCollection: o.text("envelope_collection"),
+		KeyProperty:        o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
 		VisibilityTimeout: time.Duration(o.integer("visibility_timeout_seconds", 0, int64(maxVisibility/time.Second), 0)) * time.Second,
 	}
 	q.Message = decodeMessage(o)

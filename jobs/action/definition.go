@@ -152,6 +152,9 @@ type StorageQueue struct {
 	Base64 bool
 	// Envelope wraps the text as Azure Scheduler did; see EnvelopeAzureScheduler.
 	Envelope string
+	// EnvelopeCollection is the job collection that the envelope names; empty means the part of the
+	// job's name before a slash.
+	EnvelopeCollection string
 	// KeyProperty is the member of a JSON message that receives the idempotency key; empty means
 	// none.
 	KeyProperty string

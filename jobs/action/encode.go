@@ -198,6 +198,7 @@ func (q *StorageQueue) encode(w *writer) {
 		w.add("encoding", "base64")
 	}
 	w.text("envelope", q.Envelope)
+	w.text("envelope_collection", q.EnvelopeCollection)
 	w.text("key_property", q.KeyProperty)
 	w.truth("allow_http", q.AllowHTTP)
 }

@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,7 +58,8 @@ func TestDocumentedAzureJobs(t *testing.T) {
 	}, j.Steps, "the error action inherits the policy (R-38)")
 	found(t, r, Changed, "comprehensive", "action.request.retryPolicy", "belongs into the action")
 
-	require.Equal(t, `{"account":"mystorageaccount","queue":"myqueue","message":"My message body","sas_token":"$(secret.storage-sas)","envelope":"azure-scheduler"}`,
+	require.Equal(t, `{"account":"mystorageaccount","queue":"myqueue","message":"My message body","sas_token":"$(secret.storage-sas)",`+
+		`"encoding":"base64","envelope":"azure-scheduler","envelope_collection":"jc"}`,
 		jobOf(t, r, "storage").Steps[0].Command)
 	require.Equal(t, 4, jobOf(t, r, "storage").Steps[0].Attempts, "the default: 4 times after 30 s")
 	require.Equal(t, 30, jobOf(t, r, "storage").Steps[0].Interval)
@@ -70,6 +73,44 @@ func TestDocumentedAzureJobs(t *testing.T) {
 	script := r.Script()
 	require.Contains(t, script, "    @after = N'MainAction',\n    @run_when = N'Failed';")
 	require.NotContains(t, script, "@target_group_name")
+}
+
+// All properties of brokeredMessageProperties (a.8) come over, and a property that HTTPS cannot
+// carry makes the message one of AMQP.
+func TestServiceBusProperties(t *testing.T) {
+	t.Parallel()
+	const job = `{"name": "j", "properties": {"startTime": "2026-01-01T00:00:00Z", "action": {"type": "serviceBusTopic", "serviceBusTopicMessage": {
+		"topicPath": "orders", "namespace": "contoso", "transportType": "%s", "message": "m",
+		"authentication": {"sasKeyName": "send", "sasKey": "hush", "type": "sharedAccessKey"},
+		"brokeredMessageProperties": {"contentType": "text/plain", "correlationId": "c", "forcePersistence": true, "label": "l", "messageId": "i",
+			"partitionKey": "s", "replyTo": "r", "replyToSessionId": "rs", "scheduledEnqueueTimeUtc": "2030-01-02T03:04:05Z", "sessionId": "s",
+			"timeToLive": "PT1M30S", "to": "t", "viaPartitionKey": "v"},
+		"customMessageProperties": {"app": "%s"}}}}}`
+	for _, test := range []struct {
+		transport, value string
+		amqp             bool
+	}{{"NetMessaging", "x", false}, {"NotSpecified", "x", false}, {"AMQP", "x", true}, {"NetMessaging", "Größe", true}} {
+		r, err := AzureScheduler(fmt.Appendf(nil, job, test.transport, test.value), Options{Now: now})
+		require.NoError(t, err)
+		noSecrets(t, r)
+		step := jobOf(t, r, "j").Steps[0]
+		require.Equal(t, action.TypeServiceBusTopic, step.Type)
+		d, err := action.Decode(step.Type, step.Command)
+		require.NoError(t, err)
+		require.Equal(t, &action.ServiceBus{
+			Namespace: "contoso", Entity: "orders", Message: "m", ContentType: "text/plain", AMQP: test.amqp, KeyName: "send", Key: "$(secret.j-key)",
+			Properties: []action.Property{{Name: "app", Value: test.value}},
+			Broker: action.BrokerProperties{
+				CorrelationID: "c", ForcePersistence: true, Label: "l", MessageID: "i", PartitionKey: "s", ReplyTo: "r", ReplyToSessionID: "rs",
+				ScheduledEnqueueTime: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), SessionID: "s", TimeToLive: 90 * time.Second, To: "t",
+				ViaPartitionKey: "v",
+			},
+		}, d.ServiceBus)
+		require.Zero(t, r.Count(Lost))
+		if test.value != "x" {
+			found(t, r, Changed, "j", "action.serviceBusTopicMessage.customMessageProperties", "sent by AMQP")
+		}
+	}
 }
 
 func TestDocumentedSAPJobs(t *testing.T) {

@@ -182,7 +182,8 @@ func (c *azureActionConverter) storageQueue(q *object, step *Step) {
 		Account: literal(c.lower(q.at("storageAccount"), account)), Queue: literal(c.lower(q.at("queueName"), queue)),
 		Message:  c.body(c.job, q.at("message"), c.place+"message.", jsonText(q.take("message"))),
 		SASToken: c.secretAt(q.at("sasToken"), "sas", "the shared access signature"),
-		Envelope: action.EnvelopeAzureScheduler,
+		// Azure Scheduler's messages are base64, which the clients of that time decode.
+		Base64: true, Envelope: action.EnvelopeAzureScheduler, EnvelopeCollection: literal(c.collection),
 	}
 	q.take("retryPolicy")
 	c.restOf(c.job, q)
@@ -225,6 +226,12 @@ func (c *azureActionConverter) serviceBus(q *object, step *Step, kind action.Typ
 			d.Properties = append(d.Properties, action.Property{Name: name, Value: value})
 		}
 		c.restOf(c.job, p)
+	}
+	for _, p := range d.Properties {
+		if reason := p.HeaderFault(); reason != "" && !d.AMQP {
+			d.AMQP = true
+			c.changed(c.job, q.at("customMessageProperties"), "the message is sent by AMQP, because HTTPS cannot send the property %q: %s", p.Name, reason)
+		}
 	}
 	q.take("retryPolicy")
 	c.restOf(c.job, q)

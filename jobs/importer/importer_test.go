@@ -88,7 +88,8 @@ func TestAzureScheduler(t *testing.T) {
 			`"body":"{\"apiKey\":\"$(secret.weekdays-body-apikey)\",\"total\":1}","success":"azure",` +
 			`"auth":{"kind":"basic","username":"u","password":"$(secret.weekdays-password)"}}`}, hourly.Steps[0])
 	require.Equal(t, Step{Name: "ErrorAction", Type: action.TypeStorageQueue, Attempts: 7, Interval: 90, Timeout: 43200, After: "MainAction", RunWhen: "Failed",
-		Command: `{"account":"store","queue":"errors","message":"it failed","sas_token":"$(secret.weekdays-error-sas)","envelope":"azure-scheduler"}`}, hourly.Steps[1])
+		Command: `{"account":"store","queue":"errors","message":"it failed","sas_token":"$(secret.weekdays-error-sas)",` +
+			`"encoding":"base64","envelope":"azure-scheduler","envelope_collection":"cs1"}`}, hourly.Steps[1])
 	found(t, r, ToSet, "weekdays", "action.request.uri", `jobagent secret set weekdays-uri-code`)
 	found(t, r, ToSet, "weekdays", "action.request.authentication.password", `jobagent secret set weekdays-password`)
 	found(t, r, ToSet, "weekdays", "action.errorAction.queueMessage.sasToken", `jobagent secret set weekdays-error-sas`)

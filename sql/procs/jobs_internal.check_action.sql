@@ -164,6 +164,7 @@ BEGIN
         (N'StorageQueue', N'', N'visibility_timeout_seconds', 4, 0, 0, 0, 604800, NULL),
         (N'StorageQueue', N'', N'encoding', 2, 0, 0, NULL, NULL, N'text,base64'),
         (N'StorageQueue', N'', N'envelope', 2, 0, 0, NULL, NULL, N'azure-scheduler'),
+        (N'StorageQueue', N'', N'envelope_collection', 2, 0, 0, NULL, NULL, NULL),
         (N'StorageQueue', N'', N'key_property', 2, 0, 0, NULL, NULL, NULL),
         (N'StorageQueue', N'', N'allow_http', 8, 0, 0, NULL, NULL, NULL),
         (N'ServiceBus', N'', N'namespace', 2, 1, 0, NULL, NULL, NULL),

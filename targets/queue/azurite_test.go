@@ -119,7 +119,7 @@ func TestAzuriteReceives(t *testing.T) {
 	t.Run("envelope", func(t *testing.T) {
 		res := send(action.StorageQueue{Message: "hi", Envelope: action.EnvelopeAzureScheduler})
 		require.Equal(t, targets.Succeeded, res.Outcome, texts(res))
-		require.Equal(t, schedulerEnvelope(theAttempt(), "hi", ""), a.take(t, "jobs").MessageText)
+		require.Equal(t, schedulerEnvelope(theAttempt(), "", "hi", ""), a.take(t, "jobs").MessageText)
 	})
 	t.Run("base64", func(t *testing.T) {
 		res := send(action.StorageQueue{Message: "\x00\x01", Base64: true})

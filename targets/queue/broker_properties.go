@@ -3,7 +3,6 @@ package queue
 import (
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,24 +86,6 @@ func checkBroker(p action.BrokerProperties) error {
 	return nil
 }
 
-// standardHeaders are names of headers that Service Bus, HTTP or a proxy gives a meaning. A custom
-// property of such a name would be lost, or would change the request.
-var standardHeaders = []string{
-	"accept", "age", "allow", "authorization", "brokerproperties", "cache-control", "connection", "cookie", "date", "dnt", "etag",
-	"expect", "expires", "forwarded", "from", "host", "keep-alive", "last-modified", "link", "location", "max-forwards", "origin",
-	"pragma", "range", "referer", "retry-after", "server", "set-cookie", "strict-transport-security", "te", "traceparent",
-	"tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "vary", "via", "warning", "www-authenticate",
-}
-
-// standardPrefixes begin the names of families of such headers.
-var standardPrefixes = []string{"accept-", "access-control-", "content-", "if-", "proxy-", "sec-", "x-forwarded-", "x-ms-"}
-
-// isStandardHeader reports whether name, in lower case, is that of a standard header.
-func isStandardHeader(name string) bool {
-	return slices.Contains(standardHeaders, name) ||
-		slices.ContainsFunc(standardPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
 // customHeaders returns the custom properties as HTTP headers: strings in double quotes, numbers
 // and booleans bare. A property that a header cannot carry is a fault; AMQP carries every property.
 func customHeaders(properties []action.Property) ([]action.Field, error) {
@@ -112,23 +93,16 @@ func customHeaders(properties []action.Property) ([]action.Field, error) {
 	seen := map[string]bool{}
 	for _, p := range properties {
 		name := strings.ToLower(p.Name)
-		switch {
-		case !isToken(p.Name):
-			return nil, needsAMQP(p.Name, "its name is no HTTP header name")
-		case seen[name]:
+		if reason := p.HeaderFault(); reason != "" {
+			return nil, needsAMQP(p.Name, reason)
+		}
+		if seen[name] {
 			return nil, needsAMQP(p.Name, "it differs only in case from another one, and HTTP headers ignore case")
-		case isStandardHeader(name):
-			return nil, needsAMQP(p.Name, "its name is that of a standard header")
 		}
 		seen[name] = true
 		var value string
 		switch v := p.Value.(type) {
 		case string:
-			for _, c := range []byte(v) {
-				if c < ' ' || c >= 0x7F || c == '"' || c == '\\' {
-					return nil, needsAMQP(p.Name, "its value contains a quotation mark, a backslash, or a character that is not printable ASCII")
-				}
-			}
 			value = `"` + v + `"`
 		case bool:
 			value = strconv.FormatBool(v)
@@ -150,17 +124,6 @@ func customHeaders(properties []action.Property) ([]action.Field, error) {
 // needsAMQP returns the fault of a property that HTTPS cannot carry.
 func needsAMQP(name, reason string) error {
 	return faultf("the property %q cannot be sent by HTTPS: %s; set transport to amqp", name, reason)
-}
-
-// isToken reports whether name is a token of HTTP (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	for _, c := range []byte(name) {
-		alnum := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !alnum && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return name != ""
 }
 
 // serviceBusHost returns the host of a namespace, with a port if the definition names one.

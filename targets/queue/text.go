@@ -37,7 +37,7 @@ func storageText(q *action.StorageQueue, a targets.ActionAttempt, region string)
 		if err := checkXMLText(text); err != nil {
 			return "", faultf("the message cannot be put in the envelope %s, which is XML: %v", q.Envelope, err)
 		}
-		text = schedulerEnvelope(a, text, region)
+		text = schedulerEnvelope(a, q.EnvelopeCollection, text, region)
 	default:
 		return "", faultf("invalid envelope %q: want %s", q.Envelope, action.EnvelopeAzureScheduler)
 	}
@@ -121,10 +121,10 @@ func escapeXML(text string) string {
 // schedulerEnvelope returns the document that Azure Scheduler put on Storage queues, with its
 // elements in their order. The declaration says utf-16 although the bytes are UTF-8: Azure
 // Scheduler's did, and its consumers parse text, not bytes.
-func schedulerEnvelope(a targets.ActionAttempt, message, region string) string {
-	collection, job, nested := strings.Cut(a.JobName, "/")
-	if !nested {
-		collection, job = "", a.JobName
+func schedulerEnvelope(a targets.ActionAttempt, collection, message, region string) string {
+	job := a.JobName
+	if before, after, nested := strings.Cut(job, "/"); nested && collection == "" {
+		collection, job = before, after
 	}
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="utf-16"?>` + "\r\n" +

@@ -63,13 +63,16 @@ func TestCase116AzureSchedulerEnvelope(t *testing.T) {
 func TestEnvelopeNamesCollectionAndAttempt(t *testing.T) {
 	a := theAttempt()
 	a.JobName = "jc1/h1"
-	first := schedulerEnvelope(a, "m", "")
+	first := schedulerEnvelope(a, "", "m", "")
 	require.Contains(t, first, "<SchedulerJobId>h1</SchedulerJobId>")
 	require.Contains(t, first, "<SchedulerJobCollectionId>jc1</SchedulerJobCollectionId>")
 	require.Contains(t, first, "<Region />")
-	require.Equal(t, first, schedulerEnvelope(a, "m", ""), "an attempt's envelope can be computed again")
+	require.Equal(t, first, schedulerEnvelope(a, "", "m", ""), "an attempt's envelope can be computed again")
+	given := schedulerEnvelope(a, "given", "m", "")
+	require.Contains(t, given, "<SchedulerJobId>jc1/h1</SchedulerJobId>")
+	require.Contains(t, given, "<SchedulerJobCollectionId>given</SchedulerJobCollectionId>")
 	a.Number = 2
-	second := schedulerEnvelope(a, "m", "")
+	second := schedulerEnvelope(a, "", "m", "")
 	tag := "<ExecutionTag>" + executionTag(a) + "</ExecutionTag>"
 	require.Contains(t, first, tag)
 	require.Contains(t, second, tag)
