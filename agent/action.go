@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -304,6 +305,11 @@ func (v actionVariables) value(name string) (action.Value, bool, error) {
 		return action.Text(v.target.Database), true, nil
 	case action.NameDueAt:
 		return action.Text(t.DueAt.UTC().Format(time.RFC3339Nano)), true, nil
+	case action.NameScheduleID:
+		if t.ScheduleID == 0 {
+			return action.Text(""), true, nil
+		}
+		return action.Text(strconv.FormatInt(t.ScheduleID, 10)), true, nil
 	case action.NameAttempt:
 		return action.Number(t.Attempt), v.key != uuid.Nil, nil
 	case action.NameIdempotencyKey:

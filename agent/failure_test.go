@@ -83,3 +83,18 @@ func TestErrorActionOnTheTargetsThatFailed(t *testing.T) {
 			url.QueryEscape(f.ServerName+"/"+f.Targets[1])), requests[0].Path)
 	})
 }
+
+// A run that a schedule started names the schedule; any other run has an empty text.
+func TestActionNamesItsSchedule(t *testing.T) {
+	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{})
+		f.addAction(t, "call", "", `{"url": "http://api.example.com:8080/$(job_name)?s=$(schedule_id)", "allow_http": true}`)
+		f.ended(t, f.startWith(t, "call", ""), time.Minute)
+		f.every(t, "call", 30)
+		<-time.After(time.Minute)
+		requests := f.endpoint.Requests()
+		require.Len(t, requests, 2)
+		require.Equal(t, "/call?s=", requests[0].Path)
+		require.Regexp(t, `^/call\?s=\d+$`, requests[1].Path)
+	})
+}

@@ -96,6 +96,8 @@ type Task struct {
 	PayloadID int64
 	// BindParameters makes the parameters variables of the script.
 	BindParameters bool
+	// ScheduleID is the schedule that started the run; 0 means none.
+	ScheduleID int64
 	// Members are the members of the target group; only for a TaskResolve. The only member of an
 	// action without a target group has the kind targets.Endpoint and no names: the caller derives
 	// the target from the command.
@@ -228,6 +230,7 @@ type taskStepRow struct {
 	AtMostOnce          bool      `db:"at_most_once"`
 	PayloadID           int64     `db:"payload_id"`
 	BindParameters      bool      `db:"bind_parameters"`
+	ScheduleID          int64     `db:"schedule_id"`
 	OutputType          string    `db:"output_type"`
 	Output
 }
@@ -263,6 +266,7 @@ func (r taskRow) task(s taskStepRow) Task {
 		OnUnknownOutcome:  s.OnUnknownOutcome,
 		PayloadID:         s.PayloadID,
 		BindParameters:    s.BindParameters,
+		ScheduleID:        s.ScheduleID,
 	}
 	if !t.Upkeep {
 		t.CommandType = action.Type(s.CommandType)

@@ -249,7 +249,8 @@ BEGIN
         COALESCE(e.due_at, e.create_time) AS due_at,
         d.on_unknown_outcome,
         e.payload_id,
-        d.bind_parameters
+        d.bind_parameters,
+        e.schedule_id
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k
