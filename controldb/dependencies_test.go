@@ -165,6 +165,9 @@ func (c *control) describe(t *testing.T, run uuid.UUID) string {
 func describeOracle(r oracle.Run) string {
 	lines := []string{fmt.Sprintf("0 run %s", r.Lifecycle)}
 	for i, s := range r.Steps {
+		if s.Lifecycle == "" {
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("%d %s", i+1, s.Lifecycle))
 		for _, d := range slices.Sorted(maps.Keys(s.Targets)) {
 			lines = append(lines, fmt.Sprintf("%d on %s %s", i+1, d, s.Targets[d]))
@@ -191,6 +194,9 @@ func TestDependencies(t *testing.T) {
 			want := g.Run(w)
 			require.Equal(rt, describeOracle(want), c.describe(t, run))
 
+			if !g.HasOptions() {
+				return // the model of testenv/sim has reruns of these
+			}
 			for again := range 2 {
 				states := []oracle.State{oracle.StateFailed, oracle.StateTimedOut, oracle.StateUnknown}
 				only := states

@@ -246,7 +246,16 @@ BEGIN
                     AND x.is_target = 0
                     AND x.state <> N'Skipped'
             )
-        );
+            -- Its condition may hold in the rerun.
+            OR EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_executions AS s
+                WHERE s.execution_id = @origin_id
+                    AND s.step_id = d.step_id
+                    AND s.skipped_by_condition = 1
+            )
+        )
+        AND d.on_targets = N'All';
     -- Only groups used by current versions or active runs are protected from deletion; the locks protect them until
     -- this run exists. They are taken in the order of the keys; created_at is in no index, so they are on the
     -- clustered keys.

@@ -113,6 +113,27 @@ BEGIN
     ) AS c
     INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
 
+    -- Steps that run after failures may reach other targets, such as the endpoint of an alert. They say nothing about the targets of
+    -- the job.
+    UPDATE e
+    SET e.reached = e.reached - c.reached
+    FROM (
+        SELECT k.execution_id, COUNT(*) AS reached
+        FROM @ended AS x
+        INNER JOIN jobs_internal.job_executions AS r ON r.execution_id = x.execution_id
+        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = r.job_id AND v.version = r.job_version
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = v.job_id AND d.version = v.version
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = x.execution_id AND s.step_id = d.step_id
+        INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = s.execution_id AND k.step_execution_id = s.step_execution_id
+        WHERE v.has_dependencies = 1
+            AND d.run_when = N'Failed'
+            AND k.kind = N'Run'
+            AND k.unreached = 0
+            AND k.outcome IN (N'Succeeded', N'Failed', N'TimedOut', N'Unknown')
+        GROUP BY k.execution_id
+    ) AS c
+    INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
+
     -- Before the schedules are locked, as everywhere. A run that is left out below updates its job again in a later pass.
     UPDATE j
     SET j.unreachable_since = CASE WHEN c.reached = 0 THEN c.first_end_time END

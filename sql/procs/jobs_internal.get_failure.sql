@@ -1,5 +1,6 @@
--- Reads how the steps before a step failed, for the variables error.* of an action. If several targets failed, it is the one of the
--- same target, otherwise the latest one. A step that failed before it had targets counts as a failure without a target.
+-- Reads how the steps before a step failed (its causes, in step_execution_causes), for the variables error.* of an action. If several
+-- targets failed, it is the one of the same target, otherwise the latest one. A step that failed before it had targets counts as a
+-- failure without a target.
 --
 -- Parameters:
 --   @task_id  The attempt of the action.
@@ -14,8 +15,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @execution_id BIGINT;
-    DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @version INT;
     DECLARE @step_id INT;
     DECLARE @target_id UNIQUEIDENTIFIER;
     DECLARE @step_execution_id BIGINT;
@@ -25,8 +24,6 @@ BEGIN
 
     SELECT
         @execution_id = s.execution_id,
-        @job_id = s.job_id,
-        @version = s.job_version,
         @step_id = s.step_id,
         @target_id = t.target_id
     FROM jobs_internal.task_executions AS k
@@ -34,23 +31,13 @@ BEGIN
     LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
     WHERE k.task_id = @task_id;
 
+    -- A step without causes starts after success only.
     INSERT INTO @steps (step_execution_id)
     SELECT p.step_execution_id
-    FROM jobs_internal.job_steps AS j
-    INNER JOIN jobs_internal.step_executions AS p ON p.execution_id = @execution_id
-    WHERE j.job_id = @job_id
-        AND j.version = @version
-        AND j.step_id = @step_id
-        AND ((j.has_after = 0 AND p.step_id = @step_id - 1)
-            OR (j.has_after = 1
-                AND EXISTS (
-                    SELECT 1
-                    FROM jobs_internal.job_step_dependencies AS d
-                    WHERE d.job_id = @job_id
-                        AND d.version = @version
-                        AND d.step_id = @step_id
-                        AND d.after_step_id = p.step_id
-                )));
+    FROM jobs_internal.step_execution_causes AS c
+    INNER JOIN jobs_internal.step_executions AS p ON p.execution_id = c.execution_id AND p.step_id = c.cause_step_id
+    WHERE c.execution_id = @execution_id
+        AND c.step_id = @step_id;
 
     SELECT TOP (1)
         @step_execution_id = t.step_execution_id,

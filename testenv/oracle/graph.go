@@ -82,10 +82,25 @@ type Run struct {
 	Steps     []StepRun
 }
 
-// Run returns what becomes of a run.
-func (g Graph) Run(w World) Run { return g.run(w, nil, nil) }
+// HasOptions reports whether a step has dependencies other than the default. Without any, nothing
+// is recorded for the steps after a failure.
+func (g Graph) HasOptions() bool {
+	return slices.ContainsFunc(g, func(s Step) bool { return s.After != nil || s.When != WhenSucceeded || s.OnFailed })
+}
 
-// Rerun returns what becomes of a rerun of origin that repeats the targets in the states only.
+// Run returns what becomes of a run. The lifecycle of a step that has no row is empty.
+func (g Graph) Run(w World) Run {
+	r := g.run(w, nil, nil)
+	for i := range r.Steps {
+		if !g.HasOptions() && r.Steps[i].byCondition {
+			r.Steps[i] = StepRun{}
+		}
+	}
+	return r
+}
+
+// Rerun returns what becomes of a rerun of origin that repeats the targets in the states only. The
+// graph must have options.
 func (g Graph) Rerun(w World, origin Run, only []State) Run { return g.run(w, &origin, only) }
 
 // after returns the steps that come before step i.

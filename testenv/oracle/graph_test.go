@@ -66,3 +66,15 @@ func TestGraph(t *testing.T) {
 		require.Empty(t, s.Targets)
 	}
 }
+
+func TestGraphWithoutOptions(t *testing.T) {
+	t.Parallel()
+	g := Graph{{When: WhenSucceeded}, {When: WhenSucceeded}}
+	require.False(t, g.HasOptions())
+	require.Equal(t, []jobs.Lifecycle{jobs.Failed, ""}, lifecycles(g.Run(world(0))))
+	require.Equal(t, []jobs.Lifecycle{jobs.Succeeded, jobs.Failed}, lifecycles(g.Run(world(1))))
+	require.Equal(t, jobs.Failed, g.Run(world(1)).Lifecycle)
+	for _, s := range []Step{{When: WhenFinished}, {After: []int{}, When: WhenSucceeded}} {
+		require.True(t, Graph{{When: WhenSucceeded}, s}.HasOptions())
+	}
+}
