@@ -115,6 +115,12 @@ action check AZURE --type Process
 job create actions
 step add actions --http GET https://example.com/
 step show actions
+key generate KEYFILE
+secret set api --from file:VALUE
+secret list
+key list
+key rotate --key file:KEYFILE
+secret delete api
 agent status
 `
 
@@ -123,7 +129,7 @@ var (
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	// prose matches values that differ between machines, and sentences, which may change.
 	prose = regexp.MustCompile(
-		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description)": ?)"(?:[^"\\]|\\.)*"`)
+		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file)": ?)"(?:[^"\\]|\\.)*"`)
 	obstacles = regexp.MustCompile(`(?s)("obstacles": \[).*?(\n *\])`)
 )
 
@@ -159,6 +165,7 @@ func TestJSONOutput(t *testing.T) {
 	words := strings.NewReplacer(
 		"~", " ", "SERVER", server.ServerName(), "RUN", "00000000-0000-4000-8000-00000000000",
 		"CALENDAR", file("calendar", `{"dates": ["2030-12-24"]}`), "CRON", file("cron", "0 2 * * *"),
+		"KEYFILE", filepath.Join(dir, "key"), "VALUE", file("value", "hunter2"),
 		"ACTION", file("action", `{"url": "https://example.com/$(run_id)"}`),
 		"AZURE", file("azure", `[{"id": "/x/jobs/a", "properties": {"action": {"type": "http", "request": {"uri": "http://x", "method": "GET"}}}}]`))
 
