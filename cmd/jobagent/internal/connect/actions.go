@@ -33,6 +33,16 @@ type Actions struct {
 // NewActions makes the runners of actions. local allows actions to call this machine, as in
 // `jobagent dev`, whatever the configuration says. It makes no connection.
 func NewActions(cfg config.File, version string, local bool) (*Actions, error) {
+	return newActions(cfg, version, local, false)
+}
+
+// NewTrial makes the runners for a person who tries an action: they also show what they send, with
+// secrets masked.
+func NewTrial(cfg config.File, version string) (*Actions, error) {
+	return newActions(cfg, version, false, true)
+}
+
+func newActions(cfg config.File, version string, local, show bool) (*Actions, error) {
 	settings := cfg.Outbound
 	settings.Azure = new(azure.Tokens).Get
 	if local {
@@ -47,9 +57,9 @@ func NewActions(cfg config.File, version string, local bool) (*Actions, error) {
 	if err := errors.Join(err, processErr, cfg.CheckActions()); err != nil {
 		return nil, exit.Usage(err)
 	}
-	queues := queue.NewRunner(queue.Config{Network: a.network, UserAgent: "jobagent/" + version})
+	queues := queue.NewRunner(queue.Config{Network: a.network, UserAgent: "jobagent/" + version, ShowRequests: show})
 	a.Runners = map[action.Type]targets.ActionRunner{
-		action.TypeHTTP:            http.NewRunner(a.network, http.Config{Version: version}),
+		action.TypeHTTP:            http.NewRunner(a.network, http.Config{Version: version, ShowRequests: show}),
 		action.TypeStorageQueue:    queues,
 		action.TypeServiceBusQueue: queues,
 		action.TypeServiceBusTopic: queues,

@@ -29,6 +29,25 @@ type ActionFault struct {
 	Message string `json:"message"`
 }
 
+// ActionTrial is the result of one attempt of an action.
+type ActionTrial struct {
+	Type         action.Type    `json:"command_type"`
+	Outcome      string         `json:"outcome"` // Succeeded, Accepted, Failed, TimedOut, Unknown, NoAnswer or NotSent
+	Summary      string         `json:"message,omitempty"`
+	Sent         bool           `json:"sent"`
+	NoRetry      bool           `json:"no_retry,omitempty"`       // another attempt would not help
+	RetryAfterMS int64          `json:"retry_after_ms,omitempty"` // the wait that the endpoint asks for
+	ElapsedMS    int64          `json:"elapsed_ms"`
+	Messages     []TrialMessage `json:"messages"` // what was sent, with secrets masked, and what came back
+}
+
+// TrialMessage is a part of what was sent or came back.
+type TrialMessage struct {
+	Kind   string `json:"message_kind"`             // Agent, Response, Body, Output, ErrorOutput or Exit
+	Number int32  `json:"message_number,omitempty"` // status or exit code
+	Text   string `json:"message,omitempty"`
+}
+
 // NewStep returns the view of a step.
 func NewStep(s controldb.JobStep) Step {
 	return Step{

@@ -11,6 +11,7 @@ type Shape struct {
 // Shapes lists the shapes of all commands that print JSON, by name.
 var Shapes = []Shape{
 	{"action check", ActionCheck{}},
+	{"action try", ActionTrial{}},
 	{"agent status", []Agent{}},
 	{"bench", Bench{}},
 	{"calendar add", CalendarName{}},

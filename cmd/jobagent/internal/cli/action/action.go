@@ -1,4 +1,4 @@
-// Package action has the commands about the definitions of actions.
+// Package action has the commands that check and try actions.
 package action
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // NewCommand returns `jobagent action`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("action", "Check the definitions of actions", newCheckCommand(a))
+	return command.NewGroup("action", "Check and try actions", newCheckCommand(a), newTryCommand(a))
 }
 
 func newCheckCommand(a *connect.App) *cobra.Command {
