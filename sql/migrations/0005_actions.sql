@@ -29,6 +29,8 @@ DROP INDEX IX_job_executions_active ON jobs_internal.job_executions;
 CREATE INDEX IX_job_executions_hot ON jobs_internal.job_executions (execution_id)
     INCLUDE (job_id, job_version, lifecycle, stop_requested_at, rerun_of)
     WHERE is_active = 1 AND parked = 0;
+CREATE INDEX IX_job_executions_stopping ON jobs_internal.job_executions (stop_requested_at)
+    WHERE is_active = 1 AND stop_requested_at IS NOT NULL;
 CREATE INDEX IX_step_executions_hot ON jobs_internal.step_executions (execution_id)
     INCLUDE (lifecycle, step_id, job_id, job_version)
     WHERE is_active = 1 AND parked = 0;';

@@ -89,13 +89,12 @@ BEGIN
     END;
 
     -- Stop requests: targets that no agent holds are canceled here; agents get signals for the others. Plan:
-    -- IX_job_executions_hot, per run one key of IX_step_executions_active, per step a range of
-    -- IX_target_executions_due, which is empty after the first pass. A run with a stop request is not parked.
+    -- IX_job_executions_stopping, per run one key of IX_step_executions_active, per step a range of
+    -- IX_target_executions_due, which is empty after the first pass.
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.job_executions AS e
         WHERE e.is_active = 1
-            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
     )
     BEGIN
@@ -122,7 +121,6 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE e.is_active = 1
-            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
             AND t.next_attempt_at IS NOT NULL;
@@ -135,7 +133,6 @@ BEGIN
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
-            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
             AND s.lifecycle IN (N'Created', N'WaitingForRetry');

@@ -375,7 +375,6 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.is_active = 1
-                AND e.parked = 0
                 AND e.stop_requested_at IS NOT NULL
         ) THEN 1
         ELSE 0

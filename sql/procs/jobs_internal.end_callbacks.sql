@@ -36,7 +36,7 @@ BEGIN
         PRIMARY KEY (target_execution_id, attempt)
     );
 
-    -- Plan: at most @max keys each of IX_callbacks_received_at and IX_callbacks_deadline_at. For stop requests, IX_job_executions_hot;
+    -- Plan: at most @max keys each of IX_callbacks_received_at and IX_callbacks_deadline_at. For stop requests, IX_job_executions_stopping;
     -- per run a range of IX_step_executions_active, and per step of IX_target_executions_waiting.
     INSERT INTO @wanted (target_execution_id, attempt, stopping)
     SELECT TOP (@max) c.target_execution_id, c.attempt, 0
@@ -49,7 +49,6 @@ BEGIN
         SELECT 1
         FROM jobs_internal.job_executions AS e
         WHERE e.is_active = 1
-            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
     )
         INSERT INTO @wanted (target_execution_id, attempt, stopping)
@@ -58,7 +57,6 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE e.is_active = 1
-            AND e.parked = 0
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
             AND t.lifecycle = N'WaitingForCallback'

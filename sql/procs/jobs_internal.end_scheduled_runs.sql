@@ -39,6 +39,9 @@ BEGIN
         unreached    INT NOT NULL DEFAULT 0  -- attempts that did not
     );
 
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
+        RETURN 0;
+
     -- Jobs before schedules, and each in the order of its key. The columns current_version and revision are in no index, so that
     -- the locks are on the clustered keys. Activations happen under the job's lock.
     INSERT INTO @wanted_jobs (job_id)
@@ -46,8 +49,6 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     WHERE e.unaccounted = 1
         AND e.is_active = 0;
-    IF NOT EXISTS (SELECT 1 FROM @wanted_jobs)
-        RETURN 0;
     INSERT INTO @locked_jobs (job_id, current_version)
     SELECT j.job_id, j.current_version
     FROM @wanted_jobs AS w

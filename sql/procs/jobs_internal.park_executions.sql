@@ -65,7 +65,6 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 1
         AND e.parked = 0
-        AND e.stop_requested_at IS NULL
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.step_executions AS s
@@ -97,6 +96,6 @@ BEGIN
     SET e.parked = 1
     FROM @locked AS l
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
-    WHERE e.stop_requested_at IS NULL; -- a stop request may have come before the lock
+    WHERE e.stop_requested_at IS NULL; -- a run with a stop request is not parked
     RETURN 0;
 END;

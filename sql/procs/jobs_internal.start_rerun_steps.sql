@@ -45,7 +45,7 @@ BEGIN
         PRIMARY KEY (step_execution_id, state)
     );
 
-    IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.parked = 0 AND e.rerun_of IS NOT NULL)
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.rerun_of IS NOT NULL)
         RETURN 0;
 
     INSERT INTO @wanted_jobs (job_id)
@@ -53,7 +53,6 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
     WHERE e.is_active = 1
-        AND e.parked = 0
         AND e.rerun_of IS NOT NULL
         AND e.stop_requested_at IS NULL
         AND s.is_active = 1

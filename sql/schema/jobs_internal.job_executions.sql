@@ -80,6 +80,8 @@ CREATE INDEX IX_job_executions_due_at ON jobs_internal.job_executions (due_at DE
 CREATE INDEX IX_job_executions_hot ON jobs_internal.job_executions (execution_id)
     INCLUDE (job_id, job_version, lifecycle, stop_requested_at, rerun_of)
     WHERE is_active = 1 AND parked = 0;
+CREATE INDEX IX_job_executions_stopping ON jobs_internal.job_executions (stop_requested_at)
+    WHERE is_active = 1 AND stop_requested_at IS NOT NULL;
 CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (job_id, is_active)
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_active_schedule_id ON jobs_internal.job_executions (schedule_id, execution_id)

@@ -93,6 +93,10 @@ func TestBenchIdle(t *testing.T) {
 	require.Equal(t, "queries", rows[1][3])
 	require.Equal(t, "queries_per_second", rows[2][3])
 	require.Contains(t, runBench(t, "idle", "--duration", "100ms", "--schedules", "30"), "queries_per_second")
+	out := runBench(t, "idle", "--duration", "100ms", "--waiting", "1010")
+	for _, figure := range []string{"pass_ratio", "deadline_lag_max"} {
+		require.Contains(t, out, figure)
+	}
 }
 
 func TestBenchStop(t *testing.T) {
@@ -123,7 +127,7 @@ func TestBenchRefusesArguments(t *testing.T) {
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"},
 		{"control", "--rounds", "0"}, {"control", "--queued-few", "0"},
 		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"},
-		{"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "-o", "xml"},
+		{"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "--waiting", "-1"}, {"idle", "-o", "xml"},
 		{"stop", "--targets", "0"}, {"stop", "--rounds", "0"}, {"stop", "--settle", "-1s"},
 		{"cleanup", "--runs", "0"}, {"cleanup", "--targets", "0"}, {"cleanup", "--batch", "0"},
 	} {
