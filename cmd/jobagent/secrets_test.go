@@ -9,6 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -77,6 +80,10 @@ type canaryServer struct {
 	secrets map[string]string
 	written map[string]*processOutput // output of the processes, by name
 	address string
+	// endpoint receives actions and answers with the headers of the request. received are the
+	// values of its header X-Named.
+	endpoint *httptest.Server
+	received chan [2]string
 }
 
 // processOutput records the output of a process.
@@ -125,9 +132,10 @@ func (h *canaryServer) dsn(user, password, database string) string {
 func TestSecretsAreWrittenNowhere(t *testing.T) {
 	h := &canaryServer{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{},
 		secrets: map[string]string{}}
-	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
+	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped", "sealed", "named"} {
 		h.secrets[name] = canary(name)
 	}
+	h.openEndpoint()
 	configFile, environment := h.configure()
 	// Dev's own agent may claim any of the tasks, so it needs the same credentials.
 	server := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0",
@@ -151,6 +159,7 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 	}
 	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"],
 		embedded.ControlDatabase)), "run", "--config", configFile)
+	h.sealSecret()
 	h.runJobs()
 	h.failCommands()
 	// A trace of all goroutines, while connections are open.
@@ -191,6 +200,35 @@ func (h *canaryServer) readyAddress() string {
 	return ready.Address
 }
 
+// keyFile is the file with the private key of sealed secrets.
+func (h *canaryServer) keyFile() string { return filepath.Join(h.dir, "private.key") }
+
+// openEndpoint starts the endpoint.
+func (h *canaryServer) openEndpoint() {
+	h.received = make(chan [2]string, 10)
+	h.endpoint = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.received <- [2]string{r.Header.Get("Authorization"), r.Header.Get("X-Named")}
+		w.Header().Set("X-Request-Id", r.Header.Get("X-Named"))
+		fmt.Fprintf(w, "you sent %v", r.Header)
+	}))
+	h.t.Cleanup(h.endpoint.Close)
+}
+
+// sealSecret makes a key and seals a secret for it, by commands.
+func (h *canaryServer) sealSecret() {
+	environment := []string{
+		config.EnvDSN + "=" + h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase), "SEALED_VALUE=" + h.secrets["sealed"],
+	}
+	for _, line := range []string{"key generate " + h.keyFile(), "secret set sealed --from env:SEALED_VALUE", "secret list", "key list"} {
+		require.NoError(h.t, h.start(line, environment, strings.Fields(line)...).Wait(), h.written[line])
+	}
+	text, err := os.ReadFile(h.keyFile())
+	require.NoError(h.t, err)
+	_, private, ok := strings.Cut(strings.TrimSpace(string(text)), ":")
+	require.True(h.t, ok)
+	h.secrets["private key"] = private
+}
+
 // configure writes a configuration with secrets by all kinds of references. It returns the path and
 // the environment.
 func (h *canaryServer) configure() (path string, environment []string) {
@@ -207,12 +245,17 @@ func (h *canaryServer) configure() (path string, environment []string) {
 			{"name": "missing", "servers": []string{server}, "user": "runner", "secret": "env:NO_SUCH_SECRET"},
 			{"name": "elsewhere", "servers": []string{"other.example.com"}, "user": "runner", "secret": "env:RUNNER_SECRET"},
 		},
+		"secret_keys": []string{"file:" + h.keyFile()},
+		"secrets":     map[string]string{"named": "env:NAMED_SECRET", "unset": "env:NO_SUCH_SECRET"},
+		"outbound":    map[string]any{"allow": []string{"127.0.0.0/8"}, "allow_ports": []int{h.endpoint.Listener.Addr().(*net.TCPAddr).Port}},
 	}
 	text, err := json.Marshal(cfg)
 	require.NoError(h.t, err)
 	path = filepath.Join(h.dir, "config.json")
 	require.NoError(h.t, os.WriteFile(path, text, 0o600))
-	return path, []string{"RUNNER_SECRET=" + h.secrets["env"], "WRONG_SECRET=" + h.secrets["wrong"]}
+	return path, []string{
+		"RUNNER_SECRET=" + h.secrets["env"], "WRONG_SECRET=" + h.secrets["wrong"], "NAMED_SECRET=" + h.secrets["named"],
+	}
 }
 
 // runJobs runs one job for each use of a credential, until all have ended.
@@ -235,7 +278,14 @@ func (h *canaryServer) runJobs() {
 		require.NoError(t, err)
 	}
 	none := 0
+	post := func(secret string) string {
+		return fmt.Sprintf(`{"method": "POST", "url": %q, "allow_http": true,
+			"headers": {"Authorization": "Bearer $(secret.%s)", "X-Named": "$(secret.named)"}, "body": "x"}`, h.endpoint.URL, secret)
+	}
 	for i, j := range []struct{ group, credential, command, want string }{
+		{"", "", post("sealed"), "Succeeded"},
+		{"", "", post("absent"), "Failed"},
+		{"", "", post("unset"), "Failed"},
 		{"tenant", "", "SELECT 1;", "Succeeded"},
 		{"tenant", "", "THROW 50001, N'no luck', 1;", "Failed"},
 		{"tenant", "keeper", "SELECT 1;", "Succeeded"},
@@ -250,6 +300,10 @@ func (h *canaryServer) runJobs() {
 		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 		require.NoError(t, err)
 		spec := controldb.StepSpec{JobName: name, TargetGroup: j.group, Command: j.command, RetryAttempts: &none}
+		if j.group == "" {
+			action := "Http"
+			spec.CommandType = &action
+		}
 		if j.credential != "" {
 			spec.Credential = &j.credential
 		}
@@ -266,6 +320,8 @@ func (h *canaryServer) runJobs() {
 			return true
 		})
 	}
+	require.Len(t, h.received, 1, "requests without a secret are not sent")
+	require.Equal(t, [2]string{"Bearer " + h.secrets["sealed"], h.secrets["named"]}, <-h.received)
 }
 
 // failCommands runs commands with invalid or unusable connection strings, each with a secret.
