@@ -213,7 +213,8 @@ BEGIN
             CASE WHEN d.starts = 0 THEN d.result END,
             CASE
                 WHEN d.starts = 1 AND d.failed_names IS NOT NULL THEN CONCAT(
-                    N'Step ', d.step_id, N' created, because of the failure of step ', d.failed_names, N'.'
+                    N'Step ', d.step_id, N' created, because step', CASE WHEN d.failed_names LIKE N'%,%' THEN N's' END, N' ',
+                    d.failed_names, N' did not succeed.'
                 )
                 WHEN d.starts = 1 THEN CONCAT(N'Step ', d.step_id, N' created.')
                 WHEN d.run_when = N'Failed' AND d.result IS NULL THEN CONCAT(
@@ -224,7 +225,8 @@ BEGIN
                     N'Step ', d.step_id, N' was skipped: step ', d.failed_names, N' was canceled, and this rerun excludes that.'
                 )
                 ELSE CONCAT(
-                    N'Step ', d.step_id, N' was skipped: step ', d.failed_names, N' did not succeed, and it runs only when ',
+                    N'Step ', d.step_id, N' was skipped: step', CASE WHEN d.failed_names LIKE N'%,%' THEN N's' END, N' ',
+                    d.failed_names, N' did not succeed, and it runs only when ',
                     CASE WHEN d.wanted = 1 THEN N'that does.' ELSE CONCAT(N'all of the steps ', d.names, N' do.') END
                 )
             END
