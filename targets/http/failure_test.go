@@ -541,6 +541,31 @@ func TestBegin(t *testing.T) {
 	})
 }
 
+// What a server sends before the request is no answer: nothing began, so that nothing can have
+// succeeded or been accepted.
+func TestAnswerBeforeTheRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := pipeSite(t, outbound.Config{}, func(c net.Conn) {
+			time.Sleep(100 * time.Millisecond)
+			_, _ = io.WriteString(c, status(202, ""))
+		})
+		d := post(s.origin)
+		d.Callback = &action.Callback{}
+		a := attemptOf(d)
+		a.Begin = func(ctx context.Context) (time.Time, error) {
+			<-ctx.Done() // the control database is slow
+			return time.Time{}, ctx.Err()
+		}
+		result := try(t, s, a)
+		s.served.Wait()
+		require.Equal(t, targets.Failed, result.Outcome)
+		require.False(t, result.Sent)
+		require.False(t, result.NoRetry)
+		require.Contains(t, result.Summary, "before the request was sent")
+	})
+}
+
 // The connection breaks after each number of bytes of the request. The attempt is Unknown iff a
 // byte went out, and the server sees at most one request.
 func TestBreakAtEachByte(t *testing.T) {

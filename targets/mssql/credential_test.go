@@ -96,24 +96,6 @@ func TestCredentialSetFor(t *testing.T) {
 	require.ErrorContains(t, err, `credential "b"`)
 }
 
-func TestGlobMatch(t *testing.T) {
-	t.Parallel()
-	for pattern, names := range map[string]map[string]bool{
-		"*":     {"": true, "x": true},
-		"a*":    {"a": true, "ab": true, "ba": false},
-		"*a":    {"a": true, "ba": true, "ab": false},
-		"a*a":   {"a": false, "aa": true, "aba": true},
-		"a*b*c": {"abc": true, "axxbyyc": true, "acb": false, "ac": false, "abbc": true},
-		"a**c":  {"ac": true, "abc": true},
-		"":      {"": true, "x": false},
-		"?":     {"?": true, "x": false},
-	} {
-		for name, want := range names {
-			require.Equal(t, want, targets.MatchGlob(pattern, name), "%q on %q", pattern, name)
-		}
-	}
-}
-
 // A changed secret needs no restart.
 func TestSecretIsReadAtEachUse(t *testing.T) {
 	c := Credential{Name: "c", Kind: KindSQLLogin, Secret: "env:JOBAGENT_TEST_SECRET"}

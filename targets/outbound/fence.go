@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,6 +41,8 @@ type Fence struct {
 	idle     *sync.Cond // signaled when busy becomes 0
 	busy     int        // dials and writes under way
 	sent     bool
+
+	started atomic.Bool // a write was permitted; not under mu, which Begin holds for long
 }
 
 // NewFence returns the fence of one attempt. begin is called at most once, with ctx; it is
@@ -111,6 +114,9 @@ func (f *Fence) Sent() bool {
 	return f.sent
 }
 
+// Started reports whether a write was permitted. What arrives before is no answer to the request.
+func (f *Fence) Started() bool { return f.started.Load() }
+
 // MarkSent records that a byte of the request left through a connection without a fence.
 func (f *Fence) MarkSent() {
 	f.mu.Lock()
@@ -169,6 +175,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		f.busy++
+		f.started.Store(true)
 		f.mu.Unlock()
 	}
 	n, err := c.Conn.Write(p)
