@@ -462,3 +462,27 @@ func TestReportInTransaction(t *testing.T) {
 		c.fails(t, 50060, `EXECUTE jobs_internal.report_callback 0x01, NULL`)
 	})
 }
+
+// TestCase72: a run that waits for a report is active and in progress for clients that know Azure's
+// lifecycles, and its explanation names what it waits for.
+func TestCase72(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.httpJob(t, "j", nil)
+		run, _ := c.waits(t, c.actionTerm(t))
+		require.Equal(t, []string{"true|InProgress"}, c.rows(t, `SELECT is_active, lifecycle
+FROM jobs.job_executions
+WHERE job_execution_id = @p1 AND target_type = N'Endpoint'`, run.String()))
+		cb := c.callback(t, run)
+		require.True(t, cb.Acknowledged)
+		require.False(t, cb.OpenedAt.IsZero() || cb.DeadlineAt.IsZero())
+		why, err := c.ExplainExecution(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, "Of the targets, 0 run, 1 wait for callbacks and 0 wait.", why.Text)
+		require.Len(t, why.Waits, 2)
+		wait := why.Waits[1]
+		require.Equal(t, []any{"h", "InProgress", "Callback", cb.DeadlineAt},
+			[]any{wait.Server, string(wait.Lifecycle), wait.For, wait.Until})
+		require.Equal(t, "a report must end attempt 1 until "+cb.DeadlineAt.Format("2006-01-02T15:04:05Z")+
+			"; jobs.callbacks shows it, and jobs.sp_complete_callback reports by hand", wait.Text)
+	})
+}

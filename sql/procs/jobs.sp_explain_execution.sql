@@ -14,6 +14,7 @@
 --   Limit       a limit that is used up.
 --   Worker      a free worker: the workers of all live agents are busy.
 --   Turn        the next pass of an agent with free workers, which claims in the order of positions.
+--   Callback    a report from outside that ends the action, or its deadline.
 --
 -- Parameters:
 --   @job_execution_id  Id of the run.
@@ -56,8 +57,10 @@ BEGIN
     DECLARE @held_reason NVARCHAR(20); -- the keyword of targets that an agent runs
     DECLARE @retry_reason NVARCHAR(20); -- targets whose next attempt begins later
     DECLARE @free_reason NVARCHAR(20); -- targets that could start
+    DECLARE @callback_reason NVARCHAR(20); -- targets that wait for a callback
     DECLARE @not_final INT; -- targets of the active steps
     DECLARE @held INT; -- running targets of the active steps
+    DECLARE @with_callback INT; -- targets that wait for a callback
     DECLARE @active TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
         step_id           INT NOT NULL
@@ -252,6 +255,7 @@ BEGIN
 
     SET @held_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Outcome' END;
     SET @retry_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Retry' END;
+    SET @callback_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Callback' END;
 
     -- Limits are checked only for targets that could start otherwise.
     IF @free_reason NOT IN (N'Worker', N'Turn')
@@ -287,6 +291,12 @@ BEGIN
         SELECT p.step_id, CASE WHEN f.queue_id IS NOT NULL THEN N'Limit' ELSE @free_reason END, p.total
         FROM free_targets AS p
         LEFT JOIN @full AS f ON f.queue_id = p.queue_id
+        UNION ALL
+        SELECT a.step_id, @callback_reason, COUNT(*)
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.lifecycle = N'WaitingForCallback'
+        GROUP BY a.step_id
     )
     INSERT INTO @totals (step_id, waits_for, total)
     SELECT c.step_id, c.waits_for, SUM(c.total)
@@ -294,7 +304,8 @@ BEGIN
     GROUP BY c.step_id, c.waits_for;
     SELECT
         @not_final = COALESCE(SUM(n.total), 0),
-        @held = COALESCE(SUM(CASE WHEN n.waits_for = N'Outcome' THEN n.total END), 0)
+        @held = COALESCE(SUM(CASE WHEN n.waits_for = N'Outcome' THEN n.total END), 0),
+        @with_callback = COALESCE(SUM(CASE WHEN n.waits_for = N'Callback' THEN n.total END), 0)
     FROM @totals AS n;
 
     -- The first 25 targets that wait for the same. Targets that could start have positions.
@@ -332,6 +343,13 @@ BEGIN
             AND NOT EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = t.queue_id)
         ORDER BY t.next_attempt_at, t.target_execution_id
     ),
+    waiting AS (
+        SELECT TOP (25) t.target_execution_id
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.lifecycle = N'WaitingForCallback'
+        ORDER BY t.target_execution_id
+    ),
     shown AS (
         SELECT y.target_execution_id, @held_reason AS waits_for, CAST(NULL AS BIGINT) AS position
         FROM held AS y
@@ -344,6 +362,9 @@ BEGIN
         UNION ALL
         SELECT y.target_execution_id, @free_reason, ROW_NUMBER() OVER (ORDER BY y.next_attempt_at, y.target_execution_id)
         FROM free AS y
+        UNION ALL
+        SELECT y.target_execution_id, @callback_reason, NULL
+        FROM waiting AS y
     )
     INSERT INTO @targets (target_execution_id, waits_for, position)
     SELECT i.target_execution_id, i.waits_for, i.position
@@ -403,7 +424,7 @@ BEGIN
         t.queue_id,
         t.server_name,
         t.database_name,
-        t.lifecycle,
+        CASE WHEN t.lifecycle = N'WaitingForCallback' THEN N'InProgress' ELSE t.lifecycle END,
         x.waits_for,
         t.attempts,
         x.position,
@@ -415,6 +436,7 @@ BEGIN
         CASE
             WHEN t.next_attempt_at > @now THEN t.next_attempt_at
             WHEN k.task_id IS NOT NULL THEN t.deadline_at
+            ELSE c.deadline_at
         END,
         a.agent_id,
         a.host_name,
@@ -427,6 +449,9 @@ BEGIN
     LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = t.step_execution_id
         AND k.target_execution_id = t.target_execution_id
         AND k.ended_at IS NULL
+    LEFT JOIN jobs_internal.callbacks AS c ON c.target_execution_id = t.target_execution_id
+        AND c.attempt = t.attempts
+        AND c.closed_at IS NULL
     LEFT JOIN jobs_internal.terms AS m ON m.term_id = k.term_id
     LEFT JOIN jobs_internal.agents AS a ON a.agent_id = m.agent_id;
 
@@ -534,6 +559,10 @@ BEGIN
             N'all ', @workers, N' workers of ', @agents, N' agents are busy',
             N'; position ' + CAST(w.position AS NVARCHAR(20))
         )
+        WHEN N'Callback' THEN CONCAT(
+            N'a report must end attempt ', w.attempts, N' until ', CONVERT(NVARCHAR(19), w.until_time, 126),
+            N'Z; jobs.callbacks shows it, and jobs.sp_complete_callback reports by hand'
+        )
         WHEN N'Turn' THEN CASE
             WHEN w.target_execution_id IS NULL THEN N'the next pass of an agent resolves its target group'
             ELSE CONCAT(N'the next pass of an agent claims it; position ', w.position)
@@ -581,7 +610,10 @@ BEGIN
             )
             WHEN e.stop_requested_at IS NOT NULL
                 THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ', @not_final, N' targets are not final yet.')
-            WHEN @not_final > 0 THEN CONCAT(N'Of the targets, ', @held, N' run and ', @not_final - @held, N' wait.')
+            WHEN @not_final > 0 THEN CONCAT(
+                N'Of the targets, ', @held, N' run', N', ' + CAST(NULLIF(@with_callback, 0) AS NVARCHAR(12)) + N' wait for callbacks',
+                N' and ', @not_final - @held - @with_callback, N' wait.'
+            )
             ELSE e.last_message
         END AS NVARCHAR(MAX)) AS explanation,
         @now AS now,
