@@ -51,7 +51,8 @@ type Entry struct {
 	// MaxProcesses bounds the number of processes (threads, where the kernel counts) of the tree;
 	// 0 means no limit.
 	MaxProcesses int
-	// MemoryLimit says what happens where the kernel cannot limit the memory of the tree.
+	// MemoryLimit says what happens where the kernel cannot limit the memory of the tree; empty
+	// means MemoryRefuse.
 	MemoryLimit MemoryLimit
 	// NewPrivileges lets the process gain privileges by set-user-ID programs such as sudo. The
 	// default is that it cannot. Linux only.
@@ -62,8 +63,8 @@ type Entry struct {
 type MemoryLimit string
 
 const (
-	// MemoryStrict refuses to run the process.
-	MemoryStrict MemoryLimit = ""
+	// MemoryRefuse refuses to run the process.
+	MemoryRefuse MemoryLimit = "refuse"
 	// MemoryAddressSpace limits the address space of each process (RLIMIT_AS). Programs that
 	// reserve much more than they use, such as those in Go, Java or Node.js, do not start with a
 	// small limit.
@@ -95,10 +96,10 @@ func (c Config) entries() (map[string]*entry, error) {
 		faults = append(faults, fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...)))
 	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
-		fault("cgroup", "invalid directory %q: want an absolute path", c.Cgroup)
+		fault("agent.process_cgroup", "invalid directory %q: want an absolute path", c.Cgroup)
 	}
 	if c.WorkDir != "" && !filepath.IsAbs(c.WorkDir) {
-		fault("work_dir", "invalid directory %q: want an absolute path", c.WorkDir)
+		fault("agent.process_dir", "invalid directory %q: want an absolute path", c.WorkDir)
 	}
 	all := map[string]*entry{}
 	for i, one := range c.Entries {
@@ -160,9 +161,9 @@ func (e Entry) check(fault func(member, format string, args ...any)) *entry {
 		fault("max_processes", "invalid number %d: want 0 or more", e.MaxProcesses)
 	}
 	switch e.MemoryLimit {
-	case MemoryStrict, MemoryAddressSpace, MemoryPoll:
+	case "", MemoryRefuse, MemoryAddressSpace, MemoryPoll:
 	default:
-		fault("memory_limit", "invalid value %q: want %q, %q or none", e.MemoryLimit, MemoryAddressSpace, MemoryPoll)
+		fault("memory_limit", "invalid value %q: want %s, %s or %s", e.MemoryLimit, MemoryRefuse, MemoryAddressSpace, MemoryPoll)
 	}
 	return checked
 }

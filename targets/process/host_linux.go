@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -100,17 +101,12 @@ func (h *host) trySystemd(mount string) {
 	if err != nil {
 		return
 	}
-	cmd := exec.Command(path, "--scope", "--quiet", "--collect", "--slice=system.slice", "/bin/true")
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--scope", "--quiet", "--collect", "--slice=system.slice", "/bin/true")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	cmd.WaitDelay = time.Second
-	timer := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
-	if err := cmd.Start(); err != nil {
-		timer.Stop()
-		return
-	}
-	err = cmd.Wait()
-	timer.Stop()
-	if err == nil {
+	if cmd.Run() == nil {
 		h.systemd, h.scopes = path, filepath.Join(mount, "system.slice")
 	}
 }
@@ -136,7 +132,7 @@ func (h *host) memoryWay(fallback MemoryLimit) (way, error) {
 		return byPolling, nil
 	}
 	return byNothing, errors.New("the agent has no cgroup v2 with the controller memory, and systemd-run does not work; " +
-		"configure \"cgroup\", or set the entry's memory_limit to \"address-space\" or \"poll\"")
+		"set agent.process_cgroup, or the entry's memory_limit to \"address-space\" or \"poll\"")
 }
 
 // cgroupName returns the name of the cgroup of an attempt.
@@ -314,8 +310,8 @@ func (t *tree) startLocked(cmd *exec.Cmd, e *entry) error {
 		err = unix.PtraceDetach(t.pid)
 	}
 	if err != nil {
-		cmd.Process.Kill()
-		cmd.Wait() //nolint:errcheck // the error above counts
+		cmd.Process.Kill() //nolint:errcheck // the error above counts
+		cmd.Wait()         //nolint:errcheck // as above
 		return fmt.Errorf("limit the address space: %w", err)
 	}
 	return nil

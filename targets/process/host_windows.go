@@ -104,8 +104,8 @@ func (t *tree) startInJob(cmd *exec.Cmd) error {
 		err = resume(uint32(t.pid))
 	}
 	if err != nil {
-		cmd.Process.Kill()
-		cmd.Wait() //nolint:errcheck // the error above counts
+		cmd.Process.Kill() //nolint:errcheck // the error above counts
+		cmd.Wait()         //nolint:errcheck // as above
 		return fmt.Errorf("put the process into a job object: %w", err)
 	}
 	return nil

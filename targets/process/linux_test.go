@@ -75,7 +75,7 @@ func TestOwnCgroup(t *testing.T) {
 func TestSystemdArguments(t *testing.T) {
 	t.Parallel()
 	h := &host{systemd: "/usr/bin/systemd-run", scopes: "/sys/fs/cgroup/system.slice"}
-	way, err := h.memoryWay(MemoryStrict)
+	way, err := h.memoryWay(MemoryRefuse)
 	require.NoError(t, err)
 	require.Equal(t, bySystemd, way)
 	limits := limits{memory: 1 << 20, way: way, processes: 7}

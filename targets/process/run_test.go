@@ -586,7 +586,7 @@ func TestMemoryWays(t *testing.T) {
 	r := withoutCgroup(newRunner(t, e))
 	methods := r.Methods()
 	require.True(t, methods[0].Refused)
-	require.Contains(t, methods[0].Memory, `set the entry's memory_limit to "address-space" or "poll"`)
+	require.Contains(t, methods[0].Memory, `set agent.process_cgroup, or the entry's memory_limit to "address-space" or "poll"`)
 	res := r.Run(t.Context(), newAttempt("args", "x"))
 	require.Equal(t, targets.Failed, res.Outcome)
 	require.Equal(t, targets.ClassConfig, res.Error.Class)
@@ -624,7 +624,7 @@ func TestCase120(t *testing.T) {
 	e := helperEntry(t)
 	e.MaxMemory = 64 << 20
 	r := newRunner(t, e)
-	if _, err := r.host.memoryWay(MemoryStrict); err != nil {
+	if _, err := r.host.memoryWay(MemoryRefuse); err != nil {
 		t.Skip("needs a delegated cgroup v2 with the controller memory, or systemd: " + err.Error())
 	}
 	res := r.Run(t.Context(), newAttempt("allocate", strconv.Itoa(256<<20)))
@@ -693,12 +693,12 @@ func TestValidate(t *testing.T) {
 		paths[path]++
 	}
 	require.Equal(t, map[string]int{
-		"cgroup": 1, "work_dir": 1, "processes[1].name": 1, "processes[2].name": 1, "processes[2].path": 1, "processes[2].args[0]": 1,
+		"agent.process_cgroup": 1, "agent.process_dir": 1, "processes[1].name": 1, "processes[2].name": 1, "processes[2].path": 1, "processes[2].args[0]": 1,
 		"processes[2].args_pattern": 1, "processes[2].user": 1, "processes[2].dir": 1, "processes[2].env": 4, "processes[2].env.OK": 1,
 		"processes[2].max_memory": 1, "processes[2].max_processes": 1, "processes[2].memory_limit": 1,
 	}, paths, slices.Collect(maps.Keys(paths)))
 	_, err = NewRunner(Config{WorkDir: "y"})
-	require.ErrorContains(t, err, "work_dir: invalid directory")
+	require.ErrorContains(t, err, "agent.process_dir: invalid directory")
 	_, err = NewRunner(Config{Cgroup: t.TempDir()})
-	require.ErrorContains(t, err, "cgroup: no process can be started in a child of")
+	require.ErrorContains(t, err, "agent.process_cgroup: no process can be started in a child of")
 }

@@ -45,7 +45,7 @@ func NewRunner(config Config) (*Runner, error) {
 	}
 	host, err := newHost(config.Cgroup)
 	if err != nil {
-		return nil, fmt.Errorf("cgroup: %w", err)
+		return nil, fmt.Errorf("agent.process_cgroup: %w", err)
 	}
 	return &Runner{
 		entries: entries, workDir: cmp.Or(config.WorkDir, os.TempDir()), host: host,

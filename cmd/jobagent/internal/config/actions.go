@@ -74,7 +74,7 @@ type Process struct {
 	Env           map[string]string `json:"env"`            // beside PATH, HOME, LANG, TZ and JOBAGENT_*
 	MaxMemory     ByteSize          `json:"max_memory"`     // of the whole tree of processes
 	MaxProcesses  int               `json:"max_processes"`  // of the whole tree
-	MemoryLimit   string            `json:"memory_limit"`   // where the kernel cannot limit a tree: refused, address-space or poll
+	MemoryLimit   string            `json:"memory_limit"`   // where the kernel cannot limit a tree: refuse (default), address-space or poll
 	NewPrivileges bool              `json:"new_privileges"` // allow set-user-ID programs
 }
 
