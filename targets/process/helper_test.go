@@ -4,6 +4,7 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // play is the main function of the test binary as a process. Every text that a test waits for is
@@ -83,6 +86,21 @@ func play(part string, args []string) int {
 		say("ready")
 		forever()
 		say(string(block[:1]))
+	case "agent": // an agent that runs one attempt: work directory, entry's arguments and key are given
+		r, err := NewRunner(Config{WorkDir: args[0], Entries: []Entry{{
+			Name: "helper", Path: os.Args[0], Args: []string{helperArg}, ArgsPattern: ".*",
+		}}})
+		if err != nil {
+			say(err.Error())
+			return 1
+		}
+		if args[1] == "no cgroup" {
+			withoutCgroup(r)
+		}
+		r.watch = func(output []byte) { os.Stdout.Write(output) }
+		a := newAttempt("fork", "setsid", "stay")
+		a.Key = uuid.MustParse(args[2])
+		r.Run(context.Background(), a)
 	case "gain":
 		status, err := os.ReadFile("/proc/self/status")
 		say(fmt.Sprintf("%s %v", status, err))

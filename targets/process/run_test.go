@@ -3,11 +3,13 @@
 package process
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -504,6 +507,50 @@ func TestLeftovers(t *testing.T) {
 			tree.fd.Close()
 			require.NoDirExists(t, tree.cgroup)
 		}
+	}
+}
+
+// An agent is killed. Its process dies with it, and the next attempt, of another agent, kills the
+// rest of the tree.
+func TestDeadAgent(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"cgroup", "no cgroup"} {
+		r := newRunner(t, helperEntry(t))
+		if mode == "no cgroup" {
+			withoutCgroup(r)
+		}
+		a := newAttempt("args", "again")
+		agent := exec.Command(os.Args[0], helperArg, "agent", r.workDir, mode, a.Key.String())
+		agent.Stderr = os.Stderr
+		stdout, err := agent.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, agent.Start())
+		output := ""
+		for lines := bufio.NewScanner(stdout); !strings.Contains(output, "ready") && lines.Scan(); {
+			output += lines.Text() + "\n"
+		}
+		require.Contains(t, output, "ready")
+		child, ok := readStat(number(strings.Fields(output)[1]))
+		require.True(t, ok)
+		first, err := unix.PidfdOpen(child.parent, 0)
+		require.NoError(t, err)
+
+		require.NoError(t, agent.Process.Kill())
+		agent.Wait()
+		poll := []unix.PollFd{{Fd: int32(first), Events: unix.POLLIN}}
+		n, err := ignoringEINTR(func() (int, error) { return unix.Poll(poll, 10_000) })
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "the kernel kills the first process with the agent")
+		require.NoError(t, unix.Close(first))
+		still, ok := readStat(child.pid)
+		require.True(t, ok && still.running(), "its child runs on")
+
+		a.Number = 2
+		res := r.Run(t.Context(), a)
+		require.Equal(t, targets.Succeeded, res.Outcome, res)
+		require.Equal(t, []string{"1 process of an earlier attempt still ran and was killed."}, texts(res, targets.KindAgent))
+		requireChildrenEnd(t, output, 1)
+		requireEmpty(t, r.workDir)
 	}
 }
 
