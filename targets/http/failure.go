@@ -55,7 +55,7 @@ func (t *attempt) interrupted(cause error) targets.Result {
 
 // failure returns the result of an attempt whose last request got no answer.
 func (t *attempt) failure(ctx context.Context, r *round) targets.Result {
-	noAnswer := context.Cause(r.ctx) == errNoAnswer
+	noAnswer := errors.Is(context.Cause(r.ctx), errNoAnswer)
 	r.end(t)
 	var fence *outbound.FenceError
 	switch {
@@ -119,7 +119,7 @@ func (e *SentError) Unwrap() error { return e.Err }
 // notReached returns the result of a request of which nothing was sent.
 func (t *attempt) notReached(r *round) targets.Result {
 	err := r.err
-	if context.Cause(r.ctx) == errNoAnswer {
+	if errors.Is(context.Cause(r.ctx), errNoAnswer) {
 		err = errNoAnswer
 	}
 	var config *targets.ConfigError

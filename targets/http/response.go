@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/textproto"
@@ -48,7 +49,7 @@ func (t *attempt) answered(ctx context.Context, r *round) targets.Result {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		t.remark("The body was cut: %v.", context.Cause(ctx))
-	case err != nil && context.Cause(r.ctx) == errSlowBody:
+	case err != nil && errors.Is(context.Cause(r.ctx), errSlowBody):
 		t.remark("The body was cut: it did not end in %s.", bodyTimeout)
 	case err != nil:
 		t.remark("The body was cut: %v.", err)
@@ -66,7 +67,7 @@ func (t *attempt) readBody(resp *nethttp.Response) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)))
 	if err == nil {
 		_, err = io.CopyN(io.Discard, resp.Body, drainedBody)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = nil
 		}
 	}
