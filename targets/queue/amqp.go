@@ -47,21 +47,21 @@ func (t *attempt) sendAMQP(ctx context.Context, b *action.ServiceBus) error {
 		return err
 	}
 	if t.cfg.ShowRequests {
-		t.showText(fmt.Sprintf("AMQP to %s/%s\nMessageId: %s\nBrokerProperties: %s\n\n%s", host, b.Entity, broker.MessageID,
-			brokerProperties(broker), b.Message))
+		t.showText(fmt.Sprintf("AMQP to %s/%s\nMessageId: %s\nBrokerProperties: %s\n\n%s",
+			host, b.Entity, broker.MessageID, brokerProperties(broker), b.Message))
 	}
 	return t.fenced(ctx, func(ctx context.Context, fence *outbound.Fence) error {
-		line := &amqpLine{attempt: t, fence: fence, address: host}
+		line := &amqpLine{attempt: t, fence: fence, auth: auth, signature: signature, host: host, address: host}
 		if resource.Port() == "" {
 			line.address = net.JoinHostPort(resource.Hostname(), amqpPort)
 		}
-		return line.send(ctx, auth, signature, host, b.Entity, message)
+		return line.send(ctx, b.Entity, message)
 	})
 }
 
 // send opens the link and sends the message.
-func (l *amqpLine) send(ctx context.Context, auth *outbound.Auth, signature, host, entity string, message *azservicebus.AMQPAnnotatedMessage) error {
-	client, err := l.client(ctx, auth, signature, host)
+func (l *amqpLine) send(ctx context.Context, entity string, message *azservicebus.AMQPAnnotatedMessage) error {
+	client, err := l.client(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,11 +116,12 @@ func (l *amqpLine) outcome(ctx context.Context, d delivery, err error, id any) e
 	case d.state == stateAccepted:
 		return nil
 	case d.state == stateRejected && d.reason.name == "":
-		return &answered{failure: failure{text: "Service Bus rejected the message without a reason", class: targets.ClassPermanent, noRetry: true}}
+		return refusal(targets.ClassPermanent, true, "Service Bus rejected the message without a reason")
 	case d.state == stateRejected:
 		return l.conditionError(d.reason)
 	case d.state != 0:
-		return &answered{failure: failure{text: "Service Bus gave the message back: its state is " + stateName(d.state), class: targets.ClassTransient}}
+		text := "Service Bus gave the message back: its state is " + stateName(d.state)
+		return refusal(targets.ClassTransient, false, text)
 	case err == nil:
 		return errors.New("the message was sent, and Service Bus did not say that it has it")
 	case ctx.Err() == nil && refusing[d.reason.name]:
@@ -163,7 +164,8 @@ const (
 // refusing are the conditions that say that Service Bus has not taken the message, whether they
 // settle it or end its link. Any other end of a link leaves the message's fate open.
 var refusing = map[string]bool{
-	condNotFound: true, condUnauthorized: true, condNotAllowed: true, condTooLarge: true, condLimit: true, condBusy: true, condDisabled: true,
+	condNotFound: true, condUnauthorized: true, condNotAllowed: true, condTooLarge: true, condLimit: true,
+	condBusy: true, condDisabled: true,
 }
 
 // conditionError returns the error of a condition with which the peer refused a link or a message.
@@ -177,7 +179,7 @@ func (l *amqpLine) conditionError(reason condition) error {
 	case condUnauthorized:
 		class = targets.ClassAuth
 	}
-	return &answered{failure: failure{text: "Service Bus refused it: " + l.printable(reason.String()), class: class, noRetry: !retried}}
+	return refusal(class, !retried, "Service Bus refused it: "+l.printable(reason.String()))
 }
 
 // String returns the condition with its description.
@@ -201,8 +203,11 @@ func amqpMessage(b *action.ServiceBus, broker action.BrokerProperties) (*azservi
 		value string
 		field **string
 	}{
-		{b.ContentType, &m.Properties.ContentType}, {broker.Label, &m.Properties.Subject}, {broker.To, &m.Properties.To},
-		{broker.ReplyTo, &m.Properties.ReplyTo}, {broker.SessionID, &m.Properties.GroupID},
+		{b.ContentType, &m.Properties.ContentType},
+		{broker.Label, &m.Properties.Subject},
+		{broker.To, &m.Properties.To},
+		{broker.ReplyTo, &m.Properties.ReplyTo},
+		{broker.SessionID, &m.Properties.GroupID},
 		{broker.ReplyToSessionID, &m.Properties.ReplyToGroupID},
 	} {
 		if text.value != "" {
@@ -248,8 +253,12 @@ func amqpMessage(b *action.ServiceBus, broker action.BrokerProperties) (*azservi
 // amqpLine is the one connection of an attempt by AMQP.
 type amqpLine struct {
 	*attempt
-	fence   *outbound.Fence
-	address string
+	fence *outbound.Fence
+	// auth is nil if signature authorizes the message.
+	auth      *outbound.Auth
+	signature string
+	host      string // of the namespace; with a port if the definition has one
+	address   string // host:port
 
 	dialed  atomic.Bool
 	wire    atomic.Pointer[wire]
@@ -262,28 +271,27 @@ var errOneConnection = errors.New("an attempt has one connection")
 
 // client returns the library's client, which has not dialed yet. Tokens are taken before that, so
 // that their errors are told from those of the service.
-func (l *amqpLine) client(ctx context.Context, auth *outbound.Auth, signature, host string) (*azservicebus.Client, error) {
+func (l *amqpLine) client(ctx context.Context) (*azservicebus.Client, error) {
 	options := &azservicebus.ClientOptions{
 		ApplicationID: l.cfg.UserAgent,
 		RetryOptions:  azservicebus.RetryOptions{MaxRetries: -1},
 		// The library's hook for WebSockets: it runs AMQP over any connection that it is given.
 		NewWebSocketConn: func(ctx context.Context, _ azservicebus.NewWebSocketConnArgs) (net.Conn, error) {
-			return l.dial(ctx, auth)
+			return l.dial(ctx)
 		},
 	}
-	if signature != "" {
-		return azservicebus.NewClientFromConnectionString("Endpoint=sb://"+host+"/;SharedAccessSignature="+signature, options)
+	if l.signature != "" {
+		connection := "Endpoint=sb://" + l.host + "/;SharedAccessSignature=" + l.signature
+		return azservicebus.NewClientFromConnectionString(connection, options)
 	}
-	token := ""
-	if auth.Kind() == outbound.KindBearer {
-		token = auth.Secret()
-	} else {
+	token := l.auth.Secret()
+	if l.auth.Kind() != outbound.KindBearer {
 		var err error
-		if token, err = auth.Token(ctx, serviceBusScope); err != nil {
+		if token, err = l.auth.Token(ctx, serviceBusScope); err != nil {
 			return nil, err
 		}
 	}
-	return azservicebus.NewClient(host, oneToken(token), options)
+	return azservicebus.NewClient(l.host, oneToken(token), options)
 }
 
 // oneToken is a credential that has one token, which outlives the attempt.
@@ -299,11 +307,11 @@ func (oneToken) String() string { return "***" }
 
 // dial makes the attempt's connection. The library dials again after some errors, and would send
 // the message a second time.
-func (l *amqpLine) dial(ctx context.Context, auth *outbound.Auth) (net.Conn, error) {
+func (l *amqpLine) dial(ctx context.Context) (net.Conn, error) {
 	if !l.dialed.CompareAndSwap(false, true) {
 		return nil, errOneConnection
 	}
-	conn, err := l.cfg.Network.DialTLS(outbound.WithFence(ctx, nil, auth), l.address)
+	conn, err := l.cfg.Network.DialTLS(outbound.WithFence(ctx, nil, l.auth), l.address)
 	if err != nil {
 		l.failure.Store(&err)
 		return nil, err
@@ -354,16 +362,21 @@ func (l *amqpLine) explain(ctx context.Context, err error) error {
 	case d.reason.name != "" && !d.sent:
 		return l.conditionError(d.reason)
 	case d.reason.name != "":
-		return &failure{text: "the link was closed: " + l.printable(d.reason.String()), class: targets.ClassLostConnection, err: err}
+		return l.lost("the link was closed: "+d.reason.String(), err)
 	case errors.As(err, &known) && known.Code == azservicebus.CodeUnauthorizedAccess:
-		return &answered{failure: failure{text: "Service Bus refused the token: " + l.withoutCode(known), class: targets.ClassAuth, noRetry: true, err: err}}
+		return refusal(targets.ClassAuth, true, "Service Bus refused the token: "+l.withoutCode(known))
 	case errors.As(err, &known) && known.Code == azservicebus.CodeNotFound:
-		return &answered{failure: failure{text: "Service Bus refused it: " + l.withoutCode(known), class: targets.ClassPermanent, noRetry: true, err: err}}
+		return refusal(targets.ClassPermanent, true, "Service Bus refused it: "+l.withoutCode(known))
 	case errors.Is(err, azservicebus.ErrMessageTooLarge):
-		return &answered{failure: failure{text: "the message is larger than the link allows", class: targets.ClassPermanent, noRetry: true, err: err}}
+		return refusal(targets.ClassPermanent, true, "the message is larger than the link allows")
 	default:
-		return &failure{text: "the connection was lost: " + l.printable(err.Error()), class: targets.ClassLostConnection, err: err}
+		return l.lost("the connection was lost: "+err.Error(), err)
 	}
+}
+
+// lost returns the error of a connection or link that ended without an answer.
+func (l *amqpLine) lost(text string, err error) error {
+	return &failure{text: l.printable(text), class: targets.ClassLostConnection, err: err}
 }
 
 // withoutCode returns the text of an error without the library's code at its start.

@@ -78,7 +78,7 @@ func asciiJSON(text string) string {
 // checkBroker reports broker properties that contradict each other.
 func checkBroker(p action.BrokerProperties) error {
 	if p.SessionID != "" && p.PartitionKey != "" && p.SessionID != p.PartitionKey {
-		return faultf("the broker properties SessionId and PartitionKey differ: Service Bus requires that they are equal")
+		return faultf("the broker properties SessionId and PartitionKey differ: want equal values")
 	}
 	if p.TimeToLive < 0 {
 		return faultf("invalid TimeToLive %v: want a positive duration", p.TimeToLive)
@@ -152,7 +152,8 @@ func checkEntity(entity string) error {
 		valid = valid && (alnum || strings.IndexByte("-._/~", c) >= 0)
 	}
 	if !valid {
-		return faultf("invalid queue or topic %q: want at most 260 letters, digits and - . _ ~ in parts separated by /", entity)
+		return faultf("invalid queue or topic %q: want at most 260 letters, digits and - . _ ~ in parts separated by /",
+			entity)
 	}
 	return nil
 }

@@ -41,7 +41,9 @@ type answer struct {
 
 // exchange sends a request and reads the answer. A request that an answer of 401 refuses is sent
 // once more if a token was used, with a new one: the service has not taken the message.
-func (t *attempt) exchange(ctx context.Context, auth *outbound.Auth, newRequest func(ctx context.Context) (*http.Request, error)) (got *answer, err error) {
+func (t *attempt) exchange(
+	ctx context.Context, auth *outbound.Auth, newRequest func(ctx context.Context) (*http.Request, error),
+) (got *answer, err error) {
 	for repeated := false; ; repeated = true {
 		r, err := newRequest(ctx)
 		if err != nil {
@@ -70,15 +72,16 @@ func (t *attempt) exchange(ctx context.Context, auth *outbound.Auth, newRequest 
 func (t *attempt) roundTrip(ctx context.Context, r *http.Request) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(outbound.ConnectTimeout+outbound.HandshakeTimeout+t.cfg.AnswerTimeout, func() { cancel(errNoAnswer) })
+	whole := outbound.ConnectTimeout + outbound.HandshakeTimeout + t.cfg.AnswerTimeout
+	limit := time.AfterFunc(whole, func() { cancel(errNoAnswer) })
 	defer limit.Stop()
-	var whole atomic.Bool
+	var wrote atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { limit.Reset(t.cfg.AnswerTimeout) },
-		WroteRequest: func(info httptrace.WroteRequestInfo) { whole.Store(info.Err == nil) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) { wrote.Store(info.Err == nil) },
 	})
 	resp, err := t.cfg.Network.RoundTrip(r.WithContext(ctx))
-	t.whole = whole.Load()
+	t.whole = wrote.Load()
 	if err != nil {
 		return nil, t.exchangeError(ctx, err)
 	}
@@ -151,7 +154,9 @@ func (t *attempt) show(r *http.Request) {
 
 // showText adds a message with what is sent.
 func (t *attempt) showText(text string) {
-	t.messages = append(t.messages, targets.Message{Kind: targets.KindAgent, Text: strings.ToValidUTF8(t.mask.String(text), "\uFFFD")})
+	t.messages = append(t.messages, targets.Message{
+		Kind: targets.KindAgent, Text: strings.ToValidUTF8(t.mask.String(text), "\uFFFD"),
+	})
 }
 
 // statusText returns a status with its standard text, not with the server's.
@@ -161,7 +166,8 @@ func statusText(status int) string {
 
 // keepBody adds the body of an answer to the messages, if it is text.
 func (t *attempt) keepBody(got *answer) {
-	if body := strings.TrimPrefix(got.body, "\uFEFF"); body != "" && utf8.ValidString(body) && !strings.ContainsRune(body, 0) {
+	body := strings.TrimPrefix(got.body, "\uFEFF")
+	if body != "" && utf8.ValidString(body) && !strings.ContainsRune(body, 0) {
 		t.messages = append(t.messages, targets.Message{Kind: targets.KindBody, Text: body})
 	}
 }

@@ -90,9 +90,11 @@ func (t *attempt) storageAuthorization(q *action.StorageQueue, u *url.URL) (*out
 	case err != nil:
 		return nil, storageSAS{}, err
 	case token != "" && auth != nil:
-		return nil, storageSAS{}, faultf("the definition has a sas_token, and the step names the credential %q: want one of them", t.Credential)
+		return nil, storageSAS{}, faultf(
+			"the definition has a sas_token, and the step names the credential %q: want one of them", t.Credential)
 	case token == "" && auth == nil:
-		return nil, storageSAS{}, faultf("nothing authorizes the message: want sas_token in the definition, or a credential of the step")
+		return nil, storageSAS{}, faultf("nothing authorizes the message: " +
+			"want sas_token in the definition, or a credential of the step")
 	case auth != nil:
 		switch auth.Kind() {
 		case outbound.KindSASToken:
@@ -100,8 +102,9 @@ func (t *attempt) storageAuthorization(q *action.StorageQueue, u *url.URL) (*out
 		case outbound.KindOAuth2, outbound.KindManagedIdentity, outbound.KindAzureDefault, outbound.KindBearer:
 			return auth, storageSAS{}, nil
 		default:
-			return nil, storageSAS{}, auth.Error(fmt.Errorf("kind %s does not authorize messages of a storage queue: want %s, %s, %s or %s",
-				auth.Kind(), outbound.KindSASToken, outbound.KindOAuth2, outbound.KindManagedIdentity, outbound.KindAzureDefault))
+			return nil, storageSAS{}, auth.Error(fmt.Errorf(
+				"kind %s does not authorize messages of a storage queue: want %s, %s, %s or %s", auth.Kind(),
+				outbound.KindSASToken, outbound.KindOAuth2, outbound.KindManagedIdentity, outbound.KindAzureDefault))
 		}
 	}
 	sas, err := parseStorageSAS(token)

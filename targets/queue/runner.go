@@ -138,6 +138,11 @@ type answered struct {
 	retryAfter time.Duration
 }
 
+// refusal returns the error of a message that the service has not taken.
+func refusal(class targets.Class, noRetry bool, text string) error {
+	return &answered{failure: failure{text: text, class: class, noRetry: noRetry}}
+}
+
 // errNoAnswer is the cause that ends a request whose answer takes too long.
 var errNoAnswer = errors.New("no answer in time")
 

@@ -49,7 +49,7 @@ func parseStorageSAS(token string) (storageSAS, error) {
 		return storageSAS{}, faultf("the SAS token is a URL: want its query alone, as sv=…&sig=…")
 	}
 	if strings.HasPrefix(s.query, "SharedAccessSignature ") {
-		return storageSAS{}, faultf("the SAS token is one of Service Bus: want one of a Storage account, as sv=…&sig=…")
+		return storageSAS{}, faultf("the SAS token is one of Service Bus: want one of storage, as sv=…&sig=…")
 	}
 	for _, c := range []byte(s.query) {
 		if c <= ' ' || c >= 0x7F || strings.IndexByte("#\";<>\\^`{|}", c) >= 0 {

@@ -108,7 +108,9 @@ func serviceBusDetail(body string) string {
 // serviceBusAuthorization returns what authorizes messages to resource: a signature by the key of
 // the definition or of the step's credential, or a credential that gets tokens. scheme and host of
 // the resource name the protocol.
-func (t *attempt) serviceBusAuthorization(b *action.ServiceBus, resource *url.URL) (auth *outbound.Auth, signature string, err error) {
+func (t *attempt) serviceBusAuthorization(
+	b *action.ServiceBus, resource *url.URL,
+) (auth *outbound.Auth, signature string, err error) {
 	keyName, key := b.KeyName, b.Key
 	t.mask.Add(key)
 	auth, err = t.cfg.Network.Authentication(t.Credential, nil, false, resource, t.mask)
@@ -116,9 +118,11 @@ func (t *attempt) serviceBusAuthorization(b *action.ServiceBus, resource *url.UR
 	case err != nil:
 		return nil, "", err
 	case key != "" && auth != nil:
-		return nil, "", faultf("the definition has a key, and the step names the credential %q: want one of them", t.Credential)
+		return nil, "", faultf("the definition has a key, and the step names the credential %q: want one of them",
+			t.Credential)
 	case key == "" && auth == nil:
-		return nil, "", faultf("nothing authorizes the message: want a key in the definition, or a credential of the step")
+		return nil, "", faultf("nothing authorizes the message: " +
+			"want a key in the definition, or a credential of the step")
 	case key != "" && keyName == "":
 		return nil, "", faultf("the name of the key is missing")
 	case auth != nil:
@@ -132,9 +136,10 @@ func (t *attempt) serviceBusAuthorization(b *action.ServiceBus, resource *url.UR
 		case outbound.KindOAuth2, outbound.KindManagedIdentity, outbound.KindAzureDefault, outbound.KindBearer:
 			return auth, "", nil
 		default:
-			return nil, "", auth.Error(fmt.Errorf("kind %s does not authorize messages of Service Bus: want %s, %s, %s, %s or %s", auth.Kind(),
-				outbound.KindSharedAccessKey, outbound.KindSASToken, outbound.KindOAuth2, outbound.KindManagedIdentity,
-				outbound.KindAzureDefault))
+			return nil, "", auth.Error(fmt.Errorf(
+				"kind %s does not authorize messages of Service Bus: want %s, %s, %s, %s or %s", auth.Kind(),
+				outbound.KindSharedAccessKey, outbound.KindSASToken, outbound.KindOAuth2,
+				outbound.KindManagedIdentity, outbound.KindAzureDefault))
 		}
 	}
 	signature = signServiceBus(resource.String(), keyName, key, time.Now().Add(sasLifetime))
@@ -147,7 +152,7 @@ func givenSignature(token string) (string, error) {
 	token = strings.TrimSpace(token)
 	if !strings.HasPrefix(token, "SharedAccessSignature ") || !strings.Contains(token, "sig=") ||
 		strings.ContainsFunc(token, func(r rune) bool { return r < ' ' || r >= 0x7F || r == ';' }) {
-		return "", faultf("the shared access signature is invalid: want SharedAccessSignature sr=…&sig=…&se=…&skn=…")
+		return "", faultf("invalid shared access signature: want SharedAccessSignature sr=…&sig=…&se=…&skn=…")
 	}
 	return token, nil
 }

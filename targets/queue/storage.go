@@ -30,10 +30,12 @@ var (
 // storageBase returns the URL of a Storage account's queues, without a slash at its end.
 func storageBase(q *action.StorageQueue) (*url.URL, error) {
 	if !strings.ContainsAny(q.Account, ".:[") && !accountName.MatchString(q.Account) {
-		return nil, faultf("invalid storage account %q: want 3 to 24 lower-case letters and digits, a host, or a URL", q.Account)
+		return nil, faultf("invalid storage account %q: want 3 to 24 lower-case letters and digits, a host, or a URL",
+			q.Account)
 	}
 	u, err := url.Parse(q.BaseURL())
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" ||
+		u.Opaque != "" {
 		// The text may contain a signature, and is not repeated.
 		return nil, faultf("invalid storage account: want a name, a host, or a URL without user, query and fragment")
 	}
@@ -72,7 +74,8 @@ func storageURL(q *action.StorageQueue) (*url.URL, error) {
 	case q.VisibilityTimeout < 0 || q.VisibilityTimeout > maxVisibility:
 		return nil, faultf("invalid visibility_timeout %v: want at most 7 days", q.VisibilityTimeout)
 	case q.TimeToLive > 0 && seconds(q.VisibilityTimeout) >= seconds(q.TimeToLive):
-		return nil, faultf("invalid visibility_timeout %v: want less than the time to live, %v", q.VisibilityTimeout, q.TimeToLive)
+		return nil, faultf("invalid visibility_timeout %v: want less than the time to live, %v",
+			q.VisibilityTimeout, q.TimeToLive)
 	default:
 		values.Set("visibilitytimeout", strconv.FormatInt(seconds(q.VisibilityTimeout), 10))
 	}

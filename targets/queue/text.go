@@ -49,7 +49,8 @@ func storageText(q *action.StorageQueue, a targets.ActionAttempt, region string)
 		return "", faultf("the message cannot be sent as text: %v; set encoding to base64", err)
 	}
 	if len(text) > maxStorageText {
-		return "", faultf("the message has %d bytes encoded as %s: want at most %d", len(text), encoding, maxStorageText)
+		return "", faultf("the message has %d bytes encoded as %s: want at most %d",
+			len(text), encoding, maxStorageText)
 	}
 	return text, nil
 }
