@@ -106,8 +106,6 @@ var (
 	errNoAnswer  = errors.New("no answer in time")
 	errSlowBody  = errors.New("the body came too slowly")
 	errRoundOver = errors.New("the request has ended")
-	// errEarlyAnswer means that the server sent an answer before it could have read a byte.
-	errEarlyAnswer = errors.New("the server answered before the request was sent")
 )
 
 // run makes the attempt.
@@ -122,10 +120,6 @@ func (t *attempt) run(ctx context.Context) targets.Result {
 	for redirects, repeated := 0, false; ; {
 		round := t.send(ctx, method, target, body)
 		if round.resp == nil {
-			return t.failure(ctx, round)
-		}
-		if !round.fence.Started() {
-			round.err = errEarlyAnswer
 			return t.failure(ctx, round)
 		}
 		if round.resp.StatusCode == nethttp.StatusUnauthorized && !repeated &&

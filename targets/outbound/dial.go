@@ -537,9 +537,14 @@ func (n *Network) dialForProxied(ctx context.Context, o connOptions) (*Conn, err
 	return newConn(c, o.fence)
 }
 
+// ErrEarlyAnswer means that the server sent an answer before it could have read a byte of the
+// request. What it says is not about the request.
+var ErrEarlyAnswer = errors.New("the server answered before the request was sent")
+
 // RoundTrip sends a request on a connection of its own, by HTTP/1.1, and returns the answer. It
-// follows no redirect and keeps no cookie. The connection belongs to the fence of WithFence. The
-// caller must close the body of the answer.
+// follows no redirect and keeps no cookie. The connection belongs to the fence of WithFence. An
+// answer that came before the fence permitted the request is ErrEarlyAnswer. The caller must close
+// the body of the answer.
 func (n *Network) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	o := optionsOf(ctx)
@@ -553,5 +558,10 @@ func (n *Network) RoundTrip(r *http.Request) (*http.Response, error) {
 			o.proxied = net.JoinHostPort(r.URL.Hostname(), cmp.Or(r.URL.Port(), "80"))
 		}
 	}
-	return n.shared.http.RoundTrip(r.WithContext(context.WithValue(ctx, connKey{}, o)))
+	resp, err := n.shared.http.RoundTrip(r.WithContext(context.WithValue(ctx, connKey{}, o)))
+	if err == nil && o.fence != nil && !o.fence.started.Load() {
+		_ = resp.Body.Close()
+		return nil, ErrEarlyAnswer
+	}
+	return resp, err
 }

@@ -114,9 +114,6 @@ func (f *Fence) Sent() bool {
 	return f.sent
 }
 
-// Started reports whether a write was permitted. What arrives before is no answer to the request.
-func (f *Fence) Started() bool { return f.started.Load() }
-
 // MarkSent records that a byte of the request left through a connection without a fence.
 func (f *Fence) MarkSent() {
 	f.mu.Lock()
