@@ -104,3 +104,24 @@ func TestCase126(t *testing.T) {
 		})
 	}
 }
+
+func TestInfer(t *testing.T) {
+	for text, want := range map[string]Type{
+		`{"url": "https://example.com/"}`:                                TypeHTTP,
+		`{"account": "a", "queue": "q", "message": "m"}`:                 TypeStorageQueue,
+		`{"namespace": "n", "queue": "q", "message": "m"}`:               TypeServiceBusQueue,
+		`{"namespace": "n", "topic": "t", "message": "m"}`:               TypeServiceBusTopic,
+		`{"entry": "e", "callback": true}`:                               TypeProcess,
+		`{"ulr": "https://example.com/", "method": "GET", "queue": "q"}`: "",
+	} {
+		got, err := Infer(text)
+		assert.Equal(t, want, got, text)
+		if want == "" {
+			require.ErrorIs(t, err, ErrNoType)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	_, err := Infer("[1]")
+	require.EqualError(t, err, "invalid value: want an object, not an array")
+}

@@ -1,22 +1,27 @@
 package action
 
 import (
-	"encoding/json"
+	"errors"
 	"slices"
 )
 
+// ErrNoType means that the members of a definition do not show its type.
+var ErrNoType = errors.New("the members do not show the type of the command")
+
 // Infer returns the type of a definition by its members: the only type to which most of them
-// belong. The second result is false if there is no such type, or the text is no JSON object.
-func Infer(text string) (Type, bool) {
-	var all map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &all) != nil {
-		return "", false
+// belong. The error is [ErrNoType] if there is no such type, and otherwise says why the text is no
+// JSON object.
+func Infer(text string) (Type, error) {
+	faults := &Faults{}
+	o := parse(faults, text, nil)
+	if o == nil {
+		return "", errors.New(faults.List[0].Message)
 	}
 	best, most, tied := Type(""), 0, false
 	for _, t := range Types() {
 		n := 0
-		for name := range all {
-			if slices.Contains(members[t], name) {
+		for _, m := range o.members {
+			if slices.Contains(members[t], m.name) {
 				n++
 			}
 		}
@@ -27,5 +32,8 @@ func Infer(text string) (Type, bool) {
 			tied = true
 		}
 	}
-	return best, most > 0 && !tied
+	if most == 0 || tied {
+		return "", ErrNoType
+	}
+	return best, nil
 }

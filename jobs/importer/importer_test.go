@@ -360,21 +360,33 @@ func TestScriptsAreClientProof(t *testing.T) {
 	require.Equal(t, 3, batches, script) // settings, target group, job
 }
 
-// FuzzImport checks that AzureScheduler, SAP and Script return without a panic for any input.
+// FuzzImport checks that AzureScheduler, SAP and Script return without a panic for any input, that
+// each command is valid, and that no client splits the script or replaces a part of it.
 func FuzzImport(f *testing.F) {
-	for _, name := range []string{"azure.json", "sap.json"} {
+	for _, name := range []string{"azure.json", "sap.json", "azure_documented.json", "sap_documented.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(f, err)
 		f.Add(text)
 	}
 	f.Add([]byte(`{"name": "j", "recurrence": {"frequency": "Day", "count": 1e999, "password": "hush"}, "schedules": [[], {"cron": {"token": "hush"}, "data": 1}]}`))
+	f.Add([]byte(`{"name": "1", "action": {"type": "http", "request": {"uri": "http://u:$(x)@h?sig=1&token=$(", "method": "post", "body": "$("}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, read := range []func([]byte, Options) (*Result, error){AzureScheduler, SAP} {
 			r, err := read(text, Options{Now: now})
 			if err != nil {
 				continue
 			}
-			_ = r.Script()
+			for _, j := range r.Jobs {
+				for _, s := range j.Steps {
+					if s.Command != "" {
+						_, err := action.Decode(s.Type, s.Command)
+						require.NoError(t, err, s.Command)
+					}
+				}
+			}
+			script := r.Script()
+			require.NotContains(t, script, "$(")
+			require.Equal(t, len(r.Jobs), strings.Count(script, "\nBEGIN TRANSACTION;\n"), script)
 		}
 	})
 }

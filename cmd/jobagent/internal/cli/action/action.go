@@ -59,10 +59,11 @@ func commandType(name, text string) (action.Type, error) {
 		}
 		return t, err
 	}
-	if t, ok := action.Infer(text); ok {
-		return t, nil
+	t, err := action.Infer(text)
+	if errors.Is(err, action.ErrNoType) {
+		err = fmt.Errorf("%w: give --type", err)
 	}
-	return "", errors.New("the members do not show the type of the command: give --type")
+	return t, err
 }
 
 // Check returns the result of the check of a definition.

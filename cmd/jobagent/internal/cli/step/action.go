@@ -236,9 +236,12 @@ func (f *actionFlags) readFile(a *connect.App) (action.Type, string, error) {
 		return "", "", err
 	}
 	if f.kind == "" {
-		t, ok := action.Infer(string(text))
-		if !ok {
-			return "", "", exit.Usagef("%s: the members do not show the type of the command: give --command-type", f.file)
+		t, err := action.Infer(string(text))
+		if errors.Is(err, action.ErrNoType) {
+			err = fmt.Errorf("%w: give --command-type", err)
+		}
+		if err != nil {
+			return "", "", exit.Usagef("%s: %w", f.file, err)
 		}
 		return checked(t, string(text))
 	}
