@@ -41,7 +41,7 @@ func (m *Mask) Add(secrets ...string) {
 		if m.forms == nil {
 			m.forms = make(map[string]bool)
 		}
-		for _, form := range secretForms(secret) {
+		for _, form := range SecretForms(secret) {
 			m.forms[form] = true
 			m.longest = max(m.longest, len(form))
 		}
@@ -53,8 +53,8 @@ func (m *Mask) Add(secrets ...string) {
 // occur by chance.
 const minEncodedSecret = 4
 
-// secretForms returns the forms in which a secret may occur in a text.
-func secretForms(secret string) []string {
+// SecretForms returns the forms in which a secret may occur in a text: those that a Mask replaces.
+func SecretForms(secret string) []string {
 	forms := []string{secret}
 	if len(secret) < minEncodedSecret {
 		return forms

@@ -2,14 +2,17 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 // masked replaces a secret.
 const masked = "***"
 
-// masker replaces secrets in a stream, also where a secret is split over two writes. The zero
-// value replaces nothing.
+// masker replaces secrets in a stream, also where a secret is split over two writes. It replaces
+// the same forms of a secret as an [outbound.Mask]. The zero value replaces nothing.
 type masker struct {
 	secrets [][]byte // longest first
 	held    []byte   // the end of the stream so far, which may be the beginning of a secret
@@ -17,12 +20,16 @@ type masker struct {
 
 func newMasker(secrets []string) *masker {
 	m := &masker{}
+	forms := map[string]bool{}
 	for _, secret := range secrets {
-		if secret != "" {
-			m.secrets = append(m.secrets, []byte(secret))
+		for _, form := range outbound.SecretForms(secret) {
+			if form != "" && !forms[form] {
+				forms[form] = true
+				m.secrets = append(m.secrets, []byte(form))
+			}
 		}
 	}
-	slices.SortFunc(m.secrets, func(a, b []byte) int { return len(b) - len(a) })
+	slices.SortFunc(m.secrets, func(a, b []byte) int { return cmp.Or(len(b)-len(a), bytes.Compare(a, b)) })
 	return m
 }
 

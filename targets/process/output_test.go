@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -105,6 +106,9 @@ func TestMasker(t *testing.T) {
 		require.Equal(t, want, joined(captured(t, 0, secrets, text)), text)
 		require.Equal(t, want, joined(captured(t, 0, secrets, strings.Split(text, "")...)), text)
 	}
+	// Encoded, too.
+	require.Equal(t, "a=*** b=*** c=***", joined(captured(t, 0, []string{"p w/\"1"}, `a=p+w%2F%221 b=p w/\"1 c=`+
+		base64.StdEncoding.EncodeToString([]byte(`p w/"1`)))))
 	// A line does not wait for the next one because of secrets.
 	m := newMasker(secrets)
 	require.Equal(t, "password: ", string(m.feed([]byte("password: "))))

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"targets/outbound":       {"targets", "targets/secretref", "targets/outbound/...", "jobs/action", "github.com/Azure/azure-sdk-for-go/sdk/...", "golang.org/x/oauth2/...", "github.com/golang-jwt/jwt/v5"},
 	"targets/http":           {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid"},
 	"targets/queue":          {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/Azure/azure-sdk-for-go/sdk/...", "github.com/Azure/go-amqp"},
-	"targets/process":        {"targets", "jobs/action", "targets/process/...", "github.com/google/uuid", "golang.org/x/sys/..."},
+	"targets/process":        {"targets", "targets/outbound", "jobs/action", "targets/process/...", "github.com/google/uuid", "golang.org/x/sys/..."},
 	"targets/mssql":          {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
 	"targets/mssql/azure":    {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal": {},
