@@ -59,6 +59,8 @@ var files = map[string]string{
 	"load.sql":       `SELECT 1 AS loaded;`,
 	"index.sql":      `SELECT 1 AS indexed;`,
 	"clean.sql":      `SELECT 1 AS cleaned;`,
+	"contoso.json":   `{"tenant": "contoso", "days": 30}`,
+	"token.txt":      "hunter2\n",
 	"holidays.json":  `{"dates": ["2027-01-01", "2027-12-25"]}`,
 }
 
