@@ -115,7 +115,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		Target: task.Target, Credential: task.CredentialName,
 		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,
 		JobName: task.JobName, JobExecutionID: task.JobExecutionID, StepID: task.StepID, StepName: task.StepName,
-		DueAt: task.DueAt,
+		DueAt: task.DueAt, ScheduleID: scheduleID(task),
 	}
 	if definition.Callback != nil {
 		token := rest.NewToken()
@@ -306,10 +306,7 @@ func (v actionVariables) value(name string) (action.Value, bool, error) {
 	case action.NameDueAt:
 		return action.Text(t.DueAt.UTC().Format(time.RFC3339Nano)), true, nil
 	case action.NameScheduleID:
-		if t.ScheduleID == 0 {
-			return action.Text(""), true, nil
-		}
-		return action.Text(strconv.FormatInt(t.ScheduleID, 10)), true, nil
+		return action.Text(scheduleID(t)), true, nil
 	case action.NameAttempt:
 		return action.Number(t.Attempt), v.key != uuid.Nil, nil
 	case action.NameIdempotencyKey:
@@ -324,6 +321,14 @@ func (v actionVariables) value(name string) (action.Value, bool, error) {
 		return value, ok, nil
 	}
 	return v.failed.value(v.ctx, v.host.store, t.ID, name)
+}
+
+// scheduleID returns the schedule that started the run of a task; empty for none.
+func scheduleID(task controldb.Task) string {
+	if task.ScheduleID == 0 {
+		return ""
+	}
+	return strconv.FormatInt(task.ScheduleID, 10)
 }
 
 // secret returns the value of a secret. The name of a server must not depend on one.

@@ -29,6 +29,8 @@ type ActionAttempt struct {
 	StepName       string
 	// DueAt is the due instant of a scheduled run, or the run's creation.
 	DueAt time.Time
+	// ScheduleID is the schedule that started the run; empty for none.
+	ScheduleID string
 	// CallbackURL is where a report ends the action; empty for an action without callback.
 	CallbackURL string
 	// Payload is the run's parameters, a JSON object; empty for none.

@@ -272,6 +272,9 @@ func (t *attempt) identify(h nethttp.Header) {
 	case action.PresetSAP:
 		h.Set("X-Sap-Job-Id", t.JobName)
 		h.Set("X-Sap-Job-Run-Id", t.JobExecutionID.String())
+		if t.ScheduleID != "" {
+			h.Set("X-Sap-Job-Schedule-Id", t.ScheduleID)
+		}
 		h.Set("X-Sap-Run-At", due.Format(timeSAP))
 		if t.runner.cfg.SchedulerHost != "" {
 			h.Set("X-Sap-Scheduler-Host", t.runner.cfg.SchedulerHost)

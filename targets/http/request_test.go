@@ -90,11 +90,16 @@ func TestCase66SAPHeaders(t *testing.T) {
 	d := post(s.origin)
 	d.HTTP.Success.Preset = action.PresetSAP
 	d.HTTP.Headers = []action.Field{{Name: "User-Agent", Value: "other"}}
-	result := try(t, s, attemptOf(d))
+	a := attemptOf(d)
+	result := try(t, s, a)
 	require.Equal(t, targets.Succeeded, result.Outcome)
 	require.Equal(t, []string{"done"}, texts(result, targets.KindBody), "case 58: the text of the run")
+	a.ScheduleID = "7"
+	require.Equal(t, targets.Succeeded, try(t, s, a).Outcome)
 	s.served.Wait()
-	h := got.requests[0].Header
+	require.Empty(t, got.requests[0].Header.Values("x-sap-job-schedule-id"))
+	h := got.requests[1].Header
+	require.Equal(t, "7", h.Get("x-sap-job-schedule-id"))
 	require.Equal(t, "nightly", h.Get("x-sap-job-id"))
 	require.Equal(t, runID.String(), h.Get("x-sap-job-run-id"))
 	require.Equal(t, "2020-08-03 18:06:17", h.Get("x-sap-run-at"))
