@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -264,4 +265,29 @@ func TestAMQPNoAnswer(t *testing.T) {
 	require.Equal(t, targets.Failed, res.Outcome, texts(res))
 	require.False(t, res.Sent)
 	require.Equal(t, targets.ClassTimeout, res.Error.Class)
+}
+
+// Attempts side by side do not disturb each other: each message arrives once.
+func TestAMQPAttemptsSideBySide(t *testing.T) {
+	p := startPeer(t, nil)
+	const n = 12
+	runner := NewRunner(Config{Network: p.network})
+	outcomes := make([]targets.Outcome, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
+			a := theAttempt()
+			a.Key[0] = byte(i)
+			a.Action = p.message([]string{"accepted", "cut", "busy"}[i%3])
+			outcomes[i] = runner.Run(t.Context(), a).Outcome
+		})
+	}
+	running.Wait()
+	for i := range n {
+		require.Equal(t, []targets.Outcome{targets.Succeeded, targets.Unknown, targets.Failed}[i%3], outcomes[i])
+		key := theAttempt().Key
+		key[0] = byte(i)
+		p.waitFor(key.String(), 1)
+		require.Len(t, p.all(`"message_id":"`+key.String()), 1)
+	}
 }
