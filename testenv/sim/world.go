@@ -29,6 +29,9 @@ import (
 type World struct {
 	*testenv.Installation
 
+	// Actions is what agents that are started later do beside T-SQL.
+	Actions agent.Actions
+
 	logs []*observer.ObservedLogs // of all agents that were ever started
 }
 
@@ -154,6 +157,7 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	core, a.Logs = observer.New(zapcore.InfoLevel)
 	w.logs = append(w.logs, a.Logs)
 	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
+	tools.Actions = w.Actions
 	hosting, err := agent.New(cfg, store, tools, nil, zap.New(core))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
