@@ -64,9 +64,10 @@ func (t *attempt) run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if t.sent && !t.ended {
-			return // the process may use it; the next attempt removes it
+			dir.lock.Close() // the process may use it; the next attempt or agent removes it
+			return
 		}
-		if removeErr := os.RemoveAll(dir.path); removeErr != nil {
+		if removeErr := dir.remove(); removeErr != nil {
 			remark(&t.closing, "The attempt's directory could not be removed: %v.", removeErr)
 		}
 	}()

@@ -1,12 +1,14 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +22,12 @@ const markerVariable = "JOBAGENT_IDEMPOTENCY_KEY"
 // directory is the attempt's own directory.
 type directory struct {
 	path    string
-	payload string // path of the file of the run's parameters; empty for none
+	payload string   // path of the file of the run's parameters; empty for none
+	lock    *os.File // tells other agents that this one lives
 }
+
+// errInUse means that another agent uses a directory.
+var errInUse = errors.New("another agent uses the directory")
 
 // directoryPrefix is the beginning of the names of the directories of a step on a target.
 func (t *attempt) directoryPrefix() string { return "jobagent-" + t.Key.String() + "-" }
@@ -34,7 +40,7 @@ func (t *attempt) makeDirectory() (directory, error) {
 		return directory{}, err
 	}
 	for _, one := range left {
-		if err := os.RemoveAll(one); err != nil {
+		if err := t.removeLeft(one); err != nil {
 			return directory{}, err
 		}
 	}
@@ -43,7 +49,8 @@ func (t *attempt) makeDirectory() (directory, error) {
 		return directory{}, err
 	}
 	d := directory{path: made}
-	if t.Payload != "" {
+	d.lock, err = lockDirectory(made)
+	if err == nil && t.Payload != "" {
 		d.payload = filepath.Join(made, "payload.json")
 		err = os.WriteFile(d.payload, []byte(t.Payload), 0o600)
 	}
@@ -53,10 +60,69 @@ func (t *attempt) makeDirectory() (directory, error) {
 		}
 	}
 	if err != nil {
-		os.RemoveAll(made)
-		return directory{}, err
+		return directory{}, errors.Join(err, d.remove())
 	}
 	return d, nil
+}
+
+// removeLeft removes the directory of an earlier attempt. An agent that sweeps, or that ends the
+// earlier attempt, holds the directory for a moment. If it holds it longer, it will remove it.
+func (t *attempt) removeLeft(path string) error {
+	for deadline := time.Now().Add(t.drain); ; {
+		lock, err := lockDirectory(path)
+		switch {
+		case err == nil:
+			defer lock.Close()
+			return os.RemoveAll(path)
+		case errors.Is(err, os.ErrNotExist):
+			return nil
+		case !errors.Is(err, errInUse):
+			return err
+		case time.Now().After(deadline):
+			return nil
+		}
+		<-time.After(10 * time.Millisecond) // nothing reports the end of a lock
+	}
+}
+
+// remove removes the directory.
+func (d directory) remove() error {
+	err := os.RemoveAll(d.path)
+	if d.lock != nil {
+		d.lock.Close()
+	}
+	return err
+}
+
+// directoryName matches the names of the attempts' directories: the key, and a number.
+var directoryName = regexp.MustCompile(`^jobagent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9]+$`)
+
+// sweep kills the processes and removes the directories of attempts whose agents have died. What it
+// cannot kill or remove, the next attempt finds.
+func (r *Runner) sweep() {
+	if !sweeps {
+		return
+	}
+	left, err := os.ReadDir(r.workDir)
+	if err != nil {
+		return // the first attempt reports it
+	}
+	for _, one := range left {
+		name := directoryName.FindStringSubmatch(one.Name())
+		if name == nil || !one.IsDir() {
+			continue
+		}
+		path := filepath.Join(r.workDir, one.Name())
+		lock, err := lockDirectory(path)
+		if err != nil {
+			continue // its agent lives
+		}
+		// An attempt with this key waits for the lock before it starts.
+		if _, err := r.host.endLeftovers(name[1]); err == nil {
+			os.RemoveAll(path) //nolint:errcheck // see above
+		}
+		lock.Close()
+	}
 }
 
 // environment returns the whole environment of the process. Nothing of the agent's own environment

@@ -205,6 +205,12 @@ func lookupIdentity(string) (*identity, error) {
 
 func (i *identity) own(string) error { return nil }
 
+// sweeps says whether the directories of dead agents can be recognized.
+const sweeps = false
+
+// lockDirectory does nothing: Windows does not remove a directory that is in use.
+func lockDirectory(string) (*os.File, error) { return os.Open(os.DevNull) }
+
 // platformEnvironment returns the variables without which no process starts.
 func platformEnvironment() map[string]string {
 	root := os.Getenv("SystemRoot")

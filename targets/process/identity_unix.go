@@ -50,6 +50,30 @@ func (i *identity) own(path string) error {
 	return os.Chown(path, int(i.credential.Uid), int(i.credential.Gid))
 }
 
+// sweeps says whether the directories of dead agents can be recognized.
+const sweeps = true
+
+// lockDirectory marks a directory as in use by this agent until the returned file is closed, or the
+// agent dies. The error is errInUse if another agent uses the directory.
+func lockDirectory(path string) (*os.File, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		dir.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errInUse
+		}
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		dir.Close()
+		return nil, err // another agent has just removed it
+	}
+	return dir, nil
+}
+
 // platformEnvironment returns the variables without which no process starts.
 func platformEnvironment() map[string]string { return nil }
 

@@ -510,48 +510,98 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// An agent is killed. Its process dies with it, and the next attempt, of another agent, kills the
-// rest of the tree.
+// An agent is killed. Its process dies with it, and the next agent kills the rest of the tree when
+// it starts or, if it runs already, before the next attempt.
 func TestDeadAgent(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"cgroup", "no cgroup"} {
-		r := newRunner(t, helperEntry(t))
-		if mode == "no cgroup" {
-			withoutCgroup(r)
-		}
-		a := newAttempt("args", "again")
-		agent := exec.Command(os.Args[0], helperArg, "agent", r.workDir, mode, a.Key.String())
-		agent.Stderr = os.Stderr
-		stdout, err := agent.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, agent.Start())
-		output := ""
-		for lines := bufio.NewScanner(stdout); !strings.Contains(output, "ready") && lines.Scan(); {
-			output += lines.Text() + "\n"
-		}
-		require.Contains(t, output, "ready")
-		child, ok := readStat(number(strings.Fields(output)[1]))
-		require.True(t, ok)
-		first, err := unix.PidfdOpen(child.parent, 0)
-		require.NoError(t, err)
+	for _, restart := range []bool{true, false} {
+		testDeadAgent(t, "cgroup", restart)
+		testDeadAgent(t, "no cgroup", restart)
+	}
+}
 
-		require.NoError(t, agent.Process.Kill())
-		agent.Wait()
-		poll := []unix.PollFd{{Fd: int32(first), Events: unix.POLLIN}}
-		n, err := ignoringEINTR(func() (int, error) { return unix.Poll(poll, 10_000) })
-		require.NoError(t, err)
-		require.Equal(t, 1, n, "the kernel kills the first process with the agent")
-		require.NoError(t, unix.Close(first))
-		still, ok := readStat(child.pid)
-		require.True(t, ok && still.running(), "its child runs on")
+func testDeadAgent(t *testing.T, mode string, restart bool) {
+	t.Helper()
+	r := newRunner(t, helperEntry(t))
+	if mode == "no cgroup" {
+		withoutCgroup(r)
+	}
+	a := newAttempt("args", "again")
+	agent := exec.Command(os.Args[0], helperArg, "agent", r.workDir, mode, a.Key.String())
+	agent.Stderr = os.Stderr
+	stdout, err := agent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, agent.Start())
+	output := ""
+	for lines := bufio.NewScanner(stdout); !strings.Contains(output, "ready") && lines.Scan(); {
+		output += lines.Text() + "\n"
+	}
+	require.Contains(t, output, "ready")
+	child, ok := readStat(number(strings.Fields(output)[1]))
+	require.True(t, ok)
+	first, err := unix.PidfdOpen(child.parent, 0)
+	require.NoError(t, err)
 
-		a.Number = 2
-		res := r.Run(t.Context(), a)
-		require.Equal(t, targets.Succeeded, res.Outcome, res)
-		require.Equal(t, []string{"1 process of an earlier attempt still ran and was killed."}, texts(res, targets.KindAgent))
+	require.NoError(t, agent.Process.Kill())
+	agent.Wait()
+	poll := []unix.PollFd{{Fd: int32(first), Events: unix.POLLIN}}
+	n, err := ignoringEINTR(func() (int, error) { return unix.Poll(poll, 10_000) })
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "the kernel kills the first process with the agent")
+	require.NoError(t, unix.Close(first))
+	still, ok := readStat(child.pid)
+	require.True(t, ok && still.running(), "its child runs on")
+
+	left, err := os.ReadDir(r.workDir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	if restart {
+		r.sweep()
 		requireChildrenEnd(t, output, 1)
 		requireEmpty(t, r.workDir)
 	}
+	a.Number = 2
+	res := r.Run(t.Context(), a)
+	require.Equal(t, targets.Succeeded, res.Outcome, res)
+	if !restart {
+		require.Equal(t, []string{"1 process of an earlier attempt still ran and was killed."}, texts(res, targets.KindAgent))
+	}
+	requireChildrenEnd(t, output, 1)
+	requireEmpty(t, r.workDir)
+}
+
+// An agent that starts leaves the attempts of a living agent alone.
+func TestSweepSparesTheLiving(t *testing.T) {
+	t.Parallel()
+	for _, cgroup := range []bool{true, false} {
+		r := newRunner(t, helperEntry(t))
+		if !cgroup {
+			withoutCgroup(r)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		swept := make(chan struct{})
+		r.watch = func(output []byte) {
+			if strings.Contains(string(output), "ready") {
+				r.sweep()
+				_, err := NewRunner(Config{WorkDir: r.workDir})
+				require.NoError(t, err)
+				close(swept)
+				cancel(targets.ErrStopRequested)
+			}
+		}
+		res := r.Run(ctx, newAttempt("obey"))
+		<-swept
+		require.Equal(t, targets.Canceled, res.Outcome, res)
+		require.Contains(t, output(res), "cleaned up")
+		requireEmpty(t, r.workDir)
+	}
+	// Other directories are not touched.
+	r := newRunner(t)
+	other := filepath.Join(r.workDir, "jobagent-1")
+	require.NoError(t, os.Mkdir(other, 0o700))
+	r.sweep()
+	require.DirExists(t, other)
 }
 
 func TestOutputOrder(t *testing.T) {

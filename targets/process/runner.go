@@ -37,7 +37,8 @@ const (
 	defaultPoll  = 250 * time.Millisecond
 )
 
-// NewRunner returns a runner. The error lists all faults of the configuration.
+// NewRunner returns a runner. The error lists all faults of the configuration. Processes of dead
+// agents that have used the same work directory are killed.
 func NewRunner(config Config) (*Runner, error) {
 	entries, err := config.entries()
 	if err != nil {
@@ -47,10 +48,12 @@ func NewRunner(config Config) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent.process_cgroup: %w", err)
 	}
-	return &Runner{
+	r := &Runner{
 		entries: entries, workDir: cmp.Or(config.WorkDir, os.TempDir()), host: host,
 		grace: defaultGrace, hurry: defaultHurry, drain: defaultDrain, pollMemory: defaultPoll,
-	}, nil
+	}
+	r.sweep()
+	return r, nil
 }
 
 // Method says how an entry is run on this machine.
