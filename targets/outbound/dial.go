@@ -559,9 +559,16 @@ func (n *Network) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := n.shared.http.RoundTrip(r.WithContext(context.WithValue(ctx, connKey{}, o)))
-	if err == nil && o.fence != nil && !o.fence.started.Load() {
-		_ = resp.Body.Close()
-		return nil, ErrEarlyAnswer
+	if err != nil || o.fence == nil {
+		return resp, err
 	}
-	return resp, err
+	sent, err := o.fence.awaitFirstWrite(ctx)
+	if err == nil && !sent {
+		err = ErrEarlyAnswer
+	}
+	if err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
 }

@@ -42,13 +42,15 @@ type Fence struct {
 	busy     int        // dials and writes under way
 	sent     bool
 
-	started atomic.Bool // a write was permitted; not under mu, which Begin holds for long
+	started atomic.Bool   // a write was permitted; not under mu, which Begin holds for long
+	wrote   chan struct{} // closed when the first permitted write has ended
+	once    sync.Once     // closes wrote
 }
 
 // NewFence returns the fence of one attempt. begin is called at most once, with ctx; it is
 // ActionAttempt.Begin. nil permits everything. The caller must call Close.
 func NewFence(ctx context.Context, begin func(ctx context.Context) (time.Time, error)) *Fence {
-	f := &Fence{ctx: ctx, begin: begin, conns: make(map[*Conn]struct{}, 1)}
+	f := &Fence{ctx: ctx, begin: begin, conns: make(map[*Conn]struct{}, 1), wrote: make(chan struct{})}
 	f.idle = sync.NewCond(&f.mu)
 	return f
 }
@@ -112,6 +114,20 @@ func (f *Fence) Sent() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.sent
+}
+
+// awaitFirstWrite waits for the end of the first permitted write, and reports whether a byte left.
+// An answer may arrive while the write is under way.
+func (f *Fence) awaitFirstWrite(ctx context.Context) (sent bool, err error) {
+	if !f.started.Load() {
+		return false, nil
+	}
+	select {
+	case <-f.wrote:
+		return f.Sent(), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 }
 
 // MarkSent records that a byte of the request left through a connection without a fence.
@@ -178,6 +194,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if f != nil {
 		f.leave(n > 0)
+		f.once.Do(func() { close(f.wrote) })
 	}
 	if err != nil {
 		return n, fmt.Errorf("write: %w", err)
