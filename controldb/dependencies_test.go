@@ -221,3 +221,58 @@ func TestDependencies(t *testing.T) {
 		})
 	})
 }
+
+// TestDependenciesBesideACallback: a step that waits for a callback does not hold up the steps
+// beside it.
+func TestDependenciesBesideACallback(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.job(t, "unused") // makes the target group
+		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.StepName, s.RetryAttempts = ptr("call"), ptr(0) })
+		for _, s := range []struct{ name, after, when string }{
+			{"beside", "", "Succeeded"}, {"then", "beside", "Succeeded"}, {"end", "call, then", "Finished"},
+		} {
+			_, err := c.AddJobStep(ctx, controldb.StepSpec{
+				JobName: "j", StepName: ptr(s.name), Command: "SELECT 1", TargetGroup: "g",
+				Dependencies: controldb.Dependencies{After: ptr(s.after), RunWhen: ptr(s.when)},
+			})
+			require.NoError(t, err)
+		}
+		term := c.actionTerm(t)
+		run := c.start(t, "j")
+		token := controldb.HashToken("a secret token")
+		// work runs all tasks of the T-SQL steps, and lets the action wait.
+		var steps []int
+		work := func() {
+			for range 4 {
+				for _, task := range c.pass(t, term).Tasks {
+					switch {
+					case task.Kind == controldb.TaskResolve:
+						target := targets.NewTarget("s", "a", "")
+						if task.StepID == 1 {
+							target = targets.NewTarget("h", "", "")
+						}
+						require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{
+							Attempt: task.Attempt, Targets: []targets.Target{target},
+						}))
+					case task.StepID == 1:
+						c.begin(t, term, task, &token)
+						c.complete(t, term, targets.Accepted, "202", task)
+					default:
+						steps = append(steps, task.StepID)
+						c.complete(t, term, targets.Succeeded, "", task)
+					}
+				}
+			}
+		}
+		work()
+		work()
+		require.Equal(t, []int{2, 3}, steps)
+		require.Equal(t, []string{"true|true"}, c.parked(t, run), "only the action is left")
+		require.NoError(t, c.ReportCallback(ctx, token, controldb.Report{Message: "it failed", By: "test"}))
+		work()
+		require.Equal(t, []int{2, 3, 4}, steps)
+		require.Equal(t, "0 run Failed\n1 Failed\n1 Failed\n2 Succeeded\n2 on a Succeeded\n3 Succeeded\n3 on a Succeeded\n4 Succeeded\n4 on a Succeeded",
+			c.describe(t, run))
+	})
+}
