@@ -1,4 +1,4 @@
-// Package invariant checks the invariants of the design (I1 to I10) on any control database, at
+// Package invariant checks the invariants of the design (I1 to I12) on any control database, at
 // rest or in flight. Each file in checks is a query that returns one row for each violation, with a
 // description. Files whose names end in _at_rest hold only while no execution is active. Files in
 // the folder clock hold only if no procedure was called with a time (@now).

@@ -36,6 +36,14 @@ UPDATE jobs_internal.step_executions SET step_id = step_id + 7;`},
 	"I03_rerun_targets": {`UPDATE jobs_internal.job_executions SET rerun_of = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), rerun_only = N'Failed', rerun_partial = 0
 WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);
 UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);`},
+	"I03_parameters": {
+		`UPDATE jobs_internal.job_executions SET payload_id = 77 WHERE execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions);`,
+		`UPDATE jobs_internal.schedules SET payload_id = 77;`,
+		`INSERT INTO jobs_internal.payloads (hash, text, created_at) VALUES (0x01, N'{}', SYSUTCDATETIME());`,
+		`INSERT INTO jobs_internal.payloads (hash, text, created_at) VALUES (HASHBYTES('SHA2_256', N'{}'), N'{}', SYSUTCDATETIME());
+UPDATE jobs_internal.job_executions SET rerun_of = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), rerun_only = N'Failed', rerun_partial = 0, payload_id = SCOPE_IDENTITY()
+WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);`,
+	},
 	"I04_one_accepted_outcome": {
 		`UPDATE jobs_internal.task_executions SET target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
 		`UPDATE jobs_internal.task_executions SET outcome = N'Unknown', attempt = 1, target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
@@ -91,6 +99,11 @@ SELECT schedule_id, job_id, due_at, N'', due_at FROM jobs_internal.job_execution
 SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL;`,
 		`INSERT INTO jobs_internal.schedule_buffer (schedule_id, job_id, due_at, buffered_at)
 SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
+	},
+	"I09_secrets_can_be_opened": {
+		`INSERT INTO jobs_internal.secrets (name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N's', 1, 0x00, 0x00, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');`,
+		`INSERT INTO jobs_internal.secrets (name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N's', 1, 0x00, 0x00, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
+INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCOPE_IDENTITY(), N'k', 0x00);`,
 	},
 	"I12_callbacks": {
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';`,
