@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -100,6 +101,22 @@ func (a *Actions) Close() {
 	if a.Receiver != nil {
 		_ = a.Receiver.Close() // closed already if an agent has served it
 	}
+}
+
+// Weaknesses lists the settings that expose requests to an attacker on the network.
+func (a *Actions) Weaknesses() []string { return a.network.Weaknesses() }
+
+// RefusedProcesses describes the entries of processes that cannot run on this machine.
+func (a *Actions) RefusedProcesses() (list []string) {
+	if a.processes == nil {
+		return nil
+	}
+	for _, m := range a.processes.Methods() {
+		if m.Refused {
+			list = append(list, fmt.Sprintf("the process %s cannot run here: %s", m.Entry, m.Memory))
+		}
+	}
+	return list
 }
 
 // Log logs what actions may do on this machine, and what weakens them. It logs no secret.

@@ -25,8 +25,9 @@ func NewCommand(a *connect.App) *cobra.Command {
 
 The checks cover server, database, schema, clocks, space, history and agents. Each right that an
 agent needs is tried with the login of the connection string, so use the agent's configuration. Each
-credential of targets is tried on the control database, which must refuse it. With --targets, the
-databases of a target group are tried from this machine, with the credentials of the configuration.
+credential of targets is tried on the control database, which must refuse it. The settings of
+actions in the configuration file are checked without connecting. With --targets, the databases of a
+target group are tried from this machine, with the credentials of the configuration.
 
 The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`,
 		Args: cobra.NoArgs,
@@ -46,6 +47,11 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 				return err
 			}
 			found = append(found, encryption...)
+			actions, err := examineActions(a)
+			if err != nil {
+				return err
+			}
+			found = append(found, actions...)
 			more, err := examineCredentials(ctx, a, store)
 			if err != nil {
 				return err

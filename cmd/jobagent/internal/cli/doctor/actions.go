@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/secretref"
+)
+
+// CodeActions is the code of findings about what actions may do.
+const CodeActions = "actions"
+
+// examineActions examines the settings of actions in the configuration file, without connecting.
+func examineActions(a *connect.App) ([]controldb.Finding, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	actions, err := connect.NewActions(cfg, buildinfo.Version(), false)
+	if err != nil {
+		return nil, err
+	}
+	var found []controldb.Finding
+	add := func(severity controldb.Severity, text, why, command string) {
+		found = append(found, controldb.Finding{Code: CodeActions, Severity: severity, Found: text, Why: why, Command: command})
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Secrets)) {
+		if _, err := secretref.Read(cfg.Secrets[name]); err != nil {
+			add(controldb.SeverityError, fmt.Sprintf("the secret %s cannot be read: %v", name, err),
+				"actions that name it fail before they send anything", "set what secrets."+name+" of the configuration file refers to")
+		}
+	}
+	for _, entry := range actions.RefusedProcesses() {
+		add(controldb.SeverityError, entry, "steps that name the process fail", "change the entry in processes of the configuration file")
+	}
+	for _, weakness := range actions.Weaknesses() {
+		add(controldb.SeverityWarning, weakness, "others on the network can read or change requests", "change outbound in the configuration file")
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	var types []string
+	for t := range actions.Runners {
+		types = append(types, string(t))
+	}
+	slices.Sort(types)
+	callbacks := "no callbacks"
+	if cfg.Callbacks.Listen != "" || cfg.Callbacks.PublicURL != "" {
+		callbacks = "callbacks"
+	}
+	add(controldb.SeverityOK, fmt.Sprintf("an agent with this configuration runs %s, with %s", strings.Join(types, ", "), callbacks), "", "")
+	return found, nil
+}
