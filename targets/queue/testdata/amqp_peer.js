@@ -76,6 +76,7 @@ const server = container.listen({
   host: '127.0.0.1', port: 0, transport: 'tls', key: fs.readFileSync(process.argv[2]), cert: fs.readFileSync(process.argv[3]),
   requestCert: false, receiver_options: { autoaccept: false, credit_window: 0 },
 });
+server.on('secureConnection', (socket) => socket.setNoDelay(true)); // small frames are not held back
 server.on('listening', () => console.log('listening ' + server.address().port));
 process.stdin.on('end', () => process.exit(0)); // the test has ended
 process.stdin.resume();
