@@ -2,11 +2,13 @@ package http_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +25,16 @@ import (
 // request is carried out at most once, and what the attempt says of it is true.
 func TestChaos(t *testing.T) {
 	t.Parallel()
+	for _, secured := range []bool{false, true} {
+		t.Run(fmt.Sprintf("TLS %t", secured), func(t *testing.T) {
+			t.Parallel()
+			chaos(t, secured)
+		})
+	}
+}
+
+// chaos makes attempts on a server over TCP, with or without TLS.
+func chaos(t *testing.T, secured bool) {
 	const attempts, workers = 600, 8
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -34,10 +46,14 @@ func TestChaos(t *testing.T) {
 		return random.IntN(n)
 	}
 	executed := map[string]int{}
-	s := tcpSite(t, outbound.Config{}, func(c net.Conn) {
+	serve := func(c net.Conn) {
+		raw := c
+		if over, ok := c.(*tls.Conn); ok {
+			raw = over.NetConn()
+		}
 		end := func() {
 			if draw(2) == 0 {
-				_ = c.(*net.TCPConn).SetLinger(0) // close with RST
+				_ = raw.(*net.TCPConn).SetLinger(0) // close with RST
 			}
 		}
 		switch what := draw(10); what {
@@ -69,7 +85,16 @@ func TestChaos(t *testing.T) {
 			_, _ = io.WriteString(c, answer)
 			end()
 		}
-	})
+	}
+	var cfg outbound.Config
+	if secured {
+		pair, ca := certificate(t)
+		cfg.CA, serve = ca, overTLS(pair, serve)
+	}
+	s := tcpSite(t, cfg, serve)
+	if secured {
+		s.origin = strings.Replace(s.origin, "http:", "https:", 1)
+	}
 	runner := http.NewRunner(s.network, http.Config{})
 	counts := map[targets.Outcome]int{}
 	numbers := make(chan int)
