@@ -486,3 +486,21 @@ WHERE job_execution_id = @p1 AND target_type = N'Endpoint'`, run.String()))
 			"; jobs.callbacks shows it, and jobs.sp_complete_callback reports by hand", wait.Text)
 	})
 }
+
+// TestCase48: a change of the setting for the time of callbacks holds for waits that begin after it.
+func TestCase48(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.Timeout = ptr(2147483) })
+		term := c.actionTerm(t)
+		first, token := c.waits(t, term)
+		before := c.callback(t, first).DeadlineAt
+		c.exec(t, `EXECUTE jobs.sp_set_setting N'async_exec_timeout_seconds', 600`)
+		require.Equal(t, before, c.callback(t, first).DeadlineAt)
+		require.InDelta(t, 604800, before.Sub(c.callback(t, first).OpenedAt).Seconds(), 60)
+		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		c.pass(t, term)
+		second, _ := c.waits(t, term)
+		cb := c.callback(t, second)
+		require.InDelta(t, 600, cb.DeadlineAt.Sub(cb.OpenedAt).Seconds(), 60)
+	})
+}

@@ -406,3 +406,40 @@ func TestMigrateParameters(t *testing.T) {
 		env.CheckInvariants(t, c.name, false)
 	})
 }
+
+// TestMigrateActions: while a run of release 0 and its agent of protocol 1 go on, the migrated
+// schema runs actions for agents of this release, and gives none to the other agent.
+func TestMigrateActions(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		c.job(t, "old", nil)
+		old := c.term1(t)
+		run := c.start(t, "old")
+		c.resolve(t, old, "a", "b")
+		held := c.passMax(t, old, 1).Tasks
+		require.Len(t, held, 1)
+		require.NoError(t, c.Migrate(t.Context()))
+		require.Equal(t, []string{"1|TSql"}, c.rows(t, `SELECT protocol, command_types FROM jobs_internal.terms`))
+
+		c.httpJob(t, "j", nil)
+		action := c.start(t, "j")
+		rest := c.pass(t, old).Tasks
+		require.Len(t, rest, 1, "the other target, and no action")
+		term := c.actionTerm(t)
+		c.endpoint(t, term)
+		require.Empty(t, c.pass(t, old).Tasks)
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 1)
+		token := controldb.HashToken("t")
+		c.begin(t, term, tasks[0], &token)
+		c.complete(t, term, targets.Accepted, "202", tasks...)
+		c.complete(t, old, targets.Succeeded, "", append(held, rest...)...)
+		c.pass(t, old)
+		require.Equal(t, []string{"true|true"}, c.parked(t, action), "a pass of any agent parks it")
+		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, run))
+		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		c.pass(t, old)
+		require.Equal(t, "Succeeded", c.lifecycle(t, action), "a pass of any agent ends its wait")
+		env.CheckInvariants(t, c.name, true)
+	})
+}
