@@ -60,6 +60,11 @@ func TestEndpoint(t *testing.T) {
 		scripts, actions := c.term(t), c.actionTerm(t)
 		run := c.start(t, "j")
 		require.Empty(t, c.pass(t, scripts).Tasks)
+		require.NoError(t, c.EndTerm(t.Context(), actions))
+		why, err := c.ExplainExecution(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, []string{"Agent", "no live agent runs commands of type Http"}, []string{why.Waits[0].For, why.Waits[0].Text})
+		actions = c.actionTerm(t)
 		c.endpoint(t, actions)
 		require.Empty(t, c.pass(t, scripts).Tasks)
 		tasks := c.pass(t, actions).Tasks

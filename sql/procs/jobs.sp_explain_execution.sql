@@ -3,7 +3,7 @@
 -- result set counts all of them.
 --
 -- What a row can wait for:
---   Agent       a live agent: there is none.
+--   Agent       a live agent: there is none, or none that runs commands of the step's type.
 --   Advance     the next pass of an agent.
 --   Resolution  the agent that resolves the target group.
 --   Targets     a step: its targets.
@@ -63,7 +63,9 @@ BEGIN
     DECLARE @with_callback INT; -- targets that wait for a callback
     DECLARE @active TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
-        step_id           INT NOT NULL
+        step_id           INT NOT NULL,
+        command_type      NVARCHAR(50) NOT NULL,
+        has_agent         BIT NOT NULL -- a live agent runs commands of this type
     );
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
@@ -235,9 +237,20 @@ BEGIN
         FROM jobs_internal.advance_status AS v;
 
     -- At most one, unless the version has dependencies.
-    INSERT INTO @active (step_execution_id, step_id)
-    SELECT s.step_execution_id, s.step_id
+    INSERT INTO @active (step_execution_id, step_id, command_type, has_agent)
+    SELECT s.step_execution_id, s.step_id, c.command_type, CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.terms AS t
+            WHERE t.ended_at IS NULL
+                AND t.expires_at > @now
+                AND CHARINDEX(N',' + c.command_type + N',', N',' + t.command_types + N',') > 0
+        ) THEN 1
+        ELSE 0
+    END
     FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
     WHERE s.execution_id = @execution_id
         AND s.is_active = 1;
     SET @has_dependencies = (
@@ -265,13 +278,13 @@ BEGIN
     -- Plan: IX_task_executions_held once, as above; the rows of one step in IX_target_executions_due that are not due, and per queue
     -- those in IX_target_executions_queue_id that are.
     WITH free_targets AS (
-        SELECT a.step_id, q.queue_id, COUNT(*) AS total
+        SELECT a.step_id, a.has_agent, q.queue_id, COUNT(*) AS total
         FROM @active AS a
         INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = a.step_execution_id
         INNER JOIN jobs_internal.target_executions AS t ON t.queue_id = q.queue_id
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at <= @now
-        GROUP BY a.step_id, q.queue_id
+        GROUP BY a.step_id, a.has_agent, q.queue_id
     ),
     counted AS (
         SELECT a.step_id, @held_reason AS waits_for, COUNT(*) AS total
@@ -288,7 +301,14 @@ BEGIN
             AND t.next_attempt_at > @now
         GROUP BY a.step_id
         UNION ALL
-        SELECT p.step_id, CASE WHEN f.queue_id IS NOT NULL THEN N'Limit' ELSE @free_reason END, p.total
+        SELECT
+            p.step_id,
+            CASE
+                WHEN p.has_agent = 0 AND @stop_requested_at IS NULL THEN N'Agent'
+                WHEN f.queue_id IS NOT NULL THEN N'Limit'
+                ELSE @free_reason
+            END,
+            p.total
         FROM free_targets AS p
         LEFT JOIN @full AS f ON f.queue_id = p.queue_id
         UNION ALL
@@ -326,7 +346,7 @@ BEGIN
         ORDER BY t.next_attempt_at, t.target_execution_id
     ),
     limited AS (
-        SELECT TOP (25) t.target_execution_id, t.next_attempt_at
+        SELECT TOP (25) t.target_execution_id, t.next_attempt_at, a.has_agent
         FROM @active AS a
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
         WHERE t.next_attempt_at IS NOT NULL
@@ -335,7 +355,7 @@ BEGIN
         ORDER BY t.next_attempt_at, t.target_execution_id
     ),
     free AS (
-        SELECT TOP (25) t.target_execution_id, t.next_attempt_at
+        SELECT TOP (25) t.target_execution_id, t.next_attempt_at, a.has_agent
         FROM @active AS a
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
         WHERE t.next_attempt_at IS NOT NULL
@@ -357,10 +377,16 @@ BEGIN
         SELECT y.target_execution_id, @retry_reason, NULL
         FROM later AS y
         UNION ALL
-        SELECT y.target_execution_id, N'Limit', ROW_NUMBER() OVER (ORDER BY y.next_attempt_at, y.target_execution_id)
+        SELECT
+            y.target_execution_id,
+            CASE WHEN y.has_agent = 0 AND @stop_requested_at IS NULL THEN N'Agent' ELSE N'Limit' END,
+            ROW_NUMBER() OVER (ORDER BY y.next_attempt_at, y.target_execution_id)
         FROM limited AS y
         UNION ALL
-        SELECT y.target_execution_id, @free_reason, ROW_NUMBER() OVER (ORDER BY y.next_attempt_at, y.target_execution_id)
+        SELECT
+            y.target_execution_id,
+            CASE WHEN y.has_agent = 0 AND @stop_requested_at IS NULL THEN N'Agent' ELSE @free_reason END,
+            ROW_NUMBER() OVER (ORDER BY y.next_attempt_at, y.target_execution_id)
         FROM free AS y
         UNION ALL
         SELECT y.target_execution_id, @callback_reason, NULL
@@ -391,7 +417,7 @@ BEGIN
             WHEN @stop_requested_at IS NOT NULL THEN N'Stop'
             WHEN s.lifecycle = N'InProgress' THEN N'Resolution'
             WHEN s.next_attempt_at > @now THEN N'Retry'
-            WHEN @agents = 0 THEN N'Agent'
+            WHEN @agents = 0 OR x.has_agent = 0 THEN N'Agent'
             WHEN s.next_attempt_at IS NULL THEN N'Advance'
             WHEN @busy >= @workers THEN N'Worker'
             ELSE N'Turn'
@@ -520,7 +546,10 @@ BEGIN
     -- CONCAT omits NULL parts of a text: see DESIGN.md, "Conventions".
     UPDATE w
     SET w.explanation = CASE w.waits_for
-        WHEN N'Agent' THEN N'no live agent'
+        WHEN N'Agent' THEN CASE
+            WHEN @agents = 0 THEN N'no live agent'
+            ELSE CONCAT(N'no live agent runs commands of type ', (SELECT x.command_type FROM @active AS x WHERE x.step_id = w.step_id))
+        END
         WHEN N'Advance' THEN CONCAT(
             N'the next pass of an agent advances it',
             N', and none has since ' + CONVERT(NVARCHAR(19), @skipped_since, 126)
