@@ -487,8 +487,8 @@ WHERE job_execution_id = @p1 AND target_type = N'Endpoint'`, run.String()))
 	})
 }
 
-// TestCase48: a change of the setting for the time of callbacks holds for waits that begin after the
-// change.
+// TestCase48: a change of the setting for the time of callbacks holds for waits that begin after
+// it.
 func TestCase48(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.Timeout = ptr(2147483) })
