@@ -1,6 +1,7 @@
 package action
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -45,7 +46,7 @@ func split(text string) ([]part, error) {
 		text = text[at+2:]
 		inside, rest, closed := strings.Cut(text, ")")
 		if !closed {
-			return nil, fmt.Errorf("invalid template: want $(name), or $$( for the text $(")
+			return nil, errors.New("invalid template: want $(name), or $$( for the text $(")
 		}
 		text = rest
 		p := part{}
@@ -58,11 +59,11 @@ func split(text string) ([]part, error) {
 			case "json":
 				p.json = true
 			default:
-				return nil, fmt.Errorf("invalid template: want $(name), $(raw:name) or $(json:name), or $$( for the text $(")
+				return nil, errors.New("invalid template: want $(name), $(raw:name) or $(json:name), or $$( for the text $(")
 			}
 		}
 		if !templateName.MatchString(name) {
-			return nil, fmt.Errorf("invalid template: want $(name), or $$( for the text $(")
+			return nil, errors.New("invalid template: want $(name), or $$( for the text $(")
 		}
 		canonical, known := canonicalName(name)
 		if !known {

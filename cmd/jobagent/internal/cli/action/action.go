@@ -36,7 +36,7 @@ func newCheckCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return exit.Usagef("%s: %w", args[0], err)
 			}
-			check := Check(t, string(text))
+			check := result(t, string(text))
 			if err := a.Emit(check, func(w io.Writer) error { return write(w, check) }); err != nil {
 				return err
 			}
@@ -66,8 +66,8 @@ func commandType(name, text string) (action.Type, error) {
 	return t, err
 }
 
-// Check returns the result of the check of a definition.
-func Check(t action.Type, text string) output.ActionCheck {
+// result returns the result of the check of a definition.
+func result(t action.Type, text string) output.ActionCheck {
 	check := output.ActionCheck{Type: t, Faults: []output.ActionFault{}}
 	d, err := action.Decode(t, text)
 	var faults *action.Faults
