@@ -77,8 +77,9 @@ func (s *Secrets) Get(ctx context.Context, name string) (string, error) {
 		for _, k := range stored.Sealed.Keys {
 			ids = append(ids, k.ID)
 		}
-		missing := "the agent has the private key of none of " + strings.Join(ids, ", ") + "; add it to secret_keys in the agent's configuration"
-		return "", fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(errors.New(missing), keyErr))
+		missing := fmt.Errorf("the agent has the private key of none of %s; add it to secret_keys in the agent's configuration",
+			strings.Join(ids, ", "))
+		return "", fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(missing, keyErr))
 	case err != nil:
 		return "", fmt.Errorf("%w: %w; set it again with jobagent secret set", ErrNoSecret, err)
 	}
@@ -111,10 +112,12 @@ func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret
 func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, keys []secret.PrivateKey) {
 	n, err := Reseal(ctx, s.store, stored, keys)
 	if err != nil {
-		s.log.Warn("could not seal a secret for a further key", zap.String(keySecret, stored.Place.Name), zap.Error(err))
+		s.log.Warn("could not seal a secret for a further key",
+			zap.String(keySecret, stored.Place.Name), zap.Error(err))
 	}
 	if n > 0 {
-		s.log.Info("sealed a secret for further keys", zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
+		s.log.Info("sealed a secret for further keys",
+			zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
 	}
 	if n > 0 || err != nil {
 		s.mu.Lock()
@@ -128,7 +131,9 @@ func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, key
 
 // Reseal seals the data key of a secret for those of its missing keys whose private halves are
 // among keys, and returns their number.
-func Reseal(ctx context.Context, store *controldb.Store, stored controldb.SealedSecret, keys []secret.PrivateKey) (int, error) {
+func Reseal(
+	ctx context.Context, store *controldb.Store, stored controldb.SealedSecret, keys []secret.PrivateKey,
+) (int, error) {
 	var recipients []secret.PublicKey
 	for _, missing := range stored.Missing {
 		if slices.ContainsFunc(keys, func(k secret.PrivateKey) bool { return k.Public().ID() == missing.ID() }) {

@@ -166,7 +166,8 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		if ctx.Err() != nil {
 			return h.unsent(ctx, task)
 		}
-		h.log.Warn("could not read the parameters of a task, returning the task", append(taskFields(task), zap.Error(err))...)
+		h.log.Warn("could not read the parameters of a task, returning the task",
+			append(taskFields(task), zap.Error(err))...)
 		return h.retreat(ctx, task, "the agent could not read the run's parameters from the control database")
 	}
 	a := mssql.Attempt{

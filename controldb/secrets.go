@@ -27,8 +27,8 @@ type SecretKey struct {
 
 // SecretKeys lists the keys of secrets, the latest first.
 func (s *Store) SecretKeys(ctx context.Context) ([]SecretKey, error) {
-	return selectAll[SecretKey](ctx, s, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only, created_time, created_by,
-    retired_time, retired_by
+	return selectAll[SecretKey](ctx, s, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only,
+    created_time, created_by, retired_time, retired_by
 FROM jobs.secret_keys
 ORDER BY created_time DESC, key_id;`)
 }
@@ -62,8 +62,8 @@ func (s *Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
 	if name != "" {
 		w.add("secret_name = %s", name)
 	}
-	return selectAll[Secret](ctx, s, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys, created_time,
-    updated_time, updated_by
+	return selectAll[Secret](ctx, s, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys,
+    created_time, updated_time, updated_by
 FROM jobs.secrets`+w.text()+`
 ORDER BY secret_name;`, w.args...)
 }

@@ -19,8 +19,8 @@ const (
 
 // The errors of texts that are not keys. They do not repeat the text, which may be a secret.
 var (
-	ErrPublicKey  = errors.New("invalid public key: want the text that jobagent key generate printed, " + publicPrefix + "…")
-	ErrPrivateKey = errors.New("invalid private key: want the text that jobagent key generate wrote, " + privatePrefix + "…")
+	ErrPublicKey  = errors.New("invalid public key: want the text of jobagent key generate, " + publicPrefix + "…")
+	ErrPrivateKey = errors.New("invalid private key: want the file of jobagent key generate, " + privatePrefix + "…")
 )
 
 // PublicKey is a key for which secrets are sealed.

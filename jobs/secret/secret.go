@@ -190,7 +190,8 @@ type keyJSON struct {
 // JSON returns the argument @sealed of jobs.sp_set_secret.
 func (s Sealed) JSON(version int) string {
 	return marshal(sealedJSON{
-		Version: version, Nonce: hex.EncodeToString(s.Nonce), Ciphertext: hex.EncodeToString(s.Ciphertext), Keys: keysJSON(s.Keys),
+		Version: version, Nonce: hex.EncodeToString(s.Nonce), Ciphertext: hex.EncodeToString(s.Ciphertext),
+		Keys: keysJSON(s.Keys),
 	})
 }
 

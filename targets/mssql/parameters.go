@@ -51,7 +51,8 @@ func checkedName(text string) (name string, found bool, err error) {
 		if !strings.Contains(name, ".") {
 			return "", false, nil // such as $(payload_of_mine or $(payload x)
 		}
-		return "", false, &VariableError{name, errors.New("want letters, digits, _, - and dots up to the closing bracket")}
+		err := errors.New("want letters, digits, _, - and dots up to the closing bracket")
+		return "", false, &VariableError{name, err}
 	}
 	if secret {
 		return "", false, &VariableError{name, errors.New("a secret cannot stand in a T-SQL script, " +
@@ -60,6 +61,12 @@ func checkedName(text string) (name string, found bool, err error) {
 	return name, true, nil
 }
 
+// The errors of names without a value.
+var (
+	errNoParameters = errors.New("the run has no parameters; give them when the job is started, or to the schedule")
+	errNoParameter  = errors.New("the run's parameters have no such name (names are compared exactly)")
+)
+
 // parameterValue returns the parameter of a name.
 func parameterValue(p *parameters.Parameters, name string) (parameters.Value, error) {
 	v, ok := p.Lookup(name)
@@ -67,9 +74,9 @@ func parameterValue(p *parameters.Parameters, name string) (parameters.Value, er
 	case ok:
 		return v, nil
 	case p == nil:
-		return v, &VariableError{name, errors.New("the run has no parameters; give them when the job is started, or to the schedule")}
+		return v, &VariableError{name, errNoParameters}
 	default:
-		return v, &VariableError{name, errors.New("the run's parameters have no such name (names are compared exactly)")}
+		return v, &VariableError{name, errNoParameter}
 	}
 }
 
@@ -94,15 +101,16 @@ func bareParameter(name string, v parameters.Value) (string, error) {
 	if v.Kind == parameters.JSON {
 		what = "an object or array"
 	}
-	return "", &VariableError{name, fmt.Errorf("its value is %s, which is allowed only within a string, [name] or \"name\": "+
-		"write N'$(%s)', or set the step's option bind_parameters and use a variable", what, name)}
+	return "", &VariableError{name, fmt.Errorf("its value is %s, which is allowed only within a string, [name] "+
+		"or \"name\": write N'$(%s)', or set the step's option bind_parameters and use a variable", what, name)}
 }
 
 // Bound variables.
 
 // ddlBatch matches batches that must begin with their statement. They take no variables: the server
 // refuses such a statement behind declarations.
-var ddlBatch = regexp.MustCompile(`(?i)^(CREATE|ALTER|CREATE\s+OR\s+ALTER)\s+(PROC|PROCEDURE|FUNCTION|VIEW|TRIGGER|SCHEMA|DEFAULT|RULE)\b`)
+var ddlBatch = regexp.MustCompile(`(?i)^(CREATE|ALTER|CREATE\s+OR\s+ALTER)\s+` +
+	`(PROC|PROCEDURE|FUNCTION|VIEW|TRIGGER|SCHEMA|DEFAULT|RULE)\b`)
 
 // maxIdentifier is the length of T-SQL's names in UTF-16 code units, the @ of a variable included.
 const maxIdentifier = 128

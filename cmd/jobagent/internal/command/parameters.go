@@ -22,9 +22,10 @@ type ParameterFlags struct {
 func (f *ParameterFlags) Add(cmd *cobra.Command, what string) {
 	cmd.Flags().StringArrayVar(&f.texts, "param", nil,
 		"`NAME=TEXT`: a parameter of "+what+", for $(param.NAME) in its steps; may be repeated")
-	cmd.Flags().StringArrayVar(&f.values, "param-json", nil, "`NAME=JSON`: a parameter that is a number, true, false, null, an object or an array")
-	cmd.Flags().StringVar(&f.file, "params-file", "",
-		"`file` with all parameters as a JSON object, - for standard input; --param and --param-json replace its members")
+	cmd.Flags().StringArrayVar(&f.values, "param-json", nil,
+		"`NAME=JSON`: a parameter that is a number, true, false, null, an object or an array")
+	cmd.Flags().StringVar(&f.file, "params-file", "", "`file` with all parameters as a JSON object, "+
+		"- for standard input; --param and --param-json replace its members")
 }
 
 // member is a name of a JSON object with its value.

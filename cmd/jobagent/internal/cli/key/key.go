@@ -37,8 +37,8 @@ jobagent key rotate --retire OLD, and remove the old one from the configuration.
 
 func newGenerateCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "generate FILE", Short: "Make a key: the private half into a new file, the public half into the control database",
-		Args: cobra.ExactArgs(1),
+		Use: "generate FILE", Args: cobra.ExactArgs(1),
+		Short: "Make a key: the private half into a new file, the public half into the control database",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				k, err := secret.GenerateKey(rand.Reader)
@@ -60,7 +60,8 @@ func newGenerateCommand(a *connect.App) *cobra.Command {
 					file = args[0]
 				}
 				return a.Done(output.GeneratedKey{ID: k.Public().ID(), PublicKey: k.Public().String(), File: file},
-					"key %s; its private half is in %s\nadd \"file:%s\" to secret_keys in the configuration of the agents that may open secrets",
+					"key %s; its private half is in %s\n"+
+						"add \"file:%s\" to secret_keys in the configuration of the agents that may open secrets",
 					k.Public().ID(), file, file)
 			})
 		},
@@ -117,7 +118,8 @@ func newRotateCommand(a *connect.App) *cobra.Command {
 	var references []string
 	var retire string
 	cmd := &cobra.Command{
-		Use: "rotate", Short: "Seal all secrets for the keys whose private halves are at hand", Args: cobra.NoArgs,
+		Use: "rotate", Args: cobra.NoArgs,
+		Short: "Seal all secrets for the keys whose private halves are at hand",
 		Long: `Seal all secrets for the keys whose private halves are at hand: those of "secret_keys" in the configuration and of
 --key. A secret needs one of them that can open it already. Secrets are never sealed for other keys.
 

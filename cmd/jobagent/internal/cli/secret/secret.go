@@ -33,7 +33,8 @@ and cannot give it back. A secret of the same name in an agent's configuration t
 func newSetCommand(a *connect.App) *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Set a secret to a value from standard input or --from", Args: cobra.ExactArgs(1),
+		Use: "set NAME", Args: cobra.ExactArgs(1),
+		Short: "Set a secret to a value from standard input or --from",
 		Long: `Set a secret. The value is standard input without one line end, or what --from names. It cannot be an argument,
 because other users of the machine can read the arguments of processes.`,
 		Example: "  jobagent secret set api < token.txt\n  jobagent secret set api --from env:API_TOKEN",
@@ -47,10 +48,12 @@ because other users of the machine can read the arguments of processes.`,
 				// sealed again.
 				for tries := 1; ; tries++ {
 					stored, err := set(cmd, store, args[0], value)
-					again := errors.Is(err, controldb.ErrSecretKeysChanged) || errors.Is(err, controldb.ErrSecretChanged)
+					again := errors.Is(err, controldb.ErrSecretKeysChanged) ||
+						errors.Is(err, controldb.ErrSecretChanged)
 					switch {
 					case err == nil:
-						return a.Done(stored, "secret %s has version %d, sealed for %d keys", stored.Name, stored.Version, stored.Keys)
+						return a.Done(stored, "secret %s has version %d, sealed for %d keys",
+							stored.Name, stored.Version, stored.Keys)
 					case !again || tries == 3:
 						return err
 					}
@@ -88,6 +91,9 @@ func readValue(stdin io.Reader, from string) (string, error) {
 	return value, nil
 }
 
+// errNoKey means that the control database has no active key.
+var errNoKey = errors.New("there is no key to seal the secret for; make one with jobagent key generate")
+
 // set seals a value for all active keys and stores it as the next version.
 func set(cmd *cobra.Command, store *controldb.Store, name, value string) (output.StoredSecret, error) {
 	ctx := cmd.Context()
@@ -108,7 +114,7 @@ func set(cmd *cobra.Command, store *controldb.Store, name, value string) (output
 		recipients = append(recipients, public)
 	}
 	if len(recipients) == 0 {
-		return stored, exit.With(exit.CodeConflict, errors.New("there is no key to seal the secret for; make one with jobagent key generate"))
+		return stored, exit.With(exit.CodeConflict, errNoKey)
 	}
 	list, err := store.Secrets(ctx, name)
 	if err != nil {
@@ -143,7 +149,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 				for _, s := range list {
 					views = append(views, output.Secret{
 						Name: s.Name, Version: s.Version, Keys: s.Keys, MissingKeys: s.MissingKeys,
-						CreatedTime: output.Optional(s.CreatedTime), UpdatedTime: output.Optional(s.UpdatedTime), UpdatedBy: s.UpdatedBy,
+						CreatedTime: output.Optional(s.CreatedTime), UpdatedTime: output.Optional(s.UpdatedTime),
+						UpdatedBy: s.UpdatedBy,
 					})
 				}
 				return a.Emit(views, func(w io.Writer) error {
@@ -160,7 +167,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete NAME", Short: "Delete a secret; attempts of actions that name it fail from then on", Args: cobra.ExactArgs(1),
+		Use: "delete NAME", Args: cobra.ExactArgs(1),
+		Short: "Delete a secret; attempts of actions that name it fail from then on",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.DeleteSecret(cmd.Context(), args[0]); err != nil {
