@@ -60,7 +60,7 @@ func chaos(t *testing.T, secured bool) {
 		case 0:
 			end()
 		case 1:
-			_, _ = io.ReadFull(c, make([]byte, draw(300)))
+			_, _ = io.ReadFull(c, make([]byte, draw(200)))
 			end()
 		case 2:
 			_, _ = io.WriteString(c, status(200, "")) // before the request

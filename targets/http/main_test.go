@@ -163,7 +163,7 @@ func status(code int, body string, headers ...string) string {
 func post(url string) *action.Definition {
 	return &action.Definition{Type: action.TypeHTTP, HTTP: &action.HTTP{
 		Method: "POST", URL: url, Body: []byte(`{"a": 1}`), BodyJSON: true, AllowHTTP: true,
-		ResponseTimeout: time.Second,
+		ResponseTimeout: 30 * time.Second,
 	}}
 }
 
