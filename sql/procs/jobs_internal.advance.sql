@@ -27,6 +27,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @dependent NVARCHAR(MAX); -- runs whose versions have dependencies
+    DECLARE @locked_runs INT;
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
@@ -52,7 +53,9 @@ BEGIN
     EXECUTE jobs_internal.end_scheduled_runs @now = @now;
     EXECUTE jobs_internal.start_buffered_runs @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @now = @now;
-    EXECUTE jobs_internal.freeze_failed_targets @now = @now;
+    -- Plan: IX_step_executions_waits_for_list, which is empty unless versions have dependencies.
+    IF EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.waits_for_list = 1 AND s.is_active = 1)
+        EXECUTE jobs_internal.freeze_failed_targets @now = @now;
 
     IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
     BEGIN
@@ -248,22 +251,22 @@ BEGIN
             WHERE s.execution_id = e.execution_id
                 AND s.is_active = 1
         )
-    UNION
-    SELECT s.execution_id
+    UNION ALL
+    SELECT DISTINCT s.execution_id
     FROM jobs_internal.step_executions AS s
     WHERE s.unfollowed = 1
-        AND s.is_active = 0;
+        AND s.is_active = 0
+        AND EXISTS ( -- the others are above
+            SELECT 1
+            FROM jobs_internal.step_executions AS a
+            WHERE a.execution_id = s.execution_id
+                AND a.is_active = 1
+        );
     INSERT INTO @locked (execution_id, allow_overlap)
     SELECT e.execution_id, e.allow_overlap
     FROM @idle AS i
     INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
-    SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
-    FROM @locked AS l
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
-    INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
-    WHERE v.has_dependencies = 1;
-    IF @dependent IS NOT NULL
-        EXECUTE jobs_internal.start_dependent_steps @executions = @dependent, @now = @now;
+    SET @locked_runs = @@ROWCOUNT;
     -- Plan: per run the range of UQ_step_executions_step_id, as many rows as the run has had steps.
     WITH counted AS (
         SELECT
@@ -308,6 +311,18 @@ BEGIN
         END,
         c.rerun
     FROM counted AS c;
+
+    -- The other runs have dependencies.
+    IF @@ROWCOUNT < @locked_runs
+    BEGIN
+        SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
+        FROM @locked AS l
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
+        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
+        WHERE v.has_dependencies = 1;
+        IF @dependent IS NOT NULL
+            EXECUTE jobs_internal.start_dependent_steps @executions = @dependent, @now = @now;
+    END;
 
     IF EXISTS (SELECT 1 FROM @movable AS m)
     BEGIN

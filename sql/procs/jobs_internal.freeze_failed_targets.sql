@@ -48,9 +48,6 @@ BEGIN
         PRIMARY KEY (step_execution_id, target_execution_id)
     );
 
-    IF NOT EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.waits_for_list = 1 AND s.is_active = 1)
-        RETURN 0;
-
     INSERT INTO @wanted_jobs (job_id)
     SELECT DISTINCT s.job_id
     FROM jobs_internal.step_executions AS s
