@@ -119,7 +119,7 @@ func (r *Runner) sweep() {
 		}
 		// An attempt with this key waits for the lock before it starts.
 		if _, err := r.host.endLeftovers(name[1]); err == nil {
-			os.RemoveAll(path) //nolint:errcheck // see above
+			os.RemoveAll(path) // the next attempt tries again
 		}
 		lock.Close()
 	}
