@@ -491,10 +491,7 @@ func (n *Network) dialRequest(ctx context.Context, address string, https bool) (
 		defer o.fence.leave(false)
 	}
 	if o.ctx != nil {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(o.ctx, func() { cancel(context.Cause(o.ctx)) })()
+		ctx = o.ctx
 	}
 	var c *Conn
 	var err error
