@@ -395,8 +395,11 @@ func TestMigrateParameters(t *testing.T) {
 		c.pass(t, term)
 		id, err := c.StartJobWith(t.Context(), "j", uuid.Nil, `{"a": 1}`)
 		require.NoError(t, err)
-		tasks = c.pass(t, term).Tasks
+		c.resolve(t, term, "a")
+		require.Empty(t, c.pass(t, term).Tasks, "an agent of release 0 does not know parameters")
+		tasks = c.pass(t, c.term(t)).Tasks
 		require.Len(t, tasks, 1)
+		require.Equal(t, controldb.TaskRun, tasks[0].Kind)
 		text, err := c.Payload(t.Context(), tasks[0].PayloadID)
 		require.NoError(t, err)
 		require.Equal(t, `{"a": 1}`, text)

@@ -2,7 +2,8 @@
 --
 -- Parameters:
 --   @term_id        The term.
---   @command_types  Receives the types of commands that its agent runs, separated by commas.
+--   @command_types  Receives the types of commands that its agent runs, separated by commas. Parameters is among them if it
+--                   runs TSql with parameters: agents of earlier protocols would send their names instead of their values.
 --   @now            The time of the check.
 -- Called by: the procedures that agents call.
 -- Locks:     nothing.
@@ -20,7 +21,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     SET @command_types = NULL;
-    SELECT @command_types = t.command_types
+    SELECT @command_types = CONCAT(t.command_types, CASE WHEN t.protocol >= 3 THEN N',Parameters' END)
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL

@@ -6,7 +6,8 @@
 --                         so the view never waits: the number only affects turns, never a limit.
 --   max_parallelism       The step's limit; NULL: none.
 --   step_timeout_seconds  The step's time limit.
---   command_type          The type of the step's command; a term claims only types that its agent runs.
+--   command_type          The type of the step's command, or Parameters for TSql in a run with parameters; a term claims only
+--                         types that its agent runs (check_term).
 --   next_attempt_at       When the first of its targets is due.
 --
 -- Plan: IX_step_executions_hot (steps that are active and not parked), per step a seek in IX_target_executions_due that reads one key;
@@ -24,7 +25,7 @@ SELECT
     COALESCE(h.running, 0) AS running,
     d.max_parallelism,
     d.step_timeout_seconds,
-    c.command_type,
+    CASE WHEN c.command_type = N'TSql' AND e.payload_id IS NOT NULL THEN N'Parameters' ELSE c.command_type END AS command_type,
     w.next_attempt_at
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
