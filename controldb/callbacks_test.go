@@ -472,6 +472,9 @@ func TestCase72(t *testing.T) {
 		require.Equal(t, []string{"true|InProgress"}, c.rows(t, `SELECT is_active, lifecycle
 FROM jobs.job_executions
 WHERE job_execution_id = @p1 AND target_type = N'Endpoint'`, run.String()))
+		require.Equal(t, []string{"true|InProgress|h|NULL"}, c.rows(t, `SELECT is_active, lifecycle, target_server_name, target_database_name
+FROM jobs.job_execution_outcomes
+WHERE job_execution_id = @p1`, run.String()))
 		cb := c.callback(t, run)
 		require.True(t, cb.Acknowledged)
 		require.False(t, cb.OpenedAt.IsZero() || cb.DeadlineAt.IsZero())

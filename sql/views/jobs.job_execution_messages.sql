@@ -7,14 +7,16 @@
 --   job_id                Id of the job.
 --   job_version           Version that the run uses.
 --   step_id               Number of the step.
---   target_id             Id of the database; NULL for messages of the resolution of a target group.
---   target_server_name    Server; NULL for messages of a resolution.
---   target_database_name  Database; NULL for messages of a resolution.
+--   target_id             Id of the database or endpoint; NULL for messages of the resolution of a target group.
+--   target_server_name    Server, or host of the endpoint; NULL for messages of a resolution.
+--   target_database_name  Database; NULL for endpoints, and for messages of a resolution.
 --   attempt               Number of the attempt.
 --   attempt_start_time    When the attempt was claimed (UTC).
 --   ordinal               Position within the attempt, from 1.
---   message_kind          Info (PRINT, RAISERROR below severity 11), Error, Rows (a row count) or Agent.
---   message_number        The server's message number; 0: none.
+--   message_kind          Info (PRINT, RAISERROR below severity 11), Error, Rows (a row count) or Agent. Of actions also Response (status
+--                         line and headers, or the id that a queue gave a message), Body (of a response; base64 if it is not UTF-8),
+--                         Output and ErrorOutput (of a process), and Exit (its end).
+--   message_number        The server's message number, the status code of a response, or the exit code of a process; 0: none.
 --   severity              The server's severity; 0: none.
 --   state                 The server's state; 0: none.
 --   line_number           Line of the script, or of procedure_name; 0: none.
@@ -31,7 +33,7 @@ SELECT
     s.step_id,
     t.target_id,
     t.server_name AS target_server_name,
-    t.database_name AS target_database_name,
+    CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS target_database_name,
     k.attempt,
     k.claimed_at AS attempt_start_time,
     m.ordinal,

@@ -6,7 +6,7 @@
 --   step_id               Number of the step.
 --   target_id             Id of the database.
 --   target_server_name    Server.
---   target_database_name  Database.
+--   target_database_name  Database; NULL for the endpoint of an action.
 --   is_active             1: not final.
 --   lifecycle             As in jobs.job_executions.
 --   outcome_unknown       1: it is unknown whether the script ran in the latest attempt that sent anything, so it may
@@ -21,9 +21,9 @@ SELECT
     t.step_id,
     t.target_id,
     t.server_name AS target_server_name,
-    t.database_name AS target_database_name,
+    CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS target_database_name,
     t.is_active,
-    t.lifecycle,
+    CASE WHEN t.lifecycle = N'WaitingForCallback' THEN N'InProgress' ELSE t.lifecycle END AS lifecycle,
     t.outcome_unknown,
     CAST(CASE
         WHEN t.is_active = 1 OR t.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN NULL

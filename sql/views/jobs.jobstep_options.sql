@@ -7,9 +7,10 @@
 --   is_current          1: the job's current version.
 --   step_id             Position of the step, from 1.
 --   step_name           Name of the step.
---   on_unknown_outcome  Reaction to an attempt whose outcome is unknown: Retry, by the step's retry policy, or Fail.
+--   on_unknown_outcome  Reaction to an attempt whose outcome is unknown: Retry, by the step's retry policy, Fail, or Await (an
+--                       action without an answer waits for a report).
 --   at_most_once        1: the script runs in one transaction with a row in jobagent.executed_scripts of the target, so
---                       that no attempt runs it again once it has committed.
+--                       that no attempt runs it again once it has committed. Actions: no attempt follows an unknown outcome.
 --   bind_parameters     1: the parameters of a run are variables in the script's batches.
 --   after               The steps that come before it: a JSON array of their names, [] for none; NULL: the step with the
 --                       preceding id.
