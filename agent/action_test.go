@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -252,4 +253,38 @@ func TestActionWithCallbackNeedsAReceiver(t *testing.T) {
 		require.Contains(t, rows[2].LastMessage, "callbacks.public_url")
 		require.Empty(t, f.endpoint.Requests())
 	})
+}
+
+// A stop request and the time limit end an attempt before anything is sent, and the wait for another
+// attempt.
+func TestActionEndsBeforeItIsSent(t *testing.T) {
+	actionBubble(t, 0, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		func(t *testing.T, f *actionFixture) {
+			silent := func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			}
+			stop := f.startAgent(t, agent.Config{}, func(a *agent.Actions) { a.Runners = f.endpoint.RunnersWith(t, silent) })
+			const command = `{"url": "http://api.example.com/", "allow_http": true}`
+			f.addAction(t, "dialing", "", command, retries(5, 600))
+			id := f.Start(t, "dialing")
+			f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+				return len(rows) == 3 && rows[2].Lifecycle == jobs.InProgress
+			})
+			require.NoError(t, f.Store.StopJob(t.Context(), id))
+			asked := time.Now()
+			rows := f.ended(t, id, time.Minute)
+			require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
+			require.Less(t, time.Since(asked), 2*time.Second)
+			stop()
+
+			f.startAgent(t, agent.Config{})
+			id = f.Start(t, "dialing")
+			f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+				return len(rows) == 3 && rows[2].Lifecycle == jobs.WaitingForRetry
+			})
+			require.NoError(t, f.Store.StopJob(t.Context(), id))
+			require.Equal(t, jobs.Canceled, f.ended(t, id, time.Minute)[0].Lifecycle)
+			require.Len(t, f.endpoint.Requests(), 1)
+		})
 }

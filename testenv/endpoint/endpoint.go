@@ -119,7 +119,17 @@ func (e *Endpoint) Config() outbound.Config {
 // Runners returns the runners of an agent whose HTTP requests go to the endpoint.
 func (e *Endpoint) Runners(t testing.TB) map[action.Type]targets.ActionRunner {
 	t.Helper()
-	network, err := outbound.New(e.Config())
+	return e.RunnersWith(t, e.Dial)
+}
+
+// RunnersWith is Runners with another dialer.
+func (e *Endpoint) RunnersWith(
+	t testing.TB, dial func(ctx context.Context, network, address string) (net.Conn, error),
+) map[action.Type]targets.ActionRunner {
+	t.Helper()
+	cfg := e.Config()
+	cfg.Dialer = dial
+	network, err := outbound.New(cfg)
 	require.NoError(t, err)
 	return map[action.Type]targets.ActionRunner{action.TypeHTTP: actionhttp.NewRunner(network, actionhttp.Config{Version: "test"})}
 }
