@@ -255,8 +255,7 @@ func TestActionWithCallbackNeedsAReceiver(t *testing.T) {
 	})
 }
 
-// A stop request and the time limit end an attempt before anything is sent, and the wait for another
-// attempt.
+// A stop request ends an attempt before anything is sent, and the wait for another attempt.
 func TestActionEndsBeforeItIsSent(t *testing.T) {
 	actionBubble(t, 0, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 		func(t *testing.T, f *actionFixture) {

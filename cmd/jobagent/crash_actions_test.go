@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,6 +57,8 @@ type reported struct {
 type endpoint struct {
 	t      *testing.T
 	server *httptest.Server
+	// phase is called when an action reaches a phase.
+	phase func(phase string)
 	// receivers returns the addresses of the receivers of callbacks. Some may be down.
 	receivers func() []string
 
@@ -70,14 +73,26 @@ type endpoint struct {
 	keys     map[string]uuid.UUID // of the tokens
 }
 
+// Phases of an action.
+const (
+	phaseConnected = "connected" // nothing was sent
+	phaseSent      = "sent"      // the request has arrived, and has no answer
+)
+
 // newEndpoint starts an endpoint. It is closed when the test ends.
-func newEndpoint(t *testing.T, seed uint64, receivers func() []string) *endpoint {
+func newEndpoint(t *testing.T, seed uint64, receivers func() []string, phase func(string)) *endpoint {
 	e := &endpoint{
-		t: t, receivers: receivers, rng: rand.New(rand.NewPCG(seed, 1)), tokens: map[string]*reported{}, keys: map[string]uuid.UUID{},
+		t: t, receivers: receivers, phase: phase, rng: rand.New(rand.NewPCG(seed, 1)), tokens: map[string]*reported{}, keys: map[string]uuid.UUID{},
 		client: &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(t.Context()))
-	e.server = httptest.NewServer(http.HandlerFunc(e.serve))
+	e.server = httptest.NewUnstartedServer(http.HandlerFunc(e.serve))
+	e.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew { // an agent has connected, and is about to call begin_send
+			e.phase(phaseConnected)
+		}
+	}
+	e.server.Start()
 	t.Cleanup(func() {
 		e.cancel()
 		e.server.CloseClientConnections()
@@ -126,6 +141,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if _, again := r.Header["Idempotency-Key"]; !again {
 		e.t.Error("a request without Idempotency-Key")
 	}
+	e.phase(phaseSent)
 	if one.failed {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
@@ -432,7 +448,8 @@ func TestCrashActions(t *testing.T) {
 	for i := range listens {
 		listens[i] = freePort(t)
 	}
-	c.endpoint = newEndpoint(t, c.rng.Uint64(), func() []string { return listens })
+	phases := &phaseBreaker{crash: c, rng: rand.New(rand.NewPCG(c.rng.Uint64(), 2)), counts: map[string]int{}}
+	c.endpoint = newEndpoint(t, c.rng.Uint64(), func() []string { return listens }, phases.reached)
 	c.writeActionConfigs(listens)
 	store := c.server.store(t)
 	c.defineGroup(store)
@@ -440,6 +457,7 @@ func TestCrashActions(t *testing.T) {
 	c.startAgents(crashAgents)
 	stopped := map[uuid.UUID]bool{}
 	c.breakThings(*crashDuration, *crashPause, func() { c.startAction(store, stopped) })
+	phases.end()
 	c.settle(store)
 	control := c.server.open(t, embedded.ControlDatabase)
 	found, err := invariant.Find(t.Context(), control, true)
@@ -449,7 +467,61 @@ func TestCrashActions(t *testing.T) {
 	}
 	c.auditActions(control)
 	c.auditEnds(control, stopped)
-	t.Logf("events: %v; %d runs started, %d of them stopped", c.counts, len(c.started), len(stopped))
+	t.Logf("events: %v; in phases of actions: %v; %d runs started, %d of them stopped", c.counts, phases.counts, len(c.started), len(stopped))
+}
+
+// phaseBreaker freezes or kills all agents when an action reaches a phase, so that the process that
+// runs the action is hit there.
+type phaseBreaker struct {
+	crash *crash
+
+	mu     sync.Mutex
+	rng    *rand.Rand
+	counts map[string]int
+	until  time.Time      // no agent is frozen before this instant
+	thaws  sync.WaitGroup // of frozen agents
+	over   bool
+}
+
+// phaseOdds is the share of phases, in percent, in which agents are frozen or killed.
+const phaseOdds = 4
+
+// reached is called when an action reaches a phase.
+func (b *phaseBreaker) reached(phase string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over || time.Now().Before(b.until) || b.rng.IntN(100) >= phaseOdds {
+		return
+	}
+	processes := b.crash.processes()
+	if b.rng.IntN(3) == 0 { // the main loop starts them again
+		b.counts["killed when "+phase]++
+		for _, p := range processes {
+			_ = p.Signal(syscall.SIGKILL)
+		}
+		b.until = time.Now().Add(crashLease)
+		return
+	}
+	b.counts["frozen when "+phase]++
+	for _, p := range processes {
+		_ = p.Signal(syscall.SIGSTOP) // the process may have ended
+	}
+	frozen := crashLease + time.Duration(b.rng.Int64N(int64(crashLease)))
+	b.until = time.Now().Add(2 * frozen)
+	b.thaws.Go(func() {
+		pause(frozen)
+		for _, p := range processes {
+			_ = p.Signal(syscall.SIGCONT)
+		}
+	})
+}
+
+// end breaks nothing any more, and waits until no agent is frozen.
+func (b *phaseBreaker) end() {
+	b.mu.Lock()
+	b.over = true
+	b.mu.Unlock()
+	b.thaws.Wait()
 }
 
 // writeActionConfigs writes the configuration of each agent, with an address for callbacks.

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -77,6 +78,8 @@ type crash struct {
 	// repairs end the failures that are in effect.
 	repairs []repair
 	counts  map[string]int
+	// mu guards the elements of agents, which an endpoint reads, too.
+	mu sync.Mutex
 	// endpoint receives the requests of actions; nil in a test without actions.
 	endpoint *endpoint
 }
@@ -151,7 +154,9 @@ func (c *crash) configFile(i int) string {
 
 // startAgents starts n agents, each behind its own proxy. They are killed at the end of the test.
 func (c *crash) startAgents(n int) {
+	c.mu.Lock()
 	c.agents, c.proxies = make([]*crashAgent, n), make([]*fault.Proxy, n)
+	c.mu.Unlock()
 	for i := range c.agents {
 		proxy, err := fault.NewProxy(c.server.address, nil)
 		require.NoError(c.t, err)
@@ -295,7 +300,21 @@ func (c *crash) startAgent(i int) {
 		defer close(a.ended)
 		_ = cmd.Wait() // the process was killed
 	}()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.agents[i] = a
+}
+
+// processes returns the processes of all agents. They may have ended.
+func (c *crash) processes() (list []*os.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.agents {
+		if a != nil {
+			list = append(list, a.cmd.Process)
+		}
+	}
+	return list
 }
 
 // kill kills an agent and waits for its end.
