@@ -276,3 +276,47 @@ func TestDependenciesBesideACallback(t *testing.T) {
 			c.describe(t, run))
 	})
 }
+
+// TestErrorStepsReachNoTargets: an error step that reaches its target says nothing about the
+// targets of the job, all of which are unreachable.
+func TestErrorStepsReachNoTargets(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		c.job(t, "j", once, func(s *controldb.StepSpec) {
+			once(s)
+			s.RunWhen = ptr("Failed")
+		})
+		// run lets a scheduled run end; main is the outcome of the first step.
+		run := func(main controldb.Outcome) {
+			id := c.start(t, "j")
+			c.exec(t, `UPDATE e SET e.schedule_id = s.schedule_id, e.due_at = e.create_time, e.unaccounted = 1
+FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.schedules AS s ON s.job_id = e.job_id
+WHERE e.job_execution_id = @p1;`, id.String())
+			for range 8 {
+				for _, task := range c.pass(t, term).Tasks {
+					switch {
+					case task.Kind == controldb.TaskResolve:
+						require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{
+							Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("s", "a", "")},
+						}))
+					case task.StepID == 1:
+						main.Task, main.Attempt = task.ID, task.Attempt
+						refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{main})
+						require.NoError(t, err)
+						require.Empty(t, refused)
+					default:
+						c.complete(t, term, targets.Succeeded, "", task)
+					}
+				}
+			}
+			require.Equal(t, "0 run Failed\n1 Failed\n1 on a Failed\n2 Succeeded\n2 on a Succeeded", c.describe(t, id))
+		}
+		const since = `SELECT CASE WHEN unreachable_since IS NULL THEN 0 ELSE 1 END FROM jobs_internal.jobs WHERE name = N'j'`
+		run(controldb.Outcome{Outcome: targets.Failed, Message: "no connection", Unreached: true})
+		require.Equal(t, 1, get[int](t, c, since))
+		run(controldb.Outcome{Outcome: targets.Failed, Message: "no"})
+		require.Equal(t, 0, get[int](t, c, since))
+	})
+}
