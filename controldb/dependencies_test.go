@@ -320,3 +320,24 @@ WHERE e.job_execution_id = @p1;`, id.String())
 		require.Equal(t, 0, get[int](t, c, since))
 	})
 }
+
+// TestRerunNeedsGroupsOfSkippedSteps: a step that its condition skipped may run in a rerun, so its
+// target group must still exist.
+func TestRerunNeedsGroupsOfSkippedSteps(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_target_group N'h';`)
+		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		c.job(t, "j", once, func(s *controldb.StepSpec) { s.TargetGroup, s.After = "h", ptr("step 1") })
+		term := c.term(t)
+		run := c.start(t, "j")
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 1)
+		require.NoError(t, c.CompleteResolution(t.Context(), term, tasks[0].ID, controldb.Resolution{Attempt: 1, Failure: "no"}))
+		c.pass(t, term)
+		require.Equal(t, "0 run Failed\n1 Failed\n2 Skipped", c.describe(t, run))
+		c.exec(t, `EXEC jobs.sp_delete_jobstep N'j', 2; EXEC jobs.sp_delete_target_group N'h';`)
+		_, err := c.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run})
+		require.Equal(t, int32(50117), controldb.NumberOf(err), "%v", err)
+		require.ErrorContains(t, err, "Step 2 of version 2 needs the target group 'h', which was deleted")
+	})
+}
