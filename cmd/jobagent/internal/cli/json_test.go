@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,7 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
@@ -24,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 var writeJSON = flag.Bool("json.write", false, "TestJSONOutput writes testdata/json.golden instead of comparing it")
@@ -81,6 +86,20 @@ job start k
 job start j --execution-id RUN4
 execution watch RUN4
 job stop k
+job create async
+step add async --http POST ENDPOINT --allow-http --callback
+job start async --execution-id RUN6
+waiting RUN6
+execution callbacks RUN6
+execution complete RUN6
+execution complete RUN6 --succeeded --failed
+execution complete RUN6 --succeeded --target 1
+execution complete RUN6 --succeeded --message done --step-id 1 --target GUIDLAST
+execution watch RUN6
+execution complete RUN6 --failed
+execution callbacks RUN1
+execution callbacks RUN5
+execution complete RUN5 --succeeded
 calendar add c --spec CALENDAR
 calendar update c --spec CALENDAR
 calendar list
@@ -145,6 +164,12 @@ func TestJSONOutput(t *testing.T) {
 	defer servers.Close()
 	tools, err := connect.NewTools(t.Context(), server.Store, servers)
 	require.NoError(t, err)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer endpoint.Close()
+	actions, err := connect.NewActions(config.File{}, "test", true)
+	require.NoError(t, err)
+	defer actions.Close()
+	tools.Actions = actions.Actions
 	stop, _ := daemon.Start(t.Context(), agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
 	master, err := server.Open("master")
 	require.NoError(t, err)
@@ -163,7 +188,7 @@ func TestJSONOutput(t *testing.T) {
 		return path
 	}
 	words := strings.NewReplacer(
-		"~", " ", "SERVER", server.ServerName(), "RUN", "00000000-0000-4000-8000-00000000000",
+		"~", " ", "SERVER", server.ServerName(), "ENDPOINT", endpoint.URL, "RUN", "00000000-0000-4000-8000-00000000000",
 		"CALENDAR", file("calendar", `{"dates": ["2030-12-24"]}`), "CRON", file("cron", "0 2 * * *"),
 		"KEYFILE", filepath.Join(dir, "key"), "VALUE", file("value", "hunter2"),
 		"ACTION", file("action", `{"url": "https://example.com/$(run_id)"}`),
@@ -178,12 +203,18 @@ func TestJSONOutput(t *testing.T) {
 		}
 		var args []string
 		for word := range strings.FieldsSeq(line) {
-			if n, ok := strings.CutPrefix(word, "GUID"); ok {
+			if word == "GUIDLAST" {
+				word = guids[len(guids)-1]
+			} else if n, ok := strings.CutPrefix(word, "GUID"); ok {
 				i, err := strconv.Atoi(n)
 				require.NoError(t, err)
 				word = guids[i-1]
 			}
 			args = append(args, words.Replace(word))
+		}
+		if args[0] == "waiting" {
+			requireWaiting(t, server.Store, uuid.MustParse(args[1]))
+			continue
 		}
 		var stdout, stderr strings.Builder
 		code := cli.Run(t.Context(), append(args, "-o", "json"), strings.NewReader(""), &stdout, &stderr)
@@ -197,6 +228,7 @@ func TestJSONOutput(t *testing.T) {
 			return fmt.Sprintf("GUID%d", slices.Index(guids, id)+1)
 		})
 		text = strings.ReplaceAll(instant.ReplaceAllString(text, "TIME"), server.ServerName(), "SERVER")
+		text = strings.ReplaceAll(text, endpoint.Listener.Addr().String(), "ENDPOINT")
 		text = obstacles.ReplaceAllString(prose.ReplaceAllString(text, `$1"…"`), `$1 … $2`)
 		fmt.Fprintf(&b, "> %s\n%s", line, text)
 		if code != 0 {
@@ -210,6 +242,16 @@ func TestJSONOutput(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
+}
+
+// requireWaiting waits until an action of a run waits for its callback.
+func requireWaiting(t *testing.T, store *controldb.Store, run uuid.UUID) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		callbacks, err := store.Callbacks(t.Context(), run)
+		require.NoError(t, err)
+		return len(callbacks) == 1 && callbacks[0].State == controldb.CallbackWaiting
+	}, 30*time.Second, 20*time.Millisecond)
 }
 
 // requireShape fails unless text has a shape that output.Shapes lists for the command.

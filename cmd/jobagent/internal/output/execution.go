@@ -70,6 +70,34 @@ type StartedRerun struct {
 	Origin uuid.UUID `json:"rerun_of"`
 }
 
+// Callback is the report that ends an asynchronous action. Its fields are those of the view
+// jobs.callbacks.
+type Callback struct {
+	StepID       int        `json:"step_id"`
+	StepName     string     `json:"step_name"`
+	Target       uuid.UUID  `json:"target_id"`
+	Server       string     `json:"target_server_name"`
+	Database     string     `json:"target_database_name,omitempty"` // absent for an endpoint
+	Attempt      int        `json:"attempt"`
+	State        string     `json:"state"`        // Open, Waiting, Reported or Closed
+	Acknowledged bool       `json:"acknowledged"` // the endpoint has accepted the request
+	OpenedAt     *time.Time `json:"opened_at,omitempty"`
+	DeadlineAt   *time.Time `json:"deadline_at,omitempty"`
+	Success      *bool      `json:"success,omitempty"` // absent without a report
+	Message      string     `json:"message,omitempty"`
+	ReceivedAt   *time.Time `json:"received_at,omitempty"`
+	ReceivedBy   string     `json:"received_by,omitempty"`
+	ClosedAt     *time.Time `json:"closed_at,omitempty"`
+	ClosedBy     string     `json:"closed_by,omitempty"` // Report, Deadline, Stop or Attempt
+	Late         string     `json:"late,omitempty"`      // the latest refused report
+}
+
+// CompletedCallback is a report that was accepted.
+type CompletedCallback struct {
+	Execution uuid.UUID `json:"job_execution_id"`
+	Success   bool      `json:"success"`
+}
+
 // Rerun links a run with the run that it repeats. Its fields are those of the view
 // jobs.job_execution_reruns.
 type Rerun struct {

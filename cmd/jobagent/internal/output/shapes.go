@@ -26,6 +26,8 @@ var Shapes = []Shape{
 	{"demo", DemoRun{}},
 	{"dev", Ready{}},
 	{"doctor", []Finding{}},
+	{"execution callbacks", []Callback{}},
+	{"execution complete", CompletedCallback{}},
 	{"execution errors", []ErrorGroup{}},
 	{"execution explain", Explanation{}},
 	{"execution list", []Execution{}},

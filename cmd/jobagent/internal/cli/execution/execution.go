@@ -22,7 +22,8 @@ import (
 // NewCommand returns `jobagent execution`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("execution", "Show runs, and repeat failed targets",
-		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newExplainCommand(a), newRerunCommand(a))
+		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newExplainCommand(a), newRerunCommand(a),
+		newCallbacksCommand(a), newCompleteCommand(a))
 }
 
 func newListCommand(a *connect.App) *cobra.Command {

@@ -1,0 +1,124 @@
+package execution
+
+import (
+	"io"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// viewCallbacks converts callbacks for -o json.
+func viewCallbacks(callbacks []controldb.Callback) []output.Callback {
+	views := make([]output.Callback, 0, len(callbacks))
+	for _, c := range callbacks {
+		v := output.Callback{
+			StepID: c.StepID, StepName: c.StepName, Target: c.Target, Server: c.Server, Database: c.Database,
+			Attempt: c.Attempt, State: string(c.State), Acknowledged: c.Acknowledged,
+			OpenedAt: output.Optional(c.OpenedAt), DeadlineAt: output.Optional(c.DeadlineAt),
+			ReceivedAt: output.Optional(c.ReceivedAt), ReceivedBy: c.ReceivedBy, Message: c.Message,
+			ClosedAt: output.Optional(c.ClosedAt), ClosedBy: c.ClosedBy, Late: c.Late,
+		}
+		if !c.ReceivedAt.IsZero() {
+			v.Success = &c.Success
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+func newCallbacksCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "callbacks EXECUTION_ID", Short: "List the callbacks of a run's actions", Args: cobra.ExactArgs(1),
+		Long: `List the callbacks of a run: the reports that end its asynchronous actions.
+"jobagent execution complete" reports instead of the application.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseExecutionID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Callbacks(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				if len(list) == 0 { // does the run exist?
+					if _, err := runs.Read(cmd.Context(), store, id); err != nil {
+						return err
+					}
+				}
+				views := viewCallbacks(list)
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("STEP", "TARGET", "TARGET ID", "ATTEMPT", "STATE", "OPENED", "DEADLINE", "REPORT", "BY", "MESSAGE")
+					for _, c := range views {
+						target := c.Server
+						if c.Database != "" {
+							target += "/" + c.Database
+						}
+						report := ""
+						if c.Success != nil {
+							report = map[bool]string{true: "succeeded", false: "failed"}[*c.Success]
+						}
+						t.Add(c.StepID, target, c.Target, c.Attempt, c.State, c.OpenedAt, c.DeadlineAt, report, c.ReceivedBy,
+							output.Shorten(c.Message, 60))
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}
+
+func newCompleteCommand(a *connect.App) *cobra.Command {
+	var succeeded, failed bool
+	var message, target string
+	var step int
+	cmd := &cobra.Command{
+		Use: "complete EXECUTION_ID", Short: "Report the end of an action that waits for a callback", Args: cobra.ExactArgs(1),
+		Long: `Report how the work of an asynchronous action ended, instead of the application. The first report
+counts. A failure is retried by the step's policy.`,
+		Example: "  jobagent execution complete 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68 --failed --message 'the import was lost'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref := controldb.CallbackRef{}
+			var err error
+			if ref.Execution, err = parseExecutionID(args[0]); err != nil {
+				return err
+			}
+			if succeeded == failed {
+				return exit.Usagef("want either --succeeded or --failed")
+			}
+			if cmd.Flags().Changed("step-id") {
+				ref.StepID = &step
+			}
+			if target != "" {
+				id, err := uuid.Parse(target)
+				if err != nil {
+					return exit.Usagef("invalid --target %q: not a GUID; jobagent execution callbacks shows the target IDs", target)
+				}
+				ref.Target = &id
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.CompleteCallback(cmd.Context(), ref, succeeded, message); err != nil {
+					return err
+				}
+				end := "failed"
+				if succeeded {
+					end = "succeeded"
+				}
+				return a.Done(output.CompletedCallback{Execution: ref.Execution, Success: succeeded},
+					"reported that the action %s; to follow the run: jobagent execution watch %s", end, ref.Execution)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&succeeded, "succeeded", false, "the work succeeded")
+	cmd.Flags().BoolVar(&failed, "failed", false, "the work failed")
+	cmd.Flags().StringVar(&message, "message", "", "text for the history")
+	cmd.Flags().IntVar(&step, "step-id", 0, "the step, if several steps of the run wait")
+	cmd.Flags().StringVar(&target, "target", "", "`GUID` of the target, if several targets wait")
+	return cmd
+}
