@@ -46,8 +46,9 @@ var notRunText = map[string]string{
 
 // exitCodes lists the commands that end with another exit code than 0 here, by their beginning.
 var exitCodes = map[string]int{
-	"jobagent doctor  ":        7, // no agent runs yet; with --targets, the code is 0
-	"jobagent execution rerun": 6, // the run of this README succeeded: there is nothing to repeat
+	"jobagent doctor  ":           7, // no agent runs yet; with --targets, the code is 0
+	"jobagent execution complete": 3, // the run of this README has no action that waits for a report
+	"jobagent execution rerun":    6, // the run of this README succeeded: there is nothing to repeat
 }
 
 // files are the files that commands of README.md read.
