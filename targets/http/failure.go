@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -57,6 +58,9 @@ func (t *attempt) interrupted(cause error) targets.Result {
 func (t *attempt) failure(ctx context.Context, r *round) targets.Result {
 	noAnswer := errors.Is(context.Cause(r.ctx), errNoAnswer)
 	r.end(t)
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done() // a connection or Begin may notice the deadline a moment before the context does
+	}
 	var fence *outbound.FenceError
 	switch {
 	case ctx.Err() != nil:

@@ -103,12 +103,20 @@ func TestNameService(t *testing.T) {
 	require.False(t, result.Sent)
 	require.False(t, result.NoRetry)
 	require.Equal(t, targets.ClassConfig, result.Error.Class, "an unknown name")
+}
 
-	// Case 60: the form of SAP's service.
+// Case 60: an unknown host has the text of SAP's service, and no status.
+func TestCase60UnknownHost(t *testing.T) {
+	t.Parallel()
+	s := pipeSite(t, outbound.Config{}, nil)
 	d := post("http://missing.example/")
 	d.HTTP.Success.Preset = action.PresetSAP
-	result = try(t, s, attemptOf(d))
+	result := try(t, s, attemptOf(d))
+	require.Equal(t, targets.Failed, result.Outcome)
 	require.Regexp(t, `^Request Error: Code:-ENOTFOUND, Message:-.*missing\.example.*no such host`, result.Summary)
+	require.False(t, result.Sent)
+	require.Zero(t, result.Error.Number, "httpStatus is null")
+	require.Empty(t, texts(result, targets.KindResponse), "httpStatus is null")
 }
 
 // A dial that fails, or that does not end, is retried; nothing was sent.
@@ -514,6 +522,57 @@ func TestInterruption(t *testing.T) {
 		require.Contains(t, texts(result, targets.KindAgent)[0], "stop requested")
 		s.served.Wait()
 	})
+}
+
+// lateContext is a context that ends a moment after its deadline has passed, as contexts do on a
+// busy machine.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline implements context.Context.
+func (c lateContext) Deadline() (deadline time.Time, ok bool) { return c.deadline, true }
+
+// An attempt whose deadline has passed is TimedOut, even if something in it noticed the deadline
+// before the context ended.
+func TestDeadlineIsNoticedEarly(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]targets.Outcome{"dial": targets.TimedOut, "begin": targets.TimedOut, "stopped": targets.Canceled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				deadline := time.Now().Add(time.Second)
+				noticed := func() error {
+					<-time.After(time.Until(deadline))
+					return os.ErrDeadlineExceeded
+				}
+				s := pipeSite(t, outbound.Config{}, func(c net.Conn) { _, _, _ = readRequest(c) })
+				a := attemptOf(post(s.origin))
+				cause := targets.ErrTimeout
+				switch name {
+				case "begin":
+					a.Begin = func(context.Context) (time.Time, error) { return time.Time{}, noticed() }
+				case "stopped":
+					cause = targets.ErrStopRequested
+					fallthrough
+				case "dial":
+					cfg := outbound.Config{Resolver: everyName{}, Dialer: func(context.Context, string, string) (net.Conn, error) {
+						return nil, noticed()
+					}}
+					var err error
+					s.network, err = outbound.New(cfg)
+					require.NoError(t, err)
+				}
+				ctx, end := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Until(deadline)+time.Millisecond, func() { end(cause) })
+				result := tryIn(t, lateContext{ctx, deadline}, s, a)
+				require.Equal(t, want, result.Outcome, result.Summary)
+				require.False(t, result.Sent)
+				s.served.Wait()
+			})
+		})
+	}
 }
 
 // Begin is called once, before the first byte, and its refusal sends nothing.

@@ -93,7 +93,6 @@ func TestCase66SAPHeaders(t *testing.T) {
 	a := attemptOf(d)
 	result := try(t, s, a)
 	require.Equal(t, targets.Succeeded, result.Outcome)
-	require.Equal(t, []string{"done"}, texts(result, targets.KindBody), "case 58: the text of the run")
 	a.ScheduleID = "7"
 	require.Equal(t, targets.Succeeded, try(t, s, a).Outcome)
 	s.served.Wait()
@@ -129,6 +128,21 @@ func TestSchedulerHeaders(t *testing.T) {
 	require.Equal(t, strings.ReplaceAll(runID.String(), "-", ""), first.Get("x-ms-execution-tag"))
 	require.Equal(t, first.Get("x-ms-execution-tag"), second.Get("x-ms-execution-tag"))
 	require.NotEqual(t, first.Get("x-ms-client-request-id"), second.Get("x-ms-client-request-id"))
+}
+
+// Case 58: the answer 200 is a success with its status, and its body is the text of the run.
+func TestCase58Answer(t *testing.T) {
+	t.Parallel()
+	s := pipeSite(t, outbound.Config{}, answer(status(200, "all sold")))
+	d := post(s.origin)
+	d.HTTP.Success.Preset = action.PresetSAP
+	d.Callback = &action.Callback{StatusAccepted: true}
+	result := try(t, s, attemptOf(d))
+	s.served.Wait()
+	require.Equal(t, targets.Succeeded, result.Outcome, "200 is final, although 202 waits for a report")
+	require.Equal(t, targets.KindResponse, result.Messages[0].Kind)
+	require.EqualValues(t, 200, result.Messages[0].Number)
+	require.Equal(t, []string{"all sold"}, texts(result, targets.KindBody))
 }
 
 // Case 58: a redirect is a success in SAP's mode, and its place is not called.
