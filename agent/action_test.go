@@ -202,6 +202,20 @@ func TestCase128(t *testing.T) {
 	})
 }
 
+// Case 104 of Azure's interface: the guard refuses the address of the metadata service, and no
+// connection is made.
+func TestArmCase104(t *testing.T) {
+	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{})
+		f.addAction(t, "j", "", `{"method": "GET", "url": "http://169.254.169.254/latest", "allow_http": true}`, retries(5, 1))
+		rows := f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Equal(t, 1, rows[2].Attempts, "another attempt would not help")
+		require.Contains(t, rows[2].LastMessage, `host "169.254.169.254": the agent's outbound rules refuse it`)
+		require.Empty(t, f.endpoint.Requests())
+	})
+}
+
 // A stop request and the time limit end a request that was sent.
 func TestHTTPRequestEndsWithItsTask(t *testing.T) {
 	gone := make(chan time.Time, 10)

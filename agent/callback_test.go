@@ -275,6 +275,26 @@ func TestCase86(t *testing.T) {
 	})
 }
 
+// Case 84: a report needs success, and a message of another JSON type is kept as JSON text.
+func TestCase84(t *testing.T) {
+	actionBubble(t, 0, accepted, func(t *testing.T, f *actionFixture) {
+		r := newReceiver(t, f.Store)
+		f.startAgent(t, agent.Config{})
+		f.addAction(t, "work", "", asyncCommand, retries(0, 1))
+		id := f.Start(t, "work")
+		callback := f.waiting(t, id)
+		status, body := r.post(t, callback, `{"message": {"n": 1}}`)
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Contains(t, body, "success is missing")
+		require.True(t, f.waits(t, id))
+		status, body = r.post(t, callback, `{"success": true, "message": {"n": 1}}`)
+		require.Equal(t, http.StatusOK, status, body)
+		rows := f.ended(t, id, time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+		require.Contains(t, rows[2].LastMessage, `{"n":1}`)
+	})
+}
+
 // A stop request ends the wait without an agent's request, and later reports are refused.
 func TestStopEndsTheWaitForACallback(t *testing.T) {
 	actionBubble(t, 0, accepted, func(t *testing.T, f *actionFixture) {

@@ -36,9 +36,9 @@ func (f *actionFixture) schedule(t *testing.T, job string) controldb.Schedule {
 	return list[0]
 }
 
-// TestCase92: the tries of the main action come first, by its policy, and then the error action
+// TestArmCase92: the tries of the main action come first, by its policy, and then the error action
 // once. The run counts as a fault, although the error action worked.
-func TestCase92(t *testing.T) {
+func TestArmCase92(t *testing.T) {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/main" {
 			w.WriteHeader(http.StatusInternalServerError)

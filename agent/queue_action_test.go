@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/importer"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/queue"
@@ -99,6 +100,49 @@ func TestScheduledStorageMessage(t *testing.T) {
 
 		require.Contains(t, f.messages(t, id, targets.KindResponse)[0], "MessageId: id-1 ***")
 		found, err := invariant.FindSecrets(t.Context(), f.DB(t, f.Control), []string{signatureOfTests, tokenOfTests})
+		require.NoError(t, err)
+		require.Empty(t, found)
+	})
+}
+
+// Case 100 of Azure's interface: an imported job puts its message on the queue with the token, in
+// the envelope of Azure Scheduler. The token is in no table.
+func TestArmCase100(t *testing.T) {
+	actionBubble(t, 0, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{}, f.withQueues(t), func(a *agent.Actions) {
+			a.Secret = func(context.Context, string) (string, error) { return "sig=tok-of-the-case", nil }
+		})
+		r, err := importer.AzureScheduler([]byte(`{"name": "jc1/q1", "properties": {"state": "Disabled", "action": {"type": "storageQueue",
+			"queueMessage": {"storageAccount": "store", "queueName": "queue", "sasToken": "sig=tok-of-the-case", "message": "hi"}}}}`),
+			importer.Options{Now: time.Now()})
+		require.NoError(t, err)
+		require.NotContains(t, r.Script(), "tok-of-the-case")
+		// The endpoint speaks plain HTTP.
+		const account = `"account":"store"`
+		require.Contains(t, r.Script(), account)
+		script := strings.ReplaceAll(r.Script(), account, `"account":"http://store.example.com/account","allow_http":true`)
+		for batch := range strings.SplitSeq(script, "\nGO\n") {
+			if strings.TrimSpace(batch) != "" {
+				f.exec(t, f.Control, batch)
+			}
+		}
+		rows := f.ended(t, f.Start(t, "q1"), time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[len(rows)-1].LastMessage)
+		requests := f.endpoint.Requests()
+		require.Len(t, requests, 1)
+		require.Equal(t, "POST /account/queue/messages?sig=tok-of-the-case", requests[0].Method+" "+requests[0].Path)
+		raw, err := base64.StdEncoding.DecodeString(textOf(t, requests[0].Body))
+		require.NoError(t, err)
+		_, document, _ := strings.Cut(string(raw), "?>")
+		var message struct {
+			XMLName    xml.Name `xml:"StorageQueueMessage"`
+			Job        string   `xml:"SchedulerJobId"`
+			Collection string   `xml:"SchedulerJobCollectionId"`
+			Message    string
+		}
+		require.NoError(t, xml.Unmarshal([]byte(document), &message))
+		require.Equal(t, []string{"q1", "jc1", "hi"}, []string{message.Job, message.Collection, message.Message})
+		found, err := invariant.FindSecrets(t.Context(), f.DB(t, f.Control), []string{"tok-of-the-case"})
 		require.NoError(t, err)
 		require.Empty(t, found)
 	})
