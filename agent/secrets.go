@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
@@ -24,12 +25,20 @@ const sealedFor = 5 * time.Second
 // configuration, and the sealed secrets of the control database. Get is [Actions].Secret.
 type Secrets struct {
 	store *controldb.Store
-	named map[string]string
+	named map[string]NamedSecret
 	keys  []string
 	log   *zap.Logger
 
 	mu     sync.Mutex
 	sealed map[string]sealedEntry
+}
+
+// NamedSecret is a secret of the agent's configuration.
+type NamedSecret struct {
+	// Reference is env:NAME or file:PATH.
+	Reference string
+	// Hosts are the patterns of the hosts that may receive the secret; none means any host.
+	Hosts []string
 }
 
 // sealedEntry is a sealed secret that was read.
@@ -38,36 +47,36 @@ type sealedEntry struct {
 	read   time.Time
 }
 
-// NewSecrets returns the secrets of an agent. named holds references (env:, file:) by the names of
-// secrets; keys are references to private keys. Both are read at each use, so that a changed file
+// NewSecrets returns the secrets of an agent. named holds the configuration's secrets by their
+// names; keys are references to private keys. Both are read at each use, so that a changed file
 // needs no restart. Without a store, there are no sealed secrets.
-func NewSecrets(store *controldb.Store, named map[string]string, keys []string, log *zap.Logger) *Secrets {
+func NewSecrets(store *controldb.Store, named map[string]NamedSecret, keys []string, log *zap.Logger) *Secrets {
 	if store != nil {
 		store = store.WithCallLimit(callLimit)
 	}
 	return &Secrets{store: store, named: named, keys: keys, log: log, sealed: map[string]sealedEntry{}}
 }
 
-// Get returns the value of a secret. The configuration takes precedence. The error wraps
-// [ErrNoSecret] unless the control database could not be asked.
-func (s *Secrets) Get(ctx context.Context, name string) (string, error) {
-	if ref, ok := s.named[name]; ok {
-		text, err := secretref.Read(ref)
+// Get returns the value of a secret with its hosts. The configuration takes precedence. The error
+// wraps [ErrNoSecret] unless the control database could not be asked.
+func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
+	if n, ok := s.named[name]; ok {
+		text, err := secretref.Read(n.Reference)
 		if err != nil {
-			return "", fmt.Errorf("%w: %w", ErrNoSecret, err)
+			return action.Value{}, fmt.Errorf("%w: %w", ErrNoSecret, err)
 		}
-		return text, nil
+		return action.Secret(text, n.Hosts...), nil
 	}
 	if s.store == nil {
-		return "", fmt.Errorf("%w: the agent's configuration has none of this name", ErrNoSecret)
+		return action.Value{}, fmt.Errorf("%w: the agent's configuration has none of this name", ErrNoSecret)
 	}
 	stored, err := s.read(ctx, name)
 	if errors.Is(err, controldb.ErrSecretNotFound) {
-		return "", fmt.Errorf("%w: neither the agent's configuration nor the control database has one of this name "+
+		return action.Value{}, fmt.Errorf("%w: neither the agent's configuration nor the control database has one of this name "+
 			"(jobagent secret set stores one)", ErrNoSecret)
 	}
 	if err != nil {
-		return "", err
+		return action.Value{}, err
 	}
 	keys, keyErr := ReadSecretKeys(s.keys)
 	value, err := stored.Sealed.Open(stored.Place, keys)
@@ -79,12 +88,12 @@ func (s *Secrets) Get(ctx context.Context, name string) (string, error) {
 		}
 		missing := fmt.Errorf("the agent has the private key of none of %s; add it to secret_keys in the agent's configuration",
 			strings.Join(ids, ", "))
-		return "", fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(missing, keyErr))
+		return action.Value{}, fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(missing, keyErr))
 	case err != nil:
-		return "", fmt.Errorf("%w: %w; set it again with jobagent secret set", ErrNoSecret, err)
+		return action.Value{}, fmt.Errorf("%w: %w; set it again with jobagent secret set", ErrNoSecret, err)
 	}
 	s.reseal(ctx, stored, keys)
-	return value, nil
+	return action.Secret(value, stored.Place.Hosts...), nil
 }
 
 // read returns a sealed secret that was read at most sealedFor ago.

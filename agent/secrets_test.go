@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -53,11 +54,13 @@ func TestSecretsOfTheConfigurationTakePrecedence(t *testing.T) {
 		setSecret(t, f.Store, "both", "sealed value", 1, k)
 		file := filepath.Join(t.TempDir(), "api")
 		require.NoError(t, os.WriteFile(file, []byte("configured value\n"), 0o600))
-		s := agent.NewSecrets(f.Store, map[string]string{"both": "file:" + file, "gone": "file:" + file + ".no"}, []string{ref}, zap.NewNop())
+		s := agent.NewSecrets(f.Store, map[string]agent.NamedSecret{
+			"both": {Reference: "file:" + file}, "gone": {Reference: "file:" + file + ".no"},
+		}, []string{ref}, zap.NewNop())
 		for name, want := range map[string]string{"api": "sealed value", "API": "sealed value", "both": "configured value"} {
 			got, err := s.Get(t.Context(), name)
 			require.NoError(t, err, name)
-			require.Equal(t, want, got, name)
+			require.Equal(t, action.Secret(want), got, name)
 		}
 		_, err := s.Get(t.Context(), "other")
 		require.ErrorIs(t, err, agent.ErrNoSecret)
@@ -70,7 +73,7 @@ func TestSecretsOfTheConfigurationTakePrecedence(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		got, err := s.Get(t.Context(), "api")
 		require.NoError(t, err)
-		require.Equal(t, "new value", got)
+		require.Equal(t, action.Secret("new value"), got)
 
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -108,7 +111,7 @@ func TestSecretsAndKeys(t *testing.T) {
 		for range 3 {
 			got, err := both.Get(t.Context(), "api")
 			require.NoError(t, err)
-			require.Equal(t, "value", got)
+			require.Equal(t, action.Secret("value"), got)
 		}
 		require.Equal(t, 1, logs.FilterMessage("sealed a secret for further keys").Len())
 		stored, err := f.Store.SealedSecret(t.Context(), "api")
@@ -119,7 +122,7 @@ func TestSecretsAndKeys(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		got, err := lacking.Get(t.Context(), "api")
 		require.NoError(t, err)
-		require.Equal(t, "value", got)
+		require.Equal(t, action.Secret("value"), got)
 
 		_, err = f.Store.SealedSecret(t.Context(), "api")
 		require.NoError(t, err)
@@ -128,6 +131,37 @@ func TestSecretsAndKeys(t *testing.T) {
 		_, err = lacking.Get(t.Context(), "api")
 		require.ErrorIs(t, err, agent.ErrNoSecret)
 		require.ErrorIs(t, err, secret.ErrBroken)
+	})
+}
+
+// Nobody who has the control database can let agents send a secret to other hosts: the agent does
+// not open it any more.
+func TestStoredHostsOfASecretCannotBeChanged(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 0)
+		k, ref := keyFile(t)
+		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		setSecret(t, f.Store, "api", "value", 1, k)
+		id, err := f.Store.DatabaseID(t.Context())
+		require.NoError(t, err)
+		place := secret.Place{Database: id.String(), Name: "api", Version: 2, Hosts: []string{"api.example.com", "*.example.org"}}
+		sealed, err := secret.Seal(rand.Reader, place, "value", []secret.PublicKey{k.Public()})
+		require.NoError(t, err)
+		require.NoError(t, f.Store.SetSecret(t.Context(), "api", sealed, 2, place.Hosts...))
+		s := agent.NewSecrets(f.Store, nil, []string{ref}, zap.NewNop())
+		got, err := s.Get(t.Context(), "api")
+		require.NoError(t, err)
+		require.Equal(t, action.Secret("value", place.Hosts...), got)
+		for _, hosts := range []string{
+			"NULL", "N''", "N'[]'", "N'null'", "N'x'", `N'["*"]'`, `N'["api.example.com"]'`, `N'["api.example.com","*.example.org","evil.example"]'`,
+			`N'["*.example.org","api.example.com"]'`,
+		} {
+			f.exec(t, "control", "UPDATE s SET s.hosts = "+hosts+" FROM jobs_internal.secrets AS s;")
+			time.Sleep(5 * time.Second)
+			_, err := s.Get(t.Context(), "api")
+			require.ErrorIs(t, err, agent.ErrNoSecret, hosts)
+			require.ErrorIs(t, err, secret.ErrBroken, hosts)
+		}
 	})
 }
 

@@ -2,6 +2,8 @@ package controldb
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,6 +56,9 @@ type Secret struct {
 	CreatedTime time.Time `db:"created_time"`
 	UpdatedTime time.Time `db:"updated_time"`
 	UpdatedBy   string    `db:"updated_by"`
+	// Hosts is a JSON array of the patterns of the hosts that may receive the value; empty means
+	// any host.
+	Hosts string `db:"hosts"`
 }
 
 // Secrets lists the sealed secrets by name; name restricts the list unless it is empty.
@@ -63,7 +68,7 @@ func (s *Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
 		w.add("secret_name = %s", name)
 	}
 	return selectAll[Secret](ctx, s, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys,
-    created_time, updated_time, updated_by
+    created_time, updated_time, updated_by, hosts
 FROM jobs.secrets`+w.text()+`
 ORDER BY secret_name;`, w.args...)
 }
@@ -79,10 +84,12 @@ func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
 	return list[0].ID, nil
 }
 
-// SetSecret stores a sealed value as the given version of a secret. It returns
-// [ErrSecretKeysChanged] or [ErrSecretChanged] when the value has to be sealed again.
-func (s *Store) SetSecret(ctx context.Context, name string, sealed secret.Sealed, version int) error {
-	return s.exec(ctx, "set secret", newCall("jobs.sp_set_secret").in("name", name).in("sealed", sealed.JSON(version)))
+// SetSecret stores a sealed value as the given version of a secret. Version and hosts are those for
+// which the value was sealed. SetSecret returns [ErrSecretKeysChanged] or [ErrSecretChanged] when
+// the value has to be sealed again.
+func (s *Store) SetSecret(ctx context.Context, name string, sealed secret.Sealed, version int, hosts ...string) error {
+	return s.exec(ctx, "set secret",
+		newCall("jobs.sp_set_secret").in("name", name).in("sealed", sealed.JSON(version, hosts...)))
 }
 
 // DeleteSecret deletes a secret. It returns [ErrSecretNotFound] when no secret has this name.
@@ -103,6 +110,7 @@ type SealedSecret struct {
 func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, error) {
 	var (
 		database uuid.UUID
+		hosts    sql.NullString
 		res      SealedSecret
 		keys     []struct {
 			ID        string `db:"key_id"`
@@ -111,11 +119,18 @@ func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, er
 		}
 	)
 	err := s.query(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name),
-		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext), into(&keys))
+		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), into(&keys))
 	if err != nil {
 		return SealedSecret{}, err
 	}
 	res.Place.Database = database.String()
+	if hosts.Valid {
+		if err := json.Unmarshal([]byte(hosts.String), &res.Place.Hosts); err != nil || len(res.Place.Hosts) == 0 {
+			// Somebody has changed the text. The secret was not sealed for it, so that nobody can
+			// open it.
+			res.Place.Hosts = []string{hosts.String}
+		}
+	}
 	for _, k := range keys {
 		if k.Data != nil {
 			res.Sealed.Keys = append(res.Sealed.Keys, secret.SealedKey{ID: k.ID, Data: k.Data})

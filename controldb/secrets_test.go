@@ -142,6 +142,52 @@ func TestSecretsAreBoundToTheirPlace(t *testing.T) {
 	})
 }
 
+// The hosts of a secret are stored in clear, and are part of what the value is bound to.
+func TestHostsOfSecrets(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		k, further := newSecretKey(t), newSecretKey(t)
+		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
+		id, err := c.DatabaseID(ctx)
+		require.NoError(t, err)
+		place := secret.Place{Database: id.String(), Name: "a", Version: 1, Hosts: []string{"*.example.com:443", "process:export"}}
+		s, err := secret.Seal(rand.Reader, place, "value", []secret.PublicKey{k.Public()})
+		require.NoError(t, err)
+		require.NoError(t, c.SetSecret(ctx, "a", s, 1, place.Hosts...))
+		list, err := c.Secrets(ctx, "a")
+		require.NoError(t, err)
+		require.JSONEq(t, `["*.example.com:443", "process:export"]`, list[0].Hosts)
+		stored, err := c.SealedSecret(ctx, "a")
+		require.NoError(t, err)
+		require.Equal(t, place, stored.Place)
+		value, err := c.open(t, "a", k)
+		require.NoError(t, err)
+		require.Equal(t, "value", value)
+
+		// The hosts stay when the data key is sealed for a further key.
+		require.NoError(t, c.AddSecretKey(ctx, further.Public()))
+		keys, err := stored.Sealed.Reseal(stored.Place, []secret.PrivateKey{k}, []secret.PublicKey{further.Public()})
+		require.NoError(t, err)
+		require.NoError(t, c.ResealSecret(ctx, stored.Place, keys))
+		value, err = c.open(t, "a", further)
+		require.NoError(t, err)
+		require.Equal(t, "value", value)
+
+		for _, hosts := range []string{"NULL", "N'[]'", `N'["*"]'`, `N'["*.example.com:443","process:export","*"]'`, "N'*'"} {
+			c.exec(t, "UPDATE s SET s.hosts = "+hosts+" FROM jobs_internal.secrets AS s;")
+			_, err = c.open(t, "a", k)
+			require.ErrorIs(t, err, secret.ErrBroken, hosts)
+		}
+		// A value that was sealed for some hosts cannot be stored as one for other hosts.
+		s, err = secret.Seal(rand.Reader, secret.Place{Database: id.String(), Name: "a", Version: 2, Hosts: place.Hosts}, "value",
+			[]secret.PublicKey{k.Public(), further.Public()})
+		require.NoError(t, err)
+		require.NoError(t, c.SetSecret(ctx, "a", s, 2))
+		_, err = c.open(t, "a", k)
+		require.ErrorIs(t, err, secret.ErrBroken)
+	})
+}
+
 // TestMigrateSecrets: a database of release 0 has an identity after the migration, and takes
 // secrets.
 func TestMigrateSecrets(t *testing.T) {

@@ -219,7 +219,7 @@ func (h *canaryServer) sealSecret() {
 	environment := []string{
 		config.EnvDSN + "=" + h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase), "SEALED_VALUE=" + h.secrets["sealed"],
 	}
-	for _, line := range []string{"key generate " + h.keyFile(), "secret set sealed --from env:SEALED_VALUE", "secret list", "key list"} {
+	for _, line := range []string{"key generate " + h.keyFile(), "secret set sealed --host 127.0.0.1 --from env:SEALED_VALUE", "secret list", "key list"} {
 		require.NoError(h.t, h.start(line, environment, strings.Fields(line)...).Wait(), h.written[line])
 	}
 	text, err := os.ReadFile(h.keyFile())

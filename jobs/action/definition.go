@@ -33,6 +33,16 @@ type Definition struct {
 	// Secrets are the clear texts of the secrets that Expand inserted; runners mask them in
 	// everything that they return. Empty in a definition that is not expanded.
 	Secrets []string
+	// Bound are the secrets that Expand inserted and that only some hosts may receive.
+	Bound []BoundSecret
+}
+
+// BoundSecret is a secret that only some hosts may receive.
+type BoundSecret struct {
+	// Name is the NAME of $(secret.NAME).
+	Name string
+	// Hosts are patterns; package targets/outbound matches them.
+	Hosts []string
 }
 
 // Callback says that a report from outside ends the action (invariant I12).

@@ -35,7 +35,8 @@ func (d *Definition) Names() []string {
 // variable, escaped for its place, so that no value ends the string, segment, header or element in
 // which it stands. The error is *Faults if a value does not fit, a variable is unknown, or the
 // expanded definition exceeds a limit; nothing may be sent then. It is the error of the variables
-// if they cannot be read. Secrets of the copy has the values of secrets and the callback URL.
+// if they cannot be read. Secrets of the copy has the values of secrets and the callback URL; Bound
+// has the secrets that only some hosts may receive, which the caller must check.
 func (d *Definition) Expand(variables Variables) (*Definition, error) {
 	c := d.clone()
 	faults := &Faults{}
@@ -64,7 +65,7 @@ func (d *Definition) Expand(variables Variables) (*Definition, error) {
 			c.HTTP.insertPayload(faults, v.String())
 		}
 	}
-	c.Secrets = x.secrets
+	c.Secrets, c.Bound = x.secrets, x.bound
 	c.check(faults, true)
 	if err := faults.err(); err != nil {
 		return nil, err
@@ -146,6 +147,7 @@ type expander struct {
 	variables Variables
 	values    map[string]Value // that were asked for
 	secrets   []string
+	bound     []BoundSecret
 }
 
 // value returns the value of a variable.
@@ -163,6 +165,9 @@ func (x *expander) value(name string) (Value, error) {
 	x.values[name] = v
 	if strings.HasPrefix(name, PrefixSecret) || name == NameCallbackURL {
 		x.addSecret(v.String())
+	}
+	if len(v.hosts) > 0 {
+		x.bound = append(x.bound, BoundSecret{Name: strings.TrimPrefix(name, PrefixSecret), Hosts: v.hosts})
 	}
 	return v, nil
 }

@@ -82,6 +82,43 @@ func TestCase64(t *testing.T) {
 	assert.True(t, x.HTTP.BodyJSON)
 }
 
+// The expanded definition names the bound secrets that it contains, in whatever place, and
+// everything that receives them.
+func TestExpandNamesBoundSecrets(t *testing.T) {
+	t.Parallel()
+	d, err := Decode(TypeHTTP, `{"endpoints": ["https://a.example.com/?k=$(secret.one)", "https://b.example.com:8443/"], "method": "POST",
+		"headers": {"X-Key": "$(secret.two)"}, "body": {"x": "$(secret.one) $(secret.free) $(param.text)"},
+		"auth": {"kind": "oauth2-client-credentials", "token_url": "https://login.example.com/t", "client_id": "c", "client_secret": "$(secret.three)"}}`)
+	require.NoError(t, err)
+	x, err := d.Expand(func(name string) (Value, bool, error) {
+		switch name {
+		case "secret.free":
+			return Secret("free"), true, nil
+		case "param.text":
+			return Text("$(secret.four)"), true, nil // no template, but a text
+		}
+		return Secret("v", name+".example.com"), true, nil
+	})
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []BoundSecret{
+		{"one", []string{"secret.one.example.com"}}, {"two", []string{"secret.two.example.com"}}, {"three", []string{"secret.three.example.com"}},
+	}, x.Bound)
+	assert.Empty(t, d.Bound)
+	assert.Equal(t, []string{"https://a.example.com/?k=v", "https://login.example.com/t"}, x.Addresses(1))
+	assert.Equal(t, []string{"https://b.example.com:8443/", "https://login.example.com/t"}, x.Addresses(2))
+	assert.Equal(t, []string{"https://a.example.com/?k=v", "https://login.example.com/t"}, x.Addresses(3))
+
+	for want, other := range map[string]Definition{
+		"https://store.queue.core.windows.net": {StorageQueue: &StorageQueue{Account: "store"}},
+		"http://127.0.0.1:10001/store":         {StorageQueue: &StorageQueue{Account: "http://127.0.0.1:10001/store"}},
+		"https://ns.servicebus.windows.net":    {ServiceBus: &ServiceBus{Namespace: "ns"}},
+		"amqps://bus.example.com":              {ServiceBus: &ServiceBus{Namespace: "bus.example.com", AMQP: true}},
+		"process:Export":                       {Process: &Process{Entry: "Export"}},
+	} {
+		assert.Equal(t, []string{want}, other.Addresses(1))
+	}
+}
+
 func TestExpand(t *testing.T) {
 	payload := `{"text": "a/b?c&d=é \"<'>", "n": 12.50, "t": true, "z": null, "o": {"k": ["x", 7]}, "dots": "..", "empty": "", "host": "eu.api"}`
 	fixed := map[string]string{"database_name": "Sales 2026", "server_name": "sql1", "secret.token": "t0p/s", "callback_url": "https://cb.example/callbacks/abc"}

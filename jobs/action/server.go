@@ -27,7 +27,30 @@ func (d *Definition) Server() (string, error) {
 	case d.ServiceBus != nil:
 		return serverOf("https://" + d.ServiceBus.Host())
 	}
-	return "process:" + d.Process.Entry, nil
+	return ProcessPrefix + d.Process.Entry, nil
+}
+
+// ProcessPrefix and the name of an entry stand for a process where other actions have a host.
+const ProcessPrefix = "process:"
+
+// Addresses returns the addresses of everything that receives a part of an expanded definition in
+// an attempt, which counts from 1: URLs, or process: and the entry.
+func (d *Definition) Addresses(attempt int) []string {
+	switch {
+	case d.HTTP != nil:
+		list := []string{d.HTTP.Endpoint(attempt)}
+		if d.HTTP.Auth != nil && d.HTTP.Auth.TokenURL != "" {
+			list = append(list, d.HTTP.Auth.TokenURL)
+		}
+		return list
+	case d.StorageQueue != nil:
+		return []string{d.StorageQueue.BaseURL()}
+	case d.ServiceBus != nil && d.ServiceBus.AMQP:
+		return []string{"amqps://" + d.ServiceBus.Host()}
+	case d.ServiceBus != nil:
+		return []string{"https://" + d.ServiceBus.Host()}
+	}
+	return []string{ProcessPrefix + d.Process.Entry}
 }
 
 // serverOf returns the server of a URL.

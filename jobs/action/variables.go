@@ -84,10 +84,16 @@ func canonicalName(name string) (string, bool) {
 type Value struct {
 	text string // of a string: its characters; otherwise JSON
 	json bool   // text is JSON, and no string
+
+	hosts []string // patterns of the hosts that may receive a secret; none means any
 }
 
 // Text returns a value that is a string.
 func Text(text string) Value { return Value{text: text} }
+
+// Secret returns the value of a secret that may only be sent to hosts that one of the patterns
+// covers. No pattern means that any host may receive it.
+func Secret(text string, hosts ...string) Value { return Value{text: text, hosts: hosts} }
 
 // Number returns a value that is a number.
 func Number(n int) Value { return Value{text: strconv.Itoa(n), json: true} }

@@ -34,7 +34,7 @@ func (r *Result) secret(job, element, place, what string) string {
 		r.secrets = map[string]bool{}
 	}
 	r.secrets[name] = true
-	r.toSet(job, element, "%s is a secret: store it with \"jobagent secret set %s\"", what, name)
+	r.toSet(job, element, "%s is a secret: store it with \"jobagent secret set %s --host PATTERN\"", what, name)
 	return "$(secret." + name + ")"
 }
 

@@ -3,6 +3,7 @@
 //
 // The value is encrypted with AES-256-GCM under a random data key, which is used once. The data key
 // is sealed with HPKE (RFC 9180: X25519, HKDF-SHA256, AES-256-GCM) for each recipient. Both are
-// bound to the control database, to the owner and name of the secret and to its version, so that a
-// sealed secret that is copied to another place cannot be opened there.
+// bound to the control database, to the owner and name of the secret, to its version and to the
+// hosts that may receive it. So a sealed secret cannot be opened after it was copied to another
+// place, or after its hosts were changed.
 package secret

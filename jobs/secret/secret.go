@@ -21,8 +21,8 @@ var (
 	// ErrNoKey means that the secret is sealed for none of the given keys.
 	ErrNoKey = errors.New("the secret is not sealed for any of the keys at hand")
 	// ErrBroken means that the sealed secret was changed, or was sealed for another database, name
-	// or version.
-	ErrBroken = errors.New("the sealed secret was changed, or belongs to another database, name or version")
+	// or version, or for other hosts.
+	ErrBroken = errors.New("the sealed secret was changed, or belongs to another database, name or version, or to other hosts")
 )
 
 // Place is what a sealed secret is bound to.
@@ -35,6 +35,9 @@ type Place struct {
 	Name string
 	// Version counts the values of the name, from 1.
 	Version int
+	// Hosts are the patterns of the hosts that may receive the value; none means any host. They are
+	// stored in clear, but nobody can change them without the value.
+	Hosts []string
 }
 
 // bytes returns the place in an unambiguous form.
@@ -44,7 +47,13 @@ func (p Place) bytes(use string) []byte {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
 		b = append(b, s...)
 	}
-	return binary.BigEndian.AppendUint64(b, uint64(p.Version))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Version))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(p.Hosts)))
+	for _, host := range p.Hosts {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(host)))
+		b = append(b, host...)
+	}
+	return b
 }
 
 // The uses of a place.
@@ -177,6 +186,7 @@ func (s Sealed) Reseal(place Place, keys []PrivateKey, recipients []PublicKey) (
 // digits without further functions.
 type sealedJSON struct {
 	Version    int       `json:"version,omitempty"`
+	Hosts      []string  `json:"hosts,omitempty"`
 	Nonce      string    `json:"nonce,omitempty"`
 	Ciphertext string    `json:"ciphertext,omitempty"`
 	Keys       []keyJSON `json:"keys"`
@@ -187,10 +197,11 @@ type keyJSON struct {
 	Data string `json:"data"`
 }
 
-// JSON returns the argument @sealed of jobs.sp_set_secret.
-func (s Sealed) JSON(version int) string {
+// JSON returns the argument @sealed of jobs.sp_set_secret. Version and hosts are those of the
+// place.
+func (s Sealed) JSON(version int, hosts ...string) string {
 	return marshal(sealedJSON{
-		Version: version, Nonce: hex.EncodeToString(s.Nonce), Ciphertext: hex.EncodeToString(s.Ciphertext),
+		Version: version, Hosts: hosts, Nonce: hex.EncodeToString(s.Nonce), Ciphertext: hex.EncodeToString(s.Ciphertext),
 		Keys: keysJSON(s.Keys),
 	})
 }

@@ -61,6 +61,33 @@ func TestSealAndOpen(t *testing.T) {
 	require.Error(t, err, "too little randomness")
 }
 
+// The hosts of a secret cannot be changed: neither more, nor fewer, nor in other parts.
+func TestHostsAreBound(t *testing.T) {
+	t.Parallel()
+	k := newKey(t)
+	bound := place
+	bound.Hosts = []string{"api.example.com", "*.example.org:443"}
+	s, err := Seal(rand.Reader, bound, "value", []PublicKey{k.Public()})
+	require.NoError(t, err)
+	require.Contains(t, s.JSON(3, bound.Hosts...), `"hosts":["api.example.com","*.example.org:443"]`)
+	require.NotContains(t, s.JSON(3), "hosts")
+	got, err := s.Open(bound, []PrivateKey{k})
+	require.NoError(t, err)
+	require.Equal(t, "value", got)
+	for _, hosts := range [][]string{
+		nil, {}, {"*"}, {"api.example.com"}, {"*.example.org:443", "api.example.com"},
+		{"api.example.com", "*.example.org:443", "evil.example"}, {"api.example.com*", ".example.org:443"},
+		{"api.example.com*.example.org:443"}, {"api.example.com", "*.example.org"}, {"api.example.com", "*.example.org:443", ""},
+	} {
+		changed := bound
+		changed.Hosts = hosts
+		_, err := s.Open(changed, []PrivateKey{k})
+		require.ErrorIs(t, err, ErrBroken, "%q", hosts)
+		_, err = s.Reseal(changed, []PrivateKey{k}, []PublicKey{k.Public()})
+		require.ErrorIs(t, err, ErrBroken, "%q", hosts)
+	}
+}
+
 // No two values of one secret have the same data key or nonce.
 func TestSealIsRandom(t *testing.T) {
 	t.Parallel()
@@ -123,6 +150,7 @@ func TestTampering(t *testing.T) {
 		"name":     {Database: place.Database, Name: "apj", Version: 3},
 		"version":  {Database: place.Database, Name: "api", Version: 2},
 		"moved":    {Database: place.Database, Owner: "a", Name: "pi", Version: 3},
+		"hosts":    {Database: place.Database, Name: "api", Version: 3, Hosts: []string{"api.example.com"}},
 	} {
 		_, err := s.Open(other, keys)
 		require.ErrorIs(t, err, ErrBroken, name)

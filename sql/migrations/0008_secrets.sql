@@ -28,6 +28,7 @@ CREATE TABLE jobs_internal.secrets (
     version    INT NOT NULL,
     nonce      BINARY(12) NOT NULL,
     ciphertext VARBINARY(MAX) NOT NULL,
+    hosts      NVARCHAR(4000) NULL,
     created_at DATETIME2(7) NOT NULL,
     updated_at DATETIME2(7) NOT NULL,
     updated_by NVARCHAR(128) NOT NULL,

@@ -3,7 +3,8 @@
 -- Parameters:
 --   @name    Name of the secret: the NAME of $(secret.NAME).
 --   @sealed  JSON object that jobagent secret set makes: version (1 for a new name, else one more than the stored one), nonce (24
---            hexadecimal digits), ciphertext (hexadecimal digits), keys (array of id and data, one for each active key).
+--            hexadecimal digits), ciphertext (hexadecimal digits), keys (array of id and data, one for each active key), and
+--            hosts (array of the patterns of the hosts that may receive the value, for which it was sealed; absent: any host).
 -- Called by: members of the role jobs_author.
 -- Locks:     the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X).
 -- Returns:   0.
@@ -25,6 +26,7 @@ BEGIN
     DECLARE @nonce VARBINARY(MAX);
     DECLARE @ciphertext VARBINARY(MAX);
     DECLARE @keys NVARCHAR(MAX);
+    DECLARE @hosts NVARCHAR(MAX);
     DECLARE @secret_id BIGINT;
     DECLARE @stored INT;
 
@@ -35,12 +37,14 @@ BEGIN
         @version = TRY_CONVERT(INT, g.version),
         @nonce = TRY_CONVERT(VARBINARY(MAX), g.nonce, 2),
         @ciphertext = TRY_CONVERT(VARBINARY(MAX), g.ciphertext, 2),
-        @keys = g.keys
+        @keys = g.keys,
+        @hosts = g.hosts
     FROM OPENJSON(@sealed) WITH (
         version    NVARCHAR(20),
         nonce      NVARCHAR(100),
         ciphertext NVARCHAR(MAX),
-        keys       NVARCHAR(MAX) AS JSON
+        keys       NVARCHAR(MAX) AS JSON,
+        hosts      NVARCHAR(MAX) AS JSON
     ) AS g;
     IF @version IS NULL
         OR @nonce IS NULL
@@ -48,6 +52,21 @@ BEGIN
         OR @ciphertext IS NULL
         OR DATALENGTH(@ciphertext) NOT BETWEEN 17 AND 65552
         THROW 50075, N'Invalid sealed secret: want version, a nonce of 12 bytes and a ciphertext. jobagent secret set seals a secret.', 1;
+
+    -- A member hosts of another type would be NULL, as if any host might receive the value.
+    IF EXISTS (SELECT 1 FROM OPENJSON(@sealed) AS o WHERE o.[key] = N'hosts')
+        AND (@hosts IS NULL
+            OR LEFT(@hosts, 1) <> N'['
+            OR LEN(@hosts) > 4000
+            OR NOT EXISTS (SELECT 1 FROM OPENJSON(@hosts) AS h)
+            OR EXISTS (
+                SELECT 1
+                FROM OPENJSON(@hosts) AS h
+                WHERE h.type <> 1
+                    OR h.value = N''
+                    OR REPLACE(REPLACE(h.value, N'[', N''), N']', N'') COLLATE Latin1_General_100_BIN2 LIKE N'%[^A-Za-z0-9._*:-]%'
+            ))
+        THROW 50075, N'Invalid sealed secret: want hosts, a JSON array of patterns in at most 4000 characters, such as "*.example.com".', 1;
 
     BEGIN TRANSACTION;
 
@@ -70,8 +89,8 @@ BEGIN
 
     IF @secret_id IS NULL
     BEGIN
-        INSERT INTO jobs_internal.secrets (owner, name, version, nonce, ciphertext, created_at, updated_at, updated_by)
-        VALUES (N'', @name, @version, @nonce, @ciphertext, @now, @now, ORIGINAL_LOGIN());
+        INSERT INTO jobs_internal.secrets (owner, name, version, nonce, ciphertext, hosts, created_at, updated_at, updated_by)
+        VALUES (N'', @name, @version, @nonce, @ciphertext, @hosts, @now, @now, ORIGINAL_LOGIN());
         SET @secret_id = SCOPE_IDENTITY();
     END;
     ELSE
@@ -80,6 +99,7 @@ BEGIN
         SET s.version = @version,
             s.nonce = @nonce,
             s.ciphertext = @ciphertext,
+            s.hosts = @hosts,
             s.updated_at = @now,
             s.updated_by = ORIGINAL_LOGIN()
         FROM jobs_internal.secrets AS s

@@ -4,7 +4,7 @@
 --   @name  Name of the secret.
 -- Called by: agent/secrets.go, for each attempt of an action that names the secret; jobagent key rotate.
 -- Locks:     nothing.
--- Returns:   1: one row: database_id, name, version, nonce, ciphertext (see jobs_internal.secrets).
+-- Returns:   1: one row: database_id, name, version, nonce, ciphertext, hosts (see jobs_internal.secrets).
 --            2: one row per active key: key_id, public_key, data (the data key; NULL: the secret is not sealed for this key).
 -- Throws:
 --   50150 the secret does not exist.
@@ -20,13 +20,15 @@ BEGIN
     DECLARE @version INT;
     DECLARE @nonce VARBINARY(12);
     DECLARE @ciphertext VARBINARY(MAX);
+    DECLARE @hosts NVARCHAR(4000);
 
     SELECT
         @secret_id = s.secret_id,
         @stored_name = s.name,
         @version = s.version,
         @nonce = s.nonce,
-        @ciphertext = s.ciphertext
+        @ciphertext = s.ciphertext,
+        @hosts = s.hosts
     FROM jobs_internal.secrets AS s
     WHERE s.owner = N''
         AND s.name = @name;
@@ -42,7 +44,8 @@ BEGIN
         @stored_name AS name,
         @version AS version,
         @nonce AS nonce,
-        @ciphertext AS ciphertext
+        @ciphertext AS ciphertext,
+        @hosts AS hosts
     FROM jobs_internal.control_identity AS i;
     SELECT
         k.key_id,

@@ -7,6 +7,8 @@
 --   version     Counts the values of the name, from 1. A value is bound to its version, so that an older value cannot be put
 --               back in place of a newer one.
 --   nonce, ciphertext  The value, encrypted with AES-256-GCM under a data key that is used once.
+--   hosts       JSON array of the patterns of the hosts that may receive the value; NULL: any host. A value is bound to its hosts:
+--               nobody can open it after they were changed.
 --   created_at  When the name was first set.
 --   updated_at, updated_by  When this value was set, and by which login.
 CREATE TABLE jobs_internal.secrets (
@@ -16,6 +18,7 @@ CREATE TABLE jobs_internal.secrets (
     version    INT NOT NULL,
     nonce      BINARY(12) NOT NULL,
     ciphertext VARBINARY(MAX) NOT NULL,
+    hosts      NVARCHAR(4000) NULL,
     created_at DATETIME2(7) NOT NULL,
     updated_at DATETIME2(7) NOT NULL,
     updated_by NVARCHAR(128) NOT NULL,

@@ -8,6 +8,7 @@
 --   created_time  When the name was first set (UTC).
 --   updated_time  When the value was set (UTC).
 --   updated_by    Login that set it.
+--   hosts         JSON array of the patterns of the hosts that may receive the value; NULL: any host.
 CREATE OR ALTER VIEW jobs.secrets
 AS
 WITH opened AS (
@@ -24,7 +25,8 @@ SELECT
     (SELECT COUNT(*) FROM jobs_internal.secret_keys AS k WHERE k.is_active = 1) - COALESCE(o.keys, 0) AS missing_keys,
     s.created_at AS created_time,
     s.updated_at AS updated_time,
-    s.updated_by
+    s.updated_by,
+    s.hosts
 FROM jobs_internal.secrets AS s
 LEFT JOIN opened AS o ON o.secret_id = s.secret_id
 WHERE s.owner = N'';

@@ -281,6 +281,41 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// A request with a bound secret follows redirects to covered hosts only, although headers and
+// credentials would not be sent to another origin: the endpoint knows the secret, and so does the
+// place that it names.
+func TestRedirectsWithBoundSecrets(t *testing.T) {
+	t.Parallel()
+	for place, followed := range map[string]bool{
+		"/b": true, "http://H.EXAMPLE./b": true, "http://a.covered.example/b": true,
+		"http://other.example/b": false, "//other.example/b": false, "http://h.example.other.example/": false, "http://h.example:8080/b": false,
+		"http://other.example/hunter2": false, "http://hunter2.other.example/": false, "process:x": false,
+	} {
+		var got received
+		s := pipeSite(t, outbound.Config{}, got.handler(status(307, "", "Location: "+place), status(200, "")))
+		d := post(s.origin + "/a?key=hunter2")
+		d.HTTP.FollowRedirects = 2
+		d.Secrets = []string{"hunter2"}
+		d.Bound = []action.BoundSecret{{Name: "api", Hosts: []string{"h.example:80", "*.covered.example"}}}
+		result := try(t, s, attemptOf(d))
+		s.served.Wait()
+		if followed {
+			require.Equal(t, targets.Succeeded, result.Outcome, "%s: %s", place, result.Summary)
+			require.Len(t, got.requests, 2, place)
+			continue
+		}
+		require.Equal(t, targets.Failed, result.Outcome, place)
+		require.True(t, result.NoRetry, place)
+		require.Len(t, got.requests, 1, place)
+		require.Equal(t, 1, s.connections(), place)
+		require.NotContains(t, result.Summary+result.Error.Text, "hunter2", place)
+		if place != "process:x" {
+			require.Contains(t, result.Summary, `secret "api": it may not be sent to `, place)
+			require.Contains(t, result.Summary, "its hosts are h.example:80, *.covered.example", place)
+		}
+	}
+}
+
 func TestRedirectFromTLS(t *testing.T) {
 	t.Parallel()
 	pair, ca := certificate(t)

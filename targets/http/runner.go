@@ -240,6 +240,9 @@ func (t *attempt) redirect(resp *nethttp.Response, from *url.URL, redirects int)
 		if err := t.checkURL(to); err != nil {
 			return &next{err: fmt.Errorf("the redirect names an invalid URL: %w", err)}
 		}
+		if err := outbound.CheckSecretsFor(t.Action, to.String()); err != nil {
+			return &next{err: fmt.Errorf("the redirect is not followed: %w", err)}
+		}
 	}
 	return &next{url: to}
 }

@@ -135,7 +135,7 @@ job create actions
 step add actions --http GET https://example.com/
 step show actions
 key generate KEYFILE
-secret set api --from file:VALUE
+secret set api --host *.example.com --host process:export --from file:VALUE
 secret list
 key list
 key rotate --key file:KEYFILE

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/process"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
@@ -28,6 +30,42 @@ func (c Callbacks) Receiver() rest.Config {
 	return rest.Config{Listen: c.Listen, PublicURL: c.PublicURL, Certificate: c.TLS.Certificate, Key: c.TLS.Key}
 }
 
+// Secret is a secret of the configuration: a reference as text, or an object with the hosts that
+// may receive the secret.
+type Secret struct {
+	Reference string   `json:"ref"`   // env:NAME or file:PATH
+	Hosts     []string `json:"hosts"` // patterns; nil: any host may receive the secret
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Secret) UnmarshalJSON(text []byte) error {
+	*s = Secret{}
+	if text[0] == '"' { // never empty
+		return json.Unmarshal(text, &s.Reference)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil || members == nil {
+		return errors.New(`invalid secret: want a reference such as "env:NAME", or an object with ref and hosts`)
+	}
+	for name, value := range members {
+		var err error
+		switch name {
+		case "ref":
+			err = json.Unmarshal(value, &s.Reference)
+		case "hosts":
+			if err = json.Unmarshal(value, &s.Hosts); err == nil && s.Hosts == nil {
+				s.Hosts = []string{} // null is no permission to send the secret anywhere
+			}
+		default:
+			return fmt.Errorf("unknown member %q of a secret: want ref and hosts", name)
+		}
+		if err != nil {
+			return fmt.Errorf("invalid %s of a secret: want ref, a text, and hosts, an array of texts", name)
+		}
+	}
+	return nil
+}
+
 // secretName is the form of the NAME of $(secret.NAME).
 var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
 
@@ -38,8 +76,14 @@ func (c File) CheckActions() error {
 		if !secretName.MatchString(name) {
 			errs = append(errs, fmt.Errorf("invalid name %q in secrets: want letters, digits, _ and -", name))
 		}
-		if !secretref.IsReference(c.Secrets[name]) {
+		s := c.Secrets[name]
+		if !secretref.IsReference(s.Reference) {
 			errs = append(errs, fmt.Errorf("secrets.%s: %w", name, secretref.ErrInvalid))
+		}
+		if s.Hosts != nil {
+			if err := outbound.CheckSecretHosts(s.Hosts); err != nil {
+				errs = append(errs, fmt.Errorf("secrets.%s: %w", name, err))
+			}
 		}
 	}
 	for i, ref := range c.SecretKeys {

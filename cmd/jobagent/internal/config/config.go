@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -65,9 +64,9 @@ type File struct {
 	Outbound outbound.Config `json:"outbound"`
 	// Processes are the processes that steps may run.
 	Processes []Process `json:"processes"`
-	// Secrets are references to the secrets that actions name as $(secret.NAME). They take
-	// precedence over the sealed secrets of the control database.
-	Secrets map[string]string `json:"secrets"`
+	// Secrets are the secrets that actions name as $(secret.NAME). They take precedence over the
+	// sealed secrets of the control database.
+	Secrets map[string]Secret `json:"secrets"`
 	// SecretKeys are references to the private keys that open the control database's sealed
 	// secrets.
 	SecretKeys []string `json:"secret_keys"`
@@ -143,7 +142,9 @@ func Read(path string) (File, error) {
 // path, and the files to which it refers.
 func (c File) SecretFiles(path string) (files []string) {
 	refs := append([]string{c.DSN}, c.SecretKeys...)
-	refs = slices.AppendSeq(refs, maps.Values(c.Secrets))
+	for _, one := range c.Secrets {
+		refs = append(refs, one.Reference)
+	}
 	refs = append(refs, c.Outbound.SecretReferences()...)
 	for _, one := range c.Credentials {
 		refs = append(refs, one.Secret)

@@ -69,13 +69,22 @@ func newActions(cfg config.File, version string, local, show bool) (*Actions, er
 		a.Runners[action.TypeProcess] = a.processes
 	}
 	a.CallbackURL = cfg.Callbacks.PublicURL
-	a.Secret = agent.NewSecrets(nil, cfg.Secrets, nil, zap.NewNop()).Get
+	a.Secret = agent.NewSecrets(nil, namedSecrets(cfg), nil, zap.NewNop()).Get
 	return a, nil
+}
+
+// namedSecrets returns the secrets of a configuration file.
+func namedSecrets(cfg config.File) map[string]agent.NamedSecret {
+	named := make(map[string]agent.NamedSecret, len(cfg.Secrets))
+	for name, s := range cfg.Secrets {
+		named[name] = agent.NamedSecret{Reference: s.Reference, Hosts: s.Hosts}
+	}
+	return named
 }
 
 // UseSealedSecrets makes the sealed secrets of a control database available to actions.
 func (a *Actions) UseSealedSecrets(store *controldb.Store, cfg config.File, log *zap.Logger) {
-	a.Secret = agent.NewSecrets(store, cfg.Secrets, cfg.SecretKeys, log).Get
+	a.Secret = agent.NewSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log).Get
 }
 
 // Receive opens the receiver of callbacks that the configuration asks for, if any; on says that one

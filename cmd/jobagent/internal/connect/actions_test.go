@@ -13,14 +13,16 @@ import (
 
 func TestActionsOfAConfiguration(t *testing.T) {
 	t.Setenv("CONNECT_TEST_SECRET", "open sesame")
-	cfg := config.File{Secrets: map[string]string{"door": "env:CONNECT_TEST_SECRET", "gone": "env:CONNECT_TEST_NONE"}}
+	cfg := config.File{Secrets: map[string]config.Secret{
+		"door": {Reference: "env:CONNECT_TEST_SECRET", Hosts: []string{"door.example.com"}}, "gone": {Reference: "env:CONNECT_TEST_NONE"},
+	}}
 	a, err := NewActions(cfg, "test", false)
 	require.NoError(t, err)
 	require.Len(t, a.Runners, 4)
 	require.Nil(t, a.Runners[action.TypeProcess], "without entries, the agent claims no processes")
-	text, err := a.Secret(t.Context(), "door")
+	value, err := a.Secret(t.Context(), "door")
 	require.NoError(t, err)
-	require.Equal(t, "open sesame", text)
+	require.Equal(t, action.Secret("open sesame", "door.example.com"), value)
 	for _, name := range []string{"gone", "unknown"} {
 		_, err = a.Secret(t.Context(), name)
 		require.ErrorIs(t, err, agent.ErrNoSecret)

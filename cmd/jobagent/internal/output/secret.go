@@ -34,6 +34,7 @@ type RotatedKeys struct {
 type Secret struct {
 	Name        string     `json:"secret_name"`
 	Version     int        `json:"version"`
+	Hosts       []string   `json:"hosts"`        // patterns of the hosts that may receive it; null: any host
 	Keys        int        `json:"keys"`         // active keys that can open it
 	MissingKeys int        `json:"missing_keys"` // active keys that cannot
 	CreatedTime *time.Time `json:"created_time,omitempty"`
@@ -43,9 +44,10 @@ type Secret struct {
 
 // StoredSecret is a secret that was set.
 type StoredSecret struct {
-	Name    string `json:"secret_name"`
-	Version int    `json:"version"`
-	Keys    int    `json:"keys"` // for which it is sealed
+	Name    string   `json:"secret_name"`
+	Version int      `json:"version"`
+	Hosts   []string `json:"hosts"` // patterns of the hosts that may receive it; null: any host
+	Keys    int      `json:"keys"`  // for which it is sealed
 }
 
 // SecretName names a secret that was deleted.

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 func newTryCommand(a *connect.App) *cobra.Command {
@@ -122,11 +123,11 @@ func try(
 			return action.Text(text), true, nil
 		}
 		if secret, ok := strings.CutPrefix(name, action.PrefixSecret); ok {
-			text, err := tools.Secret(ctx, secret)
+			value, err := tools.Secret(ctx, secret)
 			if err != nil {
 				return action.Value{}, false, fmt.Errorf("secret %q: %w", secret, err)
 			}
-			return action.Text(text), true, nil
+			return value, true, nil
 		}
 		value, ok := action.Parameter(run, name)
 		return value, ok, nil
@@ -136,6 +137,9 @@ func try(
 			return output.ActionTrial{}, exit.Usage(err)
 		}
 		return output.ActionTrial{}, exit.Usagef("nothing was sent: %w (--var and --param give values)", err)
+	}
+	if err := outbound.CheckSecrets(attempt.Action, attempt.Number); err != nil {
+		return output.ActionTrial{}, exit.Usagef("nothing was sent: %w", err)
 	}
 	return newTrial(definition.Type, runner.Run(ctx, attempt)), nil
 }

@@ -30,7 +30,7 @@ func examineActions(a *connect.App) ([]controldb.Finding, error) {
 		found = append(found, controldb.Finding{Code: CodeActions, Severity: severity, Found: text, Why: why, Command: command})
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Secrets)) {
-		if _, err := secretref.Read(cfg.Secrets[name]); err != nil {
+		if _, err := secretref.Read(cfg.Secrets[name].Reference); err != nil {
 			add(controldb.SeverityError, fmt.Sprintf("the secret %s cannot be read: %v", name, err),
 				"actions that name it fail before they send anything", "set what secrets."+name+" of the configuration file refers to")
 		}

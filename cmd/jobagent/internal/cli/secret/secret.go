@@ -3,6 +3,7 @@ package secret
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
 
@@ -31,14 +33,26 @@ and cannot give it back. A secret of the same name in an agent's configuration t
 }
 
 func newSetCommand(a *connect.App) *cobra.Command {
-	var from string
+	var (
+		from    string
+		hosts   []string
+		anyHost bool
+	)
 	cmd := &cobra.Command{
 		Use: "set NAME", Args: cobra.ExactArgs(1),
 		Short: "Set a secret to a value from standard input or --from",
 		Long: `Set a secret. The value is standard input without one line end, or what --from names. It cannot be an argument,
-because other users of the machine can read the arguments of processes.`,
-		Example: "  jobagent secret set api < token.txt\n  jobagent secret set api --from env:API_TOKEN",
+because other users of the machine can read the arguments of processes.
+
+Agents send the secret to the hosts of --host only: host or host:port, in which * stands for any run of characters, or
+process:ENTRY for a process of the agent's configuration. The hosts are part of what is sealed: give them again with each
+new value.`,
+		Example: "  jobagent secret set api --host api.example.com < token.txt\n" +
+			"  jobagent secret set api --host '*.example.com' --host process:export --from env:API_TOKEN",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkHosts(hosts, anyHost); err != nil {
+				return err
+			}
 			value, err := readValue(a.Stdin, from)
 			if err != nil {
 				return err
@@ -47,7 +61,7 @@ because other users of the machine can read the arguments of processes.`,
 				// Another session may add a key or set the secret meanwhile; then the value is
 				// sealed again.
 				for tries := 1; ; tries++ {
-					stored, err := set(cmd, store, args[0], value)
+					stored, err := set(cmd, store, args[0], value, hosts)
 					again := errors.Is(err, controldb.ErrSecretKeysChanged) ||
 						errors.Is(err, controldb.ErrSecretChanged)
 					switch {
@@ -62,7 +76,26 @@ because other users of the machine can read the arguments of processes.`,
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "`env:NAME|file:PATH` of the value (default: standard input)")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`PATTERN` of a host that may receive the secret; repeatable")
+	cmd.Flags().BoolVar(&anyHost, "any-host", false, "let every author of jobs send the secret to any host")
 	return cmd
+}
+
+// checkHosts checks the flags --host and --any-host.
+func checkHosts(hosts []string, anyHost bool) error {
+	switch {
+	case anyHost && len(hosts) > 0:
+		return exit.Usagef("--host and --any-host exclude each other")
+	case anyHost:
+		return nil
+	case len(hosts) == 0:
+		return exit.Usagef("the hosts of the secret are missing: give --host PATTERN for each host that may receive it, or --any-host. " +
+			"Without hosts, every author of jobs can have an agent send the secret to a server of their own")
+	}
+	if err := outbound.CheckSecretHosts(hosts); err != nil {
+		return exit.Usagef("invalid --host: %w", err)
+	}
+	return nil
 }
 
 // readValue reads the value of a secret.
@@ -95,9 +128,9 @@ func readValue(stdin io.Reader, from string) (string, error) {
 var errNoKey = errors.New("there is no key to seal the secret for; make one with jobagent key generate")
 
 // set seals a value for all active keys and stores it as the next version.
-func set(cmd *cobra.Command, store *controldb.Store, name, value string) (output.StoredSecret, error) {
+func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts []string) (output.StoredSecret, error) {
 	ctx := cmd.Context()
-	stored := output.StoredSecret{Name: name, Version: 1}
+	stored := output.StoredSecret{Name: name, Version: 1, Hosts: hosts}
 	keys, err := store.SecretKeys(ctx)
 	if err != nil {
 		return stored, err
@@ -127,13 +160,13 @@ func set(cmd *cobra.Command, store *controldb.Store, name, value string) (output
 	if err != nil {
 		return stored, err
 	}
-	place := secret.Place{Database: database.String(), Name: stored.Name, Version: stored.Version}
+	place := secret.Place{Database: database.String(), Name: stored.Name, Version: stored.Version, Hosts: hosts}
 	sealed, err := secret.Seal(rand.Reader, place, value, recipients)
 	if err != nil {
 		return stored, err
 	}
 	stored.Keys = len(recipients)
-	return stored, store.SetSecret(ctx, stored.Name, sealed, stored.Version)
+	return stored, store.SetSecret(ctx, stored.Name, sealed, stored.Version, hosts...)
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
@@ -147,22 +180,41 @@ func newListCommand(a *connect.App) *cobra.Command {
 				}
 				views := make([]output.Secret, 0, len(list))
 				for _, s := range list {
+					hosts, err := hostsOf(s)
+					if err != nil {
+						return err
+					}
 					views = append(views, output.Secret{
-						Name: s.Name, Version: s.Version, Keys: s.Keys, MissingKeys: s.MissingKeys,
+						Name: s.Name, Version: s.Version, Hosts: hosts, Keys: s.Keys, MissingKeys: s.MissingKeys,
 						CreatedTime: output.Optional(s.CreatedTime), UpdatedTime: output.Optional(s.UpdatedTime),
 						UpdatedBy: s.UpdatedBy,
 					})
 				}
 				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("NAME", "VERSION", "KEYS", "MISSING KEYS", "UPDATED BY")
+					t := output.NewTable("NAME", "VERSION", "KEYS", "MISSING KEYS", "UPDATED BY", "HOSTS")
 					for _, s := range views {
-						t.Add(s.Name, s.Version, s.Keys, s.MissingKeys, s.UpdatedBy)
+						hosts := strings.Join(s.Hosts, ", ")
+						if s.Hosts == nil {
+							hosts = "any host"
+						}
+						t.Add(s.Name, s.Version, s.Keys, s.MissingKeys, s.UpdatedBy, hosts)
 					}
 					return t.Write(w)
 				})
 			})
 		},
 	}
+}
+
+// hostsOf returns the patterns of a secret's hosts; nil means any host.
+func hostsOf(s controldb.Secret) (hosts []string, err error) {
+	if s.Hosts == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(s.Hosts), &hosts); err != nil || hosts == nil {
+		return nil, fmt.Errorf("invalid hosts of the secret %s: want a JSON array; set the secret again", s.Name)
+	}
+	return hosts, nil
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
