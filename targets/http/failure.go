@@ -67,6 +67,8 @@ func (t *attempt) failure(ctx context.Context, r *round) targets.Result {
 		return t.interrupted(context.Cause(ctx))
 	case !r.sent && errors.As(r.err, &fence):
 		return t.interrupted(fence)
+	case !r.sent && r.fence.Refusal() != nil:
+		return t.interrupted(r.fence.Refusal())
 	case !r.sent:
 		return t.notReached(r)
 	}

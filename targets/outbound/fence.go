@@ -41,6 +41,7 @@ type Fence struct {
 	idle     *sync.Cond // signaled when busy becomes 0
 	busy     int        // dials and writes under way
 	sent     bool
+	refusal  *FenceError // of a write, while the attempt went on
 
 	started atomic.Bool   // a write was permitted; not under mu, which Begin holds for long
 	wrote   chan struct{} // closed when the first permitted write has ended
@@ -130,6 +131,15 @@ func (f *Fence) awaitFirstWrite(ctx context.Context) (sent bool, err error) {
 	}
 }
 
+// Refusal returns the refusal of a write by begin or by the lease, or nil. A Transport may return
+// the error of a read in its place, if the connection broke at the same time. Close must have
+// returned.
+func (f *Fence) Refusal() *FenceError {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refusal
+}
+
 // MarkSent records that a byte of the request left through a connection without a fence.
 func (f *Fence) MarkSent() {
 	f.mu.Lock()
@@ -184,6 +194,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if f != nil {
 		f.mu.Lock()
 		if err := f.beginLocked(); err != nil {
+			if !f.closed && f.ctx.Err() == nil {
+				errors.As(err, &f.refusal)
+			}
 			f.mu.Unlock()
 			return 0, err
 		}
