@@ -86,7 +86,7 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 		for _, k := range stored.Sealed.Keys {
 			ids = append(ids, k.ID)
 		}
-		missing := fmt.Errorf("the agent has the private key of none of %s; add it to secret_keys in the agent's configuration",
+		missing := fmt.Errorf("the agent has no private key for any of %s; add one to secret_keys in the agent's configuration",
 			strings.Join(ids, ", "))
 		return action.Value{}, fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(missing, keyErr))
 	case err != nil:

@@ -101,7 +101,7 @@ func TestSecretsAndKeys(t *testing.T) {
 		lacking := agent.NewSecrets(f.Store, nil, []string{afterRef, "file:/nonexistent/key"}, zap.NewNop())
 		_, err := lacking.Get(t.Context(), "api")
 		require.ErrorIs(t, err, agent.ErrNoSecret)
-		require.ErrorContains(t, err, "the agent has the private key of none of "+before.Public().ID()+"; add it to secret_keys")
+		require.ErrorContains(t, err, "the agent has no private key for any of "+before.Public().ID()+"; add one to secret_keys")
 		require.ErrorContains(t, err, "/nonexistent/key")
 
 		require.NoError(t, f.Store.AddSecretKey(t.Context(), after.Public()))

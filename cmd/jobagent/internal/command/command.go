@@ -63,7 +63,7 @@ func ReadFile(file string, stdin io.Reader) ([]byte, error) {
 		text, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, exit.Usagef("read the definition: %w", err)
+		return nil, exit.Usagef("%w", err)
 	}
 	return text, nil
 }

@@ -51,7 +51,7 @@ func TestParameterFlags(t *testing.T) {
 		`invalid --param-json "a=x"`:                                 {"--param-json", "a=x"},
 		`invalid --param-json "a=1": the parameter a is given twice`: {"--param", "a=2", "--param-json", "a=1"},
 		`invalid --params-file -: want a JSON object`:                {"--params-file", "-", "--param", "a=2"},
-		`read the definition: open /nonexistent`:                     {"--params-file", "/nonexistent"},
+		`open /nonexistent`:                                          {"--params-file", "/nonexistent"},
 	} {
 		_, err := read(`[1]`, args...)
 		require.ErrorContains(t, err, want, args)
