@@ -1,8 +1,7 @@
 -- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited
 -- for them, starts the steps of reruns and of failed targets, ends expired terms and hands over their tasks, carries
 -- out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
--- or ends runs: here, if the steps of the version follow each other, and in start_dependent_steps, if they have
--- dependencies.
+-- (start_dependent_steps does so if the version has dependencies) or ends runs.
 --
 -- The lifecycle of a parent is the first of these that one of its children has: Canceled, Failed, TimedOut, Skipped or
 -- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before all its
@@ -36,17 +35,18 @@ BEGIN
     DECLARE @parked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @unparked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @movable TABLE (
-        execution_id BIGINT NOT NULL PRIMARY KEY,
-        job_id       UNIQUEIDENTIFIER NOT NULL,
-        job_version  INT NOT NULL,
-        stopping     BIT NOT NULL,
-        steps        INT NOT NULL, -- that are final
-        canceled     INT NOT NULL,
-        failed       INT NOT NULL,
-        timed_out    INT NOT NULL,
-        skipped      INT NOT NULL,
-        has_next     BIT NOT NULL,
-        rerun        BIT NOT NULL
+        execution_id     BIGINT NOT NULL PRIMARY KEY,
+        job_id           UNIQUEIDENTIFIER NOT NULL,
+        job_version      INT NOT NULL,
+        has_dependencies BIT NOT NULL,
+        stopping         BIT NOT NULL,
+        steps            INT NOT NULL, -- that are final
+        canceled         INT NOT NULL,
+        failed           INT NOT NULL,
+        timed_out        INT NOT NULL,
+        skipped          INT NOT NULL,
+        has_next         BIT NOT NULL, -- a step has no row yet
+        rerun            BIT NOT NULL
     );
 
     -- Runs that ended in an earlier pass: jobs and schedules come first in the order of locks.
@@ -267,32 +267,51 @@ BEGIN
     FROM @idle AS i
     INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
     SET @locked_runs = @@ROWCOUNT;
+    -- Runs with dependencies start the steps whose conditions hold, and skip the steps whose conditions cannot hold any more.
+    IF @locked_runs > 0
+        SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
+        FROM @locked AS l
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
+        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
+        WHERE v.has_dependencies = 1;
+    IF @dependent IS NOT NULL
+        EXECUTE jobs_internal.start_dependent_steps @executions = @dependent, @now = @now;
+
+    -- A step that its condition skipped does not count, except in a rerun that excludes the failure before it (result).
     -- Plan: per run the range of UQ_step_executions_step_id, as many rows as the run has had steps.
     WITH counted AS (
         SELECT
             e.execution_id,
             e.job_id,
             e.job_version,
+            v.has_dependencies,
             CASE WHEN e.rerun_of IS NULL THEN 0 ELSE 1 END AS rerun,
             CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END AS stopping,
             COUNT(s.step_execution_id) AS steps,
+            SUM(CASE WHEN s.is_active = 1 THEN 1 ELSE 0 END) AS active,
             SUM(CASE WHEN s.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
             SUM(CASE WHEN s.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
             SUM(CASE WHEN s.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
-            SUM(CASE WHEN s.lifecycle IN (N'Skipped', N'SucceededWithSkipped') THEN 1 ELSE 0 END) AS skipped
+            SUM(CASE
+                WHEN s.skipped_by_condition = 0 AND s.lifecycle IN (N'Skipped', N'SucceededWithSkipped') THEN 1
+                WHEN s.result IS NOT NULL THEN 1
+                ELSE 0
+            END) AS skipped
         FROM @locked AS l
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
         INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
         LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
-            AND v.has_dependencies = 0
-        GROUP BY e.execution_id, e.job_id, e.job_version, e.rerun_of, e.stop_requested_at
+        GROUP BY e.execution_id, e.job_id, e.job_version, v.has_dependencies, e.rerun_of, e.stop_requested_at
     )
-    INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun)
+    INSERT INTO @movable (
+        execution_id, job_id, job_version, has_dependencies, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun
+    )
     SELECT
         c.execution_id,
         c.job_id,
         c.job_version,
+        c.has_dependencies,
         c.stopping,
         c.steps,
         c.canceled,
@@ -310,19 +329,8 @@ BEGIN
             ELSE 0
         END,
         c.rerun
-    FROM counted AS c;
-
-    -- The other runs have dependencies.
-    IF @@ROWCOUNT < @locked_runs
-    BEGIN
-        SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
-        FROM @locked AS l
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
-        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
-        WHERE v.has_dependencies = 1;
-        IF @dependent IS NOT NULL
-            EXECUTE jobs_internal.start_dependent_steps @executions = @dependent, @now = @now;
-    END;
+    FROM counted AS c
+    WHERE c.active = 0;
 
     IF EXISTS (SELECT 1 FROM @movable AS m)
     BEGIN
@@ -334,7 +342,8 @@ BEGIN
             CASE WHEN m.rerun = 0 THEN @now END, -- reruns: jobs_internal.start_rerun_steps
             CONCAT(N'Step ', m.steps + 1, N' created.')
         FROM @movable AS m
-        WHERE m.has_next = 1
+        WHERE m.has_dependencies = 0
+            AND m.has_next = 1
             AND m.stopping = 0
             AND m.canceled + m.failed + m.timed_out = 0;
 
@@ -344,13 +353,15 @@ BEGIN
             e.last_message = CONCAT(N'Step ', m.steps + 1, N' started.')
         FROM @movable AS m
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
-        WHERE m.has_next = 1
+        WHERE m.has_dependencies = 0
+            AND m.has_next = 1
             AND m.stopping = 0
             AND m.canceled + m.failed + m.timed_out = 0;
 
         UPDATE e
         SET e.lifecycle = r.lifecycle,
             e.is_active = 0,
+            e.parked = 0,
             e.end_time = @now,
             e.last_message = CONCAT(
                 CASE r.lifecycle
@@ -360,7 +371,15 @@ BEGIN
                     WHEN N'SucceededWithSkipped' THEN N'Job execution succeeded with skipped targets.'
                     ELSE N'Job execution succeeded.'
                 END,
-                CASE WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + r.step_message END
+                CASE
+                    WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + (
+                        SELECT TOP (1) s.last_message
+                        FROM jobs_internal.step_executions AS s
+                        WHERE s.execution_id = r.execution_id
+                            AND s.lifecycle = r.lifecycle
+                        ORDER BY s.step_id
+                    )
+                END
             )
         FROM (
             SELECT
@@ -372,17 +391,13 @@ BEGIN
                     WHEN m.stopping = 1 AND m.has_next = 1 THEN N'Canceled'
                     WHEN m.skipped > 0 THEN N'SucceededWithSkipped'
                     ELSE N'Succeeded'
-                END AS lifecycle,
-                (
-                    SELECT s.last_message
-                    FROM jobs_internal.step_executions AS s
-                    WHERE s.execution_id = m.execution_id
-                        AND s.step_id = m.steps
-                ) AS step_message
+                END AS lifecycle
             FROM @movable AS m
+            -- With dependencies, every step gets a row. One without a row follows a step that ended after the decisions above: the next
+            -- pass decides on it.
             WHERE m.has_next = 0
                 OR m.stopping = 1
-                OR m.canceled + m.failed + m.timed_out > 0
+                OR (m.has_dependencies = 0 AND m.canceled + m.failed + m.timed_out > 0)
         ) AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
     END;

@@ -1,6 +1,6 @@
--- Starts the steps of runs whose versions have dependencies, skips those whose conditions do not hold, and ends runs without
--- an active step. A step is decided on as soon as all steps that come before it are final. DESIGN.md, "Dependencies", has
--- the rules. Nothing starts after a stop request.
+-- Starts the steps of runs whose versions have dependencies, and skips those whose conditions do not hold. A step is decided
+-- on as soon as all steps that come before it are final. DESIGN.md, "Dependencies", has the rules. Nothing starts after a
+-- stop request. jobs_internal.advance ends the runs.
 --
 -- Cost: the runs given, times their steps. A round of the loop decides on all steps that can be decided on; another round
 -- follows only if steps were skipped.
@@ -272,71 +272,5 @@ BEGIN
         e.last_message = CONCAT(CASE WHEN l.steps = 1 THEN N'Step ' ELSE N'Steps ' END, l.names, N' started.')
     FROM listed AS l
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id;
-
-    -- Runs without an active step. A step that its condition skipped does not count, except for a rerun that excludes the failure.
-    -- order: the caller has locked the runs
-    WITH counted AS (
-        SELECT
-            r.execution_id,
-            r.is_stopping,
-            COUNT(s.step_execution_id) AS steps,
-            (
-                SELECT COUNT(*)
-                FROM jobs_internal.job_steps AS d
-                WHERE d.job_id = r.job_id
-                    AND d.version = r.job_version
-            ) AS all_steps,
-            SUM(CASE WHEN s.is_active = 1 THEN 1 ELSE 0 END) AS active,
-            SUM(CASE WHEN s.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
-            SUM(CASE WHEN s.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
-            SUM(CASE WHEN s.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
-            SUM(CASE
-                WHEN s.skipped_by_condition = 0 AND s.lifecycle IN (N'Skipped', N'SucceededWithSkipped') THEN 1
-                WHEN s.result IS NOT NULL THEN 1
-                ELSE 0
-            END) AS skipped
-        FROM @runs AS r
-        LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = r.execution_id
-        GROUP BY r.execution_id, r.is_stopping, r.job_id, r.job_version
-    ),
-    decided AS (
-        SELECT
-            c.execution_id,
-            CASE
-                WHEN c.canceled > 0 THEN N'Canceled'
-                WHEN c.failed > 0 THEN N'Failed'
-                WHEN c.timed_out > 0 THEN N'TimedOut'
-                WHEN c.is_stopping = 1 AND c.steps < c.all_steps THEN N'Canceled'
-                WHEN c.skipped > 0 THEN N'SucceededWithSkipped'
-                ELSE N'Succeeded'
-            END AS lifecycle
-        FROM counted AS c
-        WHERE c.active = 0
-    )
-    UPDATE e
-    SET e.lifecycle = d.lifecycle,
-        e.is_active = 0,
-        e.parked = 0,
-        e.end_time = @now,
-        e.last_message = CONCAT(
-            CASE d.lifecycle
-                WHEN N'Canceled' THEN CONCAT(N'Job execution canceled', N' by ' + e.stop_requested_by, N'.')
-                WHEN N'Failed' THEN N'Job execution failed.'
-                WHEN N'TimedOut' THEN N'Job execution timed out.'
-                WHEN N'SucceededWithSkipped' THEN N'Job execution succeeded with skipped targets.'
-                ELSE N'Job execution succeeded.'
-            END,
-            CASE
-                WHEN d.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + (
-                    SELECT TOP (1) s.last_message
-                    FROM jobs_internal.step_executions AS s
-                    WHERE s.execution_id = d.execution_id
-                        AND s.lifecycle = d.lifecycle
-                    ORDER BY s.step_id
-                )
-            END
-        )
-    FROM decided AS d
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = d.execution_id;
     RETURN 0;
 END;
