@@ -126,8 +126,7 @@ func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, er
 	res.Place.Database = database.String()
 	if hosts.Valid {
 		if err := json.Unmarshal([]byte(hosts.String), &res.Place.Hosts); err != nil || len(res.Place.Hosts) == 0 {
-			// Somebody has changed the text. The secret was not sealed for it, so that nobody can
-			// open it.
+			// The text was changed. The secret was not sealed for it, and so cannot be opened.
 			res.Place.Hosts = []string{hosts.String}
 		}
 	}

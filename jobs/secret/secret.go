@@ -36,7 +36,7 @@ type Place struct {
 	// Version counts the values of the name, from 1.
 	Version int
 	// Hosts are the patterns of the hosts that may receive the value; none means any host. They are
-	// stored in clear, but nobody can change them without the value.
+	// stored in clear, but a change of them prevents the opening of the secret.
 	Hosts []string
 }
 

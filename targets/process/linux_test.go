@@ -27,7 +27,7 @@ func leftProcesses() (all []string) {
 	return all
 }
 
-// leftProcess starts a process of a tree that nobody ends.
+// leftProcess starts a process of a tree, and does not end the tree.
 func leftProcess(t *testing.T, tree *tree, key uuid.UUID) *os.Process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], helperArg, "wait")

@@ -492,7 +492,7 @@ func TestLeftovers(t *testing.T) {
 			continue
 		}
 		a := newAttempt("args", "again")
-		// As a dead agent does it: the tree is started, and nobody ends it.
+		// As with an agent that died: the tree is started, and not ended.
 		tree, err := r.host.newTree(a.Key.String(), 1, limits{})
 		require.NoError(t, err)
 		left := leftProcess(t, tree, a.Key)

@@ -55,7 +55,7 @@ func TestServiceBusCredential(t *testing.T) {
 	res := run(t, s.network, d, named)
 	require.Equal(t, targets.Succeeded, res.Outcome, texts(res))
 
-	// A signature that somebody else made is sent as it is.
+	// A signature that was made elsewhere is sent as it is.
 	signature := signServiceBus("https://"+s.host+"/q", "send", b.key, time.Now().Add(time.Hour))
 	t.Setenv("QUEUE_TEST_SECRET", signature)
 	given := newNetwork(t, rootOf(t, s), withCredential(t, outbound.KindSASToken, "", signature))

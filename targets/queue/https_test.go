@@ -224,7 +224,7 @@ func TestRetryAfter(t *testing.T) {
 	require.Equal(t, 7*time.Second, res.RetryAfter)
 }
 
-// storageTo returns a message with a token that nobody verifies.
+// storageTo returns a message with a token that is not verified.
 func storageTo(account string) *action.Definition {
 	return withStorage(action.StorageQueue{Account: account, Queue: "jobs", Message: "m", SASToken: "sig=YWJj", AllowHTTP: true})
 }
@@ -265,7 +265,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// busTo returns a message to Service Bus with a key that nobody verifies.
+// busTo returns a message to Service Bus with a key that is not verified.
 func busTo(host string) *action.Definition {
 	return withServiceBus(action.ServiceBus{Namespace: host, Entity: "orders", Message: "m", KeyName: "send", Key: "the-key"})
 }

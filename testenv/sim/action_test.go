@@ -71,7 +71,7 @@ func (r *silentRunner) freeze() {
 }
 
 // An agent that was frozen before the first byte sends nothing when it continues. If it was frozen
-// before begin_send, another agent sends the request. After begin_send, nobody knows whether the
+// before begin_send, another agent sends the request. After begin_send, it is unknown whether the
 // request was sent, and the step's option decides.
 func TestFrozenAgentSendsNothing(t *testing.T) {
 	const lease = 12 * time.Second
