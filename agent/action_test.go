@@ -212,6 +212,7 @@ func TestHTTPStepCallsItsEndpoint(t *testing.T) {
 // Answers of a service that is overloaded are repeated after the wait that the service asks for,
 // with the same key. Other failures of a request are final.
 func TestHTTPRetriesFollowTheAnswer(t *testing.T) {
+	skipUnderRace(t) // minutes of virtual time
 	var tries atomic.Int32
 	actionBubble(t, 0, func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -86,6 +86,7 @@ func TestErrorActionOnTheTargetsThatFailed(t *testing.T) {
 
 // A run that a schedule started names the schedule; any other run has an empty text.
 func TestActionNamesItsSchedule(t *testing.T) {
+	skipUnderRace(t) // minutes of virtual time
 	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{})
 		f.addAction(t, "call", "", `{"url": "http://api.example.com:8080/$(job_name)?s=$(schedule_id)", "allow_http": true}`)

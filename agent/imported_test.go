@@ -30,6 +30,7 @@ func (f *actionFixture) importJobs(t *testing.T, r *importer.Result, err error) 
 // An imported job of Azure Scheduler repeats its action by its retry policy, and then runs its
 // error action once. The run stays Failed.
 func TestImportedErrorActionRuns(t *testing.T) {
+	skipUnderRace(t) // minutes of virtual time
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/main" {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -59,6 +60,7 @@ func TestImportedErrorActionRuns(t *testing.T) {
 // An imported job of SAP sends the data of its schedule, and waits for a report after the answer
 // 202.
 func TestImportedSAPJobWaitsForItsReport(t *testing.T) {
+	skipUnderRace(t) // minutes of virtual time
 	answer := func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, "accepted")
