@@ -234,7 +234,7 @@ type StepOptions struct {
 	JobName  string
 	StepID   *int
 	StepName *string
-	// OnUnknownOutcome is Retry or Fail: the reaction to an attempt whose outcome is unknown.
+	// OnUnknownOutcome is Retry, Fail or Await: what follows an attempt with an unknown outcome.
 	OnUnknownOutcome *string
 	// AtMostOnce runs the script in one transaction with a ledger row in the target.
 	AtMostOnce *bool

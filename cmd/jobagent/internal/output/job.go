@@ -51,7 +51,7 @@ type Step struct {
 type StepOptions struct {
 	StepID           int    `json:"step_id"`
 	StepName         string `json:"step_name"`
-	OnUnknownOutcome string `json:"on_unknown_outcome"` // Retry or Fail
+	OnUnknownOutcome string `json:"on_unknown_outcome"` // Retry, Fail or Await
 	AtMostOnce       bool   `json:"at_most_once"`
 	BindParameters   bool   `json:"bind_parameters"`
 

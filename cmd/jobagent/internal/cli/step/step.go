@@ -286,7 +286,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	}
 	which.add(cmd)
 	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
-		"`ACTION` after an attempt whose outcome is unknown: Retry or Fail")
+		"`ACTION` after an attempt whose outcome is unknown: Retry, Fail, or for an action Await (a report)")
 	dependencies.add(cmd)
 	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
