@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -43,7 +43,7 @@ type Actions struct {
 	// another one; empty means that the agent cannot carry out actions with a callback URL.
 	CallbackURL string
 	// Receiver receives callbacks while the agent runs; nil means that the agent receives none.
-	Receiver *rest.Receiver
+	Receiver *callbacks.Receiver
 }
 
 // commandTypes returns the types of commands that the agent runs.
@@ -120,12 +120,12 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		DueAt: task.DueAt, ScheduleID: scheduleID(task),
 	}
 	if definition.Callback != nil {
-		token := rest.NewToken()
+		token := callbacks.NewToken()
 		hash := controldb.HashToken(token)
 		send.Callback, send.CallbackTimeout = &hash, definition.Callback.Timeout
 		switch {
 		case h.actions.CallbackURL != "":
-			attempt.CallbackURL = rest.URL(h.actions.CallbackURL, token)
+			attempt.CallbackURL = callbacks.URL(h.actions.CallbackURL, token)
 		case slices.Contains(definition.Names(), action.NameCallbackURL): // otherwise, an operator reports
 			return h.invalid(task, started, errNoReceiver)
 		}

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -33,7 +33,7 @@ func newReceiver(t *testing.T, store *controldb.Store) *receiver {
 	t.Helper()
 	r := &receiver{conns: make(chan net.Conn)}
 	l := pipeListener{conns: r.conns, closed: make(chan struct{}), once: new(sync.Once)}
-	served := rest.On(l, "https://agent.example.com/jobs", store, zaptest.NewLogger(t))
+	served := callbacks.On(l, "https://agent.example.com/jobs", store, zaptest.NewLogger(t))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- served.Serve(ctx) }() // ends with ctx

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
-	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -90,7 +90,7 @@ func (h *Hosting) Run(ctx context.Context) error {
 
 // receiveWhile receives callbacks while run runs. If the receiver fails, run is stopped, and
 // receiveWhile returns the error.
-func (h *Hosting) receiveWhile(ctx context.Context, receiver *rest.Receiver, run func(ctx context.Context)) error {
+func (h *Hosting) receiveWhile(ctx context.Context, receiver *callbacks.Receiver, run func(ctx context.Context)) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	receiving, stopReceiver := context.WithCancel(context.WithoutCancel(ctx))

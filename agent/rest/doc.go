@@ -1,11 +1,11 @@
-// Package rest receives reports on actions that end outside of the agent (callbacks).
+// Package rest is the REST front: the listener, authentication, authorisation, limits and the
+// request log. The APIs themselves are surfaces: packages elastic, scheduler and sap.
 //
-// An action with a callback is sent with a URL that holds a token of 256 bits. Whoever has the URL
-// may report once how the work ended: POST with the body {"success": true, "message": "text"}. The
-// package holds no state: the control database decides on each report (invariant I12), so a report
-// is accepted by any process that has a receiver, also while no agent runs.
+// A surface is a table of operations. The server matches a request to an operation, authenticates
+// the caller, checks the caller's role at the operation's scope, and calls the operation's handler.
+// The same table gives the OpenAPI documents, and the tests that walk all operations.
 //
-// Common mistakes:
-//
-//   - To log a request's URL or path. The token is a secret; the control database has its hash.
+// The front decides nothing about jobs: handlers translate between JSON and methods of controldb.
+// The control database checks the caller's role again, because each call runs as the database user
+// of that role (controldb.Caller).
 package rest

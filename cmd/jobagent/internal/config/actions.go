@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/process"
@@ -26,8 +26,8 @@ type Callbacks struct {
 }
 
 // Receiver returns the configuration of the receiver.
-func (c Callbacks) Receiver() rest.Config {
-	return rest.Config{Listen: c.Listen, PublicURL: c.PublicURL, Certificate: c.TLS.Certificate, Key: c.TLS.Key}
+func (c Callbacks) Receiver() callbacks.Config {
+	return callbacks.Config{Listen: c.Listen, PublicURL: c.PublicURL, Certificate: c.TLS.Certificate, Key: c.TLS.Key}
 }
 
 // Secret is a secret of the configuration: a reference as text, or an object with the hosts that
@@ -97,7 +97,7 @@ func (c File) CheckActions() error {
 			errs = append(errs, fmt.Errorf("callbacks: %w", err))
 		}
 	} else if c.Callbacks.PublicURL != "" {
-		if err := rest.CheckPublicURL(c.Callbacks.PublicURL); err != nil {
+		if err := callbacks.CheckPublicURL(c.Callbacks.PublicURL); err != nil {
 			errs = append(errs, fmt.Errorf("callbacks: %w", err))
 		}
 	}

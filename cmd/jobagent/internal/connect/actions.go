@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
@@ -95,9 +95,9 @@ func (a *Actions) Receive(ctx context.Context, cfg config.Callbacks, on bool, st
 		if !on {
 			return nil
 		}
-		settings = rest.Config{Listen: "127.0.0.1:0"}
+		settings = callbacks.Config{Listen: "127.0.0.1:0"}
 	}
-	receiver, err := rest.Listen(ctx, settings, store, log)
+	receiver, err := callbacks.Listen(ctx, settings, store, log)
 	if err != nil {
 		return exit.With(exit.CodeConnection, err)
 	}

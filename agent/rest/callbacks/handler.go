@@ -1,4 +1,4 @@
-package rest
+package callbacks
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type handler struct {
 
 func newHandler(store *controldb.Store, publicPath string, log *zap.Logger) *handler {
 	return &handler{
-		store: store, prefix: strings.TrimSuffix(publicPath, "/") + callbacks,
+		store: store, prefix: strings.TrimSuffix(publicPath, "/") + pathPrefix,
 		calls: make(chan struct{}, maxCalls), log: log,
 	}
 }

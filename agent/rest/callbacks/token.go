@@ -1,4 +1,4 @@
-package rest
+package callbacks
 
 import (
 	"crypto/rand"
@@ -9,8 +9,8 @@ import (
 // tokenBytes is the length of a token: 256 bits.
 const tokenBytes = 32
 
-// callbacks is the path of the receiver below the public URL.
-const callbacks = "/callbacks/"
+// pathPrefix is the path of the receiver below the public URL.
+const pathPrefix = "/callbacks/"
 
 // NewToken returns a new token. It is a secret: the control database gets its hash only.
 func NewToken() string {
@@ -22,7 +22,7 @@ func NewToken() string {
 // URL returns the URL at which a token's report is received. publicURL is the address of the
 // receiver as seen from outside.
 func URL(publicURL, token string) string {
-	return strings.TrimSuffix(publicURL, "/") + callbacks + token
+	return strings.TrimSuffix(publicURL, "/") + pathPrefix + token
 }
 
 // isToken reports whether a text has the form of a token.

@@ -1,0 +1,43 @@
+package rest
+
+import "time"
+
+// Code says what is wrong with a request. Surfaces translate codes to those of their API; a surface
+// may use further codes of its API.
+type Code string
+
+// The codes that the server itself gives.
+const (
+	CodeUnauthenticated  Code = "Unauthenticated"  // 401
+	CodeForbidden        Code = "Forbidden"        // 403
+	CodeUnknownPath      Code = "UnknownPath"      // 404
+	CodeMethodNotAllowed Code = "MethodNotAllowed" // 405; the server sets Allow
+	CodeInvalidQuery     Code = "InvalidQuery"     // 400
+	CodeBodyTooLarge     Code = "BodyTooLarge"     // 413
+	CodeBodyNotRead      Code = "BodyNotRead"      // 400: the client ended the request early
+	CodeTooManyRequests  Code = "TooManyRequests"  // 429
+	CodeUnavailable      Code = "Unavailable"      // 503
+	CodeInternal         Code = "Internal"         // 500
+)
+
+// Error is an error that the client is told.
+type Error struct {
+	// Status is the HTTP status.
+	Status int
+	Code   Code
+	// Message is a sentence for people. It holds no secret.
+	Message string
+	// Target is the element of the request that is wrong: a JSON path, or the name of a query
+	// parameter.
+	Target string
+	// Details are the single faults.
+	Details []Detail
+	// RetryAfter is the value of the header Retry-After; 0 means none.
+	RetryAfter time.Duration
+}
+
+// Detail is one fault of several.
+type Detail struct{ Code, Message, Target string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }

@@ -1,0 +1,120 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+)
+
+// Role is what a caller may do at a scope. Each role includes the ones before it.
+type Role int
+
+// The roles. They are those of the control database, jobs_reader to jobs_admin.
+const (
+	RoleNone Role = iota
+	RoleReader
+	RoleOperator
+	RoleAuthor
+	RoleAdmin
+)
+
+// String returns the role's name as in the configuration.
+func (r Role) String() string {
+	return [...]string{"none", "reader", "operator", "author", "admin"}[r]
+}
+
+// DatabaseRole returns the role of the control database, or empty for RoleNone.
+func (r Role) DatabaseRole() string {
+	if r == RoleNone {
+		return ""
+	}
+	return "jobs_" + r.String()
+}
+
+// Surface is one API of the front. Its methods are safe for concurrent use.
+type Surface interface {
+	// Name names the surface in paths of OpenAPI documents and in the log: sql, scheduler or sap.
+	Name() string
+	// Operations returns all operations. The result does not change.
+	Operations() []Operation
+	// Check checks a request before authentication: the version of the API, for example. It is
+	// called with Request.Principal not set.
+	Check(r *Request) error
+	// Failure returns the answer to a request that failed with err: an *Error, an error of
+	// controldb, or any other error, of which the answer shows nothing.
+	Failure(r *Request, err error) *Response
+}
+
+// Operation is one operation of a surface.
+type Operation struct {
+	// ID is unique within the surface, as in "Jobs_CreateOrUpdate".
+	ID string
+	// Method is the HTTP method.
+	Method string
+	// Path is the template of the path: literal segments, and {name} for a parameter of one
+	// segment. Literals match in any case. A path is split before its segments are unescaped.
+	Path string
+	// Role is the least role that may call the operation. RoleNone means that no authentication is
+	// needed. A handler calls [Request.Require] if what the body asks for needs more.
+	Role Role
+	// Handle carries out the operation. ctx is the request's context, with the caller of the calls
+	// of the control database. A panic is answered with status 500.
+	Handle func(ctx context.Context, r *Request) (*Response, error)
+
+	// The rest describes the operation in the OpenAPI document.
+
+	// Summary is one sentence.
+	Summary string
+	// Query are the query parameters, without api-version.
+	Query []Parameter
+	// Body is the type of the JSON body; nil means none. It is decoded by the handler.
+	Body reflect.Type
+	// MaxBody bounds the body in bytes; 0 means the surface's limit.
+	MaxBody int64
+	// Answers are the types of the bodies by status; a nil type means an empty body.
+	Answers map[int]reflect.Type
+}
+
+// Parameter describes a query parameter.
+type Parameter struct {
+	Name, Description string
+	// Type is string, integer or boolean.
+	Type     string
+	Required bool
+}
+
+// Scope says what a request is about. Grants name scopes; empty fields of a grant match anything.
+// The server takes a scope from the parameters of the path with these names, in any case of their
+// values: subscription, resourceGroup, server, agent, collection, instance.
+type Scope struct {
+	Subscription, ResourceGroup, Server, Agent, Collection, Instance string
+}
+
+// Principal is an authenticated caller.
+type Principal struct {
+	// ID identifies the caller in grants, limits and the audit log: "oid:…", "app:…", "sub:…",
+	// "token:…", "cert:…" or "basic:…".
+	ID string
+	// Name is for people: a user name, or the ID.
+	Name string
+	// Groups are the groups and app roles that a token names, in the form of ID: "group:…",
+	// "role:…".
+	Groups []string
+	// Tenant is the tenant claim of a token of the SAP surface; empty for none.
+	Tenant string
+	// Scopes are the scopes of a token of the SAP surface, such as "job-scheduler.read".
+	Scopes []string
+	// Instance is the instance of the SAP surface for which the token was issued, if the token
+	// says it.
+	Instance string
+}
+
+// Response is the answer to a request.
+type Response struct {
+	// Status is the HTTP status.
+	Status int
+	// Header is added to the answer's header; nil means nothing.
+	Header http.Header
+	// Body is encoded as JSON; nil means an empty body.
+	Body any
+}

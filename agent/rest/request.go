@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+)
+
+// Request is a request whose operation is known.
+type Request struct {
+	// HTTP is the request. Its body has been read.
+	HTTP *http.Request
+	// Operation is the operation that the path and the method name.
+	Operation *Operation
+	// Path holds the parameters of the path, unescaped.
+	Path map[string]string
+	// Query holds the query parameters (S-5).
+	Query Query
+	// Body is the body, at most as long as the operation allows.
+	Body []byte
+	// Principal is the caller; it is the zero value for operations without authentication.
+	Principal Principal
+	// Role is the caller's role at Scope.
+	Role  Role
+	Scope Scope
+	// RequestID is new for each request. CorrelationID is taken from the request if it has one.
+	RequestID, CorrelationID uuid.UUID
+	// ClientRequestID is the header x-ms-client-request-id if it is a GUID; else zero.
+	ClientRequestID uuid.UUID
+	// PublicURL is the front's address as seen by clients, without a slash at the end.
+	PublicURL string
+}
+
+// Require returns an error if the caller's role does not include role.
+func (r *Request) Require(role Role) error {
+	if r.Role >= role {
+		return nil
+	}
+	return &Error{
+		Status: http.StatusForbidden, Code: CodeForbidden,
+		Message: fmt.Sprintf("%s may not do this: it needs the role %s at this scope, and has the role %s.", r.Principal.Name, role, r.Role),
+	}
+}
+
+// Query holds query parameters in the order in which they came.
+type Query []QueryValue
+
+// QueryValue is one query parameter, unescaped.
+type QueryValue struct{ Name, Value string }
+
+// Get returns the value of a parameter, and whether it is there. Names are compared exactly. The
+// server refuses requests that have a parameter twice.
+func (q Query) Get(name string) (string, bool) {
+	for _, one := range q {
+		if one.Name == name {
+			return one.Value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,1 @@
+-- Makes the tables of job agents (accounts) and their operations.

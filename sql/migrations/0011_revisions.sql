@@ -1,0 +1,1 @@
+-- Adds revisions, by which changes name the state that they change.
