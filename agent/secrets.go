@@ -105,7 +105,7 @@ func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret
 	if ok && time.Since(e.read) < sealedFor {
 		return e.secret, nil
 	}
-	stored, err := s.store.SealedSecret(ctx, name)
+	stored, err := s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
 	if err != nil {
 		return stored, err
 	}

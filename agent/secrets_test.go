@@ -114,7 +114,7 @@ func TestSecretsAndKeys(t *testing.T) {
 			require.Equal(t, action.Secret("value"), got)
 		}
 		require.Equal(t, 1, logs.FilterMessage("sealed a secret for further keys").Len())
-		stored, err := f.Store.SealedSecret(t.Context(), "api")
+		stored, err := f.Store.SealedSecret(t.Context(), "", "api")
 		require.NoError(t, err)
 		require.Len(t, stored.Missing, 1)
 		require.Equal(t, foreign.Public().ID(), stored.Missing[0].ID())
@@ -124,7 +124,7 @@ func TestSecretsAndKeys(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, action.Secret("value"), got)
 
-		_, err = f.Store.SealedSecret(t.Context(), "api")
+		_, err = f.Store.SealedSecret(t.Context(), "", "api")
 		require.NoError(t, err)
 		f.exec(t, "control", "UPDATE s SET s.ciphertext = 0x00112233445566778899AABBCCDDEEFF0011223344 FROM jobs_internal.secrets AS s;")
 		time.Sleep(5 * time.Second)

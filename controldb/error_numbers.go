@@ -140,6 +140,7 @@ var conditions = map[int32]condition{
 	50074: {KindInvalid, nil, "the name of a secret is missing or invalid"},
 	50075: {KindInvalid, nil, "the sealed secret is invalid"},
 	50076: {KindInvalid, nil, "the public key does not have 32 bytes"},
+	50077: {KindInvalid, nil, "the name of the secret is reserved for REST"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},

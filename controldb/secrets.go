@@ -2,8 +2,10 @@ package controldb
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,18 +61,31 @@ type Secret struct {
 	// Hosts is a JSON array of the patterns of the hosts that may receive the value; empty means
 	// any host.
 	Hosts string `db:"hosts"`
+	// Owner is empty for a secret that authors set; see [secret.OwnerREST] and
+	// [secret.OwnerCredential].
+	Owner string `db:"owner"`
 }
 
-// Secrets lists the sealed secrets by name; name restricts the list unless it is empty.
+// Secrets lists the sealed secrets that authors set, by name; name restricts the list unless it is
+// empty.
 func (s *Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
 	w := newFilter(0)
+	w.add("owner = %s", "")
 	if name != "" {
 		w.add("secret_name = %s", name)
 	}
 	return selectAll[Secret](ctx, s, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys,
-    created_time, updated_time, updated_by, hosts
+    created_time, updated_time, updated_by, hosts, owner
 FROM jobs.secrets`+w.text()+`
 ORDER BY secret_name;`, w.args...)
+}
+
+// AllSecrets lists the sealed secrets of all owners, by owner and name.
+func (s *Store) AllSecrets(ctx context.Context) ([]Secret, error) {
+	return selectAll[Secret](ctx, s, "list all secrets", `SELECT secret_name, version, keys, missing_keys,
+    created_time, updated_time, updated_by, hosts, owner
+FROM jobs.secrets
+ORDER BY owner, secret_name;`)
 }
 
 // DatabaseID returns the identity of the control database, to which sealed secrets are bound.
@@ -82,6 +97,41 @@ func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
 		return uuid.Nil, err
 	}
 	return list[0].ID, nil
+}
+
+// SealSecret seals a value for the active keys, and returns the text that procedures take as
+// @sealed. place.Database is filled in. The error wraps [ErrSecretKeysChanged] if there is no
+// active key; errors do not contain the value.
+func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string) (string, error) {
+	id, err := s.DatabaseID(ctx)
+	if err != nil {
+		return "", err
+	}
+	place.Database = id.String()
+	keys, err := s.SecretKeys(ctx)
+	if err != nil {
+		return "", err
+	}
+	var recipients []secret.PublicKey
+	for _, k := range keys {
+		if !k.Active {
+			continue
+		}
+		public, err := secret.NewPublicKey(k.PublicKey)
+		if err != nil {
+			return "", fmt.Errorf("key %s: %w", k.ID, err)
+		}
+		recipients = append(recipients, public)
+	}
+	if len(recipients) == 0 {
+		return "", fmt.Errorf("%w: there is no active key for which a secret could be sealed; make one with jobagent key generate",
+			ErrSecretKeysChanged)
+	}
+	sealed, err := secret.Seal(rand.Reader, place, value, recipients)
+	if err != nil {
+		return "", fmt.Errorf("seal secret: %w", err)
+	}
+	return sealed.JSON(place.Version, place.Hosts...), nil
 }
 
 // SetSecret stores a sealed value as the given version of a secret. Version and hosts are those for
@@ -106,8 +156,8 @@ type SealedSecret struct {
 }
 
 // SealedSecret reads a sealed secret; only agents may. It returns [ErrSecretNotFound] when no
-// secret has this name.
-func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, error) {
+// secret has this name. The owner is empty for secrets that authors set.
+func (s *Store) SealedSecret(ctx context.Context, owner, name string) (SealedSecret, error) {
 	var (
 		database uuid.UUID
 		hosts    sql.NullString
@@ -118,12 +168,12 @@ func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, er
 			Data      []byte `db:"data"`
 		}
 	)
-	err := s.query(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name),
+	err := s.query(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name).in("owner", owner),
 		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), into(&keys))
 	if err != nil {
 		return SealedSecret{}, err
 	}
-	res.Place.Database = database.String()
+	res.Place.Database, res.Place.Owner = database.String(), owner
 	if hosts.Valid {
 		if err := json.Unmarshal([]byte(hosts.String), &res.Place.Hosts); err != nil || len(res.Place.Hosts) == 0 {
 			// The text was changed. The secret was not sealed for it, and so cannot be opened.
@@ -146,5 +196,5 @@ func (s *Store) SealedSecret(ctx context.Context, name string) (SealedSecret, er
 // has another version by now stays unchanged.
 func (s *Store) ResealSecret(ctx context.Context, place secret.Place, keys []secret.SealedKey) error {
 	return s.exec(ctx, "seal secret for further keys", newCall("jobs_internal.reseal_secret").in("name", place.Name).
-		in("version", int64(place.Version)).in("keys", secret.KeysJSON(keys)))
+		in("version", int64(place.Version)).in("keys", secret.KeysJSON(keys)).in("owner", place.Owner))
 }

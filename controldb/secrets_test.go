@@ -37,7 +37,7 @@ func (c *control) seal(t *testing.T, name, value string, version int, keys ...se
 // open reads a secret and opens it.
 func (c *control) open(t *testing.T, name string, keys ...secret.PrivateKey) (string, error) {
 	t.Helper()
-	s, err := c.SealedSecret(t.Context(), name)
+	s, err := c.SealedSecret(t.Context(), "", name)
 	require.NoError(t, err)
 	return s.Sealed.Open(s.Place, keys)
 }
@@ -79,7 +79,7 @@ func TestSecretsAndRotation(t *testing.T) {
 		require.Equal(t, [][2]int{{1, 0}, {2, 1}}, [][2]int{{keys[0].Secrets, keys[0].SecretsOnly}, {keys[1].Secrets, keys[1].SecretsOnly}})
 		require.Equal(t, first.Public().Bytes(), keys[1].PublicKey)
 
-		s, err := c.SealedSecret(ctx, "api")
+		s, err := c.SealedSecret(ctx, "", "api")
 		require.NoError(t, err)
 		require.Len(t, s.Missing, 1)
 		require.Equal(t, second.Public().ID(), s.Missing[0].ID())
@@ -106,7 +106,7 @@ func TestSecretsAndRotation(t *testing.T) {
 
 		require.NoError(t, c.DeleteSecret(ctx, "API"))
 		require.ErrorIs(t, c.DeleteSecret(ctx, "api"), controldb.ErrSecretNotFound)
-		_, err = c.SealedSecret(ctx, "api")
+		_, err = c.SealedSecret(ctx, "", "api")
 		require.ErrorIs(t, err, controldb.ErrSecretNotFound)
 		require.NoError(t, c.DeleteSecret(ctx, "new"))
 		require.NoError(t, c.RetireSecretKey(ctx, second.Public().ID()))
@@ -122,7 +122,7 @@ func TestSecretsAreBoundToTheirPlace(t *testing.T) {
 		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
 		require.NoError(t, c.SetSecret(ctx, "a", c.seal(t, "a", "old", 1, k), 1))
 		require.NoError(t, c.SetSecret(ctx, "b", c.seal(t, "b", "bee", 1, k), 1))
-		old, err := c.SealedSecret(ctx, "a")
+		old, err := c.SealedSecret(ctx, "", "a")
 		require.NoError(t, err)
 		require.NoError(t, c.SetSecret(ctx, "a", c.seal(t, "a", "new", 2, k), 2))
 
@@ -157,7 +157,7 @@ func TestHostsOfSecrets(t *testing.T) {
 		list, err := c.Secrets(ctx, "a")
 		require.NoError(t, err)
 		require.JSONEq(t, `["*.example.com:443", "process:export"]`, list[0].Hosts)
-		stored, err := c.SealedSecret(ctx, "a")
+		stored, err := c.SealedSecret(ctx, "", "a")
 		require.NoError(t, err)
 		require.Equal(t, place, stored.Place)
 		value, err := c.open(t, "a", k)
@@ -200,5 +200,74 @@ func TestMigrateSecrets(t *testing.T) {
 		value, err := c.open(t, "a", k)
 		require.NoError(t, err)
 		require.Equal(t, "value", value)
+	})
+}
+
+// TestSecretsOfREST: a procedure of REST stores a secret for a job. Authors can neither set nor see
+// such names as theirs. It is deleted when no definition names it, or with its job.
+func TestSecretsOfREST(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.job(t, "j", nil)
+		jobs, err := c.Jobs(ctx, "j")
+		require.NoError(t, err)
+		id := jobs[0]
+		k := newSecretKey(t)
+		name, err := secret.RESTName(rand.Reader)
+		require.NoError(t, err)
+		require.Equal(t, secret.OwnerREST, secret.OwnerOf(name))
+		place := secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{"h"}}
+		_, err = c.SealSecret(ctx, place, "v")
+		require.ErrorIs(t, err, controldb.ErrSecretKeysChanged, "no key")
+		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
+		sealed, err := c.SealSecret(ctx, place, "v")
+		require.NoError(t, err)
+		store := func(owner, name string, job any) error {
+			_, err := c.db.ExecContext(ctx,
+				`EXECUTE jobs_internal.store_secret @owner = @p1, @name = @p2, @sealed = @p3, @job_id = @p4;`, owner, name, sealed, job)
+			return err
+		}
+		require.NoError(t, store("rest", name, id.ID.String()))
+		require.ErrorContains(t, store("rest", "rest-1", id.ID.String()), "32 hexadecimal digits")
+		require.ErrorContains(t, store("rest", name, nil), "for the owner rest only")
+		require.ErrorContains(t, store("other", name, nil), "a known @owner")
+
+		stored, err := c.SealedSecret(ctx, secret.OwnerOf(name), name)
+		require.NoError(t, err)
+		value, err := stored.Sealed.Open(stored.Place, []secret.PrivateKey{k})
+		require.NoError(t, err)
+		require.Equal(t, "v", value)
+		wrong := stored.Place
+		wrong.Owner = ""
+		_, err = stored.Sealed.Open(wrong, []secret.PrivateKey{k})
+		require.ErrorIs(t, err, secret.ErrBroken, "bound to its owner")
+		list, err := c.Secrets(ctx, "")
+		require.NoError(t, err)
+		require.Empty(t, list)
+		list, err = c.AllSecrets(ctx)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		err = c.SetSecret(ctx, "Rest-x", c.seal(t, "Rest-x", "v", 1, k), 1)
+		require.ErrorContains(t, err, "reserved")
+
+		purge := func(days int) {
+			c.exec(t, `DECLARE @now DATETIME2(7) = DATEADD(DAY, @p1, SYSUTCDATETIME()); EXECUTE jobs_internal.delete_secrets @now = @now;`, days)
+		}
+		count := func() int {
+			list, err := c.AllSecrets(ctx)
+			require.NoError(t, err)
+			return len(list)
+		}
+		purge(0)
+		require.Equal(t, 1, count(), "new secrets stay")
+		c.exec(t, `UPDATE c SET c.command = CONCAT(N'{"x":"$(secret.', @p1, N')"}') FROM jobs_internal.step_commands AS c;`, name)
+		purge(2)
+		require.Equal(t, 1, count(), "a stored definition names it")
+		c.exec(t, `UPDATE c SET c.command = N'{}' FROM jobs_internal.step_commands AS c;`)
+		purge(2)
+		require.Equal(t, 0, count())
+		require.NoError(t, store("rest", name, id.ID.String()))
+		require.NoError(t, c.DeleteJob(ctx, "j", false))
+		require.Equal(t, 0, count(), "deleted with the job")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // MaxLength is the longest value in bytes: enough for a bundle of certificates with its key.
@@ -29,7 +30,7 @@ var (
 type Place struct {
 	// Database identifies the control database.
 	Database string
-	// Owner is empty for the secrets of actions.
+	// Owner is empty for the secrets that authors set, else OwnerREST or OwnerCredential.
 	Owner string
 	// Name is the NAME of $(secret.NAME).
 	Name string
@@ -38,6 +39,35 @@ type Place struct {
 	// Hosts are the patterns of the hosts that may receive the value; none means any host. They are
 	// stored in clear, but a change of them prevents the opening of the secret.
 	Hosts []string
+}
+
+// The owners of secrets that authors do not set.
+const (
+	// OwnerREST owns the secrets of actions that REST stores; RESTName gives their names.
+	OwnerREST = "rest"
+	// OwnerCredential owns the passwords of credentials, whose names they have.
+	OwnerCredential = "credential"
+)
+
+// restPrefix begins the names of secrets of OwnerREST, and of no others.
+const restPrefix = "rest-"
+
+// RESTName returns a new name for a secret of OwnerREST.
+func RESTName(random io.Reader) (string, error) {
+	id := make([]byte, 16)
+	if _, err := io.ReadFull(random, id); err != nil {
+		return "", err
+	}
+	return restPrefix + hex.EncodeToString(id), nil
+}
+
+// OwnerOf returns the owner of the secret that an action names $(secret.NAME).
+func OwnerOf(name string) string {
+	id, ok := strings.CutPrefix(strings.ToLower(name), restPrefix)
+	if _, err := hex.DecodeString(id); ok && err == nil && len(id) == 32 {
+		return OwnerREST
+	}
+	return ""
 }
 
 // bytes returns the place in an unambiguous form.

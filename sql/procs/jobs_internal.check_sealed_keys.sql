@@ -3,7 +3,7 @@
 -- Parameters:
 --   @keys  JSON array of objects: id (of an active key), data (hexadecimal digits of 80 bytes).
 --   @all   1: every active key must be there.
--- Called by: jobs.sp_set_secret, jobs_internal.reseal_secret, within their transactions.
+-- Called by: jobs_internal.store_secret, jobs_internal.reseal_secret, within their transactions.
 -- Locks:     the rows of all keys (S).
 -- Returns:   0.
 -- Throws:

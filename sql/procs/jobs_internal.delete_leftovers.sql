@@ -1,4 +1,5 @@
--- Deletes rows that are no longer visible: purged executions with their parameters, then deleted jobs without executions.
+-- Deletes rows that are no longer visible: purged executions with their parameters, then deleted jobs without executions, with
+-- their secrets.
 -- Rows from which an active rerun takes its targets stay until the rerun has ended.
 --
 -- Each batch is a transaction of its own, so it holds few locks for a short time, and SQL Server can clean up deleted
@@ -16,7 +17,8 @@
 --   @remaining   Receives 1 if rows may be left, 0 if no more can be deleted now.
 -- Called by: agent/cleaner.go when jobs_internal.controller_pass returns cleanup_due; jobs.sp_delete_job, jobs.sp_purge_jobhistory,
 --            jobs_internal.purge_history.
--- Locks:     rows of one run after the other (X), children first; its parameters (X), skipping locked rows.
+-- Locks:     rows of one run after the other (X), children first; its parameters (X), skipping locked rows; rows of one deleted
+--            job after the other (X), with its secrets and their rows of secret_data_keys.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.delete_leftovers
@@ -154,6 +156,11 @@ BEGIN
                 DELETE c
                 FROM jobs_internal.step_commands AS c
                 WHERE c.job_id = @job_id;
+                SET @rows = @rows + @@ROWCOUNT;
+                DELETE k
+                FROM jobs_internal.secrets AS k
+                WHERE k.job_id = @job_id
+                    AND k.job_id IS NOT NULL;
                 SET @rows = @rows + @@ROWCOUNT;
                 DELETE j
                 FROM jobs_internal.jobs AS j

@@ -1,7 +1,8 @@
 -- Reads a sealed secret.
 --
 -- Parameters:
---   @name  Name of the secret.
+--   @name   Name of the secret.
+--   @owner  Owner of the secret: see jobs_internal.store_secret.
 -- Called by: agent/secrets.go, for each attempt of an action that names the secret; jobagent key rotate.
 -- Locks:     nothing.
 -- Returns:   1: one row: database_id, name, version, nonce, ciphertext, hosts (see jobs_internal.secrets).
@@ -9,7 +10,8 @@
 -- Throws:
 --   50150 the secret does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.get_secret
-    @name NVARCHAR(128)
+    @name  NVARCHAR(128),
+    @owner NVARCHAR(200) = N''
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -30,7 +32,7 @@ BEGIN
         @ciphertext = s.ciphertext,
         @hosts = s.hosts
     FROM jobs_internal.secrets AS s
-    WHERE s.owner = N''
+    WHERE s.owner = @owner
         AND s.name = @name;
     IF @secret_id IS NULL
     BEGIN

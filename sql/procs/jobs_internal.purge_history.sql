@@ -1,5 +1,6 @@
 -- Deletes one batch of rows older than the retention: finished runs, records of skipped instants, ended backfills, and
--- ended terms to which no run refers. The last call deletes parameters to which nothing refers any more. It also
+-- ended terms to which no run refers. The last call deletes parameters to which nothing refers any more, and secrets of REST
+-- that no definition names. It also
 -- deletes schedules that have been Completed or Faulted for longer than the setting schedule_retention_days (default
 -- 60). Call it until @deleted is 0.
 --
@@ -12,7 +13,7 @@
 --   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), and
---            parameters (X), skipping locked rows.
+--            parameters (X), skipping locked rows; secrets (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -111,6 +112,9 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
     -- Those of runs are deleted with them: this finds those of schedules that were changed or deleted.
     IF @deleted = 0
+    BEGIN
         EXECUTE jobs_internal.delete_payloads;
+        EXECUTE jobs_internal.delete_secrets @now = @now;
+    END;
     RETURN 0;
 END;

@@ -6,6 +6,7 @@
 --   @version  Version whose data key was sealed.
 --   @keys     JSON array of objects: id (of an active key), data (hexadecimal digits of 80 bytes). They replace the stored ones
 --             of these keys.
+--   @owner    Owner of the secret: see jobs_internal.store_secret.
 -- Called by: agent/secrets.go and jobagent key rotate, which have the private keys of all keys in @keys.
 -- Locks:     the rows of all keys (S), the secret's row (U), its rows of secret_data_keys (X).
 -- Returns:   0.
@@ -15,7 +16,8 @@
 CREATE OR ALTER PROCEDURE jobs_internal.reseal_secret
     @name    NVARCHAR(128),
     @version INT,
-    @keys    NVARCHAR(MAX)
+    @keys    NVARCHAR(MAX),
+    @owner   NVARCHAR(200) = N''
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -41,7 +43,7 @@ BEGIN
         @secret_id = s.secret_id,
         @stored = s.version
     FROM jobs_internal.secrets AS s WITH (UPDLOCK, HOLDLOCK)
-    WHERE s.owner = N''
+    WHERE s.owner = @owner
         AND s.name = @name;
     IF @stored = @version
     BEGIN

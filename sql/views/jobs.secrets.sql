@@ -1,4 +1,5 @@
--- Secrets that actions may name as $(secret.NAME). No column holds a value, not even a sealed one.
+-- Sealed secrets: those that actions may name as $(secret.NAME), and the passwords of credentials. No column holds a
+-- value, not even a sealed one.
 --
 -- Columns:
 --   secret_name   Name.
@@ -9,6 +10,8 @@
 --   updated_time  When the value was set (UTC).
 --   updated_by    Login that set it.
 --   hosts         JSON array of the patterns of the hosts that may receive the value; NULL: any host.
+--   owner         Empty: set by authors. rest: stored by REST, for one job. credential: the password of the credential of this name.
+--   job_id        Job to which a secret of the owner rest belongs.
 CREATE OR ALTER VIEW jobs.secrets
 AS
 WITH opened AS (
@@ -26,7 +29,8 @@ SELECT
     s.created_at AS created_time,
     s.updated_at AS updated_time,
     s.updated_by,
-    s.hosts
+    s.hosts,
+    s.owner,
+    s.job_id
 FROM jobs_internal.secrets AS s
-LEFT JOIN opened AS o ON o.secret_id = s.secret_id
-WHERE s.owner = N'';
+LEFT JOIN opened AS o ON o.secret_id = s.secret_id;

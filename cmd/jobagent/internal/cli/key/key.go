@@ -143,7 +143,7 @@ of both keys do the same whenever they use a secret.`,
 				return exit.Usagef("no private key: give --key, or a configuration with secret_keys")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Secrets(cmd.Context(), "")
+				list, err := store.AllSecrets(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -153,7 +153,7 @@ of both keys do the same whenever they use a secret.`,
 					if s.MissingKeys == 0 {
 						continue
 					}
-					stored, err := store.SealedSecret(cmd.Context(), s.Name)
+					stored, err := store.SealedSecret(cmd.Context(), s.Owner, s.Name)
 					if errors.Is(err, controldb.ErrSecretNotFound) {
 						continue // deleted meanwhile
 					}
