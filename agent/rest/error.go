@@ -34,8 +34,6 @@ type Error struct {
 	Details []Detail
 	// RetryAfter is the value of the header Retry-After; 0 means none.
 	RetryAfter time.Duration
-	// Challenge is the value of the header WWW-Authenticate; empty means none.
-	Challenge string
 }
 
 // Detail is one fault of several.
