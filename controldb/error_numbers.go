@@ -58,6 +58,19 @@ var (
 	ErrCallbackNotFound = errors.New("callback not found")
 	// ErrCallbackEnded means that a callback has ended with another report, or without one.
 	ErrCallbackEnded = errors.New("callback has ended")
+	// ErrSAPNotFound means that a job, schedule, run or subscription of the SAP surface does not
+	// exist, or belongs to another tenant.
+	ErrSAPNotFound = errors.New("not found")
+	// ErrSAPExists means that the tenant has a job of this name already.
+	ErrSAPExists = errors.New("job exists in the tenant")
+	// ErrSAPAmbiguous means that several tenants have a job of this name.
+	ErrSAPAmbiguous = errors.New("several tenants have a job of this name")
+	// ErrSAPRunNotStarted means that nothing was sent for the run yet.
+	ErrSAPRunNotStarted = errors.New("the run has not been started")
+	// ErrSAPMode means that a change names another mode than the schedule's.
+	ErrSAPMode = errors.New("the mode of a schedule cannot be changed")
+	// ErrSAPTenant means that the tenant has no subscription.
+	ErrSAPTenant = errors.New("the tenant has no subscription")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )

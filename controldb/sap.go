@@ -1,0 +1,591 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/secret"
+)
+
+// SAPScope says whose jobs a call of the SAP surface reads or changes. It comes from the verified
+// token only. The zero value is a tenant without jobs. Objects outside of the scope behave exactly
+// as objects that do not exist ([ErrSAPNotFound]).
+type SAPScope struct {
+	provider bool
+	tenant   string
+}
+
+// SAPProvider returns the scope of the provider: all jobs of the instance. Jobs that it creates
+// belong to the tenant of [Store.SetSAPProvider].
+func SAPProvider() SAPScope { return SAPScope{provider: true} }
+
+// SAPSubscriber returns the scope of one tenant.
+func SAPSubscriber(tenant string) SAPScope { return SAPScope{tenant: tenant} }
+
+// IsProvider reports whether the scope is that of the provider.
+func (s SAPScope) IsProvider() bool { return s.provider }
+
+// in adds the tenant to a call of a procedure of jobs_rest, whose first parameter it is.
+func (s SAPScope) in(c *call) *call {
+	if s.provider {
+		return c.in("tenant", nil)
+	}
+	return c.in("tenant", s.tenant)
+}
+
+// SAPRequestKey identifies a request for its blind repeats (S-4): the SHA-256 of principal, method,
+// path and body. The zero value means that repeats are not recognised.
+type SAPRequestKey [32]byte
+
+// SAPWrite says who writes, and by which request.
+type SAPWrite struct {
+	// By names the caller in the action log.
+	By string
+	// Key is recorded in the transaction of the change. If the same key was recorded within the
+	// last minute and its answer was not delivered, nothing is changed, and the result of that
+	// request is returned again, with Replayed set. Of two equal requests at once, the second one
+	// waits for the first one.
+	Key SAPRequestKey
+}
+
+// in adds the arguments of the write to a call.
+func (w SAPWrite) in(c *call) *call {
+	c.optText("by", w.By)
+	if w.Key != (SAPRequestKey{}) {
+		c.in("request", w.Key[:])
+	}
+	return c
+}
+
+// SAPResult is the result of a write.
+type SAPResult struct {
+	// Job is the job's _id.
+	Job int64 `json:"job,omitempty"`
+	// Created says that an upsert has created the job.
+	Created bool `json:"created,omitempty"`
+	// Schedules are the ids of the job's schedules in the order of the request, or of the schedule
+	// that was added or changed.
+	Schedules []uuid.UUID `json:"schedules,omitempty"`
+	// Replayed says that this is the result of an earlier equal request (S-4). Answer is the
+	// answer that [Store.FinishSAPRequest] stored for it; empty if the first front did not come to
+	// it: then the answer is made from the other fields.
+	Replayed bool   `json:"-"`
+	Answer   string `json:"-"`
+}
+
+// SAPJobSpec describes a job to create, or to replace.
+type SAPJobSpec struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Action is the URL, and Method is GET, POST, PUT or DELETE.
+	Action string `json:"action"`
+	Method string `json:"http_method"`
+	Active bool   `json:"active"`
+	// Start and End bound the runs of all schedules; zero means no bound. StartText and EndText
+	// are the values as they were sent, as JSON; empty for none.
+	Start     time.Time `json:"-"`
+	End       time.Time `json:"-"`
+	StartText string    `json:"start_text,omitempty"`
+	EndText   string    `json:"end_text,omitempty"`
+	// Ans and Calm are JSON objects; empty for none.
+	Ans  string `json:"ans_config,omitempty"`
+	Calm string `json:"calm_config,omitempty"`
+	// User is kept and returned. Password, if it is not nil, is sent with it as Basic.
+	User     string       `json:"user,omitempty"`
+	Password *SAPPassword `json:"password,omitempty"`
+	// Credential names the outbound credential of the instance in the agents' configuration; empty
+	// means none. A job with a password does not use it.
+	Credential string `json:"credential,omitempty"`
+	// AllowHTTP permits plain http.
+	AllowHTTP bool              `json:"allow_http,omitempty"`
+	Schedules []SAPScheduleSpec `json:"schedules"`
+}
+
+// SAPPassword is a sealed password of a job (S-53).
+type SAPPassword struct {
+	// Name is made by [secret.RESTName]; each password has a new one. Version is 1.
+	Name string
+	// Sealed is sealed for the place with the owner rest, and for Hosts: the host of the action.
+	Sealed secret.Sealed
+	Hosts  []string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p SAPPassword) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"name": p.Name, "sealed": json.RawMessage(p.Sealed.JSON(1, p.Hosts...))})
+}
+
+// SAPMode is the member of a schedule that says when it runs.
+type SAPMode string
+
+// The modes.
+const (
+	SAPCron           SAPMode = "cron"
+	SAPTime           SAPMode = "time"
+	SAPRepeatInterval SAPMode = "repeatInterval"
+	SAPRepeatAt       SAPMode = "repeatAt"
+)
+
+// SAPScheduleSpec describes a schedule to create. The caller has parsed it (package jobs/schedule).
+type SAPScheduleSpec struct {
+	Mode SAPMode `json:"mode"`
+	// Spec is the text of kind sap: a JSON object with the mode's member, and startTime and endTime
+	// if they are given. Equal schedules have equal texts (S-16), so the order of its members
+	// matters.
+	Spec string `json:"spec"`
+	// Start and End are the instants of startTime and endTime, for answers and searches; zero for
+	// none.
+	Start       time.Time `json:"-"`
+	End         time.Time `json:"-"`
+	Description string    `json:"description,omitempty"`
+	Active      bool      `json:"active"`
+	// Data is a compact JSON object; empty for none.
+	Data string `json:"data,omitempty"`
+}
+
+// SAPScheduleChange changes a schedule (S-17); nil keeps a value.
+type SAPScheduleChange struct {
+	// Mode must be the schedule's mode if it is not empty; otherwise the change is refused with
+	// [ErrSAPMode].
+	Mode SAPMode `json:"mode,omitempty"`
+	// Spec, Start and End replace the text and its instants together. Spec is needed when the value
+	// of the mode, startTime or endTime is given.
+	Spec  *string   `json:"spec,omitempty"`
+	Start time.Time `json:"-"`
+	End   time.Time `json:"-"`
+	// Restart computes the next run anew, also from an unchanged text: the value of the mode was
+	// given.
+	Restart     bool    `json:"restart,omitempty"`
+	Description *string `json:"description,omitempty"`
+	Active      *bool   `json:"active,omitempty"`
+	// Data is a compact JSON object; the empty text removes it.
+	Data *string `json:"data,omitempty"`
+}
+
+// SAPJobChange changes a job (E5); nil keeps a value.
+type SAPJobChange struct {
+	Description *string `json:"description,omitempty"`
+	Action      *string `json:"action,omitempty"`
+	Method      *string `json:"http_method,omitempty"`
+	Active      *bool   `json:"active,omitempty"`
+	// Start and End: a pointer to the zero time removes the bound. StartText and EndText go with
+	// them.
+	Start     *time.Time `json:"-"`
+	End       *time.Time `json:"-"`
+	StartText string     `json:"start_text,omitempty"`
+	EndText   string     `json:"end_text,omitempty"`
+	// Ans and Calm: the empty text removes the object.
+	Ans  *string `json:"ans_config,omitempty"`
+	Calm *string `json:"calm_config,omitempty"`
+	User *string `json:"user,omitempty"`
+	// Password replaces the password. It is needed again when the host of the action changes,
+	// because a password is bound to its host; otherwise the job loses it.
+	Password  *SAPPassword `json:"password,omitempty"`
+	AllowHTTP bool         `json:"allow_http,omitempty"`
+}
+
+// SAPJob is a job.
+type SAPJob struct {
+	ID          int64     `db:"id"`
+	Tenant      string    `db:"tenant_id"`
+	SubDomain   string    `db:"subdomain"`
+	Name        string    `db:"name"`
+	Description string    `db:"description"`
+	Action      string    `db:"action"`
+	Method      string    `db:"http_method"`
+	Active      bool      `db:"active"`
+	Start       time.Time `db:"start_at"` // zero: no bound
+	End         time.Time `db:"end_at"`
+	StartText   string    `db:"start_text"` // JSON; empty for none
+	EndText     string    `db:"end_text"`
+	User        string    `db:"user_name"`
+	HasPassword bool      `db:"has_password"`
+	Ans         string    `db:"ans_config"` // JSON; empty for none
+	Calm        string    `db:"calm_config"`
+	JobType     string    `db:"job_type"` // HTTP_ENDPOINT or CF_TASK
+	CreatedAt   time.Time `db:"created_at"`
+	// ActiveCount and InactiveCount count the schedules of the job.
+	ActiveCount   int `db:"active_count"`
+	InactiveCount int `db:"inactive_count"`
+	// Schedules are set by methods that read them.
+	Schedules []SAPSchedule `db:"-"`
+}
+
+// SAPSchedule is a schedule of a job.
+type SAPSchedule struct {
+	ID    uuid.UUID `db:"schedule_id"`
+	JobID int64     `db:"job_id"`
+	Mode  SAPMode   `db:"mode"` // one-time if SAPTime, else recurring
+	// Spec is the text that was stored.
+	Spec        string    `db:"spec"`
+	Start       time.Time `db:"start_at"` // zero: none
+	End         time.Time `db:"end_at"`
+	Description string    `db:"description"`
+	// Active is false also after a one-time schedule has run, or when no run is left (S-45).
+	Active bool   `db:"active"`
+	Data   string `db:"data"` // JSON object; empty for none
+	// NextRunAt is zero if no run is due, or not known yet: an agent computes it within a second.
+	NextRunAt time.Time `db:"next_run_at"`
+	CreatedAt time.Time `db:"created_at"`
+	// ModifiedAt is the time of the last change of the definition.
+	ModifiedAt time.Time `db:"modified_at"`
+}
+
+// SAPFoundSchedule is a schedule with its job, as a search finds it.
+type SAPFoundSchedule struct {
+	SAPSchedule
+	JobName     string    `db:"job_name"`
+	Tenant      string    `db:"tenant_id"`
+	SubDomain   string    `db:"subdomain"`
+	Action      string    `db:"action"`
+	Method      string    `db:"http_method"`
+	JobActive   bool      `db:"job_active"`
+	JobStart    time.Time `db:"job_start_at"`
+	JobEnd      time.Time `db:"job_end_at"`
+	JobUser     string    `db:"user_name"`
+	Description string    `db:"job_description"` // of the job; that of the schedule is SAPSchedule.Description
+}
+
+// SAPCondition is one condition of a filter (S-24).
+type SAPCondition struct {
+	// Property is name, subDomain or tenantId.
+	Property string `json:"property"`
+	// Contains compares substrings without regard to case; otherwise values are compared exactly.
+	Contains bool   `json:"contains"`
+	Value    string `json:"value"`
+}
+
+// SAPFilter is a disjunction of conjunctions: one of the lists must hold entirely. Nil accepts all.
+type SAPFilter [][]SAPCondition
+
+// SAPBound is a qualifier startTime or endTime of a search.
+type SAPBound struct {
+	// Field is startTime or endTime; Operator is <, >, <= or >=.
+	Field    string    `json:"field"`
+	Operator string    `json:"operator"`
+	At       time.Time `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (b SAPBound) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"field": b.Field, "operator": b.Operator, "at": datetime2(b.At)})
+}
+
+// SAPSearch is a search (S-25); all parts must hold.
+type SAPSearch struct {
+	Words  []string   `json:"words,omitempty"`
+	Active *bool      `json:"active,omitempty"`
+	Bounds []SAPBound `json:"bounds,omitempty"`
+}
+
+// SAPPage selects a part of a list.
+type SAPPage struct {
+	Offset int
+	// Size is the maximum number of rows; 0 means all.
+	Size int
+}
+
+// in adds the arguments of the page to a call.
+func (p SAPPage) in(c *call) *call {
+	c.in("offset", int64(p.Offset))
+	if p.Size > 0 {
+		c.in("size", int64(p.Size))
+	}
+	return c
+}
+
+// SAPJobQuery selects jobs of a list.
+type SAPJobQuery struct {
+	// Tenant restricts the list; empty means all tenants of the scope. A filter replaces it.
+	Tenant string
+	// JobType is HTTP_ENDPOINT or CF_TASK; empty means both.
+	JobType string
+	Filter  SAPFilter
+	Search  *SAPSearch
+	// Sort is name, _id, createdAt or active; empty means _id.
+	Sort       string
+	Descending bool
+	Page       SAPPage
+	// Schedules reads the schedules of the jobs, too.
+	Schedules bool
+}
+
+// SAPJobs lists jobs (E2, E20). total is the number of jobs of all pages.
+func (s *Store) SAPJobs(ctx context.Context, scope SAPScope, q SAPJobQuery) (list []SAPJob, total int, err error) {
+	const op = "list jobs"
+	c := scope.in(newCall("jobs_rest.list_jobs")).optText("of_tenant", q.Tenant).optText("job_type", q.JobType).optText("sort", q.Sort).
+		in("descending", q.Descending).in("with_schedules", q.Schedules)
+	q.Page.in(c)
+	if q.Filter != nil {
+		if err := inJSON(c, op, "filter", q.Filter); err != nil {
+			return nil, 0, err
+		}
+	}
+	if q.Search != nil {
+		if err := inJSON(c, op, "search", q.Search); err != nil {
+			return nil, 0, err
+		}
+	}
+	list = []SAPJob{}
+	var schedules []SAPSchedule
+	if err := s.query(ctx, op, c, scanOne(&total), into(&list), into(&schedules)); err != nil {
+		return nil, 0, err
+	}
+	assign(list, schedules)
+	return list, total, nil
+}
+
+// assign puts schedules into their jobs.
+func assign(list []SAPJob, schedules []SAPSchedule) {
+	byID := make(map[int64]*SAPJob, len(list))
+	for i := range list {
+		byID[list[i].ID] = &list[i]
+		list[i].Schedules = []SAPSchedule{}
+	}
+	for _, one := range schedules {
+		if job := byID[one.JobID]; job != nil {
+			job.Schedules = append(job.Schedules, one)
+		}
+	}
+}
+
+// SAPJobRef names a job.
+type SAPJobRef struct {
+	// ID is the _id; 0 means that Name names the job. Both given must belong together.
+	ID   int64
+	Name string
+	// Tenant restricts the lookup by name; empty means the caller's own tenant, and for the
+	// provider any other tenant that alone has this name (S-13).
+	Tenant string
+}
+
+// SAPJob reads a job with its schedules (E3, E4). It returns [ErrSAPNotFound], or
+// [ErrSAPAmbiguous] when several tenants have a job of this name.
+func (s *Store) SAPJob(ctx context.Context, scope SAPScope, ref SAPJobRef) (SAPJob, error) {
+	c := scope.in(newCall("jobs_rest.get_job")).optText("name", ref.Name).optText("of_tenant", ref.Tenant)
+	if ref.ID != 0 {
+		c.in("job", ref.ID)
+	}
+	var list []SAPJob
+	var schedules []SAPSchedule
+	if err := s.query(ctx, "read job", c, into(&list), into(&schedules)); err != nil {
+		return SAPJob{}, err
+	}
+	if len(list) != 1 {
+		return SAPJob{}, fmt.Errorf("read job: got %d rows, want 1", len(list))
+	}
+	assign(list, schedules)
+	return list[0], nil
+}
+
+// CreateSAPJob creates a job (E1). It returns [ErrSAPExists] when the tenant has a job of this
+// name.
+func (s *Store) CreateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec) (SAPResult, error) {
+	return s.setSAPJob(ctx, scope, w, job, true)
+}
+
+// PutSAPJob creates or replaces a job by its name (E6, S-16). Schedules that stay equal and can
+// still run keep their ids, instants and logs.
+func (s *Store) PutSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec) (SAPResult, error) {
+	return s.setSAPJob(ctx, scope, w, job, false)
+}
+
+func (s *Store) setSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec, create bool) (SAPResult, error) {
+	type times struct {
+		SAPJobSpec
+		Start     string            `json:"start_at,omitempty"`
+		End       string            `json:"end_at,omitempty"`
+		Schedules []sapScheduleJSON `json:"schedules"`
+	}
+	t := times{SAPJobSpec: job, Start: optDatetime2(job.Start), End: optDatetime2(job.End), Schedules: []sapScheduleJSON{}}
+	for _, one := range job.Schedules {
+		t.Schedules = append(t.Schedules, sapSchedule(one))
+	}
+	c := scope.in(newCall("jobs_rest.set_job")).in("create_only", create)
+	if err := inJSON(c, "set job", "job", t); err != nil {
+		return SAPResult{}, err
+	}
+	return s.sapWrite(ctx, "set job", w, c)
+}
+
+// sapScheduleJSON is a SAPScheduleSpec as an argument.
+type sapScheduleJSON struct {
+	SAPScheduleSpec
+	Start string `json:"start_at,omitempty"`
+	End   string `json:"end_at,omitempty"`
+}
+
+func sapSchedule(spec SAPScheduleSpec) sapScheduleJSON {
+	return sapScheduleJSON{SAPScheduleSpec: spec, Start: optDatetime2(spec.Start), End: optDatetime2(spec.End)}
+}
+
+// optDatetime2 formats a time, and returns an empty text for the zero time.
+func optDatetime2(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return datetime2(t)
+}
+
+// inJSON adds an argument as JSON.
+func inJSON(c *call, op, name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("%s: write %s as JSON: %w", op, name, err)
+	}
+	c.in(name, string(text))
+	return nil
+}
+
+// sapWrite makes a call that writes, and returns its result.
+func (s *Store) sapWrite(ctx context.Context, op string, w SAPWrite, c *call) (SAPResult, error) {
+	var (
+		res  SAPResult
+		text string
+	)
+	err := s.query(ctx, op, w.in(c), scanOne(&text, &res.Replayed, &res.Answer))
+	if err != nil {
+		return SAPResult{}, err
+	}
+	if err := json.Unmarshal([]byte(text), &res); err != nil {
+		return SAPResult{}, fmt.Errorf("%s: read the result: %w", op, err)
+	}
+	return res, nil
+}
+
+// UpdateSAPJob changes a job (E5).
+func (s *Store) UpdateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job int64, change SAPJobChange) (SAPResult, error) {
+	type times struct {
+		SAPJobChange
+		Start *string `json:"start_at,omitempty"`
+		End   *string `json:"end_at,omitempty"`
+	}
+	t := times{SAPJobChange: change}
+	if change.Start != nil {
+		text := optDatetime2(*change.Start)
+		t.Start = &text
+	}
+	if change.End != nil {
+		text := optDatetime2(*change.End)
+		t.End = &text
+	}
+	c := scope.in(newCall("jobs_rest.update_job")).in("job", job)
+	if err := inJSON(c, "update job", "changes", t); err != nil {
+		return SAPResult{}, err
+	}
+	return s.sapWrite(ctx, "update job", w, c)
+}
+
+// DeleteSAPJob deletes a job with its schedules and logs (E7). Its active runs are canceled.
+func (s *Store) DeleteSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job int64) (SAPResult, error) {
+	return s.sapWrite(ctx, "delete job", w, scope.in(newCall("jobs_rest.delete_job")).in("job", job))
+}
+
+// AddSAPSchedule adds a schedule to a job (E8).
+func (s *Store) AddSAPSchedule(ctx context.Context, scope SAPScope, w SAPWrite, job int64, spec SAPScheduleSpec) (SAPResult, error) {
+	c := scope.in(newCall("jobs_rest.add_schedule")).in("job", job)
+	if err := inJSON(c, "add schedule", "schedule", sapSchedule(spec)); err != nil {
+		return SAPResult{}, err
+	}
+	return s.sapWrite(ctx, "add schedule", w, c)
+}
+
+// UpdateSAPSchedule changes a schedule (E11, S-17).
+func (s *Store) UpdateSAPSchedule(
+	ctx context.Context, scope SAPScope, w SAPWrite, job int64, schedule uuid.UUID, change SAPScheduleChange,
+) (SAPResult, error) {
+	type times struct {
+		SAPScheduleChange
+		Start string `json:"start_at,omitempty"`
+		End   string `json:"end_at,omitempty"`
+	}
+	c := scope.in(newCall("jobs_rest.update_schedule")).in("job", job).in("schedule", schedule)
+	t := times{SAPScheduleChange: change, Start: optDatetime2(change.Start), End: optDatetime2(change.End)}
+	if err := inJSON(c, "update schedule", "changes", t); err != nil {
+		return SAPResult{}, err
+	}
+	return s.sapWrite(ctx, "update schedule", w, c)
+}
+
+// DeleteSAPSchedules deletes a schedule with its logs (E12), or all schedules of a job (E13) if
+// schedule is uuid.Nil. Their active runs are canceled.
+func (s *Store) DeleteSAPSchedules(ctx context.Context, scope SAPScope, w SAPWrite, job int64, schedule uuid.UUID) (SAPResult, error) {
+	c := scope.in(newCall("jobs_rest.delete_schedules")).in("job", job)
+	if schedule != uuid.Nil {
+		c.in("schedule", schedule)
+	}
+	return s.sapWrite(ctx, "delete schedules", w, c)
+}
+
+// ActivateSAPSchedules activates or deactivates all schedules of a job (E14, S-47).
+func (s *Store) ActivateSAPSchedules(ctx context.Context, scope SAPScope, w SAPWrite, job int64, active bool) (SAPResult, error) {
+	return s.sapWrite(ctx, "activate schedules", w, scope.in(newCall("jobs_rest.activate_schedules")).in("job", job).in("active", active))
+}
+
+// SAPSchedules lists the schedules of a job (E9), or one schedule (E10) if schedule is not
+// uuid.Nil.
+func (s *Store) SAPSchedules(
+	ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID, page SAPPage,
+) (list []SAPSchedule, total int, err error) {
+	c := scope.in(newCall("jobs_rest.list_schedules")).in("job", job)
+	if schedule != uuid.Nil {
+		c.in("schedule", schedule)
+	}
+	list = []SAPSchedule{}
+	if err := s.query(ctx, "list schedules", page.in(c), scanOne(&total), into(&list)); err != nil {
+		return nil, 0, err
+	}
+	return list, total, nil
+}
+
+// SearchSAPSchedules searches schedules (E21).
+func (s *Store) SearchSAPSchedules(
+	ctx context.Context, scope SAPScope, search SAPSearch, page SAPPage,
+) (list []SAPFoundSchedule, total int, err error) {
+	c := scope.in(newCall("jobs_rest.search_schedules"))
+	if err := inJSON(c, "search schedules", "search", search); err != nil {
+		return nil, 0, err
+	}
+	list = []SAPFoundSchedule{}
+	if err := s.query(ctx, "search schedules", page.in(c), scanOne(&total), into(&list)); err != nil {
+		return nil, 0, err
+	}
+	return list, total, nil
+}
+
+// SAPJobCount counts the jobs of a scope by their member active (E18).
+func (s *Store) SAPJobCount(ctx context.Context, scope SAPScope) (active, inactive int, err error) {
+	err = s.query(ctx, "count jobs", scope.in(newCall("jobs_rest.count_jobs")), scanOne(&active, &inactive))
+	return active, inactive, err
+}
+
+// SAPAction is an entry of the action log (S-27).
+type SAPAction struct {
+	At     time.Time `db:"at"`
+	Action string    `db:"action"` // CREATE, UPDATE, DELETE, ACTIVATE, DEACTIVATE, DEACTIVATION_…
+	User   string    `db:"by_user"`
+	JobID  int64     `db:"job_id"`
+	// Schedule is uuid.Nil for an entry about the job.
+	Schedule uuid.UUID `db:"schedule_id"`
+	Text     string    `db:"text"`
+}
+
+// SAPActions lists the latest 200 entries about a job, or about one of its schedules if schedule is
+// not uuid.Nil; newest first. total counts all.
+func (s *Store) SAPActions(
+	ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID,
+) (list []SAPAction, total int, err error) {
+	c := scope.in(newCall("jobs_rest.list_actions")).in("job", job)
+	if schedule != uuid.Nil {
+		c.in("schedule", schedule)
+	}
+	list = []SAPAction{}
+	if err := s.query(ctx, "list actions", c, scanOne(&total), into(&list)); err != nil {
+		return nil, 0, err
+	}
+	return list, total, nil
+}

@@ -1,0 +1,186 @@
+package controldb
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// SAPRun is an entry of the log of a schedule: a run, or the next run, which is not made yet.
+type SAPRun struct {
+	ID uuid.UUID `db:"run_id"`
+	// Status is SCHEDULED, RUNNING or COMPLETED, and State is that of the table in
+	// rest-sap-actions.md, C.2.
+	Status string `db:"run_status"`
+	State  string `db:"run_state"`
+	// HTTPStatus is 0 for null.
+	HTTPStatus int `db:"http_status"`
+	// ScheduledAt is when the run was computed; ExecutedAt and CompletedAt are zero for null.
+	ScheduledAt time.Time `db:"scheduled_at"`
+	ExecutedAt  time.Time `db:"executed_at"`
+	CompletedAt time.Time `db:"completed_at"`
+	// Text is the latest text.
+	Text string `db:"run_text"`
+	// Events are the states that the run has passed, oldest first; only if they were asked for.
+	Events []SAPRunEvent `db:"-"`
+}
+
+// SAPRunEvent is a state that a run has passed.
+type SAPRunEvent struct {
+	Run  uuid.UUID `db:"run_id"`
+	At   time.Time `db:"at"`
+	Type string    `db:"type"` // a run state
+	Text string    `db:"text"`
+	Code int       `db:"code"` // HTTP status; 0 for null
+}
+
+// SAPRunQuery selects runs of a schedule, newest first.
+type SAPRunQuery struct {
+	Page SAPPage
+	// After continues after this run (older runs), and Before before it (newer runs); at most one
+	// of them is given, and then the offset does not count.
+	After, Before uuid.UUID
+	// Events reads the events of the runs.
+	Events bool
+}
+
+// SAPRuns is a part of a log.
+type SAPRuns struct {
+	List []SAPRun
+	// Total counts the runs that the log shows (S-30, S-31).
+	Total int
+	// More says that there are older runs after the last one of the list, and Newer that there are
+	// newer ones before the first.
+	More, Newer bool
+}
+
+// SAPRuns lists the log of a schedule (E10, E15): the next run and the runs of the last days
+// (setting sap_run_log_days).
+func (s *Store) SAPRuns(ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID, q SAPRunQuery) (SAPRuns, error) {
+	c := scope.in(newCall("jobs_rest.list_runs")).in("job", job).in("schedule", schedule).in("with_events", q.Events)
+	if q.After != uuid.Nil {
+		c.in("after", q.After)
+	}
+	if q.Before != uuid.Nil {
+		c.in("before", q.Before)
+	}
+	return s.sapRuns(ctx, "list runs", q.Page.in(c))
+}
+
+// SAPRun reads one entry of a log (E16). It returns [ErrSAPNotFound] when the run is not one of the
+// schedule, or is too old for the log.
+func (s *Store) SAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID) (SAPRun, error) {
+	c := scope.in(newCall("jobs_rest.list_runs")).in("job", job).in("schedule", schedule).in("run", run).in("with_events", true)
+	res, err := s.sapRuns(ctx, "read run", c)
+	if err != nil {
+		return SAPRun{}, err
+	}
+	return res.List[0], nil
+}
+
+func (s *Store) sapRuns(ctx context.Context, op string, c *call) (SAPRuns, error) {
+	res := SAPRuns{List: []SAPRun{}}
+	var events []SAPRunEvent
+	if err := s.query(ctx, op, c, scanOne(&res.Total, &res.More, &res.Newer), into(&res.List), into(&events)); err != nil {
+		return SAPRuns{}, err
+	}
+	byID := make(map[uuid.UUID]*SAPRun, len(res.List))
+	for i := range res.List {
+		byID[res.List[i].ID] = &res.List[i]
+	}
+	for _, e := range events {
+		if run := byID[e.Run]; run != nil {
+			run.Events = append(run.Events, e)
+		}
+	}
+	return res, nil
+}
+
+// ReportSAPRun reports how a run ended (E17, S-37 to S-41). It returns [ErrSAPNotFound] when job,
+// schedule and run do not belong together, [ErrSAPRunNotStarted] before the request was sent, and
+// [ErrCallbackEnded] when the run has ended with another report, or without one; the report is kept
+// then.
+func (s *Store) ReportSAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID, r Report) error {
+	c := scope.in(newCall("jobs_rest.report_run")).in("job", job).in("schedule", schedule).in("run", run).
+		in("success", r.Success).in("message", r.Message).optText("by", r.By)
+	return s.exec(ctx, "report on a run", c)
+}
+
+// FinishSAPRequest stores the answer of a request whose changes were committed, and whether it was
+// delivered to the client. An answer that was delivered is not replayed (S-4).
+//
+// The front stores delivered = true right before it writes the answer, and false if the write
+// fails. So an equal request that the client sends after it has read the answer is a new one.
+func (s *Store) FinishSAPRequest(ctx context.Context, scope SAPScope, key SAPRequestKey, answer string, delivered bool) error {
+	return s.exec(ctx, "finish request",
+		scope.in(newCall("jobs_rest.finish_request")).in("request", key[:]).in("answer", answer).in("delivered", delivered))
+}
+
+// SAPSettings are the settings of an instance.
+type SAPSettings struct {
+	// AsyncExecTimeout is how long a run waits for a report (S-44), MinInterval is the shortest
+	// interval of schedules (S-19), and RunLogDays is how long logs are shown (S-30).
+	AsyncExecTimeout time.Duration
+	MinInterval      time.Duration
+	RunLogDays       int
+}
+
+// SAPSettings reads the settings of the instance.
+func (s *Store) SAPSettings(ctx context.Context, scope SAPScope) (SAPSettings, error) {
+	var res SAPSettings
+	var timeout, interval int64
+	err := s.query(ctx, "read settings", scope.in(newCall("jobs_rest.get_settings")), scanOne(&timeout, &interval, &res.RunLogDays))
+	res.AsyncExecTimeout, res.MinInterval = time.Duration(timeout)*time.Second, time.Duration(interval)*time.Second
+	return res, err
+}
+
+// SetSAPTimeout sets ASYNC_EXEC_TIMEOUT (E19): 1 to 604800 seconds. It holds for waits that begin
+// afterwards.
+func (s *Store) SetSAPTimeout(ctx context.Context, scope SAPScope, w SAPWrite, seconds int) (SAPResult, error) {
+	return s.sapWrite(ctx, "set time-out", w, scope.in(newCall("jobs_rest.set_timeout")).in("seconds", int64(seconds)))
+}
+
+// SAPTenant is a tenant of the instance.
+type SAPTenant struct {
+	ID        string `db:"tenant_id"`
+	SubDomain string `db:"subdomain"`
+	// Provider marks the provider's own tenant.
+	Provider bool `db:"is_provider"`
+	// Subscribed is false after the last subscription was removed: its tokens are refused (S-58).
+	Subscribed bool      `db:"is_subscribed"`
+	CreatedAt  time.Time `db:"created_at"`
+	// Apps are the subscribed applications.
+	Apps []string `db:"apps"`
+}
+
+// SetSAPProvider stores the tenant of the provider. It is called once when a front starts; repeats
+// change nothing.
+func (s *Store) SetSAPProvider(ctx context.Context, tenant, subDomain string) error {
+	return s.exec(ctx, "set provider", newCall("jobs_rest.set_provider").in("tenant", tenant).in("subdomain", subDomain))
+}
+
+// SAPTenants lists the tenants by id, or one tenant if id is not empty. An unknown id gives an
+// empty list.
+func (s *Store) SAPTenants(ctx context.Context, id string) ([]SAPTenant, error) {
+	list := []SAPTenant{}
+	c := newCall("jobs_rest.list_tenants")
+	if id != "" {
+		c.in("tenant", id)
+	}
+	err := s.query(ctx, "list tenants", c, into(&list))
+	return list, err
+}
+
+// SubscribeSAPTenant adds a subscription of a tenant to an application; repeats change nothing.
+func (s *Store) SubscribeSAPTenant(ctx context.Context, tenant, subDomain, app string) error {
+	return s.exec(ctx, "subscribe",
+		newCall("jobs_rest.subscribe").in("tenant", tenant).in("subdomain", subDomain).in("app", app))
+}
+
+// UnsubscribeSAPTenant removes a subscription. With the last one, the jobs of the tenant are
+// deleted, its runs are canceled, and its tokens are refused (S-59). It returns [ErrSAPNotFound]
+// when there is no such subscription.
+func (s *Store) UnsubscribeSAPTenant(ctx context.Context, tenant, app string) error {
+	return s.exec(ctx, "unsubscribe", newCall("jobs_rest.unsubscribe").in("tenant", tenant).in("app", app))
+}
