@@ -66,8 +66,12 @@ func (c *call) out(name string, dest any) *call {
 func (s *Store) exec(ctx context.Context, op string, c *call) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
+	text, args, err := c.textFor(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
 	return s.retry(ctx, op, func() (bool, error) {
-		if _, err := s.db.ExecContext(ctx, c.proc, c.args...); err != nil {
+		if _, err := s.db.ExecContext(ctx, text, args...); err != nil {
 			return true, translateCall(ctx, op, err)
 		}
 		return true, nil
@@ -94,7 +98,11 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 
 // queryOnce is query without retries.
 func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*sqlx.Rows) error) error {
-	rows, err := s.db.Unsafe().QueryxContext(ctx, c.proc, c.args...) // unsafe: a later schema may have more columns
+	text, args, err := c.textFor(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	rows, err := s.db.Unsafe().QueryxContext(ctx, text, args...) // unsafe: a later schema may have more columns
 	if err != nil {
 		return translateCall(ctx, op, err)
 	}

@@ -71,6 +71,9 @@ var (
 	ErrSAPMode = errors.New("the mode of a schedule cannot be changed")
 	// ErrSAPTenant means that the tenant has no subscription.
 	ErrSAPTenant = errors.New("the tenant has no subscription")
+	// ErrNoRoleUser means that the login may not make calls as the database user of a role:
+	// it is not a member of jobs_front.
+	ErrNoRoleUser = errors.New("the login is not a member of jobs_front")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )
@@ -196,6 +199,7 @@ var conditions = map[int32]condition{
 	50153: {KindConflict, ErrSecretKeysChanged, "the secret is not sealed for exactly the active keys"},
 	50154: {KindConflict, ErrSecretChanged, "the version of the secret is not the next one"},
 	50155: {KindConflict, nil, "the key was retired"},
+	50190: {KindConflict, ErrNoRoleUser, "the call does not run as the database user of the caller's role"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},

@@ -12,7 +12,7 @@ import (
 
 // GrantRoles are the roles that [Grants] supports: the roles of the control database, and "target"
 // for logins that run steps.
-var GrantRoles = []string{"jobs_agent", "jobs_admin", "jobs_author", "jobs_operator", "jobs_reader", GrantTarget}
+var GrantRoles = []string{"jobs_agent", "jobs_admin", "jobs_author", "jobs_operator", "jobs_reader", "jobs_front", GrantTarget}
 
 // GrantTarget is the role of a login that runs steps on targets.
 const GrantTarget = "target"
@@ -162,6 +162,8 @@ var grantReasons = map[string]string{
 	"jobs_author":   "Everything that an operator may do; also defines jobs, steps, schedules and target groups. Its scripts run with the credentials of targets.",
 	"jobs_operator": "Everything that a reader may do; also starts, stops and reruns executions, and pauses schedules.",
 	"jobs_reader":   "Reads all public views and explains what an execution waits for.",
+	"jobs_front": "Allows a REST front to make the calls of its callers as the users of their roles, which the database checks; no calls of its own.\n" +
+		"Give the login no other role.",
 }
 
 // target returns the T-SQL for a login that runs steps.

@@ -30,7 +30,7 @@ func TestGrantsRejectInvalidArguments(t *testing.T) {
 		},
 		{
 			request: controldb.GrantRequest{Login: "a", Role: "db_owner"},
-			message: `invalid role "db_owner": want one of jobs_agent, jobs_admin, jobs_author, jobs_operator, jobs_reader, target`,
+			message: `invalid role "db_owner": want one of jobs_agent, jobs_admin, jobs_author, jobs_operator, jobs_reader, jobs_front, target`,
 		},
 		{
 			request: controldb.GrantRequest{Login: "a", Role: "target", Platform: "oracle"},

@@ -54,6 +54,10 @@ func selectOne[T any](ctx context.Context, db queryer, query string, args ...any
 func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...any) ([]T, error) {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
+	query, args, err := selectFor(ctx, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
 	list, err := selectRows[T](ctx, s.db, query, args...)
 	if err != nil {
 		return nil, translateCall(ctx, op, err)

@@ -105,6 +105,7 @@ const (
 	numNoDatabaseAccess  = 916
 	numMissingProcedure  = 2812
 	numInvalidObjectName = 208
+	numCannotExecuteAs   = 15517
 )
 
 // KindOf returns the kind of an error that a procedure has thrown; KindNone for every other error.
@@ -167,6 +168,9 @@ func translate(op string, err error) error {
 					e.Message,
 					e.Number,
 				)}
+		case numCannotExecuteAs:
+			return &callError{op: op, sentinel: ErrNoRoleUser, cause: err,
+				text: fmt.Sprintf("%s: the login must be a member of jobs_front; \"jobagent db grants --role jobs_front\" prints the statements", e.Message)}
 		case numMissingProcedure, numInvalidObjectName:
 			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
 				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", e.Message)}

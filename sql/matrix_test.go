@@ -16,7 +16,7 @@ import (
 const matrixFile = "testdata/role_matrix.txt"
 
 // matrixRoles are the columns of the matrix. The last one is a user without a role.
-var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", ""}
+var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", "jobs_front", ""}
 
 // tableVerbs are the permissions on a table or view that are in the matrix.
 var tableVerbs = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
@@ -27,7 +27,10 @@ var (
 	grantObject = regexp.MustCompile(`^GRANT ([A-Z]+) ON OBJECT::(\S+) TO (\w+);$`)
 	grantSchema = regexp.MustCompile(`^GRANT ([A-Z]+) ON SCHEMA::(\w+) TO (\w+);$`)
 	roleMember  = regexp.MustCompile(`^ALTER ROLE (\w+) ADD MEMBER (\w+);$`)
-	roleMade    = regexp.MustCompile(`^(IF DATABASE_PRINCIPAL_ID\(N'\w+'\) IS NULL|    CREATE ROLE \w+ AUTHORIZATION dbo;)$`)
+	roleMade    = regexp.MustCompile(
+		`^(IF DATABASE_PRINCIPAL_ID\(N'\w+'\) IS NULL|    CREATE ROLE \w+ AUTHORIZATION dbo;|    CREATE USER jobagent_\w+ WITHOUT LOGIN;)$`,
+	)
+	impersonate = regexp.MustCompile(`^GRANT IMPERSONATE ON USER::jobagent_(reader|operator|author|admin) TO jobs_front;$`)
 )
 
 // promised reads from sql/roles which roles have a permission: "EXECUTE jobs.sp_start_job", "SELECT
@@ -55,6 +58,7 @@ func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool
 			line = strings.TrimRight(line, "\r\n")
 			switch {
 			case line == "" || strings.HasPrefix(line, "--"), roleMade.MatchString(line):
+			case impersonate.MatchString(line): // no right on an object; TestCallersRunAsTheirRole of controldb tries it
 			case roleMember.MatchString(line):
 				m := roleMember.FindStringSubmatch(line)
 				members[m[1]] = append(members[m[1]], m[2])
@@ -95,9 +99,9 @@ func roleMatrix(t *testing.T) string {
 	objects, rights := promised(t)
 	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
 	var b strings.Builder
-	b.WriteString("# Permissions of the roles: reader R, operator O, author A, admin D, agent G, no role n. Generated from sql/roles by go test ./sql -run TestRoleMatrix -update;\n" +
+	b.WriteString("# Permissions of the roles: reader R, operator O, author A, admin D, agent G, front F, no role n. Generated from sql/roles by go test ./sql -run TestRoleMatrix -update;\n" +
 		"# TestRoleMatrix of testenv/script tries it with logins.\n")
-	fmt.Fprintf(&b, "%-60s R O A D G n\n", "#")
+	fmt.Fprintf(&b, "%-60s R O A D G F n\n", "#")
 	for _, o := range objects {
 		verbs := tableVerbs
 		if o.Kind == KindProcedure {

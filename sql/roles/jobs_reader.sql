@@ -3,3 +3,8 @@ IF DATABASE_PRINCIPAL_ID(N'jobs_reader') IS NULL
     CREATE ROLE jobs_reader AUTHORIZATION dbo;
 GRANT SELECT ON SCHEMA::jobs TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_explain_execution TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_internal.begin_call TO jobs_reader;
+-- REST fronts make the calls of callers with this role as this user, which has no login.
+IF DATABASE_PRINCIPAL_ID(N'jobagent_reader') IS NULL
+    CREATE USER jobagent_reader WITHOUT LOGIN;
+ALTER ROLE jobs_reader ADD MEMBER jobagent_reader;

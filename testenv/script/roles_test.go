@@ -32,7 +32,7 @@ const (
 
 // matrixRoles are the columns of sql/testdata/role_matrix.txt. The last one is a user without a
 // role.
-var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", ""}
+var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", "jobs_front", ""}
 
 // login creates a login with a user in a database, as a member of role if role is not empty, and
 // returns a connector with it.

@@ -53,7 +53,7 @@ func (r *run) remoteCall(call Call) error {
 		if settled := r.settle(nil, err); settled != nil {
 			return settled
 		}
-		return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute, Error: true}))
+		return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute})) // settle has sent the error and its bit
 	}
 	code, _ := status.val.(int64)
 	if err := sinkFailure(r.out.ReturnStatus(int32(code))); err != nil {

@@ -102,8 +102,8 @@ func newGrantsCommand(a *connect.App) *cobra.Command {
 		Long: `Print T-SQL that gives a login the rights of a role, with a reason for each statement. Nothing is
 sent to a server.
 
-The roles jobs_agent (the login of an agent), jobs_admin, jobs_author, jobs_operator and jobs_reader
-are roles of the control database. The role target is for a login with which steps run; such a login
+The roles jobs_agent (the login of an agent), jobs_front (the login of a REST front), jobs_admin,
+jobs_author, jobs_operator and jobs_reader are roles of the control database. The role target is for a login with which steps run; such a login
 must have no rights on the control database.`,
 		RunE: func(*cobra.Command, []string) error {
 			sections, err := controldb.Grants(r)

@@ -1,0 +1,124 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+)
+
+// roleUsers are the loginless users of the roles of callers; sql/roles creates them.
+var roleUsers = map[string]string{
+	"jobs_reader":   "jobagent_reader",
+	"jobs_operator": "jobagent_operator",
+	"jobs_author":   "jobagent_author",
+	"jobs_admin":    "jobagent_admin",
+}
+
+// The parts of the batch of a call with a caller. The driver sends it to sp_executesql, because it
+// has arguments; so the impersonation ends with it, however it ends, and SET and DECLARE are its
+// own. begin_call refuses to go on if EXECUTE AS did not change the user.
+//
+// The pool resets a connection before its next use. That clears SESSION_CONTEXT; keys are
+// read-only, so that a connection without a reset fails instead of naming the last caller. The
+// server drops a connection that is reset under impersonation (error 18059).
+const (
+	callPrologue   = "SET XACT_ABORT ON;\nEXECUTE AS USER = @jobagent_user;\n" + beginCall
+	callEpilogue   = "\nREVERT;"
+	selectPrologue = "SET XACT_ABORT ON;\nEXECUTE AS USER = @jobagent_user;\nEXECUTE jobs_internal.begin_call @user = @jobagent_user;\n"
+	beginCall      = "EXECUTE jobs_internal.begin_call @user = @jobagent_user, @caller = @jobagent_caller, @door = @jobagent_door," +
+		" @address = @jobagent_address, @correlation_id = @jobagent_correlation_id;\n"
+	// doorPrologue is for the login's own calls. They have no other caller than the login.
+	doorPrologue = "SET XACT_ABORT ON;\nEXECUTE sys.sp_set_session_context N'jobagent.door', N'CLI', 1;\n" +
+		"EXECUTE sys.sp_set_session_context N'jobagent.correlation_id', @jobagent_correlation_id, 1;\n"
+)
+
+// DoorCLI is the door of the command line.
+const DoorCLI = "CLI"
+
+// DoorREST is the door of the REST front.
+const DoorREST = "REST"
+
+// user returns the database user of the caller's role, or "" for the login itself.
+func (c Caller) user() (string, error) {
+	if c.Role == "" {
+		return "", nil
+	}
+	user, ok := roleUsers[c.Role]
+	if !ok {
+		return "", fmt.Errorf("invalid role of a caller %q: want jobs_reader, jobs_operator, jobs_author or jobs_admin", c.Role)
+	}
+	return user, nil
+}
+
+// textFor returns the text of the call for the caller of ctx, and its arguments. Without a caller,
+// the text is the name of the procedure, which the driver calls by RPC.
+func (c *call) textFor(ctx context.Context) (text string, args []any, err error) {
+	caller, ok := callerOf(ctx)
+	if !ok {
+		return c.proc, c.args, nil
+	}
+	user, err := caller.user()
+	if err != nil {
+		return "", nil, err
+	}
+	if user == "" && (caller.Door != DoorCLI || !strings.HasPrefix(c.proc, "jobs.")) {
+		return c.proc, c.args, nil
+	}
+	var b strings.Builder
+	args = make([]any, 0, len(c.args)+5)
+	args = append(args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)))
+	if user == "" {
+		b.WriteString(doorPrologue)
+	} else {
+		b.WriteString(callPrologue)
+		args = append(args, sql.Named("jobagent_user", mssqldb.NVarCharMax(user)),
+			sql.Named("jobagent_caller", mssqldb.NVarCharMax(caller.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(caller.Door)),
+			sql.Named("jobagent_address", mssqldb.NVarCharMax(caller.Address)))
+	}
+	b.WriteString("EXECUTE ")
+	b.WriteString(c.proc)
+	for i, a := range c.args {
+		named := a.(sql.NamedArg) // in and out add no others
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(" @" + named.Name + " = @" + named.Name)
+		switch v := named.Value.(type) {
+		case sql.Out:
+			b.WriteString(" OUTPUT")
+		case string:
+			// The type of a sized string has its length, so each length would have its own plan.
+			a = sql.Named(named.Name, mssqldb.NVarCharMax(v))
+		}
+		args = append(args, a)
+	}
+	b.WriteByte(';')
+	if user != "" {
+		b.WriteString(callEpilogue)
+	}
+	return b.String(), args, nil
+}
+
+// selectFor returns a SELECT as the database user of the caller of ctx, and its arguments.
+func selectFor(ctx context.Context, query string, args []any) (string, []any, error) {
+	caller, ok := callerOf(ctx)
+	if !ok {
+		return query, args, nil
+	}
+	user, err := caller.user()
+	if err != nil || user == "" {
+		return query, args, err
+	}
+	// The last argument: the driver numbers those without a name by their positions.
+	args = append(append(make([]any, 0, len(args)+1), args...), sql.Named("jobagent_user", mssqldb.NVarCharMax(user)))
+	return selectPrologue + query + callEpilogue, args, nil
+}
+
+// correlation returns the argument for id; nil if it is not set.
+func correlation(id uuid.UUID) any {
+	return mssqldb.NullUniqueIdentifier{UUID: mssqldb.UniqueIdentifier(id), Valid: id != uuid.Nil}
+}
