@@ -11,7 +11,7 @@ const (
 	KindInvalid  Kind = "invalid"   // an argument is invalid; nothing was done
 	KindNotFound Kind = "not found" // the named object does not exist
 	KindConflict Kind = "conflict"  // the state forbids it: the object exists, is in use, or is running
-	KindStale    Kind = "stale"     // the caller no longer holds the term or task
+	KindStale    Kind = "stale"     // the caller no longer holds the term or task, or knows an old revision
 )
 
 // The sentinels of errors that callers distinguish. Every error that a procedure throws wraps one
@@ -74,6 +74,9 @@ var (
 	// ErrNoRoleUser means that the login may not make calls as the database user of a role:
 	// it is not a member of jobs_front.
 	ErrNoRoleUser = errors.New("the login is not a member of jobs_front")
+	// ErrRevision means that an object does not have the revision that the caller expects: it was
+	// changed, created or deleted meanwhile.
+	ErrRevision = errors.New("the object has another revision")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )
@@ -202,5 +205,6 @@ var conditions = map[int32]condition{
 	50190: {KindConflict, ErrNoRoleUser, "the call does not run as the database user of the caller's role"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
+	50203: {KindStale, ErrRevision, "the object does not have the expected revision"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
 }

@@ -16,8 +16,8 @@ var publicProcedures = map[string]string{
 		", job_id uniqueidentifier*",
 	"sp_update_job": "job_name nvarchar(128), new_name nvarchar(128), description nvarchar(512), enabled bit" +
 		", schedule_interval_type nvarchar(50), schedule_interval_count int, schedule_start_time datetime2(7)" +
-		", schedule_end_time datetime2(7)",
-	"sp_delete_job": "job_name nvarchar(128), force bit",
+		", schedule_end_time datetime2(7), if_match bigint",
+	"sp_delete_job": "job_name nvarchar(128), force bit, if_match bigint",
 	"sp_add_jobstep": "job_name nvarchar(128), step_id int*, step_name nvarchar(128), command_type nvarchar(50)" +
 		", command_source nvarchar(50), command nvarchar(max), credential_name nvarchar(128)" +
 		", target_group_name nvarchar(128), initial_retry_interval_seconds int" +
@@ -36,12 +36,12 @@ var publicProcedures = map[string]string{
 		", output_schema_name nvarchar(128), output_table_name nvarchar(128), job_version int*" +
 		", max_parallelism int, output_subscription_id uniqueidentifier" +
 		", output_resource_group_name nvarchar(128)" +
-		", after nvarchar(max), run_when nvarchar(50), on_targets nvarchar(50)",
-	"sp_delete_jobstep":      "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*",
+		", after nvarchar(max), run_when nvarchar(50), on_targets nvarchar(50), if_match bigint",
+	"sp_delete_jobstep":      "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*, if_match bigint",
 	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*, parameters nvarchar(max)",
 	"sp_stop_job":            "job_execution_id uniqueidentifier",
 	"sp_add_target_group":    "target_group_name nvarchar(128), target_group_id uniqueidentifier*",
-	"sp_delete_target_group": "target_group_name nvarchar(128)",
+	"sp_delete_target_group": "target_group_name nvarchar(128), if_match bigint",
 	"sp_add_target_group_member": "target_group_name nvarchar(128), membership_type nvarchar(128), target_type nvarchar(128)" +
 		", refresh_credential_name nvarchar(128), server_name nvarchar(128), database_name nvarchar(128)" +
 		", elastic_pool_name nvarchar(128), shard_map_name nvarchar(128), target_id uniqueidentifier*",

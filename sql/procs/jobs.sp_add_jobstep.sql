@@ -221,6 +221,7 @@ BEGIN
         @run_when = @run_when,
         @on_targets = @on_targets;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
+    EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
 
     -- A schedule that became due while the job had no steps becomes due again with the first step.
     IF @steps = 0

@@ -89,6 +89,7 @@ BEGIN
     );
     SET @schedule_id = SCOPE_IDENTITY();
     EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
+    EXECUTE jobs_internal.raise_revision @job_id = @job_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -12,7 +12,7 @@
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
 -- Called by: members of the role jobs_author.
--- Locks:     the target group's row (U).
+-- Locks:     the target group's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -111,6 +111,11 @@ BEGIN
         @target_group_id, @target_id, @membership, @type, @refresh_credential_name,
         @server_name, @database_name, @elastic_pool_name, @shard_map_name
     );
+
+    UPDATE g
+    SET g.revision = g.revision + 1
+    FROM jobs_internal.target_groups AS g
+    WHERE g.target_group_id = @target_group_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

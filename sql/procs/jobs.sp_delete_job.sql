@@ -4,6 +4,7 @@
 -- Parameters:
 --   @job_name  Name of the job.
 --   @force     1: cancel active executions. 0: fail if there are any.
+--   @if_match  The job's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U, X), its schedules (U, X), their rows in schedule_buffer (X), its active executions (X).
 -- Returns:   0.
@@ -11,9 +12,11 @@
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
 --   50102 the job has active executions.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job
     @job_name NVARCHAR(128) = NULL,
-    @force    BIT = 0
+    @force    BIT = 0,
+    @if_match BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -22,11 +25,14 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @locked INT;
+    DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
+    DECLARE @revision BIGINT;
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
+    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
 
     IF COALESCE(@force, 0) = 0
         AND EXISTS (

@@ -5,6 +5,7 @@
 --   @step_id      Position of the step. Either it or @step_name is required.
 --   @step_name    Name of the step.
 --   @job_version  Receives the job's new version.
+--   @if_match      The step's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies.
 -- Returns:   0.
@@ -18,11 +19,13 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50143 steps would come after each other.
 --   50144 another step names this one in @after.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
     @job_name    NVARCHAR(128),
     @step_id     INT = NULL,
     @step_name   NVARCHAR(128) = NULL,
-    @job_version INT = NULL OUTPUT
+    @job_version INT = NULL OUTPUT,
+    @if_match     BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -30,6 +33,8 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @found INT;
+    DECLARE @object NVARCHAR(400);
+    DECLARE @revision BIGINT;
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128);
     DECLARE @list NVARCHAR(1000);
@@ -45,6 +50,17 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 0,
         @found = @found OUTPUT;
+    IF @if_match IS NOT NULL
+    BEGIN
+        SELECT
+            @object = CONCAT(N'The step ''', s.step_name, N''' of the job ''', @job_name, N''''),
+            @revision = s.revision
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_id = @found;
+        EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    END;
 
     SELECT @list = LEFT(
         STRING_AGG(CAST(CONCAT(s.step_id, N' ''', s.step_name, N'''') AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY s.step_id),
@@ -75,6 +91,7 @@ BEGIN
         @from = @found,
         @job_version = @job_version OUTPUT;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
+    EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
 
     COMMIT TRANSACTION;
     RETURN 0;

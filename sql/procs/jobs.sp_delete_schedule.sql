@@ -38,6 +38,7 @@ BEGIN
     DELETE s
     FROM jobs_internal.schedules AS s
     WHERE s.schedule_id = @schedule_id;
+    EXECUTE jobs_internal.raise_revision @job_id = @job_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

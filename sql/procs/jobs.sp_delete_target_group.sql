@@ -2,6 +2,7 @@
 --
 -- Parameters:
 --   @target_group_name  Name of the target group.
+--   @if_match           The group's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the target group's row (U, then X).
 -- Returns:   0.
@@ -10,8 +11,10 @@
 --   50106 the target group does not exist.
 --   50108 the target group is used by a job's current version.
 --   50109 the target group is used by an active execution.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group
-    @target_group_name NVARCHAR(128)
+    @target_group_name NVARCHAR(128),
+    @if_match          BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -22,12 +25,16 @@ BEGIN
     DECLARE @step_name NVARCHAR(128);
     DECLARE @step_id INT;
     DECLARE @job_execution_id UNIQUEIDENTIFIER;
+    DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
+    DECLARE @revision BIGINT;
 
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_target_group
         @target_group_name = @target_group_name OUTPUT,
-        @target_group_id = @target_group_id OUTPUT;
+        @target_group_id = @target_group_id OUTPUT,
+        @revision = @revision OUTPUT;
+    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
 
     SELECT TOP (1)
         @job_name = j.name,

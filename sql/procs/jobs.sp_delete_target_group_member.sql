@@ -4,7 +4,7 @@
 --   @target_group_name  Name of the target group.
 --   @target_id          Id of the member: the column target_id of jobs.target_group_members.
 -- Called by: members of the role jobs_author.
--- Locks:     the target group's row (U), the member's row (X).
+-- Locks:     the target group's row (U, X), the member's row (X).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -42,6 +42,11 @@ BEGIN
         ), N'%', N'%%');
         THROW 50110, @message, 1;
     END;
+
+    UPDATE g
+    SET g.revision = g.revision + 1
+    FROM jobs_internal.target_groups AS g
+    WHERE g.target_group_id = @target_group_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -42,7 +42,10 @@ BEGIN
     WHERE s.schedule_id = @schedule_id
         AND (s.enabled <> @enabled OR (@enabled = 1 AND s.name <> N'' AND s.state IN (N'Completed', N'Faulted')));
     IF @@ROWCOUNT > 0
+    BEGIN
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = N'Disabled', @now = @now;
+        EXECUTE jobs_internal.raise_revision @job_id = @job_id;
+    END;
 
     COMMIT TRANSACTION;
     RETURN 0;

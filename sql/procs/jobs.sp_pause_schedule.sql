@@ -58,6 +58,8 @@ BEGIN
         WHERE s.schedule_id = @schedule_id;
     IF @paused <> @old_paused
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = N'Paused', @now = @now;
+    IF @paused = 1 OR @old_paused = 1
+        EXECUTE jobs_internal.raise_revision @job_id = @job_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

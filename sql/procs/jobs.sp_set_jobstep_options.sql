@@ -1,4 +1,4 @@
--- Sets step options that Azure does not have, which creates a new version of the job. Omitted or NULL options stay
+-- Sets step options that Azure does not have, which creates a new version of the job, unless nothing changes. Omitted or NULL options stay
 -- unchanged. Active runs keep their version. A new step has Retry and 0, and comes after the step before it;
 -- sp_update_jobstep keeps the options.
 --
@@ -14,7 +14,7 @@
 --                        jobagent.executed_scripts, so that no attempt runs it again once it has committed.
 --                        targets/mssql/DESIGN.md describes the requirements for scripts and permissions. For an action: an
 --                        attempt whose outcome is unknown is not repeated.
---   @job_version         Receives the job's new version.
+--   @job_version         Receives the job's current version.
 --   @bind_parameters     1: the parameters of a run are variables in the script's batches: the parameter tenant is @tenant, and
 --                        @payload is the whole JSON object. targets/mssql/DESIGN.md describes types and restrictions.
 --   @after               Names of the steps that must be final before it starts: one name, names separated by commas, or a
@@ -23,6 +23,7 @@
 --                        one failed), or Finished.
 --   @on_targets          All: the databases of the target group. Failed: those targets of the steps in @after that failed
 --                        or exceeded their time limit.
+--   @if_match             The step's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new
 --            version's step (X).
@@ -44,6 +45,7 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50142 @after names a step that does not exist.
 --   50143 steps come after each other.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @job_name           NVARCHAR(128),
     @step_id            INT = NULL,
@@ -54,7 +56,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @bind_parameters    BIT = NULL,
     @after              NVARCHAR(MAX) = NULL,
     @run_when           NVARCHAR(50) = NULL,
-    @on_targets         NVARCHAR(50) = NULL
+    @on_targets         NVARCHAR(50) = NULL,
+    @if_match            BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -63,6 +66,8 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @found INT;
+    DECLARE @object NVARCHAR(400);
+    DECLARE @revision BIGINT;
 
     IF @on_unknown_outcome IS NULL
         AND @at_most_once IS NULL
@@ -95,6 +100,17 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 1,
         @found = @found OUTPUT;
+    IF @if_match IS NOT NULL
+    BEGIN
+        SELECT
+            @object = CONCAT(N'The step ''', s.step_name, N''' of the job ''', @job_name, N''''),
+            @revision = s.revision
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_id = @found;
+        EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    END;
     IF @on_unknown_outcome = N'Await'
         AND EXISTS (
             SELECT 1
@@ -128,6 +144,7 @@ BEGIN
         @run_when = @run_when,
         @on_targets = @on_targets;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
+    EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
 
     COMMIT TRANSACTION;
     RETURN 0;

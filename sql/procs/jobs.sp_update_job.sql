@@ -9,8 +9,9 @@
 --   @schedule_interval_count  Units between two runs; at least 1.
 --   @schedule_start_time      Earliest time at which a run may begin (UTC).
 --   @schedule_end_time        Time after which no run may begin (UTC).
+--   @if_match                 The job's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the range of the new name (U), the job's schedule (X).
+-- Locks:     the job's row (U, X), the range of the new name (U), the job's schedule (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name, or the new name, is missing or empty.
@@ -21,6 +22,7 @@
 --   50006 the schedule ends before it starts.
 --   50100 the job does not exist.
 --   50101 a job of the new name exists already.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_job
     @job_name                NVARCHAR(128),
     @new_name                NVARCHAR(128) = NULL,
@@ -29,7 +31,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_job
     @schedule_interval_type  NVARCHAR(50) = NULL,
     @schedule_interval_count INT = NULL,
     @schedule_start_time     DATETIME2 = NULL,
-    @schedule_end_time       DATETIME2 = NULL
+    @schedule_end_time       DATETIME2 = NULL,
+    @if_match                BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -39,6 +42,8 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @cause NVARCHAR(20);
+    DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
+    DECLARE @revision BIGINT;
     DECLARE @old_enabled BIT, @old_type NVARCHAR(50), @old_count INT, @old_start DATETIME2(7), @old_end DATETIME2(7);
 
     IF @new_name IS NOT NULL
@@ -46,7 +51,8 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
+    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
 
     IF @new_name IS NOT NULL
     BEGIN
@@ -64,17 +70,17 @@ BEGIN
             ), N'%', N'%%');
             THROW 50101, @message, 1;
         END;
-        UPDATE j
-        SET j.name = @new_name
-        FROM jobs_internal.jobs AS j
-        WHERE j.job_id = @job_id;
     END;
 
-    IF @description IS NOT NULL
-        UPDATE j
-        SET j.description = @description
-        FROM jobs_internal.jobs AS j
-        WHERE j.job_id = @job_id;
+    -- Compared exactly: the collation may treat different texts as equal.
+    UPDATE j
+    SET j.name = COALESCE(@new_name, j.name),
+        j.description = COALESCE(@description, j.description),
+        j.revision = @revision + 1
+    FROM jobs_internal.jobs AS j
+    WHERE j.job_id = @job_id
+        AND (CAST(@new_name AS VARBINARY(256)) <> CAST(j.name AS VARBINARY(256))
+            OR CAST(@description AS VARBINARY(1024)) <> CAST(j.description AS VARBINARY(1024)));
 
     SELECT
         @schedule_id = s.schedule_id,
@@ -117,6 +123,7 @@ BEGIN
         WHERE s.schedule_id = @schedule_id;
         SET @cause = CASE WHEN @enabled = 1 THEN N'Changed' ELSE N'Disabled' END;
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
+        EXECUTE jobs_internal.raise_revision @job_id = @job_id;
     END;
 
     COMMIT TRANSACTION;

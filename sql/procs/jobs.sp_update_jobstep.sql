@@ -1,5 +1,5 @@
--- Changes a step, which creates a new version of the job. Omitted or NULL values stay unchanged. Active runs keep their
--- version.
+-- Changes a step, which creates a new version of the job, unless nothing changes. Omitted or NULL values stay unchanged. Active runs
+-- keep their version.
 --
 -- Parameters:
 --   @job_name                           Name of the job.
@@ -25,10 +25,10 @@
 --   @output_database_name               Database of the output table; empty text: NULL.
 --   @output_schema_name                 Schema of the output table; empty text: NULL, which means dbo.
 --   @output_table_name                  Name of the output table; empty text: NULL.
---   @job_version                        Receives the job's new version.
+--   @job_version                        Receives the job's current version.
 --   @max_parallelism                    Maximum number of databases of one elastic pool (of one server, outside pools)
 --                                       at once; -1: no limit.
---   @output_subscription_id             Stored and shown in the views; without effect outside Azure.
+--   @output_subscription_id             Stored and shown in the views; without effect outside Azure; zero: NULL.
 --   @output_resource_group_name         Stored and shown in the views; empty text: NULL.
 --   @after                              Names of the steps that must be final before it starts: one name, names separated by
 --                                       commas, or a JSON array of names. Empty text: none, it starts with the run. (default):
@@ -37,6 +37,7 @@
 --                                       Failed (at least one failed), or Finished.
 --   @on_targets                         All: the databases of the target group. Failed: those targets of the steps in @after
 --                                       that failed or exceeded their time limit.
+--   @if_match                            The step's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; the new version's step (X).
@@ -74,6 +75,7 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50142 @after names a step that does not exist.
 --   50143 steps come after each other.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL,
@@ -102,7 +104,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @output_resource_group_name        NVARCHAR(128) = NULL,
     @after                             NVARCHAR(MAX) = NULL,
     @run_when                          NVARCHAR(50) = NULL,
-    @on_targets                        NVARCHAR(50) = NULL
+    @on_targets                        NVARCHAR(50) = NULL,
+    @if_match                           BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -113,6 +116,8 @@ BEGIN
     DECLARE @version INT;
     DECLARE @steps INT;
     DECLARE @found INT;
+    DECLARE @object NVARCHAR(400);
+    DECLARE @revision BIGINT;
     DECLARE @command_id BIGINT;
     DECLARE @former_type NVARCHAR(50);
     DECLARE @on_unknown_outcome NVARCHAR(10);
@@ -133,6 +138,17 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 1,
         @found = @found OUTPUT;
+    IF @if_match IS NOT NULL
+    BEGIN
+        SELECT
+            @object = CONCAT(N'The step ''', s.step_name, N''' of the job ''', @job_name, N''''),
+            @revision = s.revision
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_id = @found;
+        EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    END;
     SELECT
         @former_type = c.command_type,
         @on_unknown_outcome = s.on_unknown_outcome
@@ -197,7 +213,9 @@ BEGIN
         @step_timeout_seconds = COALESCE(@step_timeout_seconds, s.step_timeout_seconds),
         @output_type = NULLIF(COALESCE(@output_type, s.output_type), N''),
         @output_credential_name = NULLIF(COALESCE(@output_credential_name, s.output_credential_name), N''),
-        @output_subscription_id = COALESCE(@output_subscription_id, s.output_subscription_id),
+        @output_subscription_id = NULLIF(
+            COALESCE(@output_subscription_id, s.output_subscription_id), '00000000-0000-0000-0000-000000000000'
+        ),
         @output_resource_group_name = NULLIF(COALESCE(@output_resource_group_name, s.output_resource_group_name), N''),
         @output_server_name = NULLIF(COALESCE(@output_server_name, s.output_server_name), N''),
         @output_database_name = NULLIF(COALESCE(@output_database_name, s.output_database_name), N''),
@@ -280,6 +298,7 @@ BEGIN
         @run_when = @run_when,
         @on_targets = @on_targets;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
+    EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -60,6 +60,7 @@ BEGIN
     DECLARE @defined BIT; -- 1: kind or text changes
     DECLARE @moved BIT;   -- 1: the zone changes
     DECLARE @changed BIT; -- 1: the schedule is restarted
+    DECLARE @differs BIT; -- 1: anything changes
     DECLARE @old_kind NVARCHAR(20), @old_spec NVARCHAR(MAX), @old_zone NVARCHAR(128), @old_catch_up NVARCHAR(50), @old_enabled BIT;
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
@@ -87,7 +88,10 @@ BEGIN
         SET s.payload_id = @payload_id,
             s.updated_at = @now
         FROM jobs_internal.schedules AS s
-        WHERE s.schedule_id = @schedule_id;
+        WHERE s.schedule_id = @schedule_id
+            AND COALESCE(s.payload_id, 0) <> COALESCE(@payload_id, 0);
+        IF @@ROWCOUNT > 0
+            EXECUTE jobs_internal.raise_revision @job_id = @job_id;
         COMMIT TRANSACTION;
         RETURN 0;
     END;
@@ -143,6 +147,18 @@ BEGIN
         ELSE 0
     END;
 
+    SET @differs = CASE
+        WHEN @changed = 1 OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedules AS s
+            WHERE s.schedule_id = @schedule_id
+                AND (CAST(@new_name AS VARBINARY(256)) <> CAST(s.name AS VARBINARY(256))
+                    OR @overlap <> s.overlap
+                    OR @pause_on_failure <> s.pause_on_failure
+                    OR (@parameters IS NOT NULL AND COALESCE(@payload_id, 0) <> COALESCE(s.payload_id, 0)))
+        ) THEN 1
+        ELSE 0
+    END;
     UPDATE s
     SET s.name = COALESCE(@new_name, s.name),
         s.kind = @kind,
@@ -159,7 +175,8 @@ BEGIN
         s.defined_at = CASE WHEN @defined = 1 THEN @now ELSE s.defined_at END,
         s.updated_at = @now
     FROM jobs_internal.schedules AS s
-    WHERE s.schedule_id = @schedule_id;
+    WHERE s.schedule_id = @schedule_id
+        AND @differs = 1;
 
     IF @defined = 1 OR @moved = 1
         UPDATE f
@@ -175,6 +192,8 @@ BEGIN
         SET @cause = CASE WHEN @enabled = 0 AND @old_enabled = 1 THEN N'Disabled' ELSE N'Changed' END;
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
     END;
+    IF @differs = 1
+        EXECUTE jobs_internal.raise_revision @job_id = @job_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

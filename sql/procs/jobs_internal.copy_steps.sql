@@ -29,6 +29,8 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @positions TABLE (step_id INT NOT NULL PRIMARY KEY, new_step_id INT NOT NULL);
 
+    -- finish_version goes back to here if the new version does not differ.
+    SAVE TRANSACTION new_version;
     SET @job_version = @version + 1;
     INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
     VALUES (@job_id, @job_version, @now);
@@ -54,7 +56,7 @@ BEGIN
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
         output_table_name, max_parallelism, on_unknown_outcome, at_most_once, bind_parameters, has_after, run_when,
-        on_targets
+        on_targets, revision
     )
     SELECT
         s.job_id, @job_version, p.new_step_id, s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
@@ -62,7 +64,7 @@ BEGIN
         s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
         s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
         s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once, s.bind_parameters, s.has_after, s.run_when,
-        s.on_targets
+        s.on_targets, s.revision
     FROM @positions AS p
     INNER JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = p.step_id;
     -- plan: as many positions as the job has steps

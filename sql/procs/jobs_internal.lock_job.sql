@@ -4,6 +4,7 @@
 --   @job_name  Name of the job.
 --   @job_id    Receives its id.
 --   @version   Receives its current version.
+--   @revision  Receives its revision.
 -- Called by: the public procedures that change or start a job, within their transactions.
 -- Locks:     one row of jobs (U).
 -- Returns:   0.
@@ -13,7 +14,8 @@
 CREATE OR ALTER PROCEDURE jobs_internal.lock_job
     @job_name NVARCHAR(128),
     @job_id   UNIQUEIDENTIFIER OUTPUT,
-    @version  INT = NULL OUTPUT
+    @version  INT = NULL OUTPUT,
+    @revision BIGINT = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -27,7 +29,8 @@ BEGIN
     SET @job_id = NULL;
     SELECT
         @job_id = j.job_id,
-        @version = j.current_version
+        @version = j.current_version,
+        @revision = j.revision
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.name = @job_name
         AND j.deleted_at IS NULL;

@@ -3,6 +3,7 @@
 -- Parameters:
 --   @target_group_name  Name of the target group; receives its stored spelling.
 --   @target_group_id    Receives its id.
+--   @revision           Receives its revision.
 -- Called by: the public procedures that change or use a target group, within their transactions.
 -- Locks:     one row of target_groups (U).
 -- Returns:   0.
@@ -11,7 +12,8 @@
 --   50106 the target group does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.lock_target_group
     @target_group_name NVARCHAR(128) OUTPUT,
-    @target_group_id   UNIQUEIDENTIFIER OUTPUT
+    @target_group_id   UNIQUEIDENTIFIER OUTPUT,
+    @revision          BIGINT = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -28,7 +30,8 @@ BEGIN
     SELECT
         @target_group_id = g.target_group_id,
         @target_group_name = g.name,
-        @created_at = g.created_at
+        @created_at = g.created_at,
+        @revision = g.revision
     FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
     WHERE g.name = @name;
 

@@ -32,6 +32,7 @@
 --   run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded), Failed (at
 --                                      least one failed), or Finished. DESIGN.md, "Dependencies".
 --   on_targets                         All: the databases of the target group. Failed: the targets on which those steps failed.
+--   revision                           The job's revision at which the step last changed; versions copy it.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -61,6 +62,7 @@ CREATE TABLE jobs_internal.job_steps (
     has_after                         BIT NOT NULL CONSTRAINT DF_job_steps_has_after DEFAULT 0,
     run_when                          NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_run_when DEFAULT N'Succeeded',
     on_targets                        NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_on_targets DEFAULT N'All',
+    revision                          BIGINT NOT NULL CONSTRAINT DF_job_steps_revision DEFAULT 1,
     CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
     CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
     CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)

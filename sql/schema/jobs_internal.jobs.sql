@@ -12,6 +12,7 @@
 --   unreachable_since  End of the first of its latest successive scheduled runs that reached none of their targets,
 --                      because servers did not answer or refused the login; NULL: the latest run reached a target, or
 --                      had none to reach.
+--   revision         Grows with every change of the job, its steps or its schedules that somebody makes.
 CREATE TABLE jobs_internal.jobs (
     job_id          UNIQUEIDENTIFIER NOT NULL,
     name            NVARCHAR(128) NOT NULL,
@@ -21,6 +22,7 @@ CREATE TABLE jobs_internal.jobs (
     created_at      DATETIME2(7) NOT NULL CONSTRAINT DF_jobs_created_at DEFAULT SYSUTCDATETIME(),
     deleted_at      DATETIME2(7) NULL,
     unreachable_since DATETIME2(7) NULL,
+    revision        BIGINT NOT NULL CONSTRAINT DF_jobs_revision DEFAULT 1,
     CONSTRAINT PK_jobs PRIMARY KEY (job_id)
 );
 

@@ -16,6 +16,7 @@
 --                       preceding id.
 --   run_when            When it starts, once those steps are final: Succeeded, Failed or Finished.
 --   on_targets          All: the databases of the target group. Failed: the targets on which those steps failed.
+--   revision            The job's revision at which the step last changed.
 CREATE OR ALTER VIEW jobs.jobstep_options
 AS
 SELECT
@@ -40,7 +41,8 @@ SELECT
         ), N']')
     END AS after,
     s.run_when,
-    s.on_targets
+    s.on_targets,
+    s.revision
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
 WHERE j.deleted_at IS NULL;

@@ -1,0 +1,33 @@
+-- Jobs, with more than Azure shows: see jobs.jobs.
+--
+-- Columns:
+--   job_name                 Name; unique.
+--   job_id                   Id.
+--   job_version              Current version, which the next run uses. 0: the job has no steps yet.
+--   description              Free text; empty if none was given.
+--   enabled                  1: the schedule starts runs. sp_start_job starts a job in either case.
+--   schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months.
+--   schedule_interval_count  Units between two runs.
+--   schedule_start_time      Earliest time at which a run may begin (UTC).
+--   schedule_end_time        Time after which no run may begin (UTC).
+--   is_system                1: a job that agents maintain, whose name begins with jobagent$.
+--   created_time             When the job was added (UTC).
+--   revision                 Grows with every change of the job, its steps or its schedules.
+CREATE OR ALTER VIEW jobs.job_details
+AS
+SELECT
+    j.name AS job_name,
+    j.job_id,
+    j.current_version AS job_version,
+    j.description,
+    s.enabled,
+    s.interval_type AS schedule_interval_type,
+    s.interval_count AS schedule_interval_count,
+    s.start_time AS schedule_start_time,
+    s.end_time AS schedule_end_time,
+    j.is_system,
+    j.created_at AS created_time,
+    j.revision
+FROM jobs_internal.jobs AS j
+INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
+WHERE j.deleted_at IS NULL;
