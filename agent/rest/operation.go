@@ -69,7 +69,7 @@ type Operation struct {
 	Query []Parameter
 	// Body is the type of the JSON body; nil means none. It is decoded by the handler.
 	Body reflect.Type
-	// MaxBody bounds the body in bytes; 0 means the surface's limit.
+	// MaxBody bounds the body in bytes; 0 means the mount's limit.
 	MaxBody int64
 	// Answers are the types of the bodies by status; a nil type means an empty body.
 	Answers map[int]reflect.Type
@@ -115,6 +115,10 @@ type Response struct {
 	Status int
 	// Header is added to the answer's header; nil means nothing.
 	Header http.Header
-	// Body is encoded as JSON; nil means an empty body.
+	// Body is encoded as JSON; nil means an empty body. A []byte or a json.RawMessage is written as
+	// it is, with the Content-Type of Header, or else that of JSON.
 	Body any
+	// Sent is called, if it is not nil, when the answer was handed to the operating system, or when
+	// that failed: the client has not got the answer.
+	Sent func(err error)
 }

@@ -11,7 +11,10 @@ import (
 type Request struct {
 	// HTTP is the request. Its body has been read.
 	HTTP *http.Request
-	// Operation is the operation that the path and the method name.
+	// Mount is the surface that answers.
+	Mount *Mount
+	// Operation is the operation that the path and the method name. It is nil if there is none:
+	// then the request only passes through Failure.
 	Operation *Operation
 	// Path holds the parameters of the path, unescaped.
 	Path map[string]string
