@@ -51,14 +51,15 @@ var allowed = map[string][]string{
 	"targets/mssql/internal": {},
 	"controldb":              {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The REST front. A surface is one API; no surface imports another one.
-	"agent/rest":           {"jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
-	"agent/rest/auth":      {"agent/rest", "agent/rest/auth/...", "targets/secretref", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2/...", "go.uber.org/zap/..."},
-	"agent/rest/callbacks": {"controldb", "go.uber.org/zap/..."},
-	"agent/rest/elastic":   {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
-	"agent/rest/internal":  {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
-	"agent/rest/sap":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
-	"agent/rest/scheduler": {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
-	"agent":                {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
+	"agent/rest/auth":            {"agent/rest", "agent/rest/auth/...", "targets/secretref", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2/...", "go.uber.org/zap/..."},
+	"agent/rest/callbacks":       {"agent/rest/internal/listen", "controldb", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/internal/listen": {"go.uber.org/zap"},
+	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/rest/sap":             {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent":                      {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.

@@ -1,7 +1,6 @@
 package callbacks
 
 import (
-	"net"
 	"net/netip"
 	"testing"
 	"testing/synctest"
@@ -44,42 +43,4 @@ func TestMissesAreBoundedInMemory(t *testing.T) {
 		m.add(origin(netip.AddrPortFrom(addr, 1).String()), now)
 	}
 	require.Len(t, m.counted, maxAddresses)
-}
-
-func TestListenerLimitsConnections(t *testing.T) {
-	t.Parallel()
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	l := newLimitListener(inner, 1)
-	dial := func() net.Conn {
-		c, err := net.Dial("tcp", inner.Addr().String())
-		require.NoError(t, err)
-		return c
-	}
-	first, second := dial(), dial()
-	accepted, err := l.Accept()
-	require.NoError(t, err)
-	next := make(chan net.Conn, 1)
-	go func() { // ends with the second connection
-		c, err := l.Accept()
-		if err == nil {
-			next <- c
-		}
-		close(next)
-	}()
-	require.Empty(t, next)
-	require.NoError(t, accepted.Close())
-	_ = accepted.Close() // frees no second slot
-	c, ok := <-next
-	require.True(t, ok)
-	blocked := make(chan error, 1)
-	go func() { // ends with the listener
-		_, err := l.Accept()
-		blocked <- err
-	}()
-	require.NoError(t, l.Close())
-	require.ErrorIs(t, <-blocked, net.ErrClosed)
-	for _, conn := range []net.Conn{first, second, c} {
-		require.NoError(t, conn.Close())
-	}
 }
