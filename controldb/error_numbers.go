@@ -77,6 +77,20 @@ var (
 	// ErrRevision means that an object does not have the revision that the caller expects: it was
 	// changed, created or deleted meanwhile.
 	ErrRevision = errors.New("the object has another revision")
+	// ErrAgentName means that the name of a job agent is missing or invalid.
+	ErrAgentName = errors.New("invalid name of a job agent")
+	// ErrAgentCapacity means that the SKU or the capacity of a job agent is invalid, or that they
+	// do not match.
+	ErrAgentCapacity = errors.New("invalid SKU or capacity of a job agent")
+	// ErrAgentUnavailable means that the state of the job agent does not permit the call: it is
+	// Disabled, Faulted or being deleted, or was deleted.
+	ErrAgentUnavailable = errors.New("the job agent is unavailable")
+	// ErrAgentBusy means that an operation on the job agent is in progress.
+	ErrAgentBusy = errors.New("an operation on the job agent is in progress")
+	// ErrAgentNotFound means that the control database has no job agent of this name.
+	ErrAgentNotFound = errors.New("job agent not found")
+	// ErrAgentLinked means that the control database has a job agent of another name.
+	ErrAgentLinked = errors.New("the control database has another job agent")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )
@@ -160,6 +174,9 @@ var conditions = map[int32]condition{
 	50075: {KindInvalid, nil, "the sealed secret is invalid"},
 	50076: {KindInvalid, nil, "the public key does not have 32 bytes"},
 	50077: {KindInvalid, nil, "the name of the secret is reserved for REST"},
+	50094: {KindInvalid, ErrAgentName, "the name of the job agent is missing or invalid"},
+	50095: {KindInvalid, ErrAgentCapacity, "the SKU or the capacity of the job agent is invalid, or they do not match"},
+	50096: {KindInvalid, nil, "the tags of the job agent are not a JSON object of texts"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},
@@ -203,6 +220,12 @@ var conditions = map[int32]condition{
 	50154: {KindConflict, ErrSecretChanged, "the version of the secret is not the next one"},
 	50155: {KindConflict, nil, "the key was retired"},
 	50190: {KindConflict, ErrNoRoleUser, "the call does not run as the database user of the caller's role"},
+	50182: {KindConflict, ErrAgentUnavailable, "the job agent is not Ready, so agents do not work for it"},
+	50183: {KindConflict, ErrAgentUnavailable, "the job agent is Disabled, Faulted or being deleted, or was deleted"},
+	50184: {KindConflict, ErrAgentBusy, "an operation on the job agent is in progress"},
+	50185: {KindNotFound, ErrAgentNotFound, "the job agent does not exist"},
+	50186: {KindConflict, ErrAgentLinked, "the control database has a job agent of another name"},
+	50187: {KindConflict, nil, "the job agent cannot go from its state to this one"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50203: {KindStale, ErrRevision, "the object does not have the expected revision"},

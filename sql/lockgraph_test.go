@@ -92,6 +92,8 @@ type reason struct {
 var differentRows = []reason{
 	{"delete_leftovers", "", append([]string{"jobs", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
+	{"advance_job_agent", "", []string{"jobs", "limits"},
+		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit waits for the row of the job agent before."},
 	{"record_outcomes", "record_outcomes", running,
 		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids."},
 	{"record_outcomes", "advance", running,

@@ -4,12 +4,13 @@
 --   @calendar_name  Name; unique.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
--- Locks:     the range of the name in calendars (U), the schedules that name it (X).
+-- Locks:     the row of the job agent (S), the range of the name in calendars (U), the schedules that name it (X).
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
 --   50054 the calendar text is not a JSON object.
 --   50130 a calendar of this name exists already.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_calendar
     @calendar_name NVARCHAR(128),
     @spec          NVARCHAR(MAX)
@@ -27,6 +28,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     IF EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
     BEGIN
         SET @message = REPLACE(CONCAT(

@@ -10,7 +10,7 @@
 --   @schedule_end_time        Time after which no run may begin (UTC).
 --   @job_id                   Receives the new id.
 -- Called by: members of the role jobs_author.
--- Locks:     the range of the name in jobs (U); then inserts into jobs, job_versions, schedules.
+-- Locks:     the row of the job agent (S), the range of the name in jobs (U); then inserts into jobs, job_versions, schedules.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -20,6 +20,7 @@
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
 --   50101 a job of this name exists already.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_job
     @job_name                NVARCHAR(128),
     @description             NVARCHAR(512) = NULL,
@@ -52,6 +53,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     -- index: UQ_jobs_name, in which other sessions may add the same name
     IF EXISTS (
         SELECT 1

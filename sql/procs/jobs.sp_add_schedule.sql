@@ -33,6 +33,7 @@
 --   50073 a name in the parameters is there twice.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
     @job_name         NVARCHAR(128),
     @schedule_name    NVARCHAR(128),

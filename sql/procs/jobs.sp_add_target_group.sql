@@ -4,11 +4,12 @@
 --   @target_group_name  Name; unique.
 --   @target_group_id    Receives the new id.
 -- Called by: members of the role jobs_author.
--- Locks:     the range of the name in target_groups (U).
+-- Locks:     the row of the job agent (S), the range of the name in target_groups (U).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
 --   50107 a target group of this name exists already.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group
     @target_group_name NVARCHAR(128),
     @target_group_id   UNIQUEIDENTIFIER = NULL OUTPUT
@@ -24,6 +25,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     -- index: UQ_target_groups_name, in which other sessions may add the same name
     IF EXISTS (
         SELECT 1

@@ -12,7 +12,11 @@
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
 -- Called by: members of the role jobs_author.
+<<<<<<< HEAD
 -- Locks:     the target group's row (U, X).
+=======
+-- Locks:     the row of the job agent (S), the target group's row (U).
+>>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -21,6 +25,7 @@
 --   50024 a name that the target type needs is missing.
 --   50025 a name is given that the target type does not use.
 --   50106 the target group does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @target_group_name       NVARCHAR(128),
     @membership_type         NVARCHAR(128) = N'Include',
@@ -98,6 +103,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     EXECUTE jobs_internal.lock_target_group
         @target_group_name = @target_group_name OUTPUT,
         @target_group_id = @target_group_id OUTPUT;

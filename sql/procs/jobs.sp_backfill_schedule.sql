@@ -24,6 +24,7 @@
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50128 the schedule is Faulted.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_backfill_schedule
     @job_name      NVARCHAR(128),
     @schedule_name NVARCHAR(128),

@@ -3,12 +3,13 @@
 -- Parameters:
 --   @calendar_name  Name of the calendar.
 -- Called by: members of the role jobs_author.
--- Locks:     the calendar's row (U, X).
+-- Locks:     the row of the job agent (S), the calendar's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
 --   50129 the calendar does not exist.
 --   50131 the calendar is used by a schedule.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_calendar
     @calendar_name NVARCHAR(128)
 AS
@@ -23,6 +24,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
     BEGIN
         SET @message = REPLACE(CONCAT(

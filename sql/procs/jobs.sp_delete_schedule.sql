@@ -13,6 +13,7 @@
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50127 the schedule is the one of jobs.sp_add_job.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_schedule
     @job_name      NVARCHAR(128),
     @schedule_name NVARCHAR(128)

@@ -4,14 +4,18 @@
 --   @target_group_name  Name of the target group.
 --   @if_match           The group's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the target group's row (U, then X).
+-- Locks:     the row of the job agent (S), the target group's row (U, then X).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
 --   50106 the target group does not exist.
 --   50108 the target group is used by a job's current version.
 --   50109 the target group is used by an active execution.
+<<<<<<< HEAD
 --   50203 the object does not have the expected revision.
+=======
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+>>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
 CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group
     @target_group_name NVARCHAR(128),
     @if_match          BIGINT = NULL
@@ -30,6 +34,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     EXECUTE jobs_internal.lock_target_group
         @target_group_name = @target_group_name OUTPUT,
         @target_group_id = @target_group_id OUTPUT,

@@ -4,13 +4,18 @@
 --   @target_group_name  Name of the target group.
 --   @target_id          Id of the member: the column target_id of jobs.target_group_members.
 -- Called by: members of the role jobs_author.
+<<<<<<< HEAD
 -- Locks:     the target group's row (U, X), the member's row (X).
+=======
+-- Locks:     the row of the job agent (S), the target group's row (U), the member's row (X).
+>>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
 --   50026 the target id is missing.
 --   50106 the target group does not exist.
 --   50110 the target group has no such member.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group_member
     @target_group_name NVARCHAR(128),
     @target_id         UNIQUEIDENTIFIER = NULL
@@ -26,6 +31,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     EXECUTE jobs_internal.lock_target_group
         @target_group_name = @target_group_name OUTPUT,
         @target_group_id = @target_group_id OUTPUT;

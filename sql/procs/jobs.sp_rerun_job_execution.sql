@@ -11,7 +11,8 @@
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21).
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an insert into job_executions.
+-- Locks:     the row of the job agent (S), the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
+--            insert into job_executions.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -22,6 +23,7 @@
 --   50115 nothing in the job execution ended in one of the given states.
 --   50116 the new job execution id belongs to another execution of the job.
 --   50117 a target group that a step needs no longer exists.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(200) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
@@ -89,6 +91,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     SELECT @job_id = j.job_id
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id

@@ -1,18 +1,19 @@
--- Sets the maximum number of targets that run at once in one job, on one server, in one elastic pool or with one
--- credential, over all steps, runs and agents. A target starts only when none of its limits is used up. A new limit
+-- Sets the maximum number of targets that run at once in one job, on one server, in one elastic pool, with one credential or
+-- in this control database, over all steps, runs and agents. A target starts only when none of its limits is used up. A new limit
 -- applies to later starts; running targets continue.
 --
 -- Parameters:
---   @scope                   Job, Server, ElasticPool or Credential.
---   @name                    Name of the job, server, elastic pool or credential. N'*': each one that has no limit of
---                            its own, counted separately. N'(default)' with Credential: steps without a credential,
+--   @scope                   Job, Server, ElasticPool, Credential or Agent. The capacity of the job agent sets the limit of scope
+--                            Agent.
+--   @name                    Name of the job, server, elastic pool or credential; NULL or N'*' for Agent. N'*': each one that has
+--                            no limit of its own, counted separately. N'(default)' with Credential: steps without a credential,
 --                            which run with the agent's default. The limit of a job follows the job when it is renamed,
 --                            and is deleted with it.
 --   @server_name             ElasticPool: the pool's server. NULL: pools of this name on each server that has no limit
 --                            of its own for it, counted separately. NULL for other scopes.
 --   @max_concurrent_targets  At least 1. NULL: removes the limit.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U) for a job; the limit's row (X).
+-- Locks:     the row of the job agent (S), the job's row (U) for a job; the limit's row (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -22,6 +23,7 @@
 --   50040 the limit is below 1.
 --   50100 the job does not exist.
 --   50120 the limit to remove does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_set_limit
     @scope                  NVARCHAR(20) = NULL,
     @name                   NVARCHAR(256) = NULL,
@@ -42,9 +44,14 @@ BEGIN
         WHEN N'server' THEN N'Server'
         WHEN N'elasticpool' THEN N'ElasticPool'
         WHEN N'credential' THEN N'Credential'
+        WHEN N'agent' THEN N'Agent'
     END;
     IF @scope IS NULL
-        THROW 50037, N'Invalid @scope: want Job, Server, ElasticPool or Credential.', 1;
+        THROW 50037, N'Invalid @scope: want Job, Server, ElasticPool, Credential or Agent.', 1;
+    IF @scope = N'Agent' AND COALESCE(LTRIM(@name), N'') IN (N'', N'*')
+        SET @name = N'*';
+    ELSE IF @scope = N'Agent'
+        THROW 50038, N'Invalid @name: the limit of scope Agent has the name N''*''.', 1;
     IF @scope <> N'Job' AND (@name IS NULL OR LTRIM(@name) = N'')
         THROW 50038,
             N'Missing name: @name is NULL or empty. N''*'' means all, N''(default)'' the agents'' default credential.',
@@ -67,6 +74,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     IF @scope = N'Job' AND COALESCE(@name, N'') <> N'*'
     BEGIN
         SET @job_name = LEFT(@name, 128); -- no job has a longer name

@@ -6,7 +6,7 @@
 --            hexadecimal digits), ciphertext (hexadecimal digits), keys (array of id and data, one for each active key), and
 --            hosts (array of the patterns of the hosts that may receive the value, for which it was sealed; absent: any host).
 -- Called by: members of the role jobs_author.
--- Locks:     the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X).
+-- Locks:     the row of the job agent (S), the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X).
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.
@@ -14,6 +14,7 @@
 --   50077 the name of the secret is reserved for REST.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_set_secret
     @name   NVARCHAR(128),
     @sealed NVARCHAR(MAX)
@@ -33,6 +34,7 @@ BEGIN
     END;
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
     EXECUTE jobs_internal.store_secret @owner = N'', @name = @name, @sealed = @sealed;
     COMMIT TRANSACTION;
     RETURN 0;

@@ -21,6 +21,7 @@
 --   50103 the job has no steps.
 --   50112 the job execution id belongs to an execution of another job.
 --   50148 the job execution id belongs to an execution with other parameters.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(128),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,

@@ -4,12 +4,13 @@
 --   @calendar_name  Name of the calendar.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
--- Locks:     the calendar's row (X), the schedules that name it (X).
+-- Locks:     the row of the job agent (S), the calendar's row (X), the schedules that name it (X).
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
 --   50054 the calendar text is not a JSON object.
 --   50129 the calendar does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_calendar
     @calendar_name NVARCHAR(128),
     @spec          NVARCHAR(MAX)
@@ -27,6 +28,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    EXECUTE jobs_internal.check_job_agent;
     UPDATE c
     SET c.spec = @spec,
         c.updated_at = @now

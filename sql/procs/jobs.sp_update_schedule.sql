@@ -35,6 +35,7 @@
 --   50125 the schedule does not exist.
 --   50126 a schedule of the new name exists already.
 --   50127 the schedule is the one of jobs.sp_add_job, and more than its parameters is given.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
     @job_name         NVARCHAR(128),
     @schedule_name    NVARCHAR(128),

@@ -17,7 +17,7 @@
 --
 -- Parameters:
 --   @term_id        The claiming term.
---   @room           Maximum number of tasks to claim; 0 or less: none.
+--   @room           Maximum number of tasks to claim, which the limit of scope Agent allows; 0 or less: none.
 --   @command_types  The types of commands that the agent runs, separated by commas.
 --   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within the transaction that owns the application lock jobagent.advance.
@@ -83,7 +83,7 @@ BEGIN
     IF @room <= 0
         RETURN 0;
 
-    SET @has_limits = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.limits AS l) THEN 1 ELSE 0 END;
+    SET @has_limits = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.limits AS l WHERE l.scope <> N'Agent') THEN 1 ELSE 0 END;
     IF @has_limits = 0
         AND NOT EXISTS (
             SELECT 1

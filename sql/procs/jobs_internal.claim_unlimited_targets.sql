@@ -60,7 +60,7 @@ BEGIN
         AND s.max_parallelism IS NULL
         AND CHARINDEX(N',' + s.command_type + N',', N',' + @command_types + N',') > 0;
     SET @steps = @@ROWCOUNT;
-    IF @steps > 0 AND EXISTS (SELECT 1 FROM jobs_internal.limits AS l)
+    IF @steps > 0 AND EXISTS (SELECT 1 FROM jobs_internal.limits AS l WHERE l.scope <> N'Agent')
     BEGIN
         DELETE r
         FROM @ready AS r

@@ -2,9 +2,9 @@
 -- returns the held tasks that must end. An idle pass writes nothing.
 --
 -- Two parts need the application lock jobagent.advance: advancing, and claiming while steps under a limit have waiting
--- targets. The transaction owns the lock, and no pass waits for it: a pass that does not get the lock skips these
--- parts. Claiming for steps without limits needs no such lock. Resolutions are claimed before runs: they are few, and
--- make new targets available.
+-- targets, or under the limit of scope Agent. The transaction owns the lock, and no pass waits for it: a pass that does not get
+-- the lock skips these parts. Claiming for steps without limits needs no such lock. Resolutions are claimed before runs: they are few, and
+-- make new targets available. Nothing is claimed while the job agent is Disabled, Faulted or being deleted.
 --
 -- Parameters:
 --   @term_id                 The caller's term.
@@ -48,6 +48,8 @@ BEGIN
     DECLARE @lock INT = 0;
     DECLARE @advanced_at DATETIME2(7);
     DECLARE @room INT;
+    DECLARE @agent_limit INT; -- the limit of scope Agent; NULL: none
+    DECLARE @agent_room INT;  -- how many more targets it allows
     DECLARE @claimed INT;
     DECLARE @held INT;
     DECLARE @newest BIGINT;
@@ -96,6 +98,22 @@ BEGIN
                 AND c.deadline_at <= @now
         )
     BEGIN
+        -- A row that another transaction has changed and not committed is left out: no pass waits for it (I14).
+        IF EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            WHERE a.id = 1
+                AND a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
+        )
+            SET @room = 0;
+        -- Plan: one key of UQ_limits_name.
+        SELECT @agent_limit = l.max_concurrent_targets
+        FROM jobs_internal.limits AS l
+        WHERE l.scope = N'Agent'
+            AND l.name = N'*'
+            AND l.server_name = N''
+            AND l.job_id IS NULL;
+
         BEGIN TRANSACTION;
         EXECUTE @lock = sp_getapplock
             @Resource = N'jobagent.advance',
@@ -118,12 +136,30 @@ BEGIN
                 @now = @now;
             SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
+            IF @agent_limit IS NOT NULL AND @room > 0
+            BEGIN
+                -- Under the application lock no other session claims targets. Plan: IX_task_executions_held, a row per held task.
+                SELECT @agent_room = @agent_limit - COUNT(*)
+                FROM jobs_internal.task_executions AS k
+                WHERE k.ended_at IS NULL
+                    AND k.kind = N'Run';
+                SET @room = CASE WHEN @agent_room < @room THEN @agent_room ELSE @room END;
+            END;
             EXECUTE @claimed = jobs_internal.claim_limited_targets
                 @term_id = @term_id,
                 @room = @room,
                 @command_types = @command_types,
                 @now = @now;
             SET @room = @room - @claimed;
+            IF @agent_limit IS NOT NULL
+            BEGIN
+                EXECUTE @claimed = jobs_internal.claim_unlimited_targets
+                    @term_id = @term_id,
+                    @room = @room,
+                    @command_types = @command_types,
+                    @now = @now;
+                SET @room = 0;
+            END;
         END;
         ELSE
             SELECT @advanced_at = a.last_advanced_at
@@ -143,11 +179,12 @@ BEGIN
                 SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
                 SET @room = @room - @claimed;
             END;
-            EXECUTE @claimed = jobs_internal.claim_unlimited_targets
-                @term_id = @term_id,
-                @room = @room,
-                @command_types = @command_types,
-                @now = @now;
+            IF @agent_limit IS NULL
+                EXECUTE @claimed = jobs_internal.claim_unlimited_targets
+                    @term_id = @term_id,
+                    @room = @room,
+                    @command_types = @command_types,
+                    @now = @now;
             COMMIT TRANSACTION;
         END;
 

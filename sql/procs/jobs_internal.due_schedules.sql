@@ -3,7 +3,8 @@
 -- rows that it lists, and (next_fire_at, next_due_at) of every due schedule.
 --
 -- Parameters:
---   @max          Maximum number of rows of each of the three lists; at least 1.
+--   @max          Maximum number of rows of each of the three lists; at least 1. While the job agent is Disabled, Faulted or being
+--                 deleted, the lists are empty.
 --   @other_kinds  Kinds that the caller does not support, separated by commas. They are left out, because many of them
 --                 could crowd out the kinds that the caller supports. NULL: all kinds are listed.
 --   @now          For tests only.
@@ -47,6 +48,13 @@ BEGIN
         THROW 50029, N'Invalid @max of due_schedules: want at least 1.', 1;
 
     SET @other_kinds = CONCAT(N',', @other_kinds, N',');
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+        WHERE a.id = 1
+            AND a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
+    )
+        SET @max = 0;
 
     -- Plan: the start of IX_schedules_next_fire_at, which holds next_due_at: as many keys as schedules are due.
     SELECT @first_due_at = MIN(s.next_due_at)

@@ -10,7 +10,7 @@
 -- instant that already has a run, through a backfill, is neither run nor recorded again.
 --
 -- A firing is left out, and remains due, while another transaction holds its job, its schedule, or a run that its
--- overlap policy would end (I14).
+-- overlap policy would end (I14), and all are while the job agent is Disabled, Faulted or being deleted.
 --
 -- Cost: (firings, at most the agent's schedulesPerCall) × (their instants), by keys; it does not depend on the number
 -- of schedules or of ended runs.
@@ -26,7 +26,7 @@
 --             cannot continue).
 --   @now      For tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
--- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
+-- Locks:     the row of the job agent (S), the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
 --            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions and
 --            schedule_skips.
 -- Returns:   one row per instant to run, and one per firing without such instants that is stale, locked or only skips:
@@ -140,9 +140,16 @@ BEGIN
     SELECT DISTINCT s.schedule_id, s.job_id
     FROM @given AS g
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id;
+    -- The state does not change until commit, so that no run is created after the job agent was deleted.
     INSERT INTO @wanted_jobs (job_id)
     SELECT DISTINCT ws.job_id
-    FROM @wanted_schedules AS ws;
+    FROM @wanted_schedules AS ws
+    WHERE EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_agent AS a WITH (REPEATABLEREAD, READPAST, ROWLOCK)
+        WHERE a.id = 1
+            AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
+    );
     INSERT INTO @locked_jobs (job_id, current_version)
     SELECT j.job_id, j.current_version
     FROM @wanted_jobs AS wj

@@ -1,4 +1,5 @@
--- Finds a job by name and locks its row until the caller's transaction ends.
+-- Finds a job by name and locks its row until the caller's transaction ends. The job agent must permit changes
+-- (jobs_internal.check_job_agent).
 --
 -- Parameters:
 --   @job_name  Name of the job.
@@ -6,11 +7,12 @@
 --   @version   Receives its current version.
 --   @revision  Receives its revision.
 -- Called by: the public procedures that change or start a job, within their transactions.
--- Locks:     one row of jobs (U).
+-- Locks:     the row of the job agent (S), one row of jobs (U).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_internal.lock_job
     @job_name NVARCHAR(128),
     @job_id   UNIQUEIDENTIFIER OUTPUT,
@@ -25,6 +27,7 @@ BEGIN
     IF @job_name IS NULL OR LTRIM(@job_name) = N''
         THROW 50001, N'Missing job name: @job_name is NULL or empty.', 1;
 
+    EXECUTE jobs_internal.check_job_agent;
     -- current_version is in no index, so that the lock is on the clustered key, where firings and passes look for it.
     SET @job_id = NULL;
     SELECT

@@ -5,7 +5,7 @@
 -- Parameters:
 --   @now  For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the jobs (U) and the schedules (U, X), skipping locked rows,
+-- Locks:     the row of the job agent (S) and the jobs (U) and the schedules (U, X), skipping locked rows,
 --            rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
@@ -48,6 +48,14 @@ BEGIN
                 AND e.is_active = 1
         );
     IF NOT EXISTS (SELECT 1 FROM @idle)
+        RETURN 0;
+    -- The state does not change until commit. Nothing starts while it is unknown, because another transaction changes it.
+    IF NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_agent AS a WITH (REPEATABLEREAD, READPAST, ROWLOCK)
+        WHERE a.id = 1
+            AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
+    )
         RETURN 0;
 
     -- end_scheduled_runs has locked schedules in this transaction already, so this does not wait. Firings skip a schedule

@@ -16,6 +16,7 @@
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
+--   50182 the job agent is Creating, Disabled or Faulted, or was deleted.
 --   50300 this schema does not support the agent's protocol.
 CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @agent_id               UNIQUEIDENTIFIER,
@@ -49,6 +50,15 @@ BEGIN
         OR @protocol NOT BETWEEN p.oldest AND p.newest;
     IF @message IS NOT NULL
         THROW 50300, @message, 1;
+    -- A row that another transaction has changed and not committed is left out: a term does not wait for it.
+    SELECT @message = REPLACE(LEFT(CONCAT(
+        N'The job agent is ', a.state, N': ' + NULLIF(a.reason, N''), N'. Agents work for it when it is Ready.'
+    ), 1000), N'%', N'%%')
+    FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    WHERE a.id = 1
+        AND a.state IN (N'Creating', N'Disabled', N'Faulted', N'Deleted');
+    IF @message IS NOT NULL
+        THROW 50182, @message, 1;
     IF @command_types IS NULL OR @protocol < 3
         SET @command_types = CASE WHEN @protocol < 2 THEN N'TSql' ELSE N'TSql,Upkeep' END;
     SELECT @message = REPLACE(CONCAT(

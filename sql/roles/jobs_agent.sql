@@ -26,3 +26,6 @@ GRANT SELECT ON OBJECT::jobs_internal.code_objects TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_protocols TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.advance_job_agent TO jobs_agent;
+GRANT SELECT ON OBJECT::jobs.agent TO jobs_agent;
+GRANT SELECT ON OBJECT::jobs.control_database TO jobs_agent;

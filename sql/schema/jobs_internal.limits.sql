@@ -3,7 +3,8 @@
 --
 -- Columns:
 --   limit_id                Internal key.
---   scope                   Kind of the limited object: Job, Server, ElasticPool or Credential.
+--   scope                   Kind of the limited object: Job, Server, ElasticPool, Credential or Agent (all targets of this
+--                           control database, with the name *).
 --   name                    Name of the server, pool or credential; (default) for the agents' default credential; * for
 --                           each one that has no limit of its own, counted separately; empty for a job, which job_id
 --                           identifies.
@@ -22,7 +23,7 @@ CREATE TABLE jobs_internal.limits (
     updated_at             DATETIME2(7) NOT NULL CONSTRAINT DF_limits_updated_at DEFAULT SYSUTCDATETIME(),
     CONSTRAINT PK_limits PRIMARY KEY (limit_id),
     CONSTRAINT FK_limits_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,
-    CONSTRAINT CK_limits_scope CHECK (scope IN (N'Job', N'Server', N'ElasticPool', N'Credential')),
+    CONSTRAINT CK_limits_scope CHECK (scope IN (N'Job', N'Server', N'ElasticPool', N'Credential', N'Agent')),
     CONSTRAINT CK_limits_job_id CHECK ((scope = N'Job' AND name = N'' AND job_id IS NOT NULL) OR (name <> N'' AND job_id IS NULL)),
     CONSTRAINT CK_limits_server_name CHECK (scope = N'ElasticPool' OR server_name = N''),
     CONSTRAINT CK_limits_max_concurrent_targets CHECK (max_concurrent_targets >= 1)

@@ -7,8 +7,8 @@
 --   started_at     When it began.
 --   expires_at     When it ends unless it is renewed.
 --   ended_at       When it ended; NULL while it has not been ended (it may have expired).
---   end_reason     Ended (by the agent), Replaced (the same agent started another), Expired or Outdated (a deployment no
---                  longer supports the agent).
+--   end_reason     Ended (by the agent), Replaced (the same agent started another), Expired, Outdated (a deployment no
+--                  longer supports the agent) or Deleted (the job agent was deleted).
 --   protocol       The agent's protocol; see the view jobs_internal.agent_protocols.
 --   command_types  The types of commands that the agent runs, separated by commas; it gets no other tasks.
 CREATE TABLE jobs_internal.terms (
@@ -22,7 +22,7 @@ CREATE TABLE jobs_internal.terms (
     command_types NVARCHAR(400) NOT NULL CONSTRAINT DF_terms_command_types DEFAULT N'TSql',
     CONSTRAINT PK_terms PRIMARY KEY (term_id),
     CONSTRAINT FK_terms_agents FOREIGN KEY (agent_id) REFERENCES jobs_internal.agents (agent_id),
-    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated'))
+    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated', N'Deleted'))
 );
 
 CREATE UNIQUE INDEX UQ_terms_agent_id ON jobs_internal.terms (agent_id)

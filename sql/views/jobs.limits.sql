@@ -1,7 +1,7 @@
 -- Limits on targets that run at once, set by jobs.sp_set_limit, with their present use.
 --
 -- Columns:
---   scope                   Job, Server, ElasticPool or Credential.
+--   scope                   Job, Server, ElasticPool, Credential or Agent (all targets of this control database).
 --   name                    Name of the job, server, pool or credential; (default): the agents' default credential; *:
 --                           each one that has no limit of its own, counted separately.
 --   server_name             Server of an elastic pool; NULL: pools of this name on any server, counted separately.
@@ -24,7 +24,11 @@ SELECT
         WHERE k.ended_at IS NULL
             AND k.kind = N'Run'
             AND v.limit_id = l.limit_id
-    ) AS running,
+    ) + CASE
+        WHEN l.scope = N'Agent'
+            THEN (SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.ended_at IS NULL AND k.kind = N'Run')
+        ELSE 0
+    END AS running,
     (
         SELECT COUNT(*)
         FROM jobs_internal.target_executions AS t
@@ -32,7 +36,15 @@ SELECT
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at <= SYSUTCDATETIME()
             AND v.limit_id = l.limit_id
-    ) AS waiting,
+    ) + CASE
+        WHEN l.scope = N'Agent' THEN (
+            SELECT COUNT(*)
+            FROM jobs_internal.target_executions AS t
+            WHERE t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= SYSUTCDATETIME()
+        )
+        ELSE 0
+    END AS waiting,
     l.updated_at
 FROM jobs_internal.limits AS l
 LEFT JOIN jobs_internal.jobs AS j ON j.job_id = l.job_id

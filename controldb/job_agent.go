@@ -1,0 +1,209 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// JobAgentState is the state of a control database's job agent (account).
+type JobAgentState string
+
+// The states. In the states None and Deleted there is no job agent.
+const (
+	AgentNone     JobAgentState = "None" // there has never been one: agents work without
+	AgentCreating JobAgentState = "Creating"
+	AgentReady    JobAgentState = "Ready"
+	AgentUpdating JobAgentState = "Updating"
+	AgentDisabled JobAgentState = "Disabled"
+	AgentFaulted  JobAgentState = "Faulted"
+	AgentDeleting JobAgentState = "Deleting"
+	AgentDeleted  JobAgentState = "Deleted" // there is none any more: agents do not work
+)
+
+// Exists reports whether there is a job agent.
+func (s JobAgentState) Exists() bool { return s != AgentNone && s != AgentDeleted }
+
+// Served reports whether agents have something to do in this state. They work in None, Ready and
+// Updating. In Deleting they claim nothing, but cancel what they hold.
+func (s JobAgentState) Served() bool {
+	return s == AgentNone || s == AgentReady || s == AgentUpdating || s == AgentDeleting
+}
+
+// JobAgent is the job agent of a control database. It has nothing but a state if there is none.
+type JobAgent struct {
+	State     JobAgentState `db:"job_agent_state"`
+	Name      string        `db:"agent_name"`
+	Location  string        `db:"location"`
+	SKU       string        `db:"sku"`
+	Capacity  int           `db:"capacity"`
+	Identity  string        `db:"identity_id"` // resource id; empty: none
+	TagsJSON  string        `db:"tags"`        // JSON object of texts; empty: none
+	Reason    string        `db:"reason"`      // of Disabled and Faulted
+	Disabler  string        `db:"disabled_by"`
+	Operation uuid.UUID     `db:"operation_id"` // in progress; zero: none
+	CreatedAt time.Time     `db:"created_time"`
+	ChangedAt time.Time     `db:"changed_time"`
+}
+
+// Tags returns the tags.
+func (a JobAgent) Tags() (map[string]string, error) {
+	if a.TagsJSON == "" {
+		return nil, nil
+	}
+	var tags map[string]string
+	if err := json.Unmarshal([]byte(a.TagsJSON), &tags); err != nil {
+		return nil, fmt.Errorf("read the tags of the job agent: %w", err)
+	}
+	return tags, nil
+}
+
+// JobAgent reads the job agent. A control schema that is older than job agents has none; its state
+// is [AgentNone].
+func (s *Store) JobAgent(ctx context.Context) (JobAgent, error) {
+	const op = "read the job agent"
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	a, err := selectOne[JobAgent](ctx, s.db, `SELECT c.job_agent_state, a.agent_name, a.location, a.sku, a.capacity, a.identity_id, a.tags,
+    a.reason, a.disabled_by, a.operation_id, a.created_time, a.changed_time
+FROM jobs.control_database AS c
+LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
+	if err != nil {
+		if n := NumberOf(err); n == numInvalidObjectName || n == numInvalidColumnName {
+			if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < jobAgentsVersion {
+				return JobAgent{State: AgentNone}, nil
+			}
+		}
+		return JobAgent{}, translateCall(ctx, op, err)
+	}
+	return a, nil
+}
+
+const (
+	numInvalidColumnName = 207
+	// jobAgentsVersion is the version of the schema that has job agents first.
+	jobAgentsVersion = 10
+)
+
+// SchemaVersion returns the version of the installed schema, or [ErrNotInstalled].
+func (s *Store) SchemaVersion(ctx context.Context) (int, error) {
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return 0, translate("read the version of the control schema", err)
+	}
+	defer conn.Close()
+	return installedVersion(ctx, conn)
+}
+
+// JobAgentChange creates or changes a job agent. Nil fields keep their values.
+type JobAgentChange struct {
+	Name     string
+	Location *string
+	SKU      *string
+	Capacity *int
+	Identity *string            // "": none
+	Tags     *map[string]string // replaces all tags
+	// MustExist makes the change fail with [ErrAgentNotFound] if there is no job agent.
+	MustExist bool
+	// Operation is the id of the operation, if one is needed; zero: a new one.
+	Operation uuid.UUID
+}
+
+// SetJobAgent begins to create or change a job agent. operation is zero if the change is done, or
+// else the operation in progress, which [Store.AdvanceJobAgent] carries out.
+func (s *Store) SetJobAgent(ctx context.Context, change JobAgentChange) (created bool, operation uuid.UUID, err error) {
+	c := newCall("jobs.sp_set_job_agent").in("agent_name", change.Name)
+	opt(c, "location", change.Location)
+	opt(c, "sku", change.SKU)
+	if change.Capacity != nil {
+		c.in("capacity", int64(*change.Capacity))
+	}
+	opt(c, "identity", change.Identity)
+	if change.Tags != nil {
+		tags := *change.Tags
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		text, err := json.Marshal(tags)
+		if err != nil {
+			return false, uuid.Nil, fmt.Errorf("write the tags of the job agent: %w", err)
+		}
+		c.in("tags", string(text))
+	}
+	if change.MustExist {
+		c.in("create", false)
+	}
+	c.out("created", &created)
+	begun := outputGUID(c, "operation_id", change.Operation)
+	err = s.exec(ctx, "set the job agent", c)
+	return created, begun(), err
+}
+
+// DeleteJobAgent begins to delete the job agent, or joins the deletion in progress, and returns the
+// operation. It returns [ErrAgentNotFound] when there is no job agent of this name.
+func (s *Store) DeleteJobAgent(ctx context.Context, name string, operation uuid.UUID) (uuid.UUID, error) {
+	c := newCall("jobs.sp_delete_job_agent").in("agent_name", name)
+	begun := outputGUID(c, "operation_id", operation)
+	err := s.exec(ctx, "delete the job agent", c)
+	return begun(), err
+}
+
+// DisableJobAgent disables the job agent. A second call changes the reason.
+func (s *Store) DisableJobAgent(ctx context.Context, reason string) error {
+	return s.exec(ctx, "disable the job agent", newCall("jobs.sp_disable_job_agent").optText("reason", reason))
+}
+
+// EnableJobAgent enables a job agent that is Disabled or Faulted.
+func (s *Store) EnableJobAgent(ctx context.Context) error {
+	return s.exec(ctx, "enable the job agent", newCall("jobs.sp_enable_job_agent"))
+}
+
+// AdvanceJobAgent carries out the operation in progress as far as possible without waiting, unless
+// another holder is about it. Without an operation it has no effect. If the caller ends within the
+// call, others continue after lease.
+func (s *Store) AdvanceJobAgent(ctx context.Context, holder uuid.UUID, lease time.Duration) error {
+	return s.exec(ctx, "carry out the operation on the job agent",
+		newCall("jobs_internal.advance_job_agent").in("holder", holder).in("lease_seconds", seconds(lease)))
+}
+
+// JobAgentOperation is an operation on a job agent.
+type JobAgentOperation struct {
+	ID           uuid.UUID `db:"operation_id"`
+	Kind         string    `db:"kind"` // UpsertJobAccount or DropJobAccount
+	Agent        string    `db:"agent_name"`
+	Status       string    `db:"status"` // InProgress, Succeeded or Failed
+	ErrorCode    string    `db:"error_code"`
+	ErrorMessage string    `db:"error_message"`
+	ActiveRuns   int       `db:"active_runs"` // for which a deletion waits
+	StartTime    time.Time `db:"start_time"`
+	StartedBy    string    `db:"started_by"`
+	EndTime      time.Time `db:"end_time"` // zero while it is in progress
+}
+
+// The values of [JobAgentOperation].
+const (
+	OperationUpsert = "UpsertJobAccount"
+	OperationDrop   = "DropJobAccount"
+
+	OperationInProgress = "InProgress"
+	OperationSucceeded  = "Succeeded"
+	OperationFailed     = "Failed"
+)
+
+// JobAgentOperation reads an operation. ok is false if there is none of this id; operations are
+// kept for a day.
+func (s *Store) JobAgentOperation(ctx context.Context, id uuid.UUID) (operation JobAgentOperation, ok bool, err error) {
+	w := newFilter(0)
+	w.add("operation_id = %s", id)
+	list, err := selectAll[JobAgentOperation](ctx, s, "read the operation on the job agent", `SELECT TOP (@p1) operation_id, kind, agent_name, status,
+    error_code, error_message, active_runs, start_time, started_by, end_time
+FROM jobs.agent_operations`+w.text()+`
+ORDER BY start_time DESC;`, w.args...)
+	if err != nil || len(list) == 0 {
+		return JobAgentOperation{}, false, err
+	}
+	return list[0], true, nil
+}

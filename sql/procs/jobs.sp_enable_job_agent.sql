@@ -1,0 +1,39 @@
+-- Enables a job agent (account) that is Disabled or Faulted. Enabling a job agent that is Ready has no effect.
+--
+-- Called by: members of the role jobs_admin.
+-- Locks:     the row of the job agent (U, X).
+-- Returns:   0.
+-- Throws:
+--   50184 an operation on the job agent is in progress.
+--   50185 there is no job agent.
+--   50187 the job agent cannot go from its state to this one.
+CREATE OR ALTER PROCEDURE jobs.sp_enable_job_agent
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @name NVARCHAR(128);
+    DECLARE @state NVARCHAR(20);
+
+    BEGIN TRANSACTION;
+
+    SELECT
+        @name = a.name,
+        @state = a.state
+    FROM jobs_internal.job_agent AS a WITH (UPDLOCK, HOLDLOCK)
+    WHERE a.id = 1;
+    IF @name IS NULL
+        THROW 50185, N'This control database has no job agent. Create one with jobs.sp_set_job_agent.', 1;
+    IF @state IN (N'Creating', N'Updating', N'Deleting')
+    BEGIN
+        SET @message = REPLACE(CONCAT(N'The job agent is ', @state, N'. Wait until this operation has ended.'), N'%', N'%%');
+        THROW 50184, @message, 1;
+    END;
+    IF @state <> N'Ready'
+        EXECUTE jobs_internal.set_job_agent_state @to = N'Ready', @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,181 @@
+-- Carries out the operation in progress on the job agent, as far as possible without waiting. Each step is a transaction, and
+-- begins where the last one has ended, so whoever calls the procedure next continues what another caller has left.
+--
+--   UpsertJobAccount  1. All objects of the schema exist, or the operation fails: a new job agent is gone, and a changed one keeps
+--                        its values.
+--                     2. The limit of scope Agent is set, the job agent gets its values and is Ready, and the operation has
+--                        Succeeded.
+--   DropJobAccount    1. Active runs get stop requests.
+--                     2. Under the application lock jobagent.advance, executions advance as in a pass of an agent, so that the runs end
+--                        even if no agent works. Agents that hold tasks of these runs cancel them.
+--                     3. If no run is active, terms end, the limit is removed, the job agent is gone, and the operation has Succeeded.
+--
+-- One caller carries out the operation at a time; others find it held and do nothing. An operation that was taken up twenty times in a
+-- row, and never laid down in order, fails, and the job agent is Faulted, or gone if it was being created.
+--
+-- Only agents and owners of the database may take the application lock, so for other callers step 2 of a deletion is left to them.
+-- Without an operation in progress the procedure only reads one row.
+--
+-- Parameters:
+--   @holder         Mark of the caller, by which it knows what it holds itself; NULL: a new one.
+--   @lease_seconds  Time after which another caller continues the operation of a caller that has ended; at least 1.
+--   @now            For tests only.
+-- Called by: agent/rest/accounts/accounts.go, in agents and fronts.
+-- Locks:     the operation's row (X); the row of the job agent (U, X); active runs (X); see jobs_internal.advance; terms (X).
+-- Returns:   0.
+-- Throws:
+--   50029 an argument is out of range.
+--   50187 the job agent cannot go from its state to this one.
+CREATE OR ALTER PROCEDURE jobs_internal.advance_job_agent
+    @holder        UNIQUEIDENTIFIER = NULL,
+    @lease_seconds INT = 30,
+    @now           DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @code NVARCHAR(100);
+    DECLARE @operation_id UNIQUEIDENTIFIER;
+    DECLARE @kind NVARCHAR(20);
+    DECLARE @state NVARCHAR(20); -- of the job agent
+    DECLARE @from_state NVARCHAR(20);
+    DECLARE @to NVARCHAR(20);
+    DECLARE @capacity INT;
+    DECLARE @attempts INT;
+    DECLARE @lock INT = -1;
+    DECLARE @values BIT;
+    DECLARE @reason NVARCHAR(2000);
+
+    IF @lease_seconds IS NULL OR @lease_seconds < 1
+        THROW 50029, N'Invalid @lease_seconds of advance_job_agent: want at least 1.', 1;
+    SELECT @operation_id = a.operation_id
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1;
+    IF @operation_id IS NULL
+        RETURN 0;
+
+    SET @holder = COALESCE(@holder, NEWID());
+    UPDATE o
+    SET o.holder = @holder,
+        o.held_until = DATEADD(SECOND, @lease_seconds, @now),
+        o.attempts = o.attempts + 1,
+        @attempts = o.attempts + 1,
+        @kind = o.kind,
+        @from_state = o.from_state,
+        @capacity = o.capacity
+    FROM jobs_internal.job_agent_operations AS o
+    WHERE o.operation_id = @operation_id
+        AND o.status = N'InProgress'
+        AND (o.holder IS NULL OR o.holder = @holder OR o.held_until <= @now);
+    IF @@ROWCOUNT = 0
+        RETURN 0;
+
+    IF @attempts > 20
+        SELECT
+            @code = N'OperationTimedOut',
+            @message = N'The operation was begun again and again, and never came to an end. The log of agents and fronts has the errors.';
+    ELSE IF @kind = N'UpsertJobAccount'
+        -- The names that are missing, if any. Plan: the few hundred rows of code_objects.
+        SELECT
+            @code = N'ElasticJobAgentOperationUnavailable',
+            @message = CONCAT(
+                N'The control schema is incomplete: objects are missing, such as ', MIN(c.name), N'. Run "jobagent db migrate".'
+            )
+        FROM jobs_internal.code_objects AS c
+        WHERE c.kind IN (N'PROCEDURE', N'VIEW')
+            AND OBJECT_ID(c.name) IS NULL
+        HAVING COUNT(*) > 0;
+
+    IF @kind = N'DropJobAccount' AND @code IS NULL
+    BEGIN
+        -- order: one job agent, whose operation has one holder at a time; nothing else is locked
+        UPDATE e
+        SET e.stop_requested_at = @now,
+            e.stop_requested_by = ORIGINAL_LOGIN(),
+            e.parked = 0
+        FROM jobs_internal.job_executions AS e WITH (READPAST, ROWLOCK)
+        WHERE e.is_active = 1
+            AND e.stop_requested_at IS NULL;
+
+        IF IS_ROLEMEMBER(N'jobs_agent') = 1 OR IS_ROLEMEMBER(N'db_owner') = 1
+        BEGIN
+            BEGIN TRANSACTION;
+            EXECUTE @lock = sp_getapplock
+                @Resource = N'jobagent.advance',
+                @LockMode = N'Exclusive',
+                @LockOwner = N'Transaction',
+                @LockTimeout = 0,
+                @DbPrincipal = N'jobs_agent';
+            IF @lock >= 0
+                EXECUTE jobs_internal.advance @now = @now;
+            COMMIT TRANSACTION;
+        END;
+    END;
+
+    BEGIN TRANSACTION;
+    -- The job agent's row comes first in the order of locks. Its state says whether another caller has ended the operation.
+    SELECT @state = a.state
+    FROM jobs_internal.job_agent AS a WITH (UPDLOCK, HOLDLOCK)
+    WHERE a.id = 1
+        AND a.operation_id = @operation_id;
+    IF @state = N'Deleting'
+        AND @code IS NULL
+        AND EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)
+        -- Laid down: the next caller need not wait.
+        UPDATE o
+        SET o.holder = NULL,
+            o.held_until = NULL,
+            o.attempts = 0
+        FROM jobs_internal.job_agent_operations AS o
+        WHERE o.operation_id = @operation_id
+            AND o.holder = @holder;
+    ELSE IF @state IS NOT NULL
+    BEGIN
+        SET @to = CASE
+            WHEN @code IS NULL THEN CASE @state WHEN N'Deleting' THEN N'Deleted' ELSE N'Ready' END
+            WHEN @state = N'Creating' THEN @from_state
+            WHEN @code = N'OperationTimedOut' THEN N'Faulted'
+            ELSE N'Ready'
+        END;
+        SET @values = CASE WHEN @to = N'Ready' AND @code IS NULL THEN 1 ELSE 0 END;
+        SET @reason = CASE WHEN @to = N'Faulted' THEN @message END;
+        EXECUTE jobs_internal.set_job_agent_state @to = @to, @reason = @reason, @values = @values, @now = @now;
+        UPDATE o
+        SET o.status = CASE WHEN @code IS NULL THEN N'Succeeded' ELSE N'Failed' END,
+            o.error_code = @code,
+            o.error_message = CASE WHEN @code IS NOT NULL THEN @message END,
+            o.holder = NULL,
+            o.held_until = NULL,
+            o.ended_at = @now
+        FROM jobs_internal.job_agent_operations AS o
+        WHERE o.operation_id = @operation_id;
+        IF @state = N'Deleting' AND @to = N'Deleted'
+        BEGIN
+            -- They hold no task, because no run is active.
+            UPDATE t
+            SET t.ended_at = @now,
+                t.end_reason = N'Deleted'
+            FROM jobs_internal.terms AS t
+            WHERE t.ended_at IS NULL;
+            DELETE l
+            FROM jobs_internal.limits AS l
+            WHERE l.scope = N'Agent';
+        END;
+        ELSE IF @to = N'Ready' AND @code IS NULL
+        BEGIN
+            -- jobs.sp_set_limit waits for the row of the job agent.
+            INSERT INTO jobs_internal.limits (scope, name, max_concurrent_targets, updated_at)
+            SELECT N'Agent', N'*', @capacity, @now
+            WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.limits AS l WHERE l.scope = N'Agent');
+            UPDATE l
+            SET l.max_concurrent_targets = @capacity,
+                l.updated_at = @now
+            FROM jobs_internal.limits AS l
+            WHERE l.scope = N'Agent';
+        END;
+    END;
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;
