@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // JobAgentState is the state of a control database's job agent (account).
@@ -64,22 +65,22 @@ func (a JobAgent) Tags() (map[string]string, error) {
 // JobAgent reads the job agent. A control schema that is older than job agents has none; its state
 // is [AgentNone].
 func (s *Store) JobAgent(ctx context.Context) (JobAgent, error) {
-	const op = "read the job agent"
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	a, err := selectOne[JobAgent](ctx, s.db, `SELECT c.job_agent_state, a.agent_name, a.location, a.sku, a.capacity, a.identity_id, a.tags,
+	list, err := selectAll[JobAgent](ctx, s, "read the job agent", `SELECT c.job_agent_state, a.agent_name, a.location, a.sku, a.capacity, a.identity_id, a.tags,
     a.reason, a.disabled_by, a.operation_id, a.created_time, a.changed_time
 FROM jobs.control_database AS c
 LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
-	if err != nil {
-		if n := NumberOf(err); n == numInvalidObjectName || n == numInvalidColumnName {
-			if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < jobAgentsVersion {
-				return JobAgent{State: AgentNone}, nil
-			}
+	if n := NumberOf(err); n == numInvalidObjectName || n == numInvalidColumnName {
+		if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < jobAgentsVersion {
+			return JobAgent{State: AgentNone}, nil
 		}
-		return JobAgent{}, translateCall(ctx, op, err)
 	}
-	return a, nil
+	if err != nil {
+		return JobAgent{}, err
+	}
+	if len(list) != 1 {
+		return JobAgent{}, fmt.Errorf("read the job agent: got %d rows, want 1", len(list))
+	}
+	return list[0], nil
 }
 
 const (
@@ -137,18 +138,46 @@ func (s *Store) SetJobAgent(ctx context.Context, change JobAgentChange) (created
 		c.in("create", false)
 	}
 	c.out("created", &created)
-	begun := outputGUID(c, "operation_id", change.Operation)
+	op, err := operationID(change.Operation)
+	if err != nil {
+		return false, uuid.Nil, err
+	}
+	c.out("operation_id", &op)
 	err = s.exec(ctx, "set the job agent", c)
-	return created, begun(), err
+	return created, operationOf(op), err
+}
+
+// operationID returns the argument for the id of an operation, which is made here if it is zero:
+// the driver cannot send a NULL of this type as an OUTPUT parameter.
+func operationID(id uuid.UUID) (mssqldb.NullUniqueIdentifier, error) {
+	if id == uuid.Nil {
+		var err error
+		if id, err = uuid.NewRandom(); err != nil {
+			return mssqldb.NullUniqueIdentifier{}, fmt.Errorf("make the id of an operation: %w", err)
+		}
+	}
+	return mssqldb.NullUniqueIdentifier{UUID: mssqldb.UniqueIdentifier(id), Valid: true}, nil
+}
+
+// operationOf returns the id of an operation that a procedure returned; zero without one.
+func operationOf(op mssqldb.NullUniqueIdentifier) uuid.UUID {
+	if !op.Valid {
+		return uuid.Nil
+	}
+	return uuid.UUID(op.UUID)
 }
 
 // DeleteJobAgent begins to delete the job agent, or joins the deletion in progress, and returns the
 // operation. It returns [ErrAgentNotFound] when there is no job agent of this name.
 func (s *Store) DeleteJobAgent(ctx context.Context, name string, operation uuid.UUID) (uuid.UUID, error) {
 	c := newCall("jobs.sp_delete_job_agent").in("agent_name", name)
-	begun := outputGUID(c, "operation_id", operation)
-	err := s.exec(ctx, "delete the job agent", c)
-	return begun(), err
+	op, err := operationID(operation)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	c.out("operation_id", &op)
+	err = s.exec(ctx, "delete the job agent", c)
+	return operationOf(op), err
 }
 
 // DisableJobAgent disables the job agent. A second call changes the reason.
@@ -197,7 +226,7 @@ const (
 // kept for a day.
 func (s *Store) JobAgentOperation(ctx context.Context, id uuid.UUID) (operation JobAgentOperation, ok bool, err error) {
 	w := newFilter(0)
-	w.add("operation_id = %s", id)
+	w.add("operation_id = %s", mssqldb.UniqueIdentifier(id))
 	list, err := selectAll[JobAgentOperation](ctx, s, "read the operation on the job agent", `SELECT TOP (@p1) operation_id, kind, agent_name, status,
     error_code, error_message, active_runs, start_time, started_by, end_time
 FROM jobs.agent_operations`+w.text()+`

@@ -14,6 +14,7 @@ const (
 	LimitServer      LimitScope = "Server"
 	LimitElasticPool LimitScope = "ElasticPool"
 	LimitCredential  LimitScope = "Credential"
+	LimitAgent       LimitScope = "Agent" // all targets of the control database; its name is "*"
 )
 
 // Limit is a row of the view jobs.limits: how many targets may run at once.

@@ -12,11 +12,7 @@
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
 -- Called by: members of the role jobs_author.
-<<<<<<< HEAD
--- Locks:     the target group's row (U, X).
-=======
--- Locks:     the row of the job agent (S), the target group's row (U).
->>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
+-- Locks:     the row of the job agent (S), the target group's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.

@@ -12,11 +12,8 @@
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
 --   50102 the job has active executions.
-<<<<<<< HEAD
---   50203 the object does not have the expected revision.
-=======
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
->>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job
     @job_name NVARCHAR(128) = NULL,
     @force    BIT = 0,

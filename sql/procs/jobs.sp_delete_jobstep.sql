@@ -19,11 +19,8 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50143 steps would come after each other.
 --   50144 another step names this one in @after.
-<<<<<<< HEAD
---   50203 the object does not have the expected revision.
-=======
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
->>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
     @job_name    NVARCHAR(128),
     @step_id     INT = NULL,

@@ -11,11 +11,8 @@
 --   50106 the target group does not exist.
 --   50108 the target group is used by a job's current version.
 --   50109 the target group is used by an active execution.
-<<<<<<< HEAD
---   50203 the object does not have the expected revision.
-=======
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
->>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group
     @target_group_name NVARCHAR(128),
     @if_match          BIGINT = NULL

@@ -22,11 +22,8 @@
 --   50006 the schedule ends before it starts.
 --   50100 the job does not exist.
 --   50101 a job of the new name exists already.
-<<<<<<< HEAD
---   50203 the object does not have the expected revision.
-=======
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
->>>>>>> 3114643 (sql: keep the job agent of a control database and its operations)
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_job
     @job_name                NVARCHAR(128),
     @new_name                NVARCHAR(128) = NULL,

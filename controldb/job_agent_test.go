@@ -1,0 +1,336 @@
+package controldb_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// advance carries out the operation on the job agent.
+func (c *control) advance(t *testing.T) controldb.JobAgent {
+	t.Helper()
+	require.NoError(t, c.AdvanceJobAgent(t.Context(), uuid.New(), time.Minute))
+	a, err := c.JobAgent(t.Context())
+	require.NoError(t, err)
+	return a
+}
+
+// makeAgent creates the job agent a1.
+func (c *control) makeAgent(t *testing.T) {
+	t.Helper()
+	_, _, err := c.SetJobAgent(t.Context(), controldb.JobAgentChange{Name: "a1"})
+	require.NoError(t, err)
+	require.Equal(t, controldb.AgentReady, c.advance(t).State)
+}
+
+// A job agent is created, changed, disabled, enabled and deleted, and created again.
+func TestJobAgentLife(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		a, err := c.JobAgent(ctx)
+		require.NoError(t, err)
+		require.Equal(t, controldb.JobAgent{State: controldb.AgentNone}, a)
+
+		created, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{
+			Name: "a1", Location: ptr("onprem"), SKU: ptr("ja200"), Tags: ptr(map[string]string{"k": "v"}),
+		})
+		require.NoError(t, err)
+		require.True(t, created)
+		a, err = c.JobAgent(ctx)
+		require.NoError(t, err)
+		require.Equal(t, controldb.AgentCreating, a.State)
+		require.Equal(t, operation, a.Operation)
+		op, ok, err := c.JobAgentOperation(ctx, operation)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, []string{"UpsertJobAccount", "a1", "InProgress", ""}, []string{op.Kind, op.Agent, op.Status, op.ErrorCode})
+		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		require.ErrorIs(t, err, controldb.ErrAgentBusy)
+		_, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		require.ErrorIs(t, err, controldb.ErrAgentBusy)
+
+		a = c.advance(t)
+		tags, err := a.Tags()
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"k": "v"}, tags)
+		require.Equal(t, []any{controldb.AgentReady, "a1", "onprem", "JA200", 200}, []any{a.State, a.Name, a.Location, a.SKU, a.Capacity})
+		op, _, err = c.JobAgentOperation(ctx, operation)
+		require.NoError(t, err)
+		require.Equal(t, controldb.OperationSucceeded, op.Status)
+		require.False(t, op.EndTime.IsZero())
+		limits, err := c.Limits(ctx)
+		require.NoError(t, err)
+		require.Len(t, limits, 1)
+		require.Equal(t, []any{controldb.LimitAgent, 200}, []any{limits[0].Scope, limits[0].Max})
+
+		// The tags alone, or nothing: no operation.
+		created, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "A1", Tags: ptr(map[string]string(nil))})
+		require.NoError(t, err)
+		require.False(t, created)
+		require.Equal(t, uuid.Nil, operation)
+		_, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(200)})
+		require.NoError(t, err)
+		require.Equal(t, uuid.Nil, operation)
+		require.Equal(t, "{}", get[string](t, c, "SELECT tags FROM jobs.agent;"))
+
+		id := uuid.New()
+		_, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(7), Operation: id})
+		require.NoError(t, err)
+		require.Equal(t, id, operation)
+		a, err = c.JobAgent(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []any{controldb.AgentUpdating, 200}, []any{a.State, a.Capacity}, "the old values hold until the operation has succeeded")
+		a = c.advance(t)
+		require.Equal(t, []any{controldb.AgentReady, "JA7", 7}, []any{a.State, a.SKU, a.Capacity})
+
+		require.NoError(t, c.DisableJobAgent(ctx, "repairs"))
+		require.NoError(t, c.DisableJobAgent(ctx, "more repairs"))
+		a, err = c.JobAgent(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []any{controldb.AgentDisabled, "more repairs"}, []any{a.State, a.Reason})
+		require.NotEmpty(t, a.Disabler)
+		require.NoError(t, c.EnableJobAgent(ctx))
+		require.NoError(t, c.EnableJobAgent(ctx), "a second call has no effect")
+
+		operation, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		require.NoError(t, err)
+		joined, err := c.DeleteJobAgent(ctx, "a1", uuid.New())
+		require.NoError(t, err)
+		require.Equal(t, operation, joined)
+		require.Equal(t, controldb.JobAgent{State: controldb.AgentDeleted}, c.advance(t))
+		_, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		require.ErrorIs(t, err, controldb.ErrAgentNotFound)
+		require.ErrorIs(t, c.DisableJobAgent(ctx, ""), controldb.ErrAgentNotFound)
+		limits, err = c.Limits(ctx)
+		require.NoError(t, err)
+		require.Empty(t, limits)
+		c.makeAgent(t)
+	})
+}
+
+// Invalid arguments change nothing.
+func TestJobAgentArguments(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		for _, name := range []string{"", " ", "a/b", "a%b", "a.", "a ", "a?", "a\tb", "a*"} {
+			c.fails(t, 50094, "EXECUTE jobs.sp_set_job_agent @agent_name = @p1;", name)
+		}
+		c.fails(t, 50094, "EXECUTE jobs.sp_set_job_agent @agent_name = NULL;")
+		for _, args := range []string{
+			"@sku = N'JA100', @capacity = 200", "@sku = N'JA0'", "@sku = N'JA01'", "@sku = N'JA10001'", "@sku = N'S1'", "@capacity = 0",
+			"@capacity = 10001", "@sku = N'JA99999999999999'", "@sku = N'Agent', @capacity = 0",
+		} {
+			c.fails(t, 50095, "EXECUTE jobs.sp_set_job_agent @agent_name = N'a', "+args+";")
+		}
+		for _, tags := range []string{"x", "[]", `"a"`, `{"a": 1}`, `{"a": {}}`, `{"a": null}`, ``} {
+			c.fails(t, 50096, "EXECUTE jobs.sp_set_job_agent @agent_name = N'a', @tags = @p1;", tags)
+		}
+		c.fails(t, 50185, "EXECUTE jobs.sp_set_job_agent @agent_name = N'a', @create = 0;")
+		c.makeAgent(t)
+		c.fails(t, 50186, "EXECUTE jobs.sp_set_job_agent @agent_name = N'other';")
+		c.fails(t, 50185, "EXECUTE jobs.sp_delete_job_agent @agent_name = N'other';")
+		c.fails(t, 50185, "EXECUTE jobs.sp_delete_job_agent @agent_name = NULL;")
+		c.fails(t, 50187, "EXECUTE jobs_internal.set_job_agent_state @to = N'None', @now = '2026-01-01';")
+		c.fails(t, 50187, "EXECUTE jobs_internal.set_job_agent_state @to = N'Nonsense', @now = '2026-01-01';")
+		c.fails(t, 50029, "EXECUTE jobs_internal.advance_job_agent @lease_seconds = 0;")
+		c.fails(t, 50038, "EXECUTE jobs.sp_set_limit @scope = N'Agent', @name = N'x', @max_concurrent_targets = 1;")
+		require.Equal(t, "a1 Ready JA100", get[string](t, c, "SELECT CONCAT(agent_name, N' ', state, N' ', sku) FROM jobs.agent;"))
+	})
+}
+
+// Another caller continues an operation that a caller has left, when its lease has passed in the
+// database's time. An operation that never comes to an end fails.
+func TestJobAgentOperationIsResumed(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		_, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		require.NoError(t, err)
+		hold := func(attempts int) {
+			c.exec(t, `UPDATE jobs_internal.job_agent_operations
+SET holder = NEWID(), held_until = DATEADD(SECOND, 30, SYSUTCDATETIME()), attempts = @p1 WHERE status = N'InProgress';`, attempts)
+		}
+		hold(1)
+		require.Equal(t, controldb.AgentCreating, c.advance(t).State, "another caller holds it")
+		c.exec(t, "DECLARE @now DATETIME2(7) = DATEADD(SECOND, 31, SYSUTCDATETIME()); EXECUTE jobs_internal.advance_job_agent @now = @now;")
+		a, err := c.JobAgent(ctx)
+		require.NoError(t, err)
+		require.Equal(t, controldb.AgentReady, a.State)
+
+		_, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(5)})
+		require.NoError(t, err)
+		hold(20)
+		c.exec(t, "DECLARE @now DATETIME2(7) = DATEADD(SECOND, 31, SYSUTCDATETIME()); EXECUTE jobs_internal.advance_job_agent @now = @now;")
+		a, err = c.JobAgent(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []any{controldb.AgentFaulted, 100}, []any{a.State, a.Capacity})
+		require.NotEmpty(t, a.Reason)
+		op, _, err := c.JobAgentOperation(ctx, operation)
+		require.NoError(t, err)
+		require.Equal(t, []string{"Failed", "OperationTimedOut"}, []string{op.Status, op.ErrorCode})
+		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		require.NoError(t, err, "the same values again repair it")
+		require.Equal(t, controldb.AgentReady, c.advance(t).State)
+
+		// A day later the operation is gone.
+		c.exec(t, "UPDATE jobs_internal.job_agent_operations SET ended_at = DATEADD(HOUR, -25, ended_at);")
+		_, ok, err := c.JobAgentOperation(ctx, operation)
+		require.NoError(t, err)
+		require.False(t, ok)
+	})
+}
+
+// An incomplete schema: a new job agent is gone again, and a changed one keeps its values.
+func TestJobAgentVerifiesTheSchema(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		text := get[string](t, c, "SELECT m.definition FROM sys.sql_modules AS m WHERE m.object_id = OBJECT_ID(N'jobs.jobs');")
+		c.exec(t, "DROP VIEW jobs.jobs;")
+		_, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		require.NoError(t, err)
+		require.Equal(t, controldb.JobAgent{State: controldb.AgentNone}, c.advance(t))
+		op, _, err := c.JobAgentOperation(ctx, operation)
+		require.NoError(t, err)
+		require.Equal(t, "Failed", op.Status)
+		require.Contains(t, op.ErrorMessage, "jobs.jobs")
+		c.exec(t, text)
+		c.makeAgent(t)
+		c.exec(t, "DROP VIEW jobs.jobs;")
+		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(3)})
+		require.NoError(t, err)
+		a := c.advance(t)
+		require.Equal(t, []any{controldb.AgentReady, 100}, []any{a.State, a.Capacity})
+		c.exec(t, text)
+	})
+}
+
+// A disabled job agent refuses definitions and starts; what ends work is permitted. Agents get no
+// term.
+func TestDisabledJobAgentRefuses(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.makeAgent(t)
+		c.exec(t, `EXECUTE jobs.sp_add_target_group @target_group_name = N'g';
+EXECUTE jobs.sp_add_target_group_member @target_group_name = N'g', @target_type = N'SqlDatabase', @server_name = N's', @database_name = N'd';
+EXECUTE jobs.sp_add_job @job_name = N'j';
+EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 1;', @target_group_name = N'g';
+EXECUTE jobs.sp_add_schedule @job_name = N'j', @schedule_name = N'x', @kind = N'cron5', @spec = N'{"expression": "* * * * *"}';
+DECLARE @id UNIQUEIDENTIFIER = 'c0000000-0000-0000-0000-000000000001';
+EXECUTE jobs.sp_start_job @job_name = N'j', @job_execution_id = @id;`)
+		term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Minute)
+		require.NoError(t, err)
+		require.NoError(t, c.DisableJobAgent(ctx, "repairs"))
+		for _, text := range []string{
+			"EXECUTE jobs.sp_add_job @job_name = N'k';",
+			"EXECUTE jobs.sp_update_job @job_name = N'j', @enabled = 1;",
+			"EXECUTE jobs.sp_delete_job @job_name = N'j';",
+			"EXECUTE jobs.sp_update_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 2;';",
+			"EXECUTE jobs.sp_delete_jobstep @job_name = N'j', @step_name = N's';",
+			"EXECUTE jobs.sp_start_job @job_name = N'j';",
+			"EXECUTE jobs.sp_add_target_group @target_group_name = N'h';",
+			"EXECUTE jobs.sp_delete_target_group @target_group_name = N'g';",
+			"EXECUTE jobs.sp_pause_schedule @job_name = N'j', @schedule_name = N'x';",
+			"EXECUTE jobs.sp_add_calendar @calendar_name = N'c', @spec = N'{}';",
+			"EXECUTE jobs.sp_set_limit @scope = N'Server', @name = N's', @max_concurrent_targets = 1;",
+		} {
+			require.Contains(t, c.fails(t, 50183, text), "Disabled: repairs", text)
+		}
+		_, err = c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Minute)
+		require.ErrorIs(t, err, controldb.ErrAgentUnavailable)
+		res, err := c.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+		require.NoError(t, err)
+		require.Empty(t, res.Tasks)
+		due, err := c.DueSchedules(ctx, 10)
+		require.NoError(t, err)
+		require.Empty(t, due.Unvalidated)
+		c.exec(t, "EXECUTE jobs.sp_stop_job @job_execution_id = 'c0000000-0000-0000-0000-000000000001';")
+		require.NoError(t, c.EnableJobAgent(ctx))
+		c.exec(t, "EXECUTE jobs.sp_add_job @job_name = N'k';")
+	})
+}
+
+// The deletion of a job agent stops its runs, also when no agent is at work, and ends terms.
+func TestJobAgentDeletionStopsRuns(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.makeAgent(t)
+		c.exec(t, `EXECUTE jobs.sp_add_target_group @target_group_name = N'g';
+EXECUTE jobs.sp_add_target_group_member @target_group_name = N'g', @target_type = N'SqlDatabase', @server_name = N's', @database_name = N'd';
+EXECUTE jobs.sp_add_job @job_name = N'j';
+EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 1;', @target_group_name = N'g';
+EXECUTE jobs.sp_start_job @job_name = N'j'; EXECUTE jobs.sp_start_job @job_name = N'j';`)
+		agent := controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}
+		term, err := c.StartTerm(ctx, agent, time.Minute)
+		require.NoError(t, err)
+		res, err := c.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 1, MaxConcurrentTargets: 5})
+		require.NoError(t, err)
+		require.Len(t, res.Tasks, 1)
+
+		operation, err := c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.AgentDeleting, c.advance(t).State, "the agent holds a task")
+		op, _, err := c.JobAgentOperation(ctx, operation)
+		require.NoError(t, err)
+		require.Equal(t, []any{"InProgress", 1}, []any{op.Status, op.ActiveRuns})
+		c.fails(t, 50183, "EXECUTE jobs.sp_start_job @job_name = N'j';")
+		// The agent disappears: its term expires.
+		c.exec(t, "UPDATE jobs_internal.terms SET expires_at = DATEADD(SECOND, -1, SYSUTCDATETIME());")
+		for i := 0; c.advance(t).State == controldb.AgentDeleting; i++ {
+			require.Less(t, i, 10)
+		}
+		require.Equal(t, 2, get[int](t, c, "SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Canceled';"))
+		_, err = c.StartTerm(ctx, agent, time.Minute)
+		require.ErrorIs(t, err, controldb.ErrAgentUnavailable)
+		require.Equal(t, 1, get[int](t, c, "SELECT COUNT(*) FROM jobs.jobs WHERE job_name = N'j';"), "objects are left")
+	})
+}
+
+// The capacity bounds the running targets over all agents.
+func TestJobAgentCapacity(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		_, _, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(3)})
+		require.NoError(t, err)
+		require.Equal(t, controldb.AgentReady, c.advance(t).State)
+		c.exec(t, `EXECUTE jobs.sp_add_target_group @target_group_name = N'g';
+DECLARE @i INT = 0, @name NVARCHAR(20);
+WHILE @i < 9
+BEGIN
+    SET @name = CONCAT(N'd', @i);
+    EXECUTE jobs.sp_add_target_group_member @target_group_name = N'g', @target_type = N'SqlDatabase', @server_name = N's', @database_name = @name;
+    SET @i = @i + 1;
+END;
+EXECUTE jobs.sp_add_job @job_name = N'j';
+EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 1;', @target_group_name = N'g';
+EXECUTE jobs.sp_start_job @job_name = N'j';`)
+		var terms []controldb.TermID
+		for range 2 {
+			term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Minute)
+			require.NoError(t, err)
+			terms = append(terms, term.ID)
+		}
+		pass := func(term controldb.TermID) []controldb.Task {
+			res, err := c.Pass(ctx, controldb.PassRequest{Term: term, MaxTasks: 5, MaxConcurrentTargets: 5})
+			require.NoError(t, err)
+			return res.Tasks
+		}
+		c.resolve(t, terms[0], "d0", "d1", "d2", "d3", "d4", "d5", "d6")
+		first := pass(terms[0])
+		require.Len(t, first, 3)
+		require.Empty(t, pass(terms[1]))
+		limits, err := c.Limits(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []int{3, 3, 4}, []int{limits[0].Max, limits[0].Running, limits[0].Waiting})
+		_, err = c.CompleteTasks(ctx, terms[0], []controldb.Outcome{{Task: first[0].ID, Attempt: 1, Outcome: targets.Succeeded}})
+		require.NoError(t, err)
+		require.Len(t, pass(terms[1]), 1)
+		// With a limit of another scope, both hold.
+		require.NoError(t, c.SetLimit(ctx, controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 100}))
+		require.Empty(t, pass(terms[0]))
+		require.NoError(t, c.SetLimit(ctx, controldb.Limit{Scope: controldb.LimitAgent, Name: "*", Max: 5}))
+		require.Len(t, pass(terms[0]), 2)
+	})
+}
