@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/jobagent/jobagent/jobs/secret"
 )
 
 // SAPScope says whose jobs a call of the SAP surface reads or changes. It comes from the verified
@@ -109,14 +107,14 @@ type SAPJobSpec struct {
 type SAPPassword struct {
 	// Name is made by [secret.RESTName]; each password has a new one. Version is 1.
 	Name string
-	// Sealed is sealed for the place with the owner rest, and for Hosts: the host of the action.
-	Sealed secret.Sealed
-	Hosts  []string
+	// Sealed is a text of [Store.SealSecret], for the place with the owner rest and for the host of
+	// the action.
+	Sealed string
 }
 
 // MarshalJSON implements json.Marshaler.
 func (p SAPPassword) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]any{"name": p.Name, "sealed": json.RawMessage(p.Sealed.JSON(1, p.Hosts...))})
+	return json.Marshal(map[string]any{"name": p.Name, "sealed": json.RawMessage(p.Sealed)})
 }
 
 // SAPMode is the member of a schedule that says when it runs.

@@ -1,0 +1,113 @@
+package sap
+
+import (
+	"context"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/agent/rest"
+)
+
+// subscriptionRequest is the body of a subscription.
+type subscriptionRequest struct {
+	SubDomain string `json:"subdomain"`
+}
+
+// adminOperations are the operations about tenants (S-58, S-59). They are ours: SAP's service gets
+// these calls from the platform.
+func (s *Surface) adminOperations() []rest.Operation {
+	const path = "/admin/tenants/{tenantId}/subscriptions/{app}"
+	put := s.operation(rest.Operation{
+		ID: "Subscriptions_Put", Method: http.MethodPut, Role: rest.RoleAdmin, Body: typeFor[subscriptionRequest](),
+		Summary: "Subscribes a tenant to an application of the provider.",
+	}, (*call).subscribe)
+	remove := s.operation(rest.Operation{
+		ID: "Subscriptions_Delete", Method: http.MethodDelete, Role: rest.RoleAdmin,
+		Summary: "Removes a subscription. The last one of a tenant deletes the tenant's jobs.",
+	}, (*call).unsubscribe)
+	list := s.operation(rest.Operation{
+		ID: "Tenants_List", Method: http.MethodGet, Role: rest.RoleAdmin, Summary: "Lists the tenants with their subscriptions.",
+		Answers: okAnswer[[]tenantBody](),
+	}, (*call).listTenants)
+	put.Path, remove.Path, list.Path = path, path, "/admin/tenants"
+	return []rest.Operation{put, remove, list}
+}
+
+// tenantBody is a tenant.
+type tenantBody struct {
+	ID         string   `json:"tenantId"`
+	SubDomain  string   `json:"subdomain"`
+	Provider   bool     `json:"provider"`
+	Subscribed bool     `json:"subscribed"`
+	CreatedAt  *string  `json:"createdAt"`
+	Apps       []string `json:"subscriptions"`
+}
+
+// listTenants lists the tenants of the instance.
+func (c *call) listTenants(ctx context.Context) (*rest.Response, error) {
+	if !c.provider {
+		return nil, forbidden()
+	}
+	list, err := c.service.Store.SAPTenants(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	tenants := make([]tenantBody, len(list))
+	for i, t := range list {
+		tenants[i] = tenantBody{ID: t.ID, SubDomain: t.SubDomain, Provider: t.Provider, Subscribed: t.Subscribed, CreatedAt: formatTime(t.CreatedAt, stamp), Apps: t.Apps}
+	}
+	return ok(tenants)
+}
+
+// subscription returns the tenant and the application of the path.
+func (c *call) subscription() (tenant, app string, err error) {
+	if !c.provider {
+		return "", "", forbidden()
+	}
+	tenant, app = c.Path["tenantId"], c.Path["app"]
+	for _, text := range []string{tenant, app} {
+		if utf8.RuneCountInString(text) > maxTenant {
+			return "", "", errNotFound
+		}
+	}
+	return tenant, app, nil
+}
+
+// subscribe adds a subscription. A repeat changes nothing.
+func (c *call) subscribe(ctx context.Context) (*rest.Response, error) {
+	tenant, app, err := c.subscription()
+	if err != nil {
+		return nil, err
+	}
+	if tenant == c.service.Tenant {
+		return nil, invalid(inAction, fault{text: "The provider's tenant needs no subscription"})
+	}
+	subDomain := ""
+	if len(c.Body) > 0 {
+		v, faults := readObject(c.Body)
+		if len(faults) > 0 {
+			return nil, invalid(inAction, faults...)
+		}
+		if m := v.get("subdomain"); m != nil {
+			if subDomain = m.text; m.kind != '"' || utf8.RuneCountInString(subDomain) > maxTenant {
+				return nil, invalid(inAction, fault{text: "'subdomain' must be of type 'string', of at most 128 characters"})
+			}
+		}
+	}
+	if err := c.service.Store.SubscribeSAPTenant(ctx, tenant, subDomain, app); err != nil {
+		return nil, err
+	}
+	return ok(successBody{Success: true})
+}
+
+// unsubscribe removes a subscription.
+func (c *call) unsubscribe(ctx context.Context) (*rest.Response, error) {
+	tenant, app, err := c.subscription()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.service.Store.UnsubscribeSAPTenant(ctx, tenant, app); err != nil {
+		return nil, err
+	}
+	return ok(successBody{Success: true})
+}

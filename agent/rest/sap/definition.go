@@ -1,0 +1,318 @@
+package sap
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/jobs/action"
+)
+
+const (
+	// maxText bounds descriptions, users and passwords, in characters. SAP documents no limit.
+	maxText = 1024
+	// maxAction bounds the URL of an action, in characters (B.1).
+	maxAction = 2048
+)
+
+// methods are the methods of actions.
+var methods = []string{"GET", "POST", "PUT", "DELETE"}
+
+// jobDefinition is what a body says about a job. Nil pointers and empty texts of JSON stand for
+// absent members.
+type jobDefinition struct {
+	Name        string
+	Description *string
+	Action      *string
+	Active      *bool
+	Method      *string
+	Start, End  *bound
+	// ANS and CALM are compact JSON; empty if absent.
+	ANS, CALM string
+	// User and Password authenticate the call (S-53).
+	User, Password *string
+	// Schedules is nil if the member is absent.
+	Schedules []scheduleDefinition
+	// Ignored are the names of unknown members (S-14).
+	Ignored []string
+}
+
+// bound is a start or an end that a body sets.
+type bound struct {
+	// At is zero if the body sets null.
+	At time.Time
+	// Raw is the compact JSON of the value.
+	Raw string
+}
+
+// scheduleDefinition is what a body says about a schedule.
+type scheduleDefinition struct {
+	// Mode is cron, time, repeatInterval or repeatAt; empty if absent. Value is its compact JSON.
+	Mode, Value string
+	Description *string
+	// Data is compact JSON. DataSet says that the member is there; Data is empty for null.
+	Data       string
+	DataSet    bool
+	Active     *bool
+	Start, End *bound
+	Ignored    []string
+}
+
+// definitionReader reads definitions and collects their faults.
+type definitionReader struct {
+	// now is the creation, to which relative times refer.
+	now time.Time
+	// minInterval is the least time between two runs (S-19); 0 means no limit.
+	minInterval time.Duration
+	// unchecked says that the caller checks the mode later, with the values that stay (E11).
+	unchecked bool
+	faults    []fault
+	// checked are the texts of schedules without faults, which need no second check.
+	checked map[string]bool
+}
+
+func (r *definitionReader) fault(format string, args ...any) {
+	r.faults = append(r.faults, fault{text: fmt.Sprintf(format, args...)})
+}
+
+// unknown returns the names of members that are not known.
+func unknown(v *value, known ...string) (names []string) {
+	for _, m := range v.members {
+		if !slices.Contains(known, m.name) {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// jobMembers are the members of a job that a body may set, and those of answers, which clients may
+// send back.
+var jobMembers = []string{
+	"name", "description", "action", "active", "httpMethod", "startTime", "endTime", "ansConfig", "calmConfig", "user", "password",
+	"schedules", "_id", "jobId", "jobType", "signatureVersion", "subDomain", "createdAt", "ACTIVECOUNT", "INACTIVECOUNT",
+}
+
+// job reads a body of E1, E5 or E6. whole says that the body defines a job wholly (E1, E6).
+func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
+	d := &jobDefinition{Ignored: unknown(v, jobMembers...)}
+	if name := v.get("name"); name != nil {
+		d.Name = r.name(name)
+	} else if whole {
+		r.fault("Job name is missing")
+	}
+	d.Description = r.text(v, "description", maxText)
+	if a := v.get("action"); a != nil {
+		d.Action = r.action(a)
+	} else if whole || v.has("action") {
+		r.fault("Job action is missing")
+	}
+	d.Active = r.boolean(v, "active")
+	d.Method = r.method(v)
+	d.User, d.Password = r.text(v, "user", maxText), r.text(v, "password", maxText)
+	d.Start, d.End = r.bounds(v)
+	d.ANS = r.config(v, "ansConfig", false, "onSuccess", "onError", "onDelay")
+	d.CALM = r.config(v, "calmConfig", true, "enabled")
+	r.schedules(d, v, whole)
+	return d
+}
+
+// schedules reads the schedules of a job.
+func (r *definitionReader) schedules(d *jobDefinition, v *value, whole bool) {
+	list := v.get("schedules")
+	switch {
+	case !whole && v.has("schedules"):
+		r.fault("'schedules' is not allowed: configure schedules one by one")
+	case !whole:
+	case list == nil:
+		r.fault("'schedules' is a required property")
+	case list.kind != '[':
+		r.fault("'schedules' must be of type 'array'")
+	default:
+		d.Schedules = []scheduleDefinition{}
+		for i := range list.items {
+			d.Schedules = append(d.Schedules, r.schedule(&list.items[i], true))
+		}
+	}
+}
+
+// nameForm is the form of names (S-12).
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.()-](?:[A-Za-z0-9 _.()-]{0,126}[A-Za-z0-9_.()-])?$`)
+
+// nameFault returns the text of a fault of a job's name, or empty.
+func nameFault(name string) string {
+	switch {
+	case name == "":
+		return "Job name is missing"
+	case isDigits(name):
+		return fmt.Sprintf("Invalid job name '%s': it must not have digits only", cut(name))
+	case !nameForm.MatchString(name):
+		return fmt.Sprintf("Invalid job name '%s': want 1 to 128 letters, digits, spaces and _ - . ( ), without a space at the beginning or the end", cut(name))
+	}
+	return ""
+}
+
+// cut shortens a text for a message.
+func cut(text string) string {
+	const most = 128
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+func (r *definitionReader) name(v *value) string {
+	if v.kind != '"' {
+		r.fault("'name' must be of type 'string'")
+		return ""
+	}
+	if text := nameFault(v.text); text != "" {
+		r.fault("%s", text)
+	}
+	return v.text
+}
+
+// text reads a text; null counts as an empty one.
+func (r *definitionReader) text(v *value, name string, most int) *string {
+	member := v.get(name)
+	switch {
+	case member == nil && v.has(name):
+		return new(string)
+	case member == nil:
+		return nil
+	case member.kind != '"':
+		r.fault("'%s' must be of type 'string'", pathOf(v, name))
+	case utf8.RuneCountInString(member.text) > most:
+		r.fault("'%s' is longer than %d characters", member.path, most)
+	case strings.ContainsRune(member.text, 0):
+		r.fault("'%s' contains the character U+0000", member.path)
+	}
+	return &member.text
+}
+
+// pathOf returns the path of a member.
+func pathOf(v *value, name string) string {
+	if v.path == "" {
+		return name
+	}
+	return v.path + "." + name
+}
+
+// boolean reads a truth value in one of the forms of S-10. Null counts as absent.
+func (r *definitionReader) boolean(v *value, name string) *bool {
+	member := v.get(name)
+	if member == nil {
+		return nil
+	}
+	b, ok := truth(member)
+	if !ok {
+		r.fault("'%s' must be of type 'boolean'", member.path)
+	}
+	return &b
+}
+
+// truth returns a truth value: true, false, "true", "false", 1 or 0 (S-10).
+func truth(v *value) (is, ok bool) {
+	switch string(v.raw) {
+	case `true`, `"true"`, `1`:
+		return true, true
+	case `false`, `"false"`, `0`:
+		return false, true
+	}
+	return false, false
+}
+
+func (r *definitionReader) method(v *value) *string {
+	member := v.get("httpMethod")
+	if member == nil {
+		return nil
+	}
+	method := strings.ToUpper(member.text)
+	if member.kind != '"' || !slices.Contains(methods, method) {
+		r.fault("'httpMethod' must be one of %s", strings.Join(methods, ", "))
+	}
+	return &method
+}
+
+// action reads the URL of an action: absolute, http or https, without user, password and fragment.
+func (r *definitionReader) action(v *value) *string {
+	f := fault{text: "Invalid action URL"}
+	u, err := url.Parse(v.text)
+	switch {
+	case v.kind != '"':
+		f = fault{text: "'action' must be of type 'string'"}
+	case utf8.RuneCountInString(v.text) > maxAction:
+		f.detail = fmt.Sprintf("longer than %d characters", maxAction)
+	case err != nil || u.Host == "" || u.Hostname() == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
+		f.detail = "want an absolute URL with the scheme https or http"
+	case u.User != nil:
+		f.detail = "it must not contain a user and a password"
+	case u.Fragment != "" || strings.Contains(v.text, "#"):
+		f.detail = "it must not contain a fragment"
+	default:
+		if err := checkAction(v.text); err == "" {
+			return &v.text
+		} else {
+			f.detail = err
+		}
+	}
+	r.faults = append(r.faults, f)
+	return &v.text
+}
+
+// checkAction returns why the agent would refuse a URL, or empty.
+func checkAction(address string) string {
+	_, err := action.Decode(action.TypeHTTP, Command(address, "POST"))
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// config reads ansConfig or calmConfig, an object of truth values. It returns compact JSON.
+func (r *definitionReader) config(v *value, name string, full bool, allowed ...string) string {
+	c := v.get(name)
+	if c == nil {
+		return ""
+	}
+	if c.kind != '{' {
+		r.fault("'%s' must be of type 'object'", name)
+		return ""
+	}
+	if len(c.members) == 0 && full {
+		r.fault("'%s' object cannot be empty", name)
+		return ""
+	}
+	for _, other := range unknown(c, allowed...) {
+		r.fault("'%s' is not an allowed property for object '%s'", cut(other), name)
+	}
+	for _, property := range allowed {
+		switch {
+		case !c.has(property) && full:
+			r.fault("'%s' is a required property for object '%s'", property, name)
+		case !c.has(property):
+		case c.get(property) == nil || c.get(property).kind != 't':
+			r.fault("'%s' in '%s' must be of type 'boolean'", property, name)
+		}
+	}
+	return c.compact()
+}
+
+// Command returns the definition of the step of a job: a call as SAP's service makes it (S-32,
+// S-48 to S-51).
+func Command(address, method string) string {
+	h := &action.HTTP{
+		Method: method, URL: strings.ReplaceAll(address, "$(", "$$("), // $( begins a template
+		AllowHTTP: strings.HasPrefix(strings.ToLower(address), "http://"),
+		Headers:   []action.Field{{Name: "Accept", Value: "application/json"}},
+		Payload:   action.PayloadBody, Success: action.Success{Preset: action.PresetSAP}, ResponseTimeout: 15 * time.Second,
+	}
+	if method == "GET" || method == "DELETE" {
+		h.Payload = action.PayloadQuery
+	}
+	d := &action.Definition{Type: action.TypeHTTP, HTTP: h, Callback: &action.Callback{StatusAccepted: true}}
+	return d.Encode()
+}

@@ -1,0 +1,456 @@
+package sap
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/secret"
+)
+
+// createJob is E1.
+func (c *call) createJob(ctx context.Context) (*rest.Response, error) {
+	dry, err := c.flag("dryRun", false, creatingJob)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.jobDefinition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if dry {
+		return c.dryRun(ctx, d)
+	}
+	return c.setJob(ctx, d, true)
+}
+
+// jobDefinition reads the body of E1 and E6.
+func (c *call) jobDefinition(ctx context.Context) (*jobDefinition, error) {
+	v, faults := readObject(c.Body)
+	if len(faults) > 0 {
+		return nil, invalid(creatingJob, faults...)
+	}
+	r, err := c.reader(ctx, v.get("schedules") != nil)
+	if err != nil {
+		return nil, err
+	}
+	d := r.job(v, true)
+	if d.Action != nil && c.service.RequireHTTPS && !strings.HasPrefix(strings.ToLower(*d.Action), "https:") {
+		r.faults = append(r.faults, fault{text: "Invalid action URL", detail: "the scheme must be https"})
+	}
+	if len(r.faults) > 0 {
+		return nil, invalid(creatingJob, r.faults...)
+	}
+	return d, nil
+}
+
+// putJob is E5 if the path ends with digits, else E6 (S-7).
+func (c *call) putJob(ctx context.Context) (*rest.Response, error) {
+	name := c.Path["jobId"]
+	if isDigits(name) {
+		return c.updateJob(ctx)
+	}
+	if text := nameFault(name); text != "" {
+		return nil, invalid(creatingJob, fault{text: text})
+	}
+	d, err := c.jobDefinition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.Name != name {
+		return nil, invalid(creatingJob, fault{text: "Job name in the URL and in the body differ"})
+	}
+	return c.setJob(ctx, d, false)
+}
+
+// spec returns the job for the control database.
+func (c *call) spec(ctx context.Context, d *jobDefinition) (controldb.SAPJobSpec, error) {
+	job := controldb.SAPJobSpec{
+		Name: d.Name, Description: value0(d.Description), Action: value0(d.Action), Method: http.MethodPost, Active: value0(d.Active),
+		Ans: d.ANS, Calm: d.CALM, User: value0(d.User), Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS,
+		Schedules: []controldb.SAPScheduleSpec{},
+	}
+	if d.Method != nil {
+		job.Method = *d.Method
+	}
+	job.Start, job.StartText = d.Start.parts()
+	job.End, job.EndText = d.End.parts()
+	for i := range d.Schedules {
+		job.Schedules = append(job.Schedules, d.Schedules[i].spec())
+	}
+	var err error
+	job.Password, err = c.password(ctx, d, job.Action)
+	return job, err
+}
+
+// parts returns the instant of a bound, and its text; both are zero for none.
+func (b *bound) parts() (time.Time, string) {
+	if b == nil || b.At.IsZero() {
+		return time.Time{}, ""
+	}
+	return b.At, b.Raw
+}
+
+// value0 returns the value of a pointer, or the zero value.
+func value0[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// spec returns the schedule for the control database.
+func (d *scheduleDefinition) spec() controldb.SAPScheduleSpec {
+	s := controldb.SAPScheduleSpec{
+		Mode: controldb.SAPMode(d.Mode), Spec: d.Spec(), Description: value0(d.Description), Active: value0(d.Active), Data: d.Data,
+	}
+	s.Start, _ = d.Start.parts()
+	s.End, _ = d.End.parts()
+	return s
+}
+
+// stored returns the schedule as it is after it was stored, for the answer.
+func stored(id uuid.UUID, job int64, s *controldb.SAPScheduleSpec) *controldb.SAPSchedule {
+	return &controldb.SAPSchedule{
+		ID: id, JobID: job, Mode: s.Mode, Spec: s.Spec, Start: s.Start, End: s.End, Description: s.Description, Active: s.Active, Data: s.Data,
+	}
+}
+
+// password seals the password of a job for the host of its action (S-53).
+func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*controldb.SAPPassword, error) {
+	if value0(d.Password) == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(action)
+	if err != nil {
+		return nil, fmt.Errorf("parse the URL of an action: %w", err)
+	}
+	name, err := secret.RESTName(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("name a secret: %w", err)
+	}
+	p := &controldb.SAPPassword{Name: name}
+	place := secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{strings.ToLower(u.Hostname())}}
+	p.Sealed, err = c.service.Store.SealSecret(ctx, place, *d.Password)
+	if errors.Is(err, controldb.ErrSecretKeysChanged) {
+		return nil, invalid(creatingJob, fault{text: "Passwords are not supported: the instance has no key for secrets"})
+	}
+	return p, err
+}
+
+// jobWriteError returns the answer to an error of a change of a job.
+func jobWriteError(err error, name string) error {
+	if errors.Is(err, controldb.ErrSAPExists) {
+		return invalid(creatingJob, fault{text: fmt.Sprintf("Job with name '%s' already exists", name)})
+	}
+	return err
+}
+
+// setJob stores a job (E1, E6), and answers it.
+func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest.Response, error) {
+	job, err := c.spec(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	set := c.service.Store.PutSAPJob
+	if create {
+		set = c.service.Store.CreateSAPJob
+	}
+	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		res, err := set(ctx, c.scope, w, job)
+		return res, jobWriteError(err, d.Name)
+	}, func(res controldb.SAPResult) (storedAnswer, error) {
+		if len(res.Schedules) != len(job.Schedules) {
+			return storedAnswer{}, fmt.Errorf("set job: got %d ids of schedules, want %d", len(res.Schedules), len(job.Schedules))
+		}
+		a := storedAnswer{Status: http.StatusOK}
+		if create || res.Created {
+			a.Status, a.Location = http.StatusCreated, jobPath(res.Job)
+		}
+		var err error
+		a.Body, err = encode(createdJob(d, &job, res, create))
+		return a, err
+	})
+}
+
+// createdJob returns the answer of E1 and E6. E6 shows the times of the job as they were sent.
+func createdJob(d *jobDefinition, job *controldb.SAPJobSpec, res controldb.SAPResult, create bool) jobBody {
+	b := jobBody{
+		Name: job.Name, Description: job.Description, Action: job.Action, Active: job.Active, Method: job.Method,
+		Start: textOf(job.Start), End: textOf(job.End), ANS: or(job.Ans, noANS), CALM: or(job.Calm, noCALM), JobType: "HTTP_ENDPOINT",
+		Schedules: []any{},
+	}
+	if res.Job != 0 {
+		b.ID = &res.Job
+	}
+	if !create {
+		b.Start, b.End = orNull(job.StartText), orNull(job.EndText)
+	}
+	active, inactive := 0, 0
+	for i := range job.Schedules {
+		one := &job.Schedules[i]
+		if one.Active {
+			active++
+		} else {
+			inactive++
+		}
+		s := stored(uuid.Nil, res.Job, one)
+		if i < len(res.Schedules) {
+			s.ID = res.Schedules[i]
+		}
+		b.Schedules = append(b.Schedules, created(s))
+	}
+	b.Active2, b.Inactive = &active, &inactive
+	return b
+}
+
+// dryRun checks a job as E1, and stores nothing (S-28).
+func (c *call) dryRun(ctx context.Context, d *jobDefinition) (*rest.Response, error) {
+	job, err := c.spec(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{Name: d.Name, Tenant: c.tenant})
+	switch {
+	case err == nil:
+		return nil, jobWriteError(controldb.ErrSAPExists, d.Name)
+	case !errors.Is(err, controldb.ErrSAPNotFound):
+		return nil, err
+	}
+	body := createdJob(d, &job, controldb.SAPResult{}, true)
+	for i, one := range body.Schedules {
+		// A schedule that was not stored has no id.
+		text, err := encode(one)
+		if err != nil {
+			return nil, err
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(text, &members); err != nil {
+			return nil, fmt.Errorf("read a schedule: %w", err)
+		}
+		members["scheduleId"] = json.RawMessage("null")
+		body.Schedules[i] = members
+	}
+	return ok(body)
+}
+
+// updateJob is E5.
+func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
+	id, err := c.job()
+	if err != nil {
+		return nil, err
+	}
+	v, faults := readObject(c.Body)
+	if len(faults) > 0 {
+		return nil, invalid(creatingJob, faults...)
+	}
+	r, err := c.reader(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	d := r.job(v, false)
+	if d.Action != nil && c.service.RequireHTTPS && !strings.HasPrefix(strings.ToLower(*d.Action), "https:") {
+		r.faults = append(r.faults, fault{text: "Invalid action URL", detail: "the scheme must be https"})
+	}
+	if len(r.faults) > 0 {
+		return nil, invalid(creatingJob, r.faults...)
+	}
+	change := controldb.SAPJobChange{
+		Description: d.Description, Action: d.Action, Method: d.Method, Active: d.Active, User: d.User, AllowHTTP: !c.service.RequireHTTPS,
+		Ans: given(v, "ansConfig", d.ANS), Calm: given(v, "calmConfig", d.CALM),
+	}
+	if d.Start != nil {
+		at, text := d.Start.parts()
+		change.Start, change.StartText = &at, text
+	}
+	if d.End != nil {
+		at, text := d.End.parts()
+		change.End, change.EndText = &at, text
+	}
+	if d.Name != "" || value0(d.Password) != "" {
+		job, err := c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{ID: id})
+		if err != nil {
+			return nil, err
+		}
+		if d.Name != "" && d.Name != job.Name {
+			return nil, invalid(creatingJob, fault{text: "The name of a job cannot be changed"})
+		}
+		action := job.Action
+		if d.Action != nil {
+			action = *d.Action
+		}
+		if change.Password, err = c.password(ctx, d, action); err != nil {
+			return nil, err
+		}
+	}
+	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		return c.service.Store.UpdateSAPJob(ctx, c.scope, w, id, change)
+	}, success)
+}
+
+// given returns the text of a member if the body has it; the text is empty for null.
+func given(v *value, name, text string) *string {
+	if !v.has(name) {
+		return nil
+	}
+	return &text
+}
+
+// deleteJob is E7.
+func (c *call) deleteJob(ctx context.Context) (*rest.Response, error) {
+	id, err := c.job()
+	if err != nil {
+		return nil, err
+	}
+	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		return c.service.Store.DeleteSAPJob(ctx, c.scope, w, id)
+	}, success)
+}
+
+// getJobs is E3 if the query names a job, else E2.
+func (c *call) getJobs(ctx context.Context) (*rest.Response, error) {
+	_, byID := c.Query.Get("jobId")
+	_, byName := c.Query.Get("name")
+	if byID || byName {
+		return c.findJob(ctx)
+	}
+	return c.listJobs(ctx)
+}
+
+// findJob is E3.
+func (c *call) findJob(ctx context.Context) (*rest.Response, error) {
+	for _, name := range []string{"page_size", "offset"} {
+		if _, given := c.Query.Get(name); given {
+			return nil, invalid(fetchingJob, fault{text: "Invalid query"})
+		}
+	}
+	var ref controldb.SAPJobRef
+	ref.Tenant, _ = c.Query.Get("tenantId")
+	if ref.Tenant != "" && !c.provider && ref.Tenant != c.tenant {
+		return nil, invalid(fetchingJob, fault{text: "Invalid query", detail: "tenantId is not the caller's tenant"})
+	}
+	schedules, err := c.flag("displaySchedules", false, fetchingJob)
+	if err != nil {
+		return nil, err
+	}
+	if text, given := c.Query.Get("jobId"); given {
+		if ref.ID, err = jobID(text); err != nil {
+			return nil, err
+		}
+	}
+	if name, given := c.Query.Get("name"); given {
+		if nameFault(name) != "" {
+			return nil, errNotFound // no job can have this name
+		}
+		ref.Name = name
+	}
+	return c.job1(ctx, ref, schedules)
+}
+
+// getJob is E4.
+func (c *call) getJob(ctx context.Context) (*rest.Response, error) {
+	id, err := c.job()
+	if err != nil {
+		return nil, err
+	}
+	schedules, err := c.flag("displaySchedules", false, fetchingJob)
+	if err != nil {
+		return nil, err
+	}
+	return c.job1(ctx, controldb.SAPJobRef{ID: id}, schedules)
+}
+
+// job1 answers with one job.
+func (c *call) job1(ctx context.Context, ref controldb.SAPJobRef, schedules bool) (*rest.Response, error) {
+	job, err := c.service.Store.SAPJob(ctx, c.scope, ref)
+	if errors.Is(err, controldb.ErrSAPAmbiguous) {
+		return nil, invalid(fetchingJob, fault{text: "Several tenants have a job of this name: specify tenantId"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ok(oneJob(&job, schedules))
+}
+
+// sorts are the members by which jobs can be sorted.
+var sorts = []string{"name", "_id", "createdAt", "active"}
+
+// listJobs is E2.
+func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
+	p, faults := parsePage(c.Query, maxJobs)
+	legacy := c.service.LegacyUnpaged && !p.given
+	if !p.given && !legacy {
+		p.size = defaultPage
+	}
+	q := controldb.SAPJobQuery{Page: controldb.SAPPage{Offset: p.offset, Size: p.size}}
+	var given bool
+	if q.JobType, given = c.Query.Get("jobType"); given && q.JobType != "HTTP_ENDPOINT" && q.JobType != "CF_TASK" {
+		faults = append(faults, fault{text: "Invalid jobType: want HTTP_ENDPOINT or CF_TASK"})
+	}
+	if q.Tenant, given = c.Query.Get("tenantId"); given && !c.provider {
+		faults = append(faults, fault{text: "tenantId is not allowed for a subscriber"})
+	}
+	if text, given := c.Query.Get("filter"); given {
+		list, err := parseFilter(text)
+		if err != nil {
+			faults = append(faults, fault{text: err.Error()})
+		}
+		q.Filter = filterOf(list)
+	}
+	if q.Sort, given = c.Query.Get("sort_by"); given && !slices.Contains(sorts, q.Sort) {
+		faults = append(faults, fault{text: "Invalid sort_by: want one of " + strings.Join(sorts, ", ")})
+	}
+	if order, given := c.Query.Get("sort_order"); given {
+		q.Descending = strings.EqualFold(order, "DESC")
+		if !q.Descending && !strings.EqualFold(order, "ASC") {
+			faults = append(faults, fault{text: "Invalid sort_order: want ASC or DESC"})
+		}
+	}
+	if len(faults) > 0 {
+		return nil, invalid(listingJobs, faults...)
+	}
+	list, total, err := c.service.Store.SAPJobs(ctx, c.scope, q)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]listedJobBody, len(list))
+	for i := range list {
+		results[i] = listedJob(&list[i])
+	}
+	b := listBody{Total: total, Results: results}
+	b.Prev, b.Next = p.urls(root+"/jobs", "", total)
+	response, err := ok(b)
+	if legacy {
+		response.Header = legacyHeader
+	}
+	return response, err
+}
+
+// legacyHeader announces that lists without a page end (S-20).
+var legacyHeader = http.Header{
+	"X-Deprecation-Warning":  {"GET /scheduler/jobs without page_size returns 10 jobs in the future"},
+	"X-Breaking-Change-Type": {"pagination"},
+	"Deprecation":            {"true"},
+}
+
+// filterOf returns a filter for the control database.
+func filterOf(list [][]condition) controldb.SAPFilter {
+	filter := make(controldb.SAPFilter, len(list))
+	for i, all := range list {
+		for _, c := range all {
+			filter[i] = append(filter[i], controldb.SAPCondition{Property: c.property, Contains: c.contains, Value: c.value})
+		}
+	}
+	return filter
+}

@@ -1,0 +1,97 @@
+package sap
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// storedAnswer is the answer of a request as it is kept for repeats of the request (S-4).
+type storedAnswer struct {
+	Status   int             `json:"status"`
+	Location string          `json:"location,omitempty"`
+	Body     json.RawMessage `json:"body"`
+}
+
+// response returns the answer for the server.
+func (a storedAnswer) response() *rest.Response {
+	r := &rest.Response{Status: a.Status, Body: a.Body}
+	if a.Location != "" {
+		r.Header = http.Header{"Location": {a.Location}}
+	}
+	return r
+}
+
+// requestKey identifies a request by its principal, method, path and body. The parts are separated
+// by their lengths.
+func requestKey(r *rest.Request) controldb.SAPRequestKey {
+	h := sha256.New()
+	body := sha256.Sum256(r.Body)
+	for _, part := range []string{
+		r.Principal.Instance, r.Principal.Tenant, r.Principal.ID, r.HTTP.Method, r.HTTP.URL.EscapedPath(), r.HTTP.URL.RawQuery, string(body[:]),
+	} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash takes everything
+	}
+	return controldb.SAPRequestKey(h.Sum(nil))
+}
+
+// write carries out a change, and answers it. A request that SAP's client repeats because it has
+// not got the answer gets the answer of the first one (S-4): the control database recognises it in
+// the transaction of the change, and change then changes nothing. answer makes the answer from what
+// is at hand, so that it cannot fail after the change was committed (R-50).
+func (c *call) write(
+	ctx context.Context, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
+) (*rest.Response, error) {
+	key := requestKey(c.Request)
+	res, err := change(controldb.SAPWrite{By: c.Principal.Name, Key: key})
+	if err != nil {
+		return nil, err
+	}
+	var a storedAnswer
+	if res.Replayed && res.Answer != "" {
+		if err := json.Unmarshal([]byte(res.Answer), &a); err != nil {
+			return nil, fmt.Errorf("read a stored answer: %w", err)
+		}
+	} else if a, err = answer(res); err != nil {
+		return nil, err
+	}
+	stored, err := encode(a)
+	if err != nil {
+		return nil, err
+	}
+	c.finish(ctx, key, string(stored), true)
+	response := a.response()
+	response.Sent = func(err error) {
+		if err != nil {
+			c.finish(context.WithoutCancel(ctx), key, string(stored), false)
+		}
+	}
+	return response, nil
+}
+
+// finish stores the answer of a request. If that fails, a repeat within a minute gets the answer
+// made anew; the change itself is complete.
+func (c *call) finish(ctx context.Context, key controldb.SAPRequestKey, answer string, delivered bool) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := c.service.Store.FinishSAPRequest(ctx, c.scope, key, answer, delivered); err != nil {
+		c.surface.log.Warn("the answer of a request could not be stored for repeats", zap.Error(err), zap.String("correlation", c.CorrelationID.String()))
+	}
+}
+
+// success is the answer of changes without a result.
+func success(controldb.SAPResult) (storedAnswer, error) {
+	return storedAnswer{Status: http.StatusOK, Body: json.RawMessage(`{"success":true}`)}, nil
+}
+
+// jobPath returns the path of a job.
+func jobPath(id int64) string { return root + "/jobs/" + strconv.FormatInt(id, 10) }
