@@ -159,6 +159,7 @@ func TestCalledByMatchesPermissions(t *testing.T) {
 		}
 		if strings.HasPrefix(d.CalledBy, "agent/") {
 			want["jobs_agent"] = true
+			want["jobs_front"] = strings.HasSuffix(d.CalledBy, ", in agents and fronts.")
 		}
 		for _, r := range matrixRoles {
 			require.Equal(t, want[r], rights["EXECUTE "+d.Name][r], "%s and the role %q; Called by: %s", d.Name, r, d.CalledBy)

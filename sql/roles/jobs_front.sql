@@ -9,3 +9,4 @@ GRANT IMPERSONATE ON USER::jobagent_admin TO jobs_front;
 GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_front;
 GRANT SELECT ON OBJECT::jobs_internal.code_objects TO jobs_front;
 GRANT SELECT ON OBJECT::jobs_internal.agent_protocols TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.advance_job_agent TO jobs_front;

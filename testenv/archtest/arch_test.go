@@ -56,8 +56,9 @@ var allowed = map[string][]string{
 	"agent/rest/auth/internal":   {},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
 	"agent/rest/auth/tokenfile":  {"golang.org/x/sys/..."},
+	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/rest/internal/listen", "controldb", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/rest/sap":             {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
@@ -87,7 +88,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/accounts", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "demo": {
