@@ -57,6 +57,9 @@ type Operation struct {
 	// Role is the least role that may call the operation. RoleNone means that no authentication is
 	// needed. A handler calls [Request.Require] if what the body asks for needs more.
 	Role Role
+	// Authenticated says that an operation of RoleNone needs a caller all the same. The handler
+	// shows what the caller may see.
+	Authenticated bool
 	// Handle carries out the operation. ctx is the request's context, with the caller of the calls
 	// of the control database. A panic is answered with status 500.
 	Handle func(ctx context.Context, r *Request) (*Response, error)
@@ -74,6 +77,9 @@ type Operation struct {
 	// Answers are the types of the bodies by status; a nil type means an empty body.
 	Answers map[int]reflect.Type
 }
+
+// needsCaller reports whether the operation needs an authenticated caller.
+func (o *Operation) needsCaller() bool { return o.Role != RoleNone || o.Authenticated }
 
 // Parameter describes a query parameter.
 type Parameter struct {

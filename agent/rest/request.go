@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -33,6 +34,8 @@ type Request struct {
 	ClientRequestID uuid.UUID
 	// PublicURL is the front's address as seen by clients, without a slash at the end.
 	PublicURL string
+
+	received time.Time
 }
 
 // Require returns an error if the caller's role does not include role.

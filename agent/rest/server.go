@@ -99,7 +99,7 @@ func New(cfg Config) (*Server, error) {
 	for _, m := range cfg.Mounts {
 		m.limiter = newLimiter(m.Limits)
 		for _, op := range m.Surface.Operations() {
-			if op.Role != RoleNone && (cfg.Authenticator == nil || cfg.Authorizer == nil) {
+			if op.needsCaller() && (cfg.Authenticator == nil || cfg.Authorizer == nil) {
 				return nil, fmt.Errorf("operation %s of surface %s needs authentication", op.ID, m.Surface.Name())
 			}
 		}
@@ -112,8 +112,9 @@ func New(cfg Config) (*Server, error) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
-	e := &exchange{server: s, started: time.Now(), w: w, request: &Request{
-		HTTP: h, RequestID: uuid.New(), CorrelationID: guid(h.Header.Get("x-ms-correlation-request-id")),
+	now := time.Now()
+	e := &exchange{server: s, started: now, w: w, request: &Request{
+		received: now, HTTP: h, RequestID: uuid.New(), CorrelationID: guid(h.Header.Get("x-ms-correlation-request-id")),
 		ClientRequestID: guid(h.Header.Get("x-ms-client-request-id")), PublicURL: s.publicURL,
 	}}
 	if e.request.CorrelationID == uuid.Nil {
@@ -228,7 +229,7 @@ func scopeOf(path map[string]string) Scope {
 // admit authenticates the caller, and checks the caller's role.
 func (e *exchange) admit() error {
 	r, s := e.request, e.server
-	if r.Operation.Role == RoleNone {
+	if !r.Operation.needsCaller() {
 		return nil
 	}
 	var err error
@@ -301,7 +302,7 @@ func (e *exchange) context() context.Context {
 		limit = requestTime
 	}
 	ctx, e.detached = context.WithTimeout(ctx, limit)
-	if r.Operation.Role == RoleNone {
+	if !r.Operation.needsCaller() {
 		return ctx
 	}
 	address, _, err := net.SplitHostPort(r.HTTP.RemoteAddr)

@@ -1,0 +1,177 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/gateway"
+	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/testenv/front"
+)
+
+func TestMain(m *testing.M) {
+	code := front.Main(m, func(_ testing.TB, f *front.Front) []*rest.Mount {
+		documented := &rest.Mount{Surface: surface{}, ARM: true}
+		return []*rest.Mount{documented, {Surface: gateway.New(gateway.Config{
+			Directory: f.Directory, Authorizer: f.Tokens, PublicURL: f.URL, Audiences: []string{"https://jobs.example/"},
+			LoginEndpoint: "https://login.example", TenantID: "99999999-0000-0000-0000-000000000000", Documented: []*rest.Mount{documented},
+		}), ARM: true}}
+	})
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// surface has one operation with a body of all kinds of types.
+type surface struct{}
+
+type thing struct {
+	Name    string               `json:"name" body:"required"`
+	Parts   []part               `json:"parts,omitempty"`
+	Output  body.Field[part]     `json:"output,omitzero"`
+	Tags    map[string]string    `json:"tags,omitempty"`
+	Self    *thing               `json:"self,omitempty"`
+	Numbers []int32              `json:"numbers,omitempty"`
+	Maybe   body.Field[[]string] `json:"maybe,omitzero"`
+}
+
+type part struct {
+	_     struct{} `body:"closed"`
+	Size  float64  `json:"size"`
+	Exact bool     `json:"exact"`
+}
+
+func (surface) Name() string                                      { return "sql" }
+func (surface) Check(*rest.Request) error                         { return nil }
+func (surface) Failure(_ *rest.Request, err error) *rest.Response { return rest.ARMFailure(err) }
+func ok(context.Context, *rest.Request) (*rest.Response, error) {
+	return &rest.Response{Status: 200}, nil
+}
+func (surface) Operations() []rest.Operation {
+	return []rest.Operation{{
+		ID: "Things_Put", Method: http.MethodPut, Path: "/things/{thing}", Role: rest.RoleAuthor, Handle: ok, Summary: "Put a thing.",
+		Query: []rest.Parameter{{Name: "$top", Type: "integer"}}, Body: reflect.TypeFor[thing](),
+		Answers: map[int]reflect.Type{200: reflect.TypeFor[thing](), 204: nil},
+	}}
+}
+
+func TestCase106Metadata(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	a := f.Do(t, "GET", "/metadata/endpoints?api-version=2022-09-01", nil, "Authorization:", "Host: evil.example")
+	require.Equal(t, 200, a.Status)
+	require.Equal(t, f.URL, a.At(t, "resourceManager"))
+	require.Equal(t, []any{"https://jobs.example/"}, a.At(t, "authentication.audiences"))
+	require.Equal(t, "https://login.example", a.At(t, "authentication.loginEndpoint"))
+	require.NotContains(t, a.Body, "evil")
+	for _, version := range []string{"1.0", "2015-01-01"} {
+		a = f.Do(t, "GET", "/metadata/endpoints?api-version="+version, nil, "Authorization:")
+		require.Equal(t, f.URL, a.At(t, "graphEndpoint"), version)
+		require.Equal(t, []any{"https://jobs.example/"}, a.At(t, "authentication.audiences"))
+		require.Nil(t, a.At(t, "resourceManager"))
+	}
+	require.Equal(t, "MissingApiVersionParameter", f.Do(t, "GET", "/metadata/endpoints", nil).Code(t))
+	require.Equal(t, "InvalidApiVersionParameter", f.Do(t, "GET", "/metadata/endpoints?api-version=latest", nil).Code(t))
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	a := f.Do(t, "GET", "/healthz", nil, "Authorization:")
+	require.Equal(t, 200, a.Status)
+	a = f.Do(t, "GET", "/readyz", nil, "Authorization:")
+	require.Equal(t, 200, a.Status)
+	require.JSONEq(t, `{"status":"ready","control_databases":1,"usable":1}`, a.Body)
+	require.Equal(t, 405, f.Do(t, "POST", "/readyz", nil).Status)
+}
+
+// The parents of the resources are readable stubs (R-19).
+func TestParents(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	const v = "?api-version=2021-04-01"
+	sub := "/subscriptions/" + front.Subscription
+	for path, want := range map[string]string{
+		"/tenants":                               "value.0.tenantId = 99999999-0000-0000-0000-000000000000",
+		"/subscriptions":                         "value.0.subscriptionId = " + front.Subscription,
+		sub:                                      "state = Enabled",
+		sub + "/locations":                       "value.0.name = onprem",
+		sub + "/providers":                       "value.0.registrationState = Registered",
+		sub + "/providers/microsoft.sql":         "namespace = Microsoft.Sql",
+		sub + "/resourceGroups":                  "value.0.name = rg1",
+		sub + "/resourcegroups/RG1":              "id = " + front.Group,
+		sub + "/providers/Microsoft.Sql/servers": "value.0.id = " + front.Servers,
+		front.Group + "/providers/Microsoft.Sql/servers": "value.0.name = server1",
+		strings.ToUpper(front.Servers):                   "id = " + front.Servers,
+		front.Servers + "/databases":                     "value.0.name = jobdb1",
+		front.Servers + "/databases/JOBDB1":              "id = " + front.Servers + "/databases/jobdb1",
+	} {
+		at, value, _ := strings.Cut(want, " = ")
+		a := f.DoAs(t, rest.RoleReader, "GET", path+v, nil)
+		require.Equal(t, 200, a.Status, "%s: %s", path, a.Body)
+		require.Equal(t, value, a.At(t, at), "%s: %s", path, a.Body)
+		require.Equal(t, 401, f.Do(t, "GET", path+v, nil, "Authorization:").Status, path)
+	}
+	require.Equal(t, 200, f.Do(t, "POST", sub+"/providers/Microsoft.Sql/register"+v, nil).Status)
+	other := "/subscriptions/11111111-1111-2222-3333-444444444444"
+	for path, code := range map[string]string{
+		other: "SubscriptionNotFound", other + "/resourceGroups": "SubscriptionNotFound",
+		sub + "/resourceGroups/rg2":                                         "ResourceGroupNotFound",
+		sub + "/providers/Microsoft.Compute":                                "InvalidResourceNamespace",
+		front.Group + "/providers/Microsoft.Sql/servers/server2":            "SubscriptionDoesNotHaveServer",
+		sub + "/resourceGroups/rg2/providers/Microsoft.Sql/servers/server1": "ServerNotInSubscriptionResourceGroup",
+		front.Servers + "/databases/db2":                                    "ResourceNotFound",
+		front.Servers + "/elasticPools":                                     "InvalidResourceType",
+	} {
+		a := f.Do(t, "GET", path+v, nil)
+		require.Equal(t, 404, a.Status, path)
+		require.Equal(t, code, a.Code(t), path)
+	}
+	// A caller without any grant sees nothing.
+	a := f.DoAs(t, rest.RoleNone, "GET", "/subscriptions"+v, nil)
+	require.Equal(t, 200, a.Status)
+	require.JSONEq(t, `{"value":[]}`, a.Body)
+	require.Equal(t, 404, f.DoAs(t, rest.RoleNone, "GET", sub+v, nil).Status)
+}
+
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	a := f.Do(t, "GET", "/openapi/sql.json", nil, "Authorization:")
+	require.Equal(t, 200, a.Status)
+	document, err := openapi3.NewLoader().LoadFromData([]byte(a.Body))
+	require.NoError(t, err)
+	require.NoError(t, document.Validate(t.Context()))
+	put := document.Paths.Find("/things/{thing}").Put
+	schema := put.RequestBody.Value.Content["application/json"].Schema.Value
+	for text, valid := range map[string]bool{
+		`{"name":"a","parts":[{"size":1.5,"exact":true}],"output":null,"tags":{"a":"b"},"self":{"name":"b"},"numbers":[1],"maybe":["x"]}`: true,
+		`{"name":"a","unknown":1}`:           true,
+		`{}`:                                 false,
+		`{"name":1}`:                         false,
+		`{"name":"a","parts":[{"more":1}]}`:  false,
+		`{"name":"a","numbers":[1.5]}`:       false,
+		`{"name":"a","output":{"size":"x"}}`: false,
+	} {
+		var value any
+		front.Answer{Body: text}.Into(t, &value)
+		err := schema.VisitJSON(value)
+		require.Equal(t, valid, err == nil, "%s: %v", text, err)
+		require.Equal(t, valid, body.Decode([]byte(text), new(thing), body.Options{}) == nil, "the decoder agrees: %s", text)
+	}
+	for _, path := range []string{"/openapi/nope.json", "/openapi/sql", "/openapi/"} {
+		require.Equal(t, 404, f.Do(t, "GET", path, nil).Status, path)
+	}
+}

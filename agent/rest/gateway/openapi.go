@@ -1,0 +1,247 @@
+package gateway
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// Document returns the OpenAPI 3.0 document of a surface, from its operations and the Go types of
+// their bodies. Types may describe themselves by a method OpenAPISchema() map[string]any.
+func Document(m *rest.Mount, publicURL string) ([]byte, error) {
+	s := &schemas{components: object{}, names: map[reflect.Type]string{}}
+	paths := object{}
+	for _, op := range m.Surface.Operations() {
+		path, ok := paths[op.Path].(object)
+		if !ok {
+			path = object{}
+			paths[op.Path] = path
+		}
+		path[strings.ToLower(op.Method)] = s.operation(m, op)
+	}
+	document := object{
+		"openapi": "3.0.3",
+		"info":    object{"title": "jobagent: " + m.Surface.Name(), "version": "1"},
+		"servers": []object{{"url": publicURL}},
+		"paths":   paths,
+		"components": object{
+			"schemas":         s.components,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
+		},
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("encode the OpenAPI document of %s: %w", m.Surface.Name(), err)
+	}
+	return text, nil
+}
+
+// pathParameter finds the parameters in the template of a path.
+var pathParameter = regexp.MustCompile(`\{([^}]+)\}`)
+
+// operation describes an operation.
+func (s *schemas) operation(m *rest.Mount, op rest.Operation) object {
+	var parameters []object
+	for _, match := range pathParameter.FindAllStringSubmatch(op.Path, -1) {
+		parameters = append(parameters, object{"name": match[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	if m.ARM {
+		parameters = append(parameters, object{"name": "api-version", "in": "query", "required": true, "schema": object{"type": "string"}})
+	}
+	for _, p := range op.Query {
+		one := object{"name": p.Name, "in": "query", "schema": object{"type": p.Type}}
+		if p.Description != "" {
+			one["description"] = p.Description
+		}
+		if p.Required {
+			one["required"] = true
+		}
+		parameters = append(parameters, one)
+	}
+	answers := object{"default": object{"description": "The request failed.", "content": anyJSON}}
+	for _, status := range slices.Sorted(maps.Keys(op.Answers)) {
+		answer := object{"description": http.StatusText(status)}
+		if t := op.Answers[status]; t != nil {
+			answer["content"] = object{"application/json": object{"schema": s.of(t)}}
+		}
+		answers[strconv.Itoa(status)] = answer
+	}
+	description := object{"operationId": op.ID, "responses": answers}
+	if op.Summary != "" {
+		description["summary"] = op.Summary
+	}
+	if len(parameters) > 0 {
+		description["parameters"] = parameters
+	}
+	if op.Body != nil {
+		description["requestBody"] = object{"content": object{"application/json": object{"schema": s.of(op.Body)}}}
+	}
+	if op.Role != rest.RoleNone || op.Authenticated {
+		description["security"] = []object{{"token": []string{}}}
+		description["x-role"] = op.Role.String()
+	}
+	return description
+}
+
+// anyJSON is the content of any JSON value.
+var anyJSON = object{"application/json": object{"schema": object{}}}
+
+// schemas describes Go types.
+type schemas struct {
+	components object
+	names      map[reflect.Type]string
+}
+
+// described is implemented by types that describe themselves.
+type described interface{ OpenAPISchema() map[string]any }
+
+// fieldType is implemented by body.Field.
+type fieldType interface{ FieldType() reflect.Type }
+
+var (
+	timeType      = reflect.TypeFor[time.Time]()
+	guidType      = reflect.TypeFor[uuid.UUID]()
+	rawType       = reflect.TypeFor[json.RawMessage]()
+	describedType = reflect.TypeFor[described]()
+	fieldOf       = reflect.TypeFor[fieldType]()
+	marshalsText  = reflect.TypeFor[encoding.TextMarshaler]()
+	marshalsJSON  = reflect.TypeFor[json.Marshaler]()
+)
+
+// of returns the schema of a type.
+func (s *schemas) of(t reflect.Type) object {
+	switch {
+	case t.Implements(describedType):
+		return reflect.Zero(t).Interface().(described).OpenAPISchema()
+	case t.Implements(fieldOf):
+		return nullable(s.of(reflect.Zero(t).Interface().(fieldType).FieldType()))
+	case t == timeType:
+		return object{"type": "string", "format": "date-time"}
+	case t == guidType:
+		return object{"type": "string", "format": "uuid"}
+	case t == rawType:
+		return object{}
+	case t.Kind() == reflect.Pointer:
+		return nullable(s.of(t.Elem()))
+	case t.Implements(marshalsText):
+		return object{"type": "string"}
+	case t.Implements(marshalsJSON):
+		return object{}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int64:
+		return object{"type": "integer", "format": "int64"}
+	case reflect.Int32:
+		return object{"type": "integer", "format": "int32"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return object{"type": "integer"}
+	case reflect.Float32, reflect.Float64:
+		return object{"type": "number"}
+	case reflect.Slice, reflect.Array:
+		return object{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Struct:
+		return s.structure(t)
+	default:
+		return object{}
+	}
+}
+
+// nullable returns a schema that allows null. A reference allows nothing beside it, so it is
+// wrapped.
+func nullable(schema object) object {
+	if _, ref := schema["$ref"]; ref {
+		return object{"nullable": true, "allOf": []object{schema}}
+	}
+	if len(schema) == 0 {
+		return schema
+	}
+	schema = maps.Clone(schema)
+	schema["nullable"] = true
+	return schema
+}
+
+// structure returns a reference to the schema of a struct type, or the schema itself if the type
+// has no name.
+func (s *schemas) structure(t reflect.Type) object {
+	if t.Name() == "" {
+		return s.members(t)
+	}
+	name, known := s.names[t]
+	if !known {
+		name = s.name(t)
+		s.names[t] = name // before the members: a type may contain itself
+		s.components[name] = object{}
+		s.components[name] = s.members(t)
+	}
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// name returns a new name for a type.
+func (s *schemas) name(t reflect.Type) string {
+	base := regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(t.Name(), "_")
+	base = strings.ToUpper(base[:1]) + base[1:]
+	name := base
+	for i := 2; s.components[name] != nil; i++ {
+		name = base + strconv.Itoa(i)
+	}
+	return name
+}
+
+// members returns the schema of an object.
+func (s *schemas) members(t reflect.Type) object {
+	schema := object{"type": "object"}
+	properties, required := object{}, []string(nil)
+	s.addMembers(t, properties, &required, schema)
+	if len(properties) > 0 {
+		schema["properties"] = properties
+	}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// addMembers adds the fields of a struct type, and of those that are embedded in it.
+func (s *schemas) addMembers(t reflect.Type, properties object, required *[]string, schema object) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		mark := f.Tag.Get("body")
+		switch {
+		case f.Name == "_" && mark == "closed":
+			schema["additionalProperties"] = false
+		case name == "-" || !f.IsExported() && !f.Anonymous:
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			s.addMembers(f.Type, properties, required, schema)
+		case f.IsExported():
+			if name == "" {
+				name = f.Name
+			}
+			properties[name] = s.of(f.Type)
+			if mark == "required" {
+				*required = append(*required, name)
+			}
+		}
+	}
+}
