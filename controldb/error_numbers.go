@@ -74,6 +74,10 @@ var (
 	// ErrNoRoleUser means that the login may not make calls as the database user of a role:
 	// it is not a member of jobs_front.
 	ErrNoRoleUser = errors.New("the login is not a member of jobs_front")
+	// ErrCredentialNotFound means that no stored credential has this name.
+	ErrCredentialNotFound = errors.New("credential not found")
+	// ErrEndpointNotFound means that no private endpoint has this name.
+	ErrEndpointNotFound = errors.New("private endpoint not found")
 	// ErrRevision means that an object does not have the revision that the caller expects: it was
 	// changed, created or deleted meanwhile.
 	ErrRevision = errors.New("the object has another revision")
@@ -177,6 +181,10 @@ var conditions = map[int32]condition{
 	50094: {KindInvalid, ErrAgentName, "the name of the job agent is missing or invalid"},
 	50095: {KindInvalid, ErrAgentCapacity, "the SKU or the capacity of the job agent is invalid, or they do not match"},
 	50096: {KindInvalid, nil, "the tags of the job agent are not a JSON object of texts"},
+	50078: {KindInvalid, nil, "a member is there twice"},
+	50079: {KindInvalid, nil, "the members are no JSON array of objects"},
+	50080: {KindInvalid, nil, "a name is missing or empty"},
+	50081: {KindInvalid, nil, "a credential lacks its password"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},
@@ -218,6 +226,9 @@ var conditions = map[int32]condition{
 	50152: {KindConflict, nil, "a secret is sealed for this key alone"},
 	50153: {KindConflict, ErrSecretKeysChanged, "the secret is not sealed for exactly the active keys"},
 	50154: {KindConflict, ErrSecretChanged, "the version of the secret is not the next one"},
+	50156: {KindNotFound, ErrCredentialNotFound, "the credential does not exist"},
+	50157: {KindConflict, nil, "the credential is used by a job's current version, or by a target group"},
+	50158: {KindNotFound, ErrEndpointNotFound, "the private endpoint does not exist"},
 	50155: {KindConflict, nil, "the key was retired"},
 	50182: {KindConflict, ErrAgentUnavailable, "the job agent is not Ready, so agents do not work for it"},
 	50183: {KindConflict, ErrAgentUnavailable, "the job agent is Disabled, Faulted or being deleted, or was deleted"},

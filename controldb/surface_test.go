@@ -93,6 +93,8 @@ var ownProcedures = []string{
 	"sp_set_jobstep_options",
 	"sp_set_limit",
 	"sp_set_setting",
+	"sp_set_job", "sp_set_jobstep", "sp_set_target_group",
+	"sp_set_credential", "sp_delete_credential", "sp_set_private_endpoint", "sp_delete_private_endpoint",
 	"sp_add_secret_key", "sp_retire_secret_key", "sp_set_secret", "sp_delete_secret",
 	"sp_explain_execution",
 	"sp_add_schedule", "sp_update_schedule", "sp_delete_schedule", "sp_enable_schedule", "sp_pause_schedule", "sp_backfill_schedule", "sp_cancel_backfill",

@@ -12,6 +12,7 @@ GRANT EXECUTE ON OBJECT::jobs_internal.complete_resolution TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_command TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_payload TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_secret TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.get_credential TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.reseal_secret TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_failure TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.due_schedules TO jobs_agent;

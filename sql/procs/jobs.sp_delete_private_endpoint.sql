@@ -1,0 +1,40 @@
+-- Deletes a private endpoint.
+--
+-- Parameters:
+--   @private_endpoint_name  Its name.
+--   @if_match               Its revision must be this one; NULL: any.
+-- Called by: members of the role jobs_admin.
+-- Locks:     the private endpoint's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50158 the private endpoint does not exist.
+--   50203 the object does not have the expected revision.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_private_endpoint
+    @private_endpoint_name NVARCHAR(128),
+    @if_match              BIGINT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @object NVARCHAR(400) = CONCAT(N'The private endpoint ''', @private_endpoint_name, N'''');
+    DECLARE @revision BIGINT;
+
+    BEGIN TRANSACTION;
+
+    SELECT @revision = p.revision
+    FROM jobs_internal.private_endpoints AS p WITH (UPDLOCK, HOLDLOCK)
+    WHERE p.name = @private_endpoint_name;
+    IF @revision IS NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(@object, N' does not exist. The view jobs.private_endpoints lists all of them.'), N'%', N'%%');
+        THROW 50158, @message, 1;
+    END;
+    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    DELETE p
+    FROM jobs_internal.private_endpoints AS p
+    WHERE p.name = @private_endpoint_name;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

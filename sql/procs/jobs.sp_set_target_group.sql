@@ -1,0 +1,263 @@
+-- Creates a target group with members, or replaces the members of an existing one. Members that stay the same, in all their fields, keep
+-- their target_id.
+--
+-- Parameters:
+--   @target_group_name  Name; an existing group keeps its spelling.
+--   @members            JSON array of objects with the members membership_type, target_type, refresh_credential_name, server_name,
+--                       database_name, elastic_pool_name and shard_map_name, as in jobs.sp_add_target_group_member. NULL: no members.
+--                       The view jobs.target_group_member_details shows them in this order.
+--   @if_match           The group's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
+--   @target_group_id    Receives its id.
+--   @created            Receives 1 if the group is new.
+--   @revision           Receives its revision.
+-- Called by: members of the role jobs_author.
+-- Locks:     the range of the name in target_groups (U), the target group's row (U, X), its members (X).
+-- Returns:   0.
+-- Throws:
+--   50012 the target group name is missing or empty.
+--   50022 the membership type is neither Include nor Exclude.
+--   50023 the target type is invalid.
+--   50024 a name that the target type needs is missing.
+--   50025 a name is given that the target type does not use.
+--   50078 a member is there twice.
+--   50079 the members are no JSON array of objects.
+--   50106 the target group does not exist.
+--   50203 the object does not have the expected revision.
+CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
+    @target_group_name NVARCHAR(128),
+    @members           NVARCHAR(MAX) = NULL,
+    @if_match          BIGINT = NULL,
+    @target_group_id   UNIQUEIDENTIFIER = NULL OUTPUT,
+    @created           BIT = NULL OUTPUT,
+    @revision          BIGINT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @number INT;
+    DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
+    -- Names are compared exactly: whether SQL Server tells T1 and t1 apart depends on the target's server.
+    DECLARE @wanted TABLE (
+        ordinal                 INT NOT NULL PRIMARY KEY,
+        target_id               UNIQUEIDENTIFIER NULL,
+        membership_type         NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        target_type             NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        refresh_credential_name NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        server_name             NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        database_name           NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        elastic_pool_name       NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL
+    );
+    DECLARE @stored TABLE (
+        ordinal                 INT NOT NULL PRIMARY KEY,
+        target_id               UNIQUEIDENTIFIER NOT NULL,
+        membership_type         NVARCHAR(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        target_type             NVARCHAR(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        refresh_credential_name NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        server_name             NVARCHAR(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        database_name           NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        elastic_pool_name       NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL
+    );
+
+    IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
+        THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;
+    SET @members = COALESCE(@members, N'[]');
+    IF ISJSON(@members) = 0 OR LEFT(LTRIM(@members), 1) <> N'['
+        THROW 50079, N'Invalid @members: want a JSON array of objects.', 1;
+    IF EXISTS (SELECT 1 FROM OPENJSON(@members) AS o WHERE o.type <> 5)
+        THROW 50079, N'Invalid @members: want a JSON array of objects.', 1;
+
+    INSERT INTO @wanted (
+        ordinal, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
+    )
+    SELECT
+        CONVERT(INT, o.[key]) + 1,
+        CASE COALESCE(m.membership_type, N'Include') COLLATE Latin1_General_100_CI_AS
+            WHEN N'include' THEN N'Include'
+            WHEN N'exclude' THEN N'Exclude'
+            ELSE m.membership_type
+        END,
+        CASE m.target_type COLLATE Latin1_General_100_CI_AS
+            WHEN N'sqlserver' THEN N'SqlServer'
+            WHEN N'sqlelasticpool' THEN N'SqlElasticPool'
+            WHEN N'sqldatabase' THEN N'SqlDatabase'
+            WHEN N'sqlshardmap' THEN N'SqlShardMap'
+            ELSE m.target_type
+        END,
+        NULLIF(m.refresh_credential_name, N''),
+        NULLIF(LTRIM(RTRIM(m.server_name)), N''),
+        NULLIF(m.database_name, N''),
+        NULLIF(m.elastic_pool_name, N''),
+        NULLIF(m.shard_map_name, N'')
+    FROM OPENJSON(@members) AS o
+    CROSS APPLY OPENJSON(o.value) WITH (
+        membership_type         NVARCHAR(128),
+        target_type             NVARCHAR(128),
+        refresh_credential_name NVARCHAR(128),
+        server_name             NVARCHAR(128),
+        database_name           NVARCHAR(128),
+        elastic_pool_name       NVARCHAR(128),
+        shard_map_name          NVARCHAR(128)
+    ) AS m;
+
+    -- The first member that is wrong, with its first fault.
+    WITH faults AS (
+        SELECT
+            w.ordinal,
+            CASE
+                WHEN w.membership_type NOT IN (N'Include', N'Exclude') THEN 50022
+                WHEN w.target_type IS NULL
+                    OR w.target_type NOT IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap') THEN 50023
+                WHEN w.server_name IS NULL
+                    OR (w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL)
+                    OR (w.target_type = N'SqlElasticPool' AND w.elastic_pool_name IS NULL)
+                    OR (w.target_type = N'SqlShardMap' AND w.shard_map_name IS NULL) THEN 50024
+                WHEN (w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL)
+                    OR (w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL)
+                    OR (w.target_type <> N'SqlShardMap' AND w.shard_map_name IS NOT NULL) THEN 50025
+            END AS number,
+            w.membership_type,
+            w.target_type,
+            CASE
+                WHEN w.server_name IS NULL THEN N'server_name'
+                WHEN w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL THEN N'database_name'
+                WHEN w.target_type = N'SqlElasticPool' AND w.elastic_pool_name IS NULL THEN N'elastic_pool_name'
+                ELSE N'shard_map_name'
+            END AS missing,
+            CASE
+                WHEN w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL THEN N'database_name'
+                WHEN w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL THEN N'elastic_pool_name'
+                ELSE N'shard_map_name'
+            END AS surplus
+        FROM @wanted AS w
+    )
+    SELECT TOP (1)
+        @number = f.number,
+        @message = REPLACE(CONCAT(
+            N'Member ', f.ordinal, N' of ', @object, N': ',
+            CASE f.number
+                WHEN 50022 THEN CONCAT(N'invalid membership_type ''', f.membership_type, N''': want Include or Exclude.')
+                WHEN 50023 THEN CONCAT(
+                    N'invalid target_type ', COALESCE(N'''' + f.target_type + N'''', N'NULL'),
+                    N': want SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.'
+                )
+                WHEN 50024 THEN CONCAT(N'missing ', f.missing, N': a member of type ', f.target_type, N' needs it.')
+                ELSE CONCAT(N'unexpected ', f.surplus, N': a member of type ', f.target_type, N' does not use it.')
+            END
+        ), N'%', N'%%')
+    FROM faults AS f
+    WHERE f.number IS NOT NULL
+    ORDER BY f.ordinal;
+    IF @number = 50022
+        THROW 50022, @message, 1;
+    IF @number = 50023
+        THROW 50023, @message, 1;
+    IF @number = 50024
+        THROW 50024, @message, 1;
+    IF @number = 50025
+        THROW 50025, @message, 1;
+
+    WITH numbered AS (
+        SELECT
+            w.ordinal,
+            MIN(w.ordinal) OVER (
+                PARTITION BY w.membership_type, w.target_type, w.refresh_credential_name, w.server_name, w.database_name,
+                    w.elastic_pool_name, w.shard_map_name
+            ) AS first_ordinal
+        FROM @wanted AS w
+    )
+    SELECT TOP (1)
+        @number = n.ordinal,
+        @message = REPLACE(CONCAT(
+            N'Member ', n.ordinal, N' of ', @object, N': it is the same as member ', n.first_ordinal, N'. Remove one of them.'
+        ), N'%', N'%%')
+    FROM numbered AS n
+    WHERE n.ordinal > n.first_ordinal
+    ORDER BY n.ordinal;
+    IF @number IS NOT NULL
+        THROW 50078, @message, 1;
+
+    BEGIN TRANSACTION;
+
+    SET @revision = NULL;
+    SET @created = 1;
+    -- index: UQ_target_groups_name, in which other sessions may add the same name
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
+        WHERE g.name = @target_group_name
+    )
+        SET @created = 0;
+    IF @created = 0
+        EXECUTE jobs_internal.lock_target_group
+            @target_group_name = @target_group_name OUTPUT,
+            @target_group_id = @target_group_id OUTPUT,
+            @revision = @revision OUTPUT;
+    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    IF @created = 1
+    BEGIN
+        EXECUTE jobs.sp_add_target_group @target_group_name = @target_group_name, @target_group_id = @target_group_id OUTPUT;
+        SET @revision = 1;
+    END;
+
+    INSERT INTO @stored (
+        ordinal, target_id, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name,
+        shard_map_name
+    )
+    SELECT
+        ROW_NUMBER() OVER (ORDER BY m.member_id), m.target_id, m.membership_type, m.target_type, m.refresh_credential_name,
+        m.server_name, m.database_name, m.elastic_pool_name, m.shard_map_name
+    FROM jobs_internal.target_group_members AS m
+    WHERE m.target_group_id = @target_group_id;
+    UPDATE w
+    SET w.target_id = (
+        SELECT TOP (1) s.target_id
+        FROM @stored AS s
+        WHERE EXISTS (
+            SELECT
+                s.membership_type, s.target_type, s.refresh_credential_name, s.server_name, s.database_name, s.elastic_pool_name,
+                s.shard_map_name
+            INTERSECT
+            SELECT
+                w.membership_type, w.target_type, w.refresh_credential_name, w.server_name, w.database_name, w.elastic_pool_name,
+                w.shard_map_name
+        )
+        ORDER BY s.ordinal
+    )
+    FROM @wanted AS w;
+
+    -- The order of member_id is the order of @members, so a change replaces all rows.
+    IF EXISTS (
+        SELECT w.ordinal, w.target_id
+        FROM @wanted AS w
+        EXCEPT
+        SELECT s.ordinal, s.target_id
+        FROM @stored AS s
+    )
+        OR (SELECT COUNT(*) FROM @wanted AS w) <> (SELECT COUNT(*) FROM @stored AS s)
+    BEGIN
+        SET @revision = @revision + 1;
+        UPDATE g
+        SET g.revision = @revision
+        FROM jobs_internal.target_groups AS g
+        WHERE g.target_group_id = @target_group_id;
+        DELETE m
+        FROM jobs_internal.target_group_members AS m
+        WHERE m.target_group_id = @target_group_id;
+        INSERT INTO jobs_internal.target_group_members (
+            target_group_id, target_id, membership_type, target_type, refresh_credential_name,
+            server_name, database_name, elastic_pool_name, shard_map_name
+        )
+        SELECT
+            @target_group_id, COALESCE(w.target_id, NEWID()), w.membership_type, w.target_type, w.refresh_credential_name,
+            w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name
+        FROM @wanted AS w
+        ORDER BY w.ordinal;
+    END;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;
