@@ -353,18 +353,23 @@ type JobStep struct {
 	Timeout                 int       `db:"step_timeout_seconds"` // seconds
 	OutputType              string    `db:"output_type"`
 	Output
-	MaxParallelism *int `db:"max_parallelism"` // nil: no limit
+	OutputSubscriptionID uuid.UUID `db:"output_subscription_id"`
+	OutputResourceGroup  string    `db:"output_resource_group_name"`
+	MaxParallelism       *int      `db:"max_parallelism"` // nil: no limit
 	// After, RunWhen and OnTargets are those of the step's [StepOption].
 	After     StepNames `db:"after"`
 	RunWhen   string    `db:"run_when"`
 	OnTargets string    `db:"on_targets"`
+	// Revision is the job's revision at which the step last changed.
+	Revision int64 `db:"revision"`
 }
 
 const jobStepColumns = `v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.command_type, v.command_source,
     v.command, v.credential_name, v.target_group_name, v.target_group_id, v.initial_retry_interval_seconds,
     v.maximum_retry_interval_seconds, v.retry_interval_backoff_multiplier, v.retry_attempts, v.step_timeout_seconds,
-    v.output_type, v.output_credential_name, v.output_server_name, v.output_database_name, v.output_schema_name,
-    v.output_table_name, v.max_parallelism, o.after, o.run_when, o.on_targets`
+    v.output_type, v.output_credential_name, v.output_subscription_id, v.output_resource_group_name, v.output_server_name, v.output_database_name, v.output_schema_name,
+    v.output_table_name, v.max_parallelism, o.after, o.run_when, o.on_targets,
+    o.revision`
 
 // jobStepOptions joins the options of the steps v.
 const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/jobs/secret"
 )
@@ -158,22 +159,30 @@ type SealedSecret struct {
 // SealedSecret reads a sealed secret; only agents may. It returns [ErrSecretNotFound] when no
 // secret has this name. The owner is empty for secrets that authors set.
 func (s *Store) SealedSecret(ctx context.Context, owner, name string) (SealedSecret, error) {
+	var res SealedSecret
+	err := s.readSealed(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name).in("owner", owner), &res)
+	res.Place.Owner = owner
+	return res, err
+}
+
+// readSealed calls a procedure whose last two result sets are those of get_secret. first are the
+// result sets before them.
+func (s *Store) readSealed(ctx context.Context, op string, c *call, res *SealedSecret, first ...func(*sqlx.Rows) error) error {
 	var (
 		database uuid.UUID
 		hosts    sql.NullString
-		res      SealedSecret
 		keys     []struct {
 			ID        string `db:"key_id"`
 			PublicKey []byte `db:"public_key"`
 			Data      []byte `db:"data"`
 		}
 	)
-	err := s.query(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name).in("owner", owner),
-		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), into(&keys))
+	err := s.query(ctx, op, c, append(first,
+		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), into(&keys))...)
 	if err != nil {
-		return SealedSecret{}, err
+		return err
 	}
-	res.Place.Database, res.Place.Owner = database.String(), owner
+	res.Place.Database = database.String()
 	if hosts.Valid {
 		if err := json.Unmarshal([]byte(hosts.String), &res.Place.Hosts); err != nil || len(res.Place.Hosts) == 0 {
 			// The text was changed. The secret was not sealed for it, and so cannot be opened.
@@ -189,7 +198,7 @@ func (s *Store) SealedSecret(ctx context.Context, owner, name string) (SealedSec
 			res.Missing = append(res.Missing, key)
 		}
 	}
-	return res, nil
+	return nil
 }
 
 // ResealSecret stores data keys that were sealed for further keys; only agents may. A secret that

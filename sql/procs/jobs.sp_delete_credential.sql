@@ -21,10 +21,14 @@ BEGIN
     DECLARE @object NVARCHAR(400) = CONCAT(N'The credential ''', @credential_name, N'''');
     DECLARE @revision BIGINT;
     DECLARE @user NVARCHAR(400);
+    DECLARE @username NVARCHAR(128);
+    DECLARE @before NVARCHAR(MAX);
 
     BEGIN TRANSACTION;
 
-    SELECT @revision = c.revision
+    SELECT
+        @revision = c.revision,
+        @username = c.username
     FROM jobs_internal.credentials AS c WITH (UPDLOCK, HOLDLOCK)
     WHERE c.name = @credential_name;
     IF @revision IS NULL
@@ -53,6 +57,7 @@ BEGIN
         THROW 50157, @message, 1;
     END;
 
+    SET @before = CONCAT(N'{"username":"', STRING_ESCAPE(@username, N'json'), N'"}');
     DELETE s
     FROM jobs_internal.secrets AS s
     WHERE s.owner = N'credential'
@@ -60,6 +65,12 @@ BEGIN
     DELETE c
     FROM jobs_internal.credentials AS c
     WHERE c.name = @credential_name;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_credential',
+        @object_kind = N'Credential',
+        @object_name = @credential_name,
+        @before = @before,
+        @revision_before = @revision;
 
     COMMIT TRANSACTION;
     RETURN 0;

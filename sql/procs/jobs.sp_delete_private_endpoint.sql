@@ -19,6 +19,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The private endpoint ''', @private_endpoint_name, N'''');
     DECLARE @revision BIGINT;
+    DECLARE @before NVARCHAR(MAX);
 
     BEGIN TRANSACTION;
 
@@ -31,9 +32,20 @@ BEGIN
         THROW 50158, @message, 1;
     END;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    SET @before = (
+        SELECT CONCAT(N'{"target":"', STRING_ESCAPE(p.target_server_resource_id, N'json'), N'"}')
+        FROM jobs_internal.private_endpoints AS p
+        WHERE p.name = @private_endpoint_name
+    );
     DELETE p
     FROM jobs_internal.private_endpoints AS p
     WHERE p.name = @private_endpoint_name;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_private_endpoint',
+        @object_kind = N'PrivateEndpoint',
+        @object_name = @private_endpoint_name,
+        @before = @before,
+        @revision_before = @revision;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -35,6 +35,10 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The credential ''', @credential_name, N'''');
     DECLARE @stored_username NVARCHAR(128);
+    DECLARE @version INT;
+    DECLARE @before NVARCHAR(MAX);
+    DECLARE @after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
 
     IF @credential_name IS NULL OR LTRIM(@credential_name) = N''
         THROW 50080, N'Missing credential name: @credential_name is NULL or empty.', 1;
@@ -66,7 +70,8 @@ BEGIN
         RETURN 0;
     END;
 
-    EXECUTE jobs_internal.store_secret @owner = N'credential', @name = @credential_name, @sealed = @sealed;
+    SET @revision_before = @revision;
+    EXECUTE jobs_internal.store_secret @owner = N'credential', @name = @credential_name, @sealed = @sealed, @version = @version OUTPUT;
     SET @revision = COALESCE(@revision, 0) + 1;
     IF @created = 1
         INSERT INTO jobs_internal.credentials (name, username, revision, created_at, updated_at, updated_by)
@@ -79,6 +84,20 @@ BEGIN
             c.updated_by = ORIGINAL_LOGIN()
         FROM jobs_internal.credentials AS c
         WHERE c.name = @credential_name;
+    SET @before = CASE
+        WHEN @created = 0
+            THEN CONCAT(N'{"username":"', STRING_ESCAPE(@stored_username, N'json'), N'","password_version":', @version - 1, N'}')
+    END;
+    SET @after = CONCAT(N'{"username":"', STRING_ESCAPE(@username, N'json'), N'","password_version":', @version, N'}');
+    EXECUTE jobs_internal.audit
+        @action = N'sp_set_credential',
+        @object_kind = N'Credential',
+        @object_name = @credential_name,
+        @before = @before,
+        @after = @after,
+        @revision_before = @revision_before,
+        @revision_after = @revision,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -27,6 +27,9 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @object NVARCHAR(400) = CONCAT(N'The private endpoint ''', @private_endpoint_name, N'''');
     DECLARE @stored NVARCHAR(1000);
+    DECLARE @before NVARCHAR(MAX);
+    DECLARE @after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
 
     IF @private_endpoint_name IS NULL OR LTRIM(@private_endpoint_name) = N''
         THROW 50080, N'Missing name: @private_endpoint_name is NULL or empty.', 1;
@@ -43,6 +46,7 @@ BEGIN
     FROM jobs_internal.private_endpoints AS p WITH (UPDLOCK, HOLDLOCK)
     WHERE p.name = @private_endpoint_name;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    SET @revision_before = @revision;
     SET @created = CASE WHEN @revision IS NULL THEN 1 ELSE 0 END;
     IF @created = 1
     BEGIN
@@ -60,6 +64,17 @@ BEGIN
         FROM jobs_internal.private_endpoints AS p
         WHERE p.name = @private_endpoint_name;
     END;
+    SET @before = CASE WHEN @created = 0 THEN CONCAT(N'{"target":"', STRING_ESCAPE(@stored, N'json'), N'"}') END;
+    SET @after = CONCAT(N'{"target":"', STRING_ESCAPE(@target_server_resource_id, N'json'), N'"}');
+    EXECUTE jobs_internal.audit
+        @action = N'sp_set_private_endpoint',
+        @object_kind = N'PrivateEndpoint',
+        @object_name = @private_endpoint_name,
+        @before = @before,
+        @after = @after,
+        @revision_before = @revision_before,
+        @revision_after = @revision,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -37,6 +37,9 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @number INT;
+    DECLARE @before NVARCHAR(MAX);
+    DECLARE @after NVARCHAR(MAX);
+    DECLARE @before_revision BIGINT;
     DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
     -- Names are compared exactly: whether SQL Server tells T1 and t1 apart depends on the target's server.
     DECLARE @wanted TABLE (
@@ -119,8 +122,8 @@ BEGIN
                     OR (w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL)
                     OR (w.target_type <> N'SqlShardMap' AND w.shard_map_name IS NOT NULL) THEN 50025
             END AS number,
-            w.membership_type,
-            w.target_type,
+            w.membership_type COLLATE DATABASE_DEFAULT AS membership_type,
+            w.target_type COLLATE DATABASE_DEFAULT AS target_type,
             CASE
                 WHEN w.server_name IS NULL THEN N'server_name'
                 WHEN w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL THEN N'database_name'
@@ -239,6 +242,8 @@ BEGIN
     )
         OR (SELECT COUNT(*) FROM @wanted AS w) <> (SELECT COUNT(*) FROM @stored AS s)
     BEGIN
+        SET @before_revision = @revision;
+        EXECUTE jobs_internal.audit_state @kind = N'TargetGroup', @target_id = @target_group_id, @state = @before OUTPUT;
         SET @revision = @revision + 1;
         UPDATE g
         SET g.revision = @revision
@@ -256,6 +261,17 @@ BEGIN
             w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name
         FROM @wanted AS w
         ORDER BY w.ordinal;
+        EXECUTE jobs_internal.audit_state @kind = N'TargetGroup', @target_id = @target_group_id, @state = @after OUTPUT;
+        EXECUTE jobs_internal.audit
+            @action = N'sp_set_target_group',
+            @object_kind = N'TargetGroup',
+            @object_name = @target_group_name,
+            @object_id = @target_group_id,
+            @before = @before,
+            @after = @after,
+            @revision_before = @before_revision,
+            @revision_after = @revision,
+            @now = @now;
     END;
 
     COMMIT TRANSACTION;

@@ -1,11 +1,12 @@
 -- Stores a sealed value: the next version of a secret.
 --
 -- Parameters:
---   @owner   Empty: a secret that authors name in actions. rest: a secret of an action that REST stored, named rest- and 32
---            hexadecimal digits; it belongs to @job_id. credential: the password of the credential of this name.
---   @name    Name of the secret.
---   @sealed  The sealed value, as in jobs.sp_set_secret.
---   @job_id  The job to which a secret of the owner rest belongs; NULL for all others.
+--   @owner    Empty: a secret that authors name in actions. rest: a secret of an action that REST stored, named rest- and 32
+--             hexadecimal digits; it belongs to @job_id. credential: the password of the credential of this name.
+--   @name     Name of the secret.
+--   @sealed   The sealed value, as in jobs.sp_set_secret.
+--   @job_id   The job to which a secret of the owner rest belongs; NULL for all others.
+--   @version  Receives the version.
 -- Called by: jobs.sp_set_secret and the procedures of REST that store secrets, within their transactions, the job's row locked.
 -- Locks:     the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X).
 -- Returns:   0.
@@ -16,17 +17,17 @@
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
 CREATE OR ALTER PROCEDURE jobs_internal.store_secret
-    @owner  NVARCHAR(200),
-    @name   NVARCHAR(128),
-    @sealed NVARCHAR(MAX),
-    @job_id UNIQUEIDENTIFIER = NULL
+    @owner   NVARCHAR(200),
+    @name    NVARCHAR(128),
+    @sealed  NVARCHAR(MAX),
+    @job_id  UNIQUEIDENTIFIER = NULL,
+    @version INT = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
-    DECLARE @version INT;
     DECLARE @nonce VARBINARY(MAX);
     DECLARE @ciphertext VARBINARY(MAX);
     DECLARE @keys NVARCHAR(MAX);

@@ -14,6 +14,7 @@
 --   database_name            Name of the database; SqlDatabase and SqlShardMap.
 --   elastic_pool_name        Name of the elastic pool; SqlElasticPool.
 --   shard_map_name           Name of the shard map; SqlShardMap.
+--   member_id                Order of the members.
 CREATE OR ALTER VIEW jobs.target_group_member_details
 AS
 SELECT
@@ -28,6 +29,7 @@ SELECT
     m.server_name,
     m.database_name,
     m.elastic_pool_name,
-    m.shard_map_name
+    m.shard_map_name,
+    m.member_id
 FROM jobs_internal.target_group_members AS m
 INNER JOIN jobs_internal.target_groups AS g ON g.target_group_id = m.target_group_id;

@@ -1,0 +1,355 @@
+package controldb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// Page bounds a list. Lists continue behind a key, not at a number of rows, so that a page costs as
+// much as its rows, however long the list is. Only Skip reads rows that it does not return.
+type Page struct {
+	// Top is the maximum number of rows; 0 means 1000000.
+	Top int
+	// Skip is the number of rows that are left out before the first one.
+	Skip int64
+}
+
+// text returns the clause of a query whose filter is w, behind ORDER BY.
+func (p Page) text(w *filter) string {
+	w.args = append(w.args, p.Skip)
+	return fmt.Sprintf("\nOFFSET @p%d ROWS FETCH NEXT @p1 ROWS ONLY", len(w.args))
+}
+
+// JobDetail is a row of the view jobs.job_details.
+type JobDetail struct {
+	Job
+	System      bool      `db:"is_system"`
+	CreatedTime time.Time `db:"created_time"`
+	Revision    int64     `db:"revision"`
+}
+
+const jobDetailColumns = `SELECT job_name, job_id, job_version, description, enabled, schedule_interval_type, schedule_interval_count,
+    schedule_start_time, schedule_end_time, is_system, created_time, revision
+FROM jobs.job_details`
+
+// JobDetail returns a job. It returns [ErrJobNotFound] when there is none of this name.
+func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
+	list, err := selectAll[JobDetail](ctx, s, "read job", jobDetailColumns+"\nWHERE job_name = @p1;", name)
+	return onlyRow(list, err, "read job", ErrJobNotFound)
+}
+
+// JobDetails lists the jobs that are no system jobs by name, behind the name after.
+func (s *Store) JobDetails(ctx context.Context, after string, p Page) ([]JobDetail, error) {
+	w := newFilter(p.Top)
+	w.add("is_system = 0")
+	if after != "" {
+		w.add("job_name > %s", after)
+	}
+	return selectAll[JobDetail](ctx, s, "list jobs", jobDetailColumns+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
+}
+
+// onlyRow returns the only row of a list, or an error that wraps missing.
+func onlyRow[T any](list []T, err error, op string, missing error) (T, error) {
+	var row T
+	switch {
+	case err != nil:
+		return row, err
+	case len(list) == 0:
+		return row, fmt.Errorf("%s: %w", op, missing)
+	}
+	return list[0], nil
+}
+
+// JobVersions lists the numbers of a job's versions behind the number after, which is -1 for all.
+func (s *Store) JobVersions(ctx context.Context, jobName string, after int, p Page) ([]int, error) {
+	w := newFilter(p.Top)
+	w.add("job_name = %s", jobName)
+	w.add("job_version > %s", after)
+	return selectAll[int](ctx, s, "list job versions", `SELECT job_version
+FROM jobs.job_versions`+w.text()+"\nORDER BY job_version"+p.text(w)+";", w.args...)
+}
+
+// JobStepsBehind lists the steps of a version of a job behind the position after. A nil version
+// means the current one.
+func (s *Store) JobStepsBehind(ctx context.Context, jobName string, version *int, after int, p Page) ([]JobStep, error) {
+	w := newFilter(p.Top)
+	w.add("v.job_name = %s", jobName)
+	view := "jobs.jobsteps"
+	if version != nil {
+		view = "jobs.jobstep_versions"
+		w.add("v.job_version = %s", *version)
+	}
+	w.add("v.step_id > %s", after)
+	return selectAll[JobStep](ctx, s, "list job steps", `SELECT `+jobStepColumns+`
+FROM `+view+` AS v`+jobStepOptions+w.text()+"\nORDER BY v.step_id"+p.text(w)+";", w.args...)
+}
+
+// JobStep returns a step of a version of a job; a nil version means the current one. It returns
+// [ErrStepNotFound] when there is none of this name.
+func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
+	w := newFilter(1)
+	w.add("v.job_name = %s", jobName)
+	view := "jobs.jobsteps"
+	if version != nil {
+		view = "jobs.jobstep_versions"
+		w.add("v.job_version = %s", *version)
+	}
+	w.add("v.step_name = %s", stepName)
+	list, err := selectAll[JobStep](ctx, s, "read job step", `SELECT TOP (@p1) `+jobStepColumns+`
+FROM `+view+` AS v`+jobStepOptions+w.text()+";", w.args...)
+	return onlyRow(list, err, "read job step", ErrStepNotFound)
+}
+
+// TargetGroupDetail is a target group with its members.
+type TargetGroupDetail struct {
+	TargetGroup
+	Revision int64 `db:"revision"`
+	// Members are in the order in which they were given.
+	Members []targets.Member `db:"-"`
+}
+
+const targetGroupColumns = `SELECT target_group_name, target_group_id, revision
+FROM jobs.target_group_revisions`
+
+// TargetGroup returns a target group. It returns [ErrGroupNotFound] when there is none of this name.
+func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail, error) {
+	list, err := selectAll[TargetGroupDetail](ctx, s, "read target group", targetGroupColumns+"\nWHERE target_group_name = @p1;", name)
+	if err == nil {
+		err = s.addMembers(ctx, list)
+	}
+	return onlyRow(list, err, "read target group", ErrGroupNotFound)
+}
+
+// TargetGroupDetails lists the target groups by name, behind the name after.
+func (s *Store) TargetGroupDetails(ctx context.Context, after string, p Page) ([]TargetGroupDetail, error) {
+	w := newFilter(p.Top)
+	if after != "" {
+		w.add("target_group_name > %s", after)
+	}
+	list, err := selectAll[TargetGroupDetail](ctx, s, "list target groups",
+		targetGroupColumns+w.text()+"\nORDER BY target_group_name"+p.text(w)+";", w.args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, s.addMembers(ctx, list)
+}
+
+// addMembers reads the members of groups, which are in the order of their names without gaps.
+func (s *Store) addMembers(ctx context.Context, groups []TargetGroupDetail) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	rows, err := selectAll[struct {
+		Group uuid.UUID `db:"target_group_id"`
+		memberRow
+	}](ctx, s, "list target group members", `SELECT target_group_id, membership_type, target_type, target_id,
+    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
+FROM jobs.target_group_member_details
+WHERE target_group_name >= @p1
+    AND target_group_name <= @p2
+ORDER BY target_group_id, member_id;`, groups[0].Name, groups[len(groups)-1].Name)
+	if err != nil {
+		return err
+	}
+	members := map[uuid.UUID][]targets.Member{}
+	for _, r := range rows {
+		members[r.Group] = append(members[r.Group], r.member())
+	}
+	for i := range groups {
+		groups[i].Members = members[groups[i].ID]
+	}
+	return nil
+}
+
+const credentialColumns = `SELECT credential_name, username, created_time, updated_time, updated_by, secret_version, revision
+FROM jobs.credentials`
+
+// Credential returns a stored credential. It returns [ErrCredentialNotFound] when there is none of
+// this name.
+func (s *Store) Credential(ctx context.Context, name string) (Credential, error) {
+	list, err := selectAll[Credential](ctx, s, "read credential", credentialColumns+"\nWHERE credential_name = @p1;", name)
+	return onlyRow(list, err, "read credential", ErrCredentialNotFound)
+}
+
+// Credentials lists the stored credentials by name, behind the name after.
+func (s *Store) Credentials(ctx context.Context, after string, p Page) ([]Credential, error) {
+	w := newFilter(p.Top)
+	if after != "" {
+		w.add("credential_name > %s", after)
+	}
+	return selectAll[Credential](ctx, s, "list credentials",
+		credentialColumns+w.text()+"\nORDER BY credential_name"+p.text(w)+";", w.args...)
+}
+
+const endpointColumns = `SELECT private_endpoint_name, private_endpoint_id, target_server_resource_id, revision
+FROM jobs.private_endpoints`
+
+// PrivateEndpoint returns a private endpoint. It returns [ErrEndpointNotFound] when there is none of
+// this name.
+func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoint, error) {
+	list, err := selectAll[PrivateEndpoint](ctx, s, "read private endpoint", endpointColumns+"\nWHERE private_endpoint_name = @p1;", name)
+	return onlyRow(list, err, "read private endpoint", ErrEndpointNotFound)
+}
+
+// PrivateEndpoints lists the private endpoints by name, behind the name after.
+func (s *Store) PrivateEndpoints(ctx context.Context, after string, p Page) ([]PrivateEndpoint, error) {
+	w := newFilter(p.Top)
+	if after != "" {
+		w.add("private_endpoint_name > %s", after)
+	}
+	return selectAll[PrivateEndpoint](ctx, s, "list private endpoints",
+		endpointColumns+w.text()+"\nORDER BY private_endpoint_name"+p.text(w)+";", w.args...)
+}
+
+// RunFilter restricts lists of runs, steps and targets. The zero value means all rows.
+type RunFilter struct {
+	// CreatedFrom and CreatedBefore bound the time of creation, EndedFrom and EndedBefore the time
+	// of the end; zero means no bound. A bound of the end leaves out rows that have not ended.
+	CreatedFrom, CreatedBefore, EndedFrom, EndedBefore time.Time
+	// Active restricts to rows that are not final, or to final ones; nil means both.
+	Active *bool
+}
+
+// add adds the conditions to a filter. Rows end after their creation, so a bound of the end bounds
+// the creation, too: this is what an index on create_time can use.
+func (f RunFilter) add(w *filter) {
+	if !f.CreatedFrom.IsZero() {
+		w.add("v.create_time >= %s", datetime2(f.CreatedFrom))
+	}
+	if !f.CreatedBefore.IsZero() {
+		w.add("v.create_time < %s", datetime2(f.CreatedBefore))
+	}
+	if !f.EndedFrom.IsZero() {
+		w.add("v.end_time >= %s", datetime2(f.EndedFrom))
+	}
+	if !f.EndedBefore.IsZero() {
+		at := datetime2(f.EndedBefore)
+		w.add("v.end_time < %s AND v.create_time < %s", at, at)
+	}
+	ended := !f.EndedFrom.IsZero() || !f.EndedBefore.IsZero()
+	switch {
+	case f.Active != nil && *f.Active && ended:
+		w.add("1 = 0") // what is active has not ended
+	case f.Active != nil && *f.Active:
+		w.add("v.is_active = 1")
+	case f.Active != nil || ended:
+		w.add("v.is_active = 0")
+	}
+}
+
+// RunKey is the place of a run in the list of runs.
+type RunKey struct {
+	Created time.Time
+	ID      uuid.UUID
+}
+
+// executionColumns are the columns of an Execution of the view v.
+const executionColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.is_active, v.lifecycle,
+    v.create_time, v.start_time, v.end_time, v.current_attempts, v.current_attempt_start_time, v.next_attempt_start_time,
+    v.last_message, v.target_type, v.target_id, v.target_group_name, v.target_server_name, v.target_database_name`
+
+// Runs lists runs behind a key, the latest first; runs of the same time by their ids. An empty name
+// means those of all jobs that are no system jobs.
+//
+// Plan: TOP rows from IX_job_executions_create_time, or from IX_job_executions_job_id_create_time
+// for a job, both in the wanted order: a page reads its own rows. With isActive = 1 the index of
+// active runs is short. A lower bound of the end alone has no index in this order; then the server
+// chooses between IX_job_executions_end_time with a sort, and the newest rows, by the values
+// (RECOMPILE).
+func (s *Store) Runs(ctx context.Context, jobName string, f RunFilter, after *RunKey, p Page) ([]Execution, error) {
+	w := newFilter(p.Top)
+	if jobName != "" {
+		w.add("v.job_name = %s", jobName)
+	} else {
+		w.add("v.job_name NOT LIKE N'jobagent$%%'")
+	}
+	w.add("v.step_id IS NULL")
+	f.add(w)
+	if after != nil {
+		at := datetime2(after.Created)
+		w.add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(after.ID))
+	}
+	return selectAll[Execution](ctx, s, "list runs", `SELECT `+executionColumns+`
+FROM jobs.job_executions AS v`+w.text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE);", w.args...)
+}
+
+// Run returns a run of a job. It returns [ErrExecutionNotFound] when the job has none of this id.
+func (s *Store) Run(ctx context.Context, jobName string, id uuid.UUID) (Execution, error) {
+	list, err := selectAll[Execution](ctx, s, "read run", `SELECT `+executionColumns+`
+FROM jobs.job_executions AS v
+WHERE v.job_execution_id = @p1
+    AND v.step_id IS NULL
+    AND v.job_name = @p2;`, mssqldb.UniqueIdentifier(id), jobName)
+	return onlyRow(list, err, "read run", ErrExecutionNotFound)
+}
+
+// StepRun is a step of a run, or a step of a run on one target.
+type StepRun struct {
+	Execution
+	StepName string `db:"step_name"`
+}
+
+// StepRunKey is the place of a row in the lists of steps and targets of a run.
+type StepRunKey struct {
+	StepID           int
+	Server, Database string
+	TargetID         uuid.UUID
+}
+
+// stepRunColumns select the rows of steps and targets with the names of the steps.
+const stepRunColumns = executionColumns + `, n.step_name
+FROM jobs.job_executions AS v
+INNER JOIN jobs.jobstep_versions AS n ON n.job_id = v.job_id AND n.job_version = v.job_version AND n.step_id = v.step_id`
+
+// StepRuns lists the steps of a run behind a position. A name restricts to the step of this name.
+func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f RunFilter, after int, p Page) ([]StepRun, error) {
+	w := newFilter(p.Top)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
+	w.add("v.target_type = N'TargetGroup'")
+	if stepName != "" {
+		w.add("n.step_name = %s", stepName)
+	}
+	f.add(w)
+	if after > 0 {
+		w.add("v.step_id > %s", after)
+	}
+	return selectAll[StepRun](ctx, s, "list steps of a run",
+		`SELECT `+stepRunColumns+w.text()+"\nORDER BY v.step_id"+p.text(w)+";", w.args...)
+}
+
+// TargetRuns lists the targets of a run behind a key: by step, server and database. A name restricts
+// to the step of this name, and an id that is not zero to one target.
+//
+// Plan: the targets of the run by IX_target_executions_execution_id, sorted: a page costs as much as
+// the run has targets, and nothing of other runs.
+func (s *Store) TargetRuns(
+	ctx context.Context, id uuid.UUID, stepName string, target uuid.UUID, f RunFilter, after *StepRunKey, p Page,
+) ([]StepRun, error) {
+	w := newFilter(p.Top)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
+	w.add("v.target_type IN (N'SqlDatabase', N'Endpoint')")
+	if stepName != "" {
+		w.add("n.step_name = %s", stepName)
+	}
+	if target != uuid.Nil {
+		w.add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
+	}
+	f.add(w)
+	if after != nil {
+		w.add(`(v.step_id > %s
+        OR (v.step_id = %s
+            AND (v.target_server_name > %s
+                OR (v.target_server_name = %s
+                    AND (COALESCE(v.target_database_name, N'') > %s
+                        OR (COALESCE(v.target_database_name, N'') = %s AND v.target_id > %s))))))`,
+			after.StepID, after.StepID, after.Server, after.Server, after.Database, after.Database, mssqldb.UniqueIdentifier(after.TargetID))
+	}
+	return selectAll[StepRun](ctx, s, "list targets of a run", `SELECT `+stepRunColumns+w.text()+
+		"\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"+p.text(w)+";", w.args...)
+}

@@ -1,0 +1,188 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// Put is what a call that creates or replaces an object has done. An object that was already as
+// wanted keeps its revision.
+type Put struct {
+	Created  bool
+	Revision int64
+}
+
+// A parameter ifMatch is the revision that the object must have, or else the call does nothing and
+// returns [ErrRevision]: 0 means that it must not exist, -1 that it must exist, nil neither.
+
+// args adds the OUTPUT parameters.
+func (p *Put) args(c *call, ifMatch *int64) {
+	opt(c, "if_match", ifMatch)
+	c.out("created", &p.Created).out("revision", &p.Revision)
+}
+
+// SetJob creates a job, or replaces an existing one: a nil field gets its default.
+func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put, error) {
+	var p Put
+	c := newCall("jobs.sp_set_job").in("job_name", spec.Name)
+	opt(c, "description", spec.Description)
+	opt(c, "enabled", spec.Enabled)
+	scheduleArgs(c, spec.IntervalType, spec.IntervalCount, spec.Start, spec.End)
+	p.args(c, ifMatch)
+	err := s.exec(ctx, "set job", c)
+	return p, err
+}
+
+// DeleteJobIf is DeleteJob for a job of a certain revision.
+func (s *Store) DeleteJobIf(ctx context.Context, name string, force bool, ifMatch *int64) error {
+	c := newCall("jobs.sp_delete_job").in("job_name", name).in("force", force)
+	return s.exec(ctx, "delete job", opt(c, "if_match", ifMatch))
+}
+
+// StepPut is the result of SetJobStep.
+type StepPut struct {
+	Put
+	// JobVersion is the job's current version.
+	JobVersion int
+}
+
+// SetJobStep creates a step, or replaces an existing one: a nil field gets its default, but
+// MaxParallelism, Dependencies and the options of SetJobStepOptions of an existing step stay, and so
+// does its position if StepID is nil.
+func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (StepPut, error) {
+	var p StepPut
+	var version int64
+	c := newCall("jobs.sp_set_jobstep").in("job_name", spec.JobName)
+	opt(c, "step_name", spec.StepName)
+	opt(c, "step_id", spec.StepID)
+	opt(c, "command_type", spec.CommandType)
+	c.in("command", spec.Command)
+	opt(c, "credential_name", spec.Credential)
+	c.in("target_group_name", spec.TargetGroup)
+	attemptArgs(c, spec.InitialRetryInterval, spec.MaximumRetryInterval, spec.RetryIntervalMultiplier, spec.RetryAttempts, spec.Timeout)
+	spec.Output.args(c)
+	p.args(c, ifMatch)
+	c.out("job_version", &version)
+	err := s.exec(ctx, "set job step", c)
+	p.JobVersion = int(version)
+	return p, err
+}
+
+// DeleteJobStepIf deletes the step of a name if it has a certain revision, and returns the new
+// version of the job.
+func (s *Store) DeleteJobStepIf(ctx context.Context, jobName, stepName string, ifMatch *int64) (int, error) {
+	var version int64
+	c := newCall("jobs.sp_delete_jobstep").in("job_name", jobName).in("step_name", stepName).out("job_version", &version)
+	err := s.exec(ctx, "delete job step", opt(c, "if_match", ifMatch))
+	return int(version), err
+}
+
+// SetTargetGroup creates a target group, or replaces the members of an existing one. Members that
+// stay keep their ids; the ids in members are ignored.
+func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targets.Member, ifMatch *int64) (Put, error) {
+	type row struct {
+		Membership  string `json:"membership_type,omitempty"`
+		Kind        string `json:"target_type,omitempty"`
+		Credential  string `json:"refresh_credential_name,omitempty"`
+		Server      string `json:"server_name,omitempty"`
+		Database    string `json:"database_name,omitempty"`
+		ElasticPool string `json:"elastic_pool_name,omitempty"`
+		ShardMap    string `json:"shard_map_name,omitempty"`
+	}
+	rows := make([]row, 0, len(members))
+	for _, m := range members {
+		rows = append(rows, row{
+			string(m.Membership), string(m.Kind), m.RefreshCredential, m.Server, m.Database, m.ElasticPool, m.ShardMap,
+		})
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return Put{}, err
+	}
+	var p Put
+	c := newCall("jobs.sp_set_target_group").in("target_group_name", name).in("members", string(text))
+	p.args(c, ifMatch)
+	err = s.exec(ctx, "set target group", c)
+	return p, err
+}
+
+// DeleteTargetGroupIf is DeleteTargetGroup for a group of a certain revision.
+func (s *Store) DeleteTargetGroupIf(ctx context.Context, name string, ifMatch *int64) error {
+	c := newCall("jobs.sp_delete_target_group").in("target_group_name", name)
+	return s.exec(ctx, "delete target group", opt(c, "if_match", ifMatch))
+}
+
+// Credential is a row of the view jobs.credentials.
+type Credential struct {
+	Name        string    `db:"credential_name"`
+	Username    string    `db:"username"`
+	CreatedTime time.Time `db:"created_time"`
+	UpdatedTime time.Time `db:"updated_time"`
+	UpdatedBy   string    `db:"updated_by"`
+	// SecretVersion is the version of the sealed password.
+	SecretVersion int   `db:"secret_version"`
+	Revision      int64 `db:"revision"`
+}
+
+// SetCredential stores a credential. sealed is the password, sealed by SealSecret as the next
+// version of the secret of this name and the owner [secret.OwnerCredential]; empty means that the
+// stored password stays.
+func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put, error) {
+	var p Put
+	c := newCall("jobs.sp_set_credential").in("credential_name", name).in("username", username).optText("sealed", sealed)
+	p.args(c, ifMatch)
+	err := s.exec(ctx, "set credential", c)
+	return p, err
+}
+
+// DeleteCredential deletes a stored credential. It returns [ErrCredentialNotFound] when there is
+// none of this name.
+func (s *Store) DeleteCredential(ctx context.Context, name string, ifMatch *int64) error {
+	c := newCall("jobs.sp_delete_credential").in("credential_name", name)
+	return s.exec(ctx, "delete credential", opt(c, "if_match", ifMatch))
+}
+
+// SealedCredential is a stored credential with its sealed password.
+type SealedCredential struct {
+	Username string
+	Secret   SealedSecret
+}
+
+// SealedCredential reads a stored credential; only agents may. It returns [ErrCredentialNotFound]
+// when there is none of this name.
+func (s *Store) SealedCredential(ctx context.Context, name string) (SealedCredential, error) {
+	var res SealedCredential
+	err := s.readSealed(ctx, "read credential", newCall("jobs_internal.get_credential").in("name", name), &res.Secret,
+		scanOne(&res.Username))
+	res.Secret.Place.Owner = secret.OwnerCredential
+	return res, err
+}
+
+// PrivateEndpoint is a row of the view jobs.private_endpoints.
+type PrivateEndpoint struct {
+	Name       string `db:"private_endpoint_name"`
+	EndpointID string `db:"private_endpoint_id"`
+	// Target is the resource id of the target's server.
+	Target   string `db:"target_server_resource_id"`
+	Revision int64  `db:"revision"`
+}
+
+// SetPrivateEndpoint stores a private endpoint, which has no effect.
+func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put, error) {
+	var p Put
+	c := newCall("jobs.sp_set_private_endpoint").in("private_endpoint_name", name).in("target_server_resource_id", target)
+	p.args(c, ifMatch)
+	err := s.exec(ctx, "set private endpoint", c)
+	return p, err
+}
+
+// DeletePrivateEndpoint deletes a private endpoint. It returns [ErrEndpointNotFound] when there is
+// none of this name.
+func (s *Store) DeletePrivateEndpoint(ctx context.Context, name string, ifMatch *int64) error {
+	c := newCall("jobs.sp_delete_private_endpoint").in("private_endpoint_name", name)
+	return s.exec(ctx, "delete private endpoint", opt(c, "if_match", ifMatch))
+}

@@ -1,0 +1,254 @@
+package controldb_test
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// TestSetJob: a job is created, replaced with defaults for what is omitted, and left alone if
+// nothing changes.
+func TestSetJob(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		spec := controldb.JobSpec{Name: "j", Description: ptr("d"), Enabled: ptr(true), IntervalType: ptr("minutes"), IntervalCount: ptr(15)}
+		put, err := c.SetJob(ctx, spec, nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Created: true, Revision: 1}, put)
+		due := c.rows(t, `SELECT next_due_at, revision FROM jobs_internal.schedules`)
+		spec.Name = "J"
+		put, err = c.SetJob(ctx, spec, nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Revision: 1}, put, "nothing changes")
+		require.Equal(t, due, c.rows(t, `SELECT next_due_at, revision FROM jobs_internal.schedules`), "the schedule does not begin anew")
+
+		put, err = c.SetJob(ctx, controldb.JobSpec{Name: "j"}, nil)
+		require.NoError(t, err)
+		require.False(t, put.Created)
+		require.Greater(t, put.Revision, int64(1))
+		require.Equal(t, []string{"j||false|Once|1"},
+			c.rows(t, `SELECT job_name, description, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs`))
+
+		for _, match := range []int64{0, 1} {
+			_, err = c.SetJob(ctx, spec, ptr(match))
+			require.ErrorIs(t, err, controldb.ErrRevision)
+		}
+		_, err = c.SetJob(ctx, spec, ptr(put.Revision))
+		require.NoError(t, err)
+		_, err = c.SetJob(ctx, spec, ptr(int64(-1)))
+		require.NoError(t, err)
+		_, err = c.SetJob(ctx, controldb.JobSpec{Name: "new"}, ptr(int64(-1)))
+		require.ErrorIs(t, err, controldb.ErrRevision)
+		_, err = c.SetJob(ctx, controldb.JobSpec{Name: "new"}, ptr(int64(0)))
+		require.NoError(t, err)
+		for _, name := range []string{"", "a%b", "jobagent$x"} {
+			_, err = c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
+			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), name)
+		}
+	})
+}
+
+// TestSetJobStep: what REST cannot say stays as it is (case 50).
+func TestSetJobStep(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j'`)
+		spec := controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: "SELECT 1", TargetGroup: "g", RetryAttempts: ptr(3),
+			Credential: ptr("c"), Output: &controldb.OutputSpec{
+				Type: ptr("SqlDatabase"), Server: ptr("srv"), Database: ptr("db"), Table: ptr("t"), Credential: ptr("oc"),
+				ResourceGroup: ptr("rg"),
+			}}
+		put, err := c.SetJobStep(ctx, spec, nil)
+		require.NoError(t, err)
+		require.True(t, put.Created)
+		require.Equal(t, 1, put.JobVersion)
+		again, err := c.SetJobStep(ctx, spec, nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.StepPut{Put: controldb.Put{Revision: put.Revision}, JobVersion: 1}, again)
+		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @max_parallelism = 3; EXEC jobs.sp_set_jobstep_options @job_name = N'j', @at_most_once = 1, @run_when = N'Finished', @after = N''`)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, &put.Revision)
+		require.ErrorIs(t, err, controldb.ErrRevision)
+		again, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, nil)
+		require.NoError(t, err)
+		require.Equal(t, 4, again.JobVersion)
+		require.Equal(t, []string{"s|SELECT 2|10|NULL|NULL|NULL|NULL|3|true|Finished|[]"}, c.rows(t, `SELECT s.step_name, s.command, s.retry_attempts, s.credential_name, s.output_type,
+s.output_server_name, s.output_resource_group_name, s.max_parallelism, o.at_most_once, o.run_when, o.after
+FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job_id AND o.is_current = 1 AND o.step_id = s.step_id`))
+
+		for id, ok := range map[int]bool{0: false, 1: true, 2: true, 3: false} {
+			_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("x"), StepID: ptr(id), Command: "SELECT 2", TargetGroup: "g"}, nil)
+			require.Equal(t, ok, err == nil, id)
+			if ok {
+				_, err = c.DeleteJobStep(ctx, "j", nil, ptr("x"))
+				require.NoError(t, err)
+			}
+		}
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), StepID: ptr(2), Command: "SELECT 2", TargetGroup: "g"}, nil)
+		require.Equal(t, int32(50011), controldb.NumberOf(err))
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: "SELECT 2", TargetGroup: "nope"}, nil)
+		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "nope", StepName: ptr("s"), Command: "SELECT 2", TargetGroup: "g"}, nil)
+		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+	})
+}
+
+// TestSetTargetGroup: members that stay keep their id, in the order of the argument (R-10).
+func TestSetTargetGroup(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		db := func(name string) targets.Member {
+			return targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: "s", Database: name}
+		}
+		set := func(want controldb.Put, members ...targets.Member) []string {
+			put, err := c.SetTargetGroup(ctx, "g", members, nil)
+			require.NoError(t, err)
+			require.Equal(t, want, put)
+			return c.rows(t, `SELECT COALESCE(database_name, target_type), target_id FROM jobs.target_group_member_details ORDER BY member_id`)
+		}
+		require.Empty(t, set(controldb.Put{Created: true, Revision: 1}))
+		first := set(controldb.Put{Revision: 2}, db("a"), db("b"))
+		require.Equal(t, first, set(controldb.Put{Revision: 2}, db("a"), db("b")))
+		second := set(controldb.Put{Revision: 3}, db("c"), db("b"), targets.Member{Kind: targets.SQLServer, Server: "s"}, db("a"))
+		require.Equal(t, []string{first[1], first[0]}, []string{second[1], second[3]})
+		require.Equal(t, []string{second[3], second[1]}, set(controldb.Put{Revision: 4}, db("a"), db("b")))
+		excluded := db("a")
+		excluded.Membership = targets.Exclude
+		require.NotEqual(t, first, set(controldb.Put{Revision: 5}, excluded, db("b")))
+		upper := set(controldb.Put{Revision: 6}, db("A"), db("a"))
+		require.NotEqual(t, first[0], upper[1])
+
+		before := c.rows(t, `SELECT target_id FROM jobs.target_group_members`)
+		for number, members := range map[int32]string{
+			50078: `[{"target_type":"SqlServer","server_name":"s"},{"target_type":"sqlserver","server_name":" s ","membership_type":"INCLUDE"}]`,
+			50079: `{"target_type":"SqlServer"}`,
+			50022: `[{"target_type":"SqlServer","server_name":"s","membership_type":"x"}]`,
+			50023: `[{"server_name":"s"}]`,
+			50024: `[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`,
+			50025: `[{"target_type":"SqlServer","server_name":"s","database_name":"d"}]`,
+		} {
+			c.fails(t, number, `EXEC jobs.sp_set_target_group @target_group_name = N'g', @members = @p1`, members)
+		}
+		for _, members := range []string{`[1]`, `[null]`, `x`, `[{}`, `["a"]`, `[[]]`} {
+			c.fails(t, 50079, `EXEC jobs.sp_set_target_group @target_group_name = N'g', @members = @p1`, members)
+		}
+		require.Contains(t, c.fails(t, 50024, `EXEC jobs.sp_set_target_group @target_group_name = N'new', @members = @p1`,
+			`[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`), "Member 2 of The target group 'new'")
+		require.Equal(t, before, c.rows(t, `SELECT target_id FROM jobs.target_group_members`))
+		_, err := c.SetTargetGroup(ctx, "g", nil, ptr(int64(5)))
+		require.ErrorIs(t, err, controldb.ErrRevision)
+		_, err = c.SetTargetGroup(ctx, "new", nil, ptr(int64(-1)))
+		require.ErrorIs(t, err, controldb.ErrRevision)
+	})
+}
+
+// TestCredentials: passwords are stored sealed, and only agents read them.
+func TestCredentials(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		k := newSecretKey(t)
+		seal := func(version int, value string) string {
+			text, err := c.SealSecret(ctx, secret.Place{Owner: secret.OwnerCredential, Name: "c1", Version: version}, value)
+			require.NoError(t, err)
+			return text
+		}
+		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
+		_, err := c.SetCredential(ctx, "c1", "u", "", nil)
+		require.Equal(t, int32(50081), controldb.NumberOf(err))
+		put, err := c.SetCredential(ctx, "c1", "u", seal(1, "p1"), nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Created: true, Revision: 1}, put)
+		open := func() string {
+			s, err := c.SealedCredential(ctx, "C1")
+			require.NoError(t, err)
+			require.Equal(t, "u", s.Username)
+			value, err := s.Secret.Sealed.Open(s.Secret.Place, []secret.PrivateKey{k})
+			require.NoError(t, err)
+			return value
+		}
+		require.Equal(t, "p1", open())
+		put, err = c.SetCredential(ctx, "c1", "u", seal(2, "p2"), nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Revision: 2}, put)
+		require.Equal(t, "p2", open())
+		put, err = c.SetCredential(ctx, "c1", "u", "", nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Revision: 2}, put, "the password stays")
+		_, err = c.SetCredential(ctx, "c1", "U", "", nil)
+		require.Equal(t, int32(50081), controldb.NumberOf(err))
+		_, err = c.SetCredential(ctx, "c1", "U", seal(2, "p2"), nil)
+		require.ErrorIs(t, err, controldb.ErrSecretChanged)
+		_, err = c.SetCredential(ctx, "c1", "u", seal(3, "p"), ptr(int64(1)))
+		require.ErrorIs(t, err, controldb.ErrRevision)
+
+		list, err := c.Credentials(ctx, "", controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, [2]int64{2, 2}, [2]int64{int64(list[0].SecretVersion), list[0].Revision})
+		one, err := c.Credential(ctx, "C1")
+		require.NoError(t, err)
+		require.Equal(t, list[0], one)
+
+		// A new key gets to it, like to any other secret.
+		other, err := secret.GenerateKey(rand.Reader)
+		require.NoError(t, err)
+		require.NoError(t, c.AddSecretKey(ctx, other.Public()))
+		s, err := c.SealedCredential(ctx, "c1")
+		require.NoError(t, err)
+		require.Len(t, s.Secret.Missing, 1)
+		keys, err := s.Secret.Sealed.Reseal(s.Secret.Place, []secret.PrivateKey{k}, s.Secret.Missing)
+		require.NoError(t, err)
+		require.NoError(t, c.ResealSecret(ctx, s.Secret.Place, keys))
+		k = other
+		require.Equal(t, "p2", open())
+
+		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j';
+EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g', @credential_name = N'C1'`)
+		require.ErrorContains(t, c.DeleteCredential(ctx, "c1", nil), "step 1 'JobStep' of the job 'j'")
+		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @credential_name = N''; EXEC jobs.sp_add_target_group_member N'g', NULL, N'SqlServer', N'c1', N's'`)
+		err = c.DeleteCredential(ctx, "c1", nil)
+		require.ErrorContains(t, err, "the target group 'g'")
+		require.Equal(t, int32(50157), controldb.NumberOf(err))
+		_, err = c.SetTargetGroup(ctx, "g", nil, nil)
+		require.NoError(t, err)
+		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", ptr(int64(7))), controldb.ErrRevision)
+		require.NoError(t, c.DeleteCredential(ctx, "c1", ptr(int64(2))))
+		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", nil), controldb.ErrCredentialNotFound)
+		_, err = c.SealedCredential(ctx, "c1")
+		require.ErrorIs(t, err, controldb.ErrCredentialNotFound)
+		require.Empty(t, c.rows(t, `SELECT secret_name FROM jobs.secrets`))
+	})
+}
+
+// TestPrivateEndpoints: they are stored and shown.
+func TestPrivateEndpoints(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		put, err := c.SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Created: true, Revision: 1}, put)
+		one, err := c.PrivateEndpoint(ctx, "P")
+		require.NoError(t, err)
+		require.Regexp(t, `^EJ_[0-9A-F-]{36}_p$`, one.EndpointID)
+		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Revision: 1}, put)
+		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/2", ptr(int64(1)))
+		require.NoError(t, err)
+		require.Equal(t, controldb.Put{Revision: 2}, put)
+		list, err := c.PrivateEndpoints(ctx, "", controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Equal(t, one.EndpointID, list[0].EndpointID)
+		_, err = c.SetPrivateEndpoint(ctx, "", "x", nil)
+		require.Equal(t, int32(50080), controldb.NumberOf(err))
+		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", ptr(int64(1))), controldb.ErrRevision)
+		require.NoError(t, c.DeletePrivateEndpoint(ctx, "p", nil))
+		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", nil), controldb.ErrEndpointNotFound)
+		_, err = c.PrivateEndpoint(ctx, "p")
+		require.ErrorIs(t, err, controldb.ErrEndpointNotFound)
+	})
+}
