@@ -275,7 +275,7 @@ func (w *lockWalk) take(list []*access) {
 		a.procedure = w.calls[len(w.calls)-1]
 		a.under = slices.Clone(w.state.under)
 		for _, h := range w.state.held { // one row of a table is the same one in all of a transaction
-			if a.one && h.one && a.table == h.table && h.mode != modeS && a.own != modeX {
+			if a.one && h.one && a.table == h.table && (h.mode != modeS || a.mode == modeS && a.own == 0) && a.own != modeX {
 				a.own = h.mode
 			}
 		}

@@ -4,11 +4,12 @@
 --   @credential_name  Name of the credential.
 --   @if_match         The credential's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_admin.
--- Locks:     the credential's row (U, X), its secret (X) and the rows of it in secret_data_keys (X).
+-- Locks:     the row of the job agent (S), the credential's row (U, X), its secret (X) and the rows of it in secret_data_keys (X).
 -- Returns:   0.
 -- Throws:
 --   50156 the credential does not exist.
 --   50157 the credential is used by a job's current version, or by a target group.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_credential
     @credential_name NVARCHAR(128),
@@ -25,6 +26,7 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
 
     SELECT
         @revision = c.revision,

@@ -4,10 +4,11 @@
 --   @private_endpoint_name  Its name.
 --   @if_match               Its revision must be this one; NULL: any.
 -- Called by: members of the role jobs_admin.
--- Locks:     the private endpoint's row (U, X).
+-- Locks:     the row of the job agent (S), the private endpoint's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50158 the private endpoint does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_private_endpoint
     @private_endpoint_name NVARCHAR(128),
@@ -22,6 +23,7 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
 
     SELECT @revision = p.revision
     FROM jobs_internal.private_endpoints AS p WITH (UPDLOCK, HOLDLOCK)

@@ -10,7 +10,8 @@
 --   @created          Receives 1 if the credential is new.
 --   @revision         Receives its revision.
 -- Called by: members of the role jobs_admin.
--- Locks:     the name in credentials (U, X), the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X).
+-- Locks:     the row of the job agent (S), the name in credentials (U, X), the rows of all keys (S), the name in secrets (U, X), its
+--            rows of secret_data_keys (X).
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.
@@ -19,6 +20,7 @@
 --   50081 a credential lacks its password.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_credential
     @credential_name NVARCHAR(128),
@@ -46,6 +48,7 @@ BEGIN
         THROW 50080, N'Missing user name: @username is NULL or empty.', 1;
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
 
     SET @revision = NULL;
     SELECT

@@ -15,13 +15,14 @@
 --   @created                  Receives 1 if the job is new.
 --   @revision                 Receives its revision.
 -- Called by: members of the role jobs_author.
--- Locks:     the range of the name in jobs (U), the job's row (U, X), the job's schedule (X).
+-- Locks:     the row of the job agent (S), the range of the name in jobs (U), the job's row (U, X), the job's schedule (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50002 the job name contains %.
 --   50003 the job name is reserved for system jobs.
 --   50100 the job does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job
     @job_name                NVARCHAR(128),
@@ -52,6 +53,7 @@ BEGIN
     SET @revision = NULL;
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
 
     -- index: UQ_jobs_name, in which other sessions may add the same name
     IF EXISTS (

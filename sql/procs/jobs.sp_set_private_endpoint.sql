@@ -8,10 +8,11 @@
 --   @created                    Receives 1 if the private endpoint is new.
 --   @revision                   Receives its revision.
 -- Called by: members of the role jobs_admin.
--- Locks:     the name in private_endpoints (U, X).
+-- Locks:     the row of the job agent (S), the name in private_endpoints (U, X).
 -- Returns:   0.
 -- Throws:
 --   50080 a name is missing or empty.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_private_endpoint
     @private_endpoint_name     NVARCHAR(128),
@@ -37,6 +38,7 @@ BEGIN
         THROW 50080, N'Missing target: @target_server_resource_id is NULL or empty.', 1;
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
 
     SET @revision = NULL;
     SELECT

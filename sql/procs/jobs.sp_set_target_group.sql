@@ -11,7 +11,7 @@
 --   @created            Receives 1 if the group is new.
 --   @revision           Receives its revision.
 -- Called by: members of the role jobs_author.
--- Locks:     the range of the name in target_groups (U), the target group's row (U, X), its members (X).
+-- Locks:     the row of the job agent (S), the range of the name in target_groups (U), the target group's row (U, X), its members (X).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -22,6 +22,7 @@
 --   50078 a member is there twice.
 --   50079 the members are no JSON array of objects.
 --   50106 the target group does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
     @target_group_name NVARCHAR(128),
@@ -184,6 +185,7 @@ BEGIN
         THROW 50078, @message, 1;
 
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
 
     SET @revision = NULL;
     SET @created = 1;
