@@ -117,7 +117,7 @@ type TargetGroupDetail struct {
 const targetGroupColumns = `SELECT target_group_name, target_group_id, revision
 FROM jobs.target_group_revisions`
 
-// TargetGroup returns a target group. It returns [ErrGroupNotFound] when there is none of this name.
+// TargetGroup returns a target group. The error is [ErrGroupNotFound] when none has this name.
 func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail, error) {
 	list, err := selectAll[TargetGroupDetail](ctx, s, "read target group", targetGroupColumns+"\nWHERE target_group_name = @p1;", name)
 	if err == nil {
@@ -190,7 +190,7 @@ func (s *Store) Credentials(ctx context.Context, after string, p Page) ([]Creden
 const endpointColumns = `SELECT private_endpoint_name, private_endpoint_id, target_server_resource_id, revision
 FROM jobs.private_endpoints`
 
-// PrivateEndpoint returns a private endpoint. It returns [ErrEndpointNotFound] when there is none of
+// PrivateEndpoint returns a private endpoint. The error is [ErrEndpointNotFound] when none has
 // this name.
 func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoint, error) {
 	list, err := selectAll[PrivateEndpoint](ctx, s, "read private endpoint", endpointColumns+"\nWHERE private_endpoint_name = @p1;", name)
@@ -323,11 +323,11 @@ func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f R
 		`SELECT `+stepRunColumns+w.text()+"\nORDER BY v.step_id"+p.text(w)+";", w.args...)
 }
 
-// TargetRuns lists the targets of a run behind a key: by step, server and database. A name restricts
-// to the step of this name, and an id that is not zero to one target.
+// TargetRuns lists the targets of a run behind a key: by step, server and database. A name
+// restricts to the step of this name, and an id that is not zero to one target.
 //
-// Plan: the targets of the run by IX_target_executions_execution_id, sorted: a page costs as much as
-// the run has targets, and nothing of other runs.
+// Plan: the targets of the run by IX_target_executions_execution_id, sorted: a page costs as much
+// as the run has targets, and nothing of other runs.
 func (s *Store) TargetRuns(
 	ctx context.Context, id uuid.UUID, stepName string, target uuid.UUID, f RunFilter, after *StepRunKey, p Page,
 ) ([]StepRun, error) {

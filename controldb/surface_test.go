@@ -99,6 +99,7 @@ var ownProcedures = []string{
 	"sp_explain_execution",
 	"sp_add_schedule", "sp_update_schedule", "sp_delete_schedule", "sp_enable_schedule", "sp_pause_schedule", "sp_backfill_schedule", "sp_cancel_backfill",
 	"sp_add_calendar", "sp_update_calendar", "sp_delete_calendar",
+	"sp_set_job_agent", "sp_delete_job_agent", "sp_enable_job_agent", "sp_disable_job_agent",
 }
 
 // typeText formats a type as in declarations.

@@ -51,8 +51,8 @@ type StepPut struct {
 }
 
 // SetJobStep creates a step, or replaces an existing one: a nil field gets its default, but
-// MaxParallelism, Dependencies and the options of SetJobStepOptions of an existing step stay, and so
-// does its position if StepID is nil.
+// MaxParallelism, Dependencies and the options of SetJobStepOptions of an existing step stay, and
+// so does its position if StepID is nil.
 func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (StepPut, error) {
 	var p StepPut
 	var version int64
