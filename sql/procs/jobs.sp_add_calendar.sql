@@ -5,6 +5,7 @@
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the range of the name in calendars (U), the schedules that name it (X).
+-- Locks:     the range of the name in calendars (U), the schedules that name it (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
@@ -20,6 +21,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
+    DECLARE @audit_after NVARCHAR(MAX);
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
         THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
@@ -39,6 +41,14 @@ BEGIN
     INSERT INTO jobs_internal.calendars (name, spec, created_at, updated_at)
     VALUES (@calendar_name, @spec, @now, @now);
     EXECUTE jobs_internal.recheck_calendar @calendar_name = @calendar_name;
+
+    EXECUTE jobs_internal.state_of_calendar @calendar_name = @calendar_name, @state = @audit_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_calendar',
+        @object_kind = N'Calendar',
+        @object_name = @calendar_name,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

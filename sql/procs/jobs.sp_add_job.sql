@@ -11,6 +11,7 @@
 --   @job_id                   Receives the new id.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the range of the name in jobs (U); then inserts into jobs, job_versions, schedules.
+-- Locks:     the range of the name in jobs (U); then inserts into jobs, job_versions, schedules; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -37,6 +38,8 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @schedule_id BIGINT;
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_after BIGINT;
 
     EXECUTE jobs_internal.check_job_name @job_name = @job_name;
 
@@ -85,6 +88,17 @@ BEGIN
         SET @schedule_id = SCOPE_IDENTITY();
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
     END;
+
+    EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_after OUTPUT, @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_job',
+        @object_kind = N'Job',
+        @object_id = @job_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @after = @audit_after,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -37,7 +37,7 @@
 --                                       that failed or exceeded their time limit. NULL: All.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
---            job_step_dependencies.
+--            job_step_dependencies; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -108,6 +108,8 @@ BEGIN
     DECLARE @version INT;
     DECLARE @steps INT;
     DECLARE @command_id BIGINT;
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_after BIGINT;
 
     -- An explicit NULL means the default.
     SET @command_type = COALESCE(@command_type, N'TSql');
@@ -237,6 +239,24 @@ BEGIN
         IF @schedule_id IS NOT NULL
             EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
     END;
+
+    EXECUTE jobs_internal.state_of_step
+        @job_id = @job_id,
+        @version = @job_version,
+        @step_id = @step_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_jobstep',
+        @object_kind = N'JobStep',
+        @object_id = @step_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @after = @audit_after,
+        @version_before = @version,
+        @version_after = @job_version,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

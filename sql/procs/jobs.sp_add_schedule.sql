@@ -19,7 +19,8 @@
 --   @schedule_id       Receives the new id.
 --   @parameters        Parameters of the schedule's runs, as in jobs.sp_start_job.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the range of the name in schedules (U), the stored parameters (S); then an insert into schedules.
+-- Locks:     the job's row (U), the range of the name in schedules (U), the stored parameters (S); then an insert into
+--            schedules; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -54,6 +55,8 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @payload_id BIGINT;
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_after BIGINT;
 
     IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
         THROW 50047, N'Missing schedule name: @schedule_name is NULL or empty.', 1;
@@ -91,6 +94,21 @@ BEGIN
     SET @schedule_id = SCOPE_IDENTITY();
     EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
     EXECUTE jobs_internal.raise_revision @job_id = @job_id;
+
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_schedule',
+        @object_kind = N'Schedule',
+        @object_id = @schedule_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @after = @audit_after,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

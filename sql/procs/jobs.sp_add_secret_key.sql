@@ -5,7 +5,7 @@
 --   @public_key  The 32 bytes of an X25519 key. jobagent key generate makes one and calls this procedure.
 --   @key_id      Receives the id of the key.
 -- Called by: members of the role jobs_admin.
--- Locks:     the key's range in secret_keys (U); then an insert into secret_keys.
+-- Locks:     the key's range in secret_keys (U); then an insert into secret_keys; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50076 the public key does not have 32 bytes.
@@ -20,6 +20,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @is_active BIT;
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     IF @public_key IS NULL OR DATALENGTH(@public_key) <> 32
         THROW 50076, N'Invalid @public_key: want the 32 bytes of an X25519 key, which jobagent key generate makes.', 1;
@@ -37,8 +38,16 @@ BEGIN
         THROW 50155, @message, 1;
     END;
     IF @is_active IS NULL
+    BEGIN
         INSERT INTO jobs_internal.secret_keys (key_id, public_key, created_at, created_by)
-        VALUES (@key_id, @public_key, @now, ORIGINAL_LOGIN());
+        VALUES (@key_id, @public_key, @now, @by);
+        EXECUTE jobs_internal.audit
+            @action = N'sp_add_secret_key',
+            @object_kind = N'SecretKey',
+            @object_id = @key_id,
+            @after = N'{"is_active":true}',
+            @now = @now;
+    END;
 
     COMMIT TRANSACTION;
     RETURN 0;

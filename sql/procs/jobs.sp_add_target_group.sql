@@ -5,6 +5,7 @@
 --   @target_group_id    Receives the new id.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the range of the name in target_groups (U).
+-- Locks:     the range of the name in target_groups (U); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -19,6 +20,8 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_after BIGINT;
 
     IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
         THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;
@@ -42,6 +45,18 @@ BEGIN
     SET @target_group_id = NEWID();
     INSERT INTO jobs_internal.target_groups (target_group_id, name, created_at)
     VALUES (@target_group_id, @target_group_name, @now);
+
+    EXECUTE jobs_internal.state_of_target_group
+        @target_group_id = @target_group_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_target_group',
+        @object_kind = N'TargetGroup',
+        @object_id = @target_group_id,
+        @after = @audit_after,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -13,6 +13,7 @@
 --   @target_id                Receives the id of the member.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the target group's row (U, X).
+-- Locks:     the target group's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -50,6 +51,8 @@ BEGIN
     END;
     DECLARE @missing NVARCHAR(128);
     DECLARE @surplus NVARCHAR(128);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_after BIGINT;
 
     IF @membership IS NULL
     BEGIN
@@ -118,6 +121,19 @@ BEGIN
     SET g.revision = g.revision + 1
     FROM jobs_internal.target_groups AS g
     WHERE g.target_group_id = @target_group_id;
+
+    EXECUTE jobs_internal.state_of_member
+        @target_group_id = @target_group_id,
+        @target_id = @target_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_target_group_member',
+        @object_kind = N'TargetGroupMember',
+        @object_name = @target_group_name,
+        @object_id = @target_id,
+        @after = @audit_after,
+        @revision_after = @revision_after;
 
     COMMIT TRANSACTION;
     RETURN 0;

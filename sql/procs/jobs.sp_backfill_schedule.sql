@@ -13,7 +13,7 @@
 --                   all of them run, one after the other.
 --   @backfill_id    Receives the id of the request: see the view jobs.schedule_backfills.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), the schedule's row (U); then an insert into schedule_backfills.
+-- Locks:     the job's row (U), the schedule's row (U); then an insert into schedule_backfills; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -41,6 +41,8 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @state NVARCHAR(20);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     IF @from IS NULL OR @to IS NULL OR @to < @from
     BEGIN
@@ -82,8 +84,24 @@ BEGIN
     END;
 
     INSERT INTO jobs_internal.schedule_backfills (schedule_id, from_at, to_at, overlap, requested_by, requested_at)
-    VALUES (@schedule_id, @from, @to, @overlap, ORIGINAL_LOGIN(), @now);
+    VALUES (@schedule_id, @from, @to, @overlap, @by, @now);
     SET @backfill_id = SCOPE_IDENTITY();
+
+    SET @audit_after = (
+        SELECT b.schedule_id, b.from_at, b.to_at, b.overlap
+        FROM jobs_internal.schedule_backfills AS b
+        WHERE b.backfill_id = @backfill_id
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'sp_backfill_schedule',
+        @object_kind = N'Backfill',
+        @object_name = @schedule_name,
+        @object_id = @backfill_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

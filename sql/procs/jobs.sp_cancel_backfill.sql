@@ -5,7 +5,8 @@
 -- Parameters:
 --   @backfill_id  Id of the backfill: see the view jobs.schedule_backfills.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), the schedule's row (U, X), the backfill (X), its rows in schedule_buffer (X); inserts into schedule_skips.
+-- Locks:     the job's row (U), the schedule's row (U, X), the backfill (X), its rows in schedule_buffer (X); inserts into
+--            schedule_skips; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50132 the backfill does not exist.
@@ -24,6 +25,10 @@ BEGIN
     DECLARE @skipped TABLE (
         due_at DATETIME2(7) NOT NULL PRIMARY KEY
     );
+    DECLARE @schedule_name NVARCHAR(128);
+    DECLARE @canceled INT;
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @job_name NVARCHAR(128);
 
     BEGIN TRANSACTION;
 
@@ -35,11 +40,15 @@ BEGIN
     FROM jobs_internal.schedule_backfills AS f
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
     WHERE f.backfill_id = @backfill_id;
-    SELECT @version = j.current_version
+    SELECT
+        @version = j.current_version,
+        @job_name = j.name
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @job_id
         AND j.deleted_at IS NULL;
-    SELECT @revision = s.revision
+    SELECT
+        @revision = s.revision,
+        @schedule_name = s.name
     FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
     WHERE s.schedule_id = @schedule_id;
     IF @version IS NULL OR @revision IS NULL
@@ -53,7 +62,7 @@ BEGIN
 
     UPDATE f
     SET f.state = N'Canceled',
-        f.reason = CONCAT(N'Canceled by ', ORIGINAL_LOGIN(), N'.'),
+        f.reason = CONCAT(N'Canceled by ', @by, N'.'),
         f.next_at = NULL,
         f.ended_at = @now
     FROM jobs_internal.schedule_backfills AS f
@@ -64,6 +73,7 @@ BEGIN
             WHERE b.schedule_id = @schedule_id
                 AND b.backfill_id = @backfill_id
         ));
+    SET @canceled = @@ROWCOUNT;
 
     DELETE b
     OUTPUT deleted.due_at
@@ -94,7 +104,7 @@ BEGIN
         INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
         SELECT
             @schedule_id, @job_id, k.due_at, 1, N'Other',
-            CONCAT(N'The instant waited for an earlier run to end when its backfill was canceled by ', ORIGINAL_LOGIN(), N'.'),
+            CONCAT(N'The instant waited for an earlier run to end when its backfill was canceled by ', @by, N'.'),
             @now
         FROM @skipped AS k
         WHERE NOT EXISTS (
@@ -104,6 +114,18 @@ BEGIN
                 AND o.due_at = k.due_at
         );
     END;
+
+    IF @canceled = 1
+        EXECUTE jobs_internal.audit
+            @action = N'sp_cancel_backfill',
+            @object_kind = N'Backfill',
+            @object_name = @schedule_name,
+            @object_id = @backfill_id,
+            @job_id = @job_id,
+            @job_name = @job_name,
+            @before = N'{"state":"Open"}',
+            @after = N'{"state":"Canceled"}',
+            @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -8,7 +8,7 @@
 --   @step_id           Step; required if several steps of the run have open callbacks.
 --   @target_id         Target; required if several targets have open callbacks.
 -- Called by: members of the role jobs_operator.
--- Locks:     see jobs_internal.store_report.
+-- Locks:     see jobs_internal.store_report; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -30,11 +30,13 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @error NVARCHAR(2048);
-    DECLARE @by NVARCHAR(128) = ORIGINAL_LOGIN();
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @execution_id BIGINT;
     DECLARE @target_execution_id BIGINT;
     DECLARE @attempt INT;
     DECLARE @open INT;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @job_name NVARCHAR(128);
 
     IF @@TRANCOUNT > 0
         THROW 50136, N'A report is not accepted inside a transaction, because outcomes would wait for it. Commit first.', 1;
@@ -43,7 +45,10 @@ BEGIN
     IF @success IS NULL
         THROW 50060, N'Missing report: want @success of 1 or 0.', 1;
 
-    SELECT @execution_id = e.execution_id
+    SELECT
+        @execution_id = e.execution_id,
+        @job_id = j.job_id,
+        @job_name = j.name
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id
@@ -95,6 +100,10 @@ BEGIN
         @success = @success,
         @message = @message,
         @by = @by,
+        @action = N'sp_complete_callback',
+        @job_execution_id = @job_execution_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
         @now = @now;
     RETURN 0;
 END;

@@ -4,6 +4,7 @@
 --   @calendar_name  Name of the calendar.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the calendar's row (U, X).
+-- Locks:     the calendar's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
@@ -18,6 +19,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
     DECLARE @user NVARCHAR(300);
+    DECLARE @audit_before NVARCHAR(MAX);
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
         THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
@@ -54,9 +56,16 @@ BEGIN
         ), N'%', N'%%');
         THROW 50131, @message, 1;
     END;
+    EXECUTE jobs_internal.state_of_calendar @calendar_name = @calendar_name, @state = @audit_before OUTPUT;
     DELETE c
     FROM jobs_internal.calendars AS c
     WHERE c.name = @calendar_name;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_calendar',
+        @object_kind = N'Calendar',
+        @object_name = @calendar_name,
+        @before = @audit_before;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -6,7 +6,8 @@
 --   @force     1: cancel active executions. 0: fail if there are any.
 --   @if_match  The job's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U, X), its schedules (U, X), their rows in schedule_buffer (X), its active executions (X).
+-- Locks:     the job's row (U, X), its schedules (U, X), their rows in schedule_buffer (X), its active executions (X); an
+--            insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -29,11 +30,15 @@ BEGIN
     DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
     DECLARE @revision BIGINT;
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @revision_before BIGINT;
 
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_before OUTPUT, @revision = @revision_before OUTPUT;
 
     IF COALESCE(@force, 0) = 0
         AND EXISTS (
@@ -92,11 +97,21 @@ BEGIN
     -- order: that of IX_job_executions_active_job_id, which ends with execution_id
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
-        e.stop_requested_by = COALESCE(e.stop_requested_by, ORIGINAL_LOGIN()),
+        e.stop_requested_by = COALESCE(e.stop_requested_by, @by),
         e.parked = 0
     FROM jobs_internal.job_executions AS e
     WHERE e.job_id = @job_id
         AND e.is_active = 1;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_job',
+        @object_kind = N'Job',
+        @object_id = @job_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @revision_before = @revision_before,
+        @now = @now;
 
     COMMIT TRANSACTION;
 

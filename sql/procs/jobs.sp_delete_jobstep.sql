@@ -7,7 +7,8 @@
 --   @job_version  Receives the job's new version.
 --   @if_match      The step's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies.
+-- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; an insert into
+--            audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -39,6 +40,8 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128);
     DECLARE @list NVARCHAR(1000);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
 
     BEGIN TRANSACTION;
 
@@ -51,6 +54,12 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 0,
         @found = @found OUTPUT;
+    EXECUTE jobs_internal.state_of_step
+        @job_id = @job_id,
+        @version = @version,
+        @step_id = @found,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     IF @if_match IS NOT NULL
     BEGIN
         SELECT
@@ -93,6 +102,17 @@ BEGIN
         @job_version = @job_version OUTPUT;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
     EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_jobstep',
+        @object_kind = N'JobStep',
+        @object_id = @found,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @version_before = @version,
+        @version_after = @job_version,
+        @revision_before = @revision_before;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -5,7 +5,7 @@
 --   @job_name       Name of the job.
 --   @schedule_name  Name of the schedule. The schedule of jobs.sp_add_job is deleted only with its job.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the schedule's row (U, X).
+-- Locks:     the job's row (U), the schedule's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -24,6 +24,8 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
 
     BEGIN TRANSACTION;
 
@@ -32,6 +34,11 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     IF @schedule_name = N''
         THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.', 1;
 
@@ -40,6 +47,16 @@ BEGIN
     FROM jobs_internal.schedules AS s
     WHERE s.schedule_id = @schedule_id;
     EXECUTE jobs_internal.raise_revision @job_id = @job_id;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_schedule',
+        @object_kind = N'Schedule',
+        @object_id = @schedule_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @revision_before = @revision_before,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -3,7 +3,7 @@
 -- Parameters:
 --   @name  Name of the secret.
 -- Called by: members of the role jobs_author.
--- Locks:     the secret's row (X) and its rows of secret_data_keys (X).
+-- Locks:     the secret's row (X) and its rows of secret_data_keys (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.
@@ -15,8 +15,11 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
+    DECLARE @audit_before NVARCHAR(MAX);
 
     EXECUTE jobs_internal.check_secret_name @name = @name;
+    BEGIN TRANSACTION;
+    EXECUTE jobs_internal.state_of_secret @owner = N'', @name = @name, @state = @audit_before OUTPUT;
     DELETE s
     FROM jobs_internal.secrets AS s
     WHERE s.owner = N''
@@ -28,5 +31,11 @@ BEGIN
         ), N'%', N'%%');
         THROW 50150, @message, 1;
     END;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_secret',
+        @object_kind = N'Secret',
+        @object_name = @name,
+        @before = @audit_before;
+    COMMIT TRANSACTION;
     RETURN 0;
 END;

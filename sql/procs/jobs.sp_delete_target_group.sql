@@ -5,6 +5,7 @@
 --   @if_match           The group's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the target group's row (U, then X).
+-- Locks:     the target group's row (U, then X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -28,6 +29,8 @@ BEGIN
     DECLARE @job_execution_id UNIQUEIDENTIFIER;
     DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
     DECLARE @revision BIGINT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
 
     BEGIN TRANSACTION;
 
@@ -76,9 +79,20 @@ BEGIN
         THROW 50109, @message, 1;
     END;
 
+    EXECUTE jobs_internal.state_of_target_group
+        @target_group_id = @target_group_id,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     DELETE g
     FROM jobs_internal.target_groups AS g
     WHERE g.target_group_id = @target_group_id;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_target_group',
+        @object_kind = N'TargetGroup',
+        @object_id = @target_group_id,
+        @before = @audit_before,
+        @revision_before = @revision_before;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -5,6 +5,7 @@
 --   @target_id          Id of the member: the column target_id of jobs.target_group_members.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the target group's row (U, X), the member's row (X).
+-- Locks:     the target group's row (U, X), the member's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
@@ -21,6 +22,8 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
     DECLARE @target_group_id UNIQUEIDENTIFIER;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
 
     IF @target_id IS NULL
         THROW 50026, N'Missing target id: @target_id is NULL.', 1;
@@ -32,6 +35,11 @@ BEGIN
         @target_group_name = @target_group_name OUTPUT,
         @target_group_id = @target_group_id OUTPUT;
 
+    EXECUTE jobs_internal.state_of_member
+        @target_group_id = @target_group_id,
+        @target_id = @target_id,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     DELETE m
     FROM jobs_internal.target_group_members AS m
     WHERE m.target_group_id = @target_group_id
@@ -49,6 +57,14 @@ BEGIN
     SET g.revision = g.revision + 1
     FROM jobs_internal.target_groups AS g
     WHERE g.target_group_id = @target_group_id;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_delete_target_group_member',
+        @object_kind = N'TargetGroupMember',
+        @object_name = @target_group_name,
+        @object_id = @target_id,
+        @before = @audit_before,
+        @revision_before = @revision_before;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -6,7 +6,7 @@
 --   @schedule_name  Name of the schedule; N'' is the schedule of jobs.sp_add_job.
 --   @enabled        1: due instants become runs.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), the schedule's row (U, X).
+-- Locks:     the job's row (U), the schedule's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -25,6 +25,10 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
+    DECLARE @revision_after BIGINT;
 
     SET @enabled = COALESCE(@enabled, 1);
     BEGIN TRANSACTION;
@@ -34,6 +38,11 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
 
     UPDATE s
     SET s.enabled = @enabled,
@@ -47,6 +56,23 @@ BEGIN
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = N'Disabled', @now = @now;
         EXECUTE jobs_internal.raise_revision @job_id = @job_id;
     END;
+
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_enable_schedule',
+        @object_kind = N'Schedule',
+        @object_id = @schedule_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @revision_before = @revision_before,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

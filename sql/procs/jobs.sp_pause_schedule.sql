@@ -7,7 +7,7 @@
 --   @paused         1: pause. 0: resume.
 --   @note           The reason, shown in jobs.schedules.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), the schedule's row (U, X).
+-- Locks:     the job's row (U), the schedule's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -28,6 +28,11 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @old_paused BIT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @revision_before BIGINT;
+    DECLARE @revision_after BIGINT;
 
     SET @paused = COALESCE(@paused, 1);
     BEGIN TRANSACTION;
@@ -37,6 +42,11 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
 
     SELECT @old_paused = s.paused
     FROM jobs_internal.schedules AS s
@@ -46,11 +56,11 @@ BEGIN
     IF @paused = 1 OR @old_paused = 1
         UPDATE s
         SET s.paused = @paused,
-            s.paused_by = ORIGINAL_LOGIN(),
+            s.paused_by = @by,
             s.paused_at = @now,
             s.pause_note = @note,
             s.reason = CASE
-                WHEN @paused = 1 AND s.enabled = 1 AND s.state = N'Disabled' THEN CONCAT(N'Paused by ', ORIGINAL_LOGIN(), N': ' + @note)
+                WHEN @paused = 1 AND s.enabled = 1 AND s.state = N'Disabled' THEN CONCAT(N'Paused by ', @by, N': ' + @note)
                 ELSE s.reason
             END,
             s.next_due_at = NULL,
@@ -61,6 +71,23 @@ BEGIN
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = N'Paused', @now = @now;
     IF @paused = 1 OR @old_paused = 1
         EXECUTE jobs_internal.raise_revision @job_id = @job_id;
+
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_pause_schedule',
+        @object_kind = N'Schedule',
+        @object_id = @schedule_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @revision_before = @revision_before,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

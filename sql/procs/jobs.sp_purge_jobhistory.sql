@@ -5,7 +5,8 @@
 --   @job_id       Id of the job.
 --   @oldest_date  Only runs created before this time (UTC) are deleted. NULL: all.
 -- Called by: members of the role jobs_admin.
--- Locks:     the job's row (U), the purged runs (X), in one statement; then their rows in small batches.
+-- Locks:     the job's row (U), the purged runs (X), in one statement; then their rows in small batches; an insert into
+--            audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50027 both job name and job id are given, or neither.
@@ -25,6 +26,9 @@ BEGIN
     DECLARE @version INT;
     DECLARE @deleted INT = 1;
     DECLARE @remaining BIT = 1;
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @name NVARCHAR(128);
+    DECLARE @purged INT;
 
     IF (@job_name IS NULL AND @job_id IS NULL) OR (@job_name IS NOT NULL AND @job_id IS NOT NULL)
         THROW 50027, N'Invalid arguments: want exactly one of @job_name and @job_id.', 1;
@@ -47,7 +51,9 @@ BEGIN
     -- This lock serialises with end_scheduled_runs. current_version is in no index, so the lock is on the clustered
     -- key.
     -- order: one row
-    SELECT @version = j.current_version
+    SELECT
+        @version = j.current_version,
+        @name = j.name
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @found;
 
@@ -61,6 +67,21 @@ BEGIN
         AND e.is_active = 0
         AND e.purged_at IS NULL
         AND e.create_time < @before;
+    SET @purged = @@ROWCOUNT;
+    SET @audit_after = (
+        SELECT @purged AS purged_executions, @oldest_date AS oldest_date
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    IF @purged > 0
+        EXECUTE jobs_internal.audit
+            @action = N'sp_purge_jobhistory',
+            @object_kind = N'Job',
+            @object_name = @name,
+            @object_id = @found,
+            @job_id = @found,
+            @job_name = @name,
+            @after = @audit_after,
+            @now = @now;
 
     COMMIT TRANSACTION;
 

@@ -13,6 +13,8 @@
 -- Called by: members of the role jobs_operator.
 -- Locks:     the row of the job agent (S), the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
 --            insert into job_executions.
+-- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an insert into
+--            job_executions; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -53,6 +55,9 @@ BEGIN
     DECLARE @given TABLE (text NVARCHAR(200) NOT NULL);
     DECLARE @known TABLE (state NVARCHAR(50) NOT NULL PRIMARY KEY);
     DECLARE @wanted TABLE (state NVARCHAR(50) NOT NULL PRIMARY KEY);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @job_name NVARCHAR(128);
     -- How the origin's targets ended, and its steps whose targets were never known.
     DECLARE @ended TABLE (
         step_id   INT NOT NULL,
@@ -97,7 +102,9 @@ BEGIN
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id;
     -- current_version is in no index, so that the lock is on the clustered key.
-    SELECT @current_version = j.current_version
+    SELECT
+        @current_version = j.current_version,
+        @job_name = j.name
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @job_id
         AND j.deleted_at IS NULL;
@@ -306,9 +313,21 @@ BEGIN
         rerun_partial, payload_id, last_message
     )
     VALUES (
-        @new_job_execution_id, @job_id, @version, N'Created', 1, @now, ORIGINAL_LOGIN(), @origin_id, @only,
+        @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
         @partial, @payload_id, CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
     );
+
+    SET @audit_after = CONCAT(
+        N'{"job_version":', @version, N',"rerun_of":"', @job_execution_id, N'","only":"', STRING_ESCAPE(@only, 'json'), N'"}'
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'sp_rerun_job_execution',
+        @object_kind = N'JobExecution',
+        @object_id = @new_job_execution_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -4,7 +4,7 @@
 -- Parameters:
 --   @key_id  Id of the key.
 -- Called by: members of the role jobs_admin.
--- Locks:     the key's row (X), then rows of secret_data_keys (X).
+-- Locks:     the key's row (X), then rows of secret_data_keys (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50151 the key does not exist, or was retired.
@@ -19,6 +19,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128);
     DECLARE @total INT;
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     BEGIN TRANSACTION;
 
@@ -26,7 +27,7 @@ BEGIN
     UPDATE k
     SET k.is_active = 0,
         k.retired_at = @now,
-        k.retired_by = ORIGINAL_LOGIN()
+        k.retired_by = @by
     FROM jobs_internal.secret_keys AS k
     WHERE k.key_id = @key_id
         AND k.is_active = 1;
@@ -63,6 +64,14 @@ BEGIN
     DELETE d
     FROM jobs_internal.secret_data_keys AS d
     WHERE d.key_id = @key_id;
+
+    EXECUTE jobs_internal.audit
+        @action = N'sp_retire_secret_key',
+        @object_kind = N'SecretKey',
+        @object_id = @key_id,
+        @before = N'{"is_active":true}',
+        @after = N'{"is_active":false}',
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

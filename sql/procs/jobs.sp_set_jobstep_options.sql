@@ -25,8 +25,8 @@
 --                        or exceeded their time limit.
 --   @if_match             The step's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new
---            version's step (X).
+-- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new version's step
+--            (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -69,6 +69,10 @@ BEGIN
     DECLARE @found INT;
     DECLARE @object NVARCHAR(400);
     DECLARE @revision BIGINT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
+    DECLARE @revision_after BIGINT;
 
     IF @on_unknown_outcome IS NULL
         AND @at_most_once IS NULL
@@ -101,6 +105,12 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 1,
         @found = @found OUTPUT;
+    EXECUTE jobs_internal.state_of_step
+        @job_id = @job_id,
+        @version = @version,
+        @step_id = @found,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     IF @if_match IS NOT NULL
     BEGIN
         SELECT
@@ -146,6 +156,25 @@ BEGIN
         @on_targets = @on_targets;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
     EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
+
+    EXECUTE jobs_internal.state_of_step
+        @job_id = @job_id,
+        @version = @job_version,
+        @step_id = @found,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_set_jobstep_options',
+        @object_kind = N'JobStep',
+        @object_id = @found,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @version_before = @version,
+        @version_after = @job_version,
+        @revision_before = @revision_before,
+        @revision_after = @revision_after;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -14,6 +14,7 @@
 --   @max_concurrent_targets  At least 1. NULL: removes the limit.
 -- Called by: members of the role jobs_author.
 -- Locks:     the row of the job agent (S), the job's row (U) for a job; the limit's row (X).
+-- Locks:     the job's row (U) for a job; the limit's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -38,6 +39,10 @@ BEGIN
     DECLARE @job_name NVARCHAR(128);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @found BIT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @audit_name NVARCHAR(300);
+    DECLARE @old INT;
 
     SET @scope = CASE LTRIM(RTRIM(@scope)) COLLATE Latin1_General_100_CI_AS
         WHEN N'job' THEN N'Job'
@@ -99,6 +104,13 @@ BEGIN
         ELSE 0
     END;
 
+    -- plan: there are few limits
+    SELECT @old = l.max_concurrent_targets
+    FROM jobs_internal.limits AS l
+    WHERE l.scope = @scope
+        AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
+            OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
+
     IF @max_concurrent_targets IS NULL AND @found = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
@@ -126,6 +138,21 @@ BEGIN
     ELSE
         INSERT INTO jobs_internal.limits (scope, name, server_name, job_id, max_concurrent_targets, updated_at)
         VALUES (@scope, CASE WHEN @job_id IS NULL THEN @name ELSE N'' END, @server_name, @job_id, @max_concurrent_targets, @now);
+
+    SET @audit_name = LEFT(CONCAT(@scope, N' ', @name, N' on ' + NULLIF(@server_name, N'')), 300);
+    SET @audit_before = CASE WHEN @old IS NOT NULL THEN CONCAT(N'{"max_concurrent_targets":', @old, N'}') END;
+    SET @audit_after = CASE
+        WHEN @max_concurrent_targets IS NOT NULL THEN CONCAT(N'{"max_concurrent_targets":', @max_concurrent_targets, N'}')
+    END;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_set_limit',
+        @object_kind = N'Limit',
+        @object_name = @audit_name,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

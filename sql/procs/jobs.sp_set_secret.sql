@@ -6,7 +6,8 @@
 --            hexadecimal digits), ciphertext (hexadecimal digits), keys (array of id and data, one for each active key), and
 --            hosts (array of the patterns of the hosts that may receive the value, for which it was sealed; absent: any host).
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X).
+-- Locks:     the row of the job agent (S), the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X);
+--            an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.
@@ -23,6 +24,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
 
     EXECUTE jobs_internal.check_secret_name @name = @name;
     IF @name LIKE N'rest-%'
@@ -35,7 +38,15 @@ BEGIN
 
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;
+    EXECUTE jobs_internal.state_of_secret @owner = N'', @name = @name, @state = @audit_before OUTPUT;
     EXECUTE jobs_internal.store_secret @owner = N'', @name = @name, @sealed = @sealed;
+    EXECUTE jobs_internal.state_of_secret @owner = N'', @name = @name, @state = @audit_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_set_secret',
+        @object_kind = N'Secret',
+        @object_name = @name,
+        @before = @audit_before,
+        @after = @audit_after;
     COMMIT TRANSACTION;
     RETURN 0;
 END;

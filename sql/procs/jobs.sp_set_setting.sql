@@ -7,7 +7,7 @@
 --   @value  A whole number within the setting's range. NULL: the default; this also removes a stored setting of an
 --           unknown name.
 -- Called by: members of the role jobs_admin.
--- Locks:     the setting's row (X).
+-- Locks:     the setting's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50055 the setting does not exist.
@@ -23,6 +23,8 @@ BEGIN
     DECLARE @known NVARCHAR(128);
     DECLARE @lowest INT;
     DECLARE @highest INT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
 
     SELECT
         @known = v.name,
@@ -47,12 +49,24 @@ BEGIN
     SET @name = COALESCE(@known, @name);
 
     BEGIN TRANSACTION;
+    -- value is in no other index, so the lock is on the clustered key.
+    SELECT @audit_before = CONCAT(N'{"value":"', STRING_ESCAPE(s.value, 'json'), N'"}')
+    FROM jobs_internal.settings AS s WITH (UPDLOCK, HOLDLOCK)
+    WHERE s.name = @name;
+    SET @audit_after = CASE WHEN @value IS NOT NULL THEN CONCAT(N'{"value":"', @value, N'"}') END;
     DELETE s
     FROM jobs_internal.settings AS s
     WHERE s.name = @name;
     IF @value IS NOT NULL
         INSERT INTO jobs_internal.settings (name, value)
         VALUES (@name, CAST(@value AS NVARCHAR(20)));
+    IF @audit_before IS NOT NULL OR @audit_after IS NOT NULL
+        EXECUTE jobs_internal.audit
+            @action = N'sp_set_setting',
+            @object_kind = N'Setting',
+            @object_name = @name,
+            @before = @audit_before,
+            @after = @audit_after;
     COMMIT TRANSACTION;
     RETURN 0;
 END;

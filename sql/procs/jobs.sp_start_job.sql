@@ -9,7 +9,7 @@
 --                      variables, such as $(param.tenant). NULL or empty: none. A repetition with the same @job_execution_id must
 --                      have the same parameters.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), the stored parameters (S); then an insert into job_executions.
+-- Locks:     the job's row (U), the stored parameters (S); then an insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -38,6 +38,8 @@ BEGIN
     DECLARE @other_payload BIGINT;
     DECLARE @other_parameters NVARCHAR(MAX);
     DECLARE @payload_id BIGINT;
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
@@ -99,8 +101,22 @@ BEGIN
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, last_message
     )
     VALUES (
-        @job_execution_id, @job_id, @version, N'Created', 1, @now, ORIGINAL_LOGIN(), @payload_id, N'Job execution created.'
+        @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id, N'Job execution created.'
     );
+
+    -- The parameters are in audit_entries as a hash: they are deleted with the run.
+    SET @audit_after = CONCAT(
+        N'{"job_version":', @version,
+        N',"parameters_sha256":"' + CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', NULLIF(LTRIM(@parameters), N'')), 2) + N'"', N'}'
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'sp_start_job',
+        @object_kind = N'JobExecution',
+        @object_id = @job_execution_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -4,7 +4,7 @@
 -- Parameters:
 --   @job_execution_id  Id of the run.
 -- Called by: members of the role jobs_operator.
--- Locks:     the run's row (X).
+-- Locks:     the run's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -17,18 +17,22 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @job_name NVARCHAR(128);
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
 
-    IF NOT EXISTS (
-        SELECT 1
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-        WHERE e.job_execution_id = @job_execution_id
-            AND e.purged_at IS NULL
-            AND j.deleted_at IS NULL
-    )
+    SELECT
+        @job_id = j.job_id,
+        @job_name = j.name
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    WHERE e.job_execution_id = @job_execution_id
+        AND e.purged_at IS NULL
+        AND j.deleted_at IS NULL;
+    IF @job_id IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'
@@ -36,13 +40,26 @@ BEGIN
         THROW 50111, @message, 1;
     END;
 
+    BEGIN TRANSACTION;
+
     UPDATE e
     SET e.stop_requested_at = @now,
-        e.stop_requested_by = ORIGINAL_LOGIN(),
+        e.stop_requested_by = @by,
         e.parked = 0
     FROM jobs_internal.job_executions AS e
     WHERE e.job_execution_id = @job_execution_id
         AND e.is_active = 1
         AND e.stop_requested_at IS NULL;
+    IF @@ROWCOUNT = 1
+        EXECUTE jobs_internal.audit
+            @action = N'sp_stop_job',
+            @object_kind = N'JobExecution',
+            @object_id = @job_execution_id,
+            @job_id = @job_id,
+            @job_name = @job_name,
+            @after = N'{"stop_requested":true}',
+            @now = @now;
+
+    COMMIT TRANSACTION;
     RETURN 0;
 END;

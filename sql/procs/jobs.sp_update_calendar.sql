@@ -4,7 +4,7 @@
 --   @calendar_name  Name of the calendar.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the calendar's row (X), the schedules that name it (X).
+-- Locks:     the row of the job agent (S), the calendar's row (X), the schedules that name it (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
@@ -20,6 +20,9 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @created_at DATETIME2(7);
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
         THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
@@ -29,6 +32,11 @@ BEGIN
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.check_job_agent;
+    -- created_at is in no other index, so the lock is on the clustered key.
+    SELECT @created_at = c.created_at
+    FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK)
+    WHERE c.name = @calendar_name;
+    EXECUTE jobs_internal.state_of_calendar @calendar_name = @calendar_name, @state = @audit_before OUTPUT;
     UPDATE c
     SET c.spec = @spec,
         c.updated_at = @now
@@ -42,6 +50,15 @@ BEGIN
         THROW 50129, @message, 1;
     END;
     EXECUTE jobs_internal.recheck_calendar @calendar_name = @calendar_name;
+
+    EXECUTE jobs_internal.state_of_calendar @calendar_name = @calendar_name, @state = @audit_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_update_calendar',
+        @object_kind = N'Calendar',
+        @object_name = @calendar_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

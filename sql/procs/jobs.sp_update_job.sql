@@ -11,7 +11,7 @@
 --   @schedule_end_time        Time after which no run may begin (UTC).
 --   @if_match                 The job's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U, X), the range of the new name (U), the job's schedule (X).
+-- Locks:     the job's row (U, X), the range of the new name (U), the job's schedule (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name, or the new name, is missing or empty.
@@ -46,6 +46,10 @@ BEGIN
     DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
     DECLARE @revision BIGINT;
     DECLARE @old_enabled BIT, @old_type NVARCHAR(50), @old_count INT, @old_start DATETIME2(7), @old_end DATETIME2(7);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
+    DECLARE @revision_after BIGINT;
 
     IF @new_name IS NOT NULL
         EXECUTE jobs_internal.check_job_name @job_name = @new_name, @parameter = N'@new_name';
@@ -54,6 +58,7 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_before OUTPUT, @revision = @revision_before OUTPUT;
 
     IF @new_name IS NOT NULL
     BEGIN
@@ -126,6 +131,20 @@ BEGIN
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
         EXECUTE jobs_internal.raise_revision @job_id = @job_id;
     END;
+
+    SET @job_name = COALESCE(@new_name, @job_name);
+    EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_after OUTPUT, @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_update_job',
+        @object_kind = N'Job',
+        @object_id = @job_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @revision_before = @revision_before,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -40,7 +40,7 @@
 --   @if_match                            The step's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
---            job_step_dependencies; the new version's step (X).
+--            job_step_dependencies; the new version's step (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -122,6 +122,10 @@ BEGIN
     DECLARE @command_id BIGINT;
     DECLARE @former_type NVARCHAR(50);
     DECLARE @on_unknown_outcome NVARCHAR(10);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
+    DECLARE @revision_after BIGINT;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is empty.', 1;
@@ -139,6 +143,12 @@ BEGIN
         @step_name = @step_name,
         @allow_only_step = 1,
         @found = @found OUTPUT;
+    EXECUTE jobs_internal.state_of_step
+        @job_id = @job_id,
+        @version = @version,
+        @step_id = @found,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     IF @if_match IS NOT NULL
     BEGIN
         SELECT
@@ -300,6 +310,25 @@ BEGIN
         @on_targets = @on_targets;
     EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
     EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
+
+    EXECUTE jobs_internal.state_of_step
+        @job_id = @job_id,
+        @version = @job_version,
+        @step_id = @new_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_update_jobstep',
+        @object_kind = N'JobStep',
+        @object_id = @new_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @version_before = @version,
+        @version_after = @job_version,
+        @revision_before = @revision_before,
+        @revision_after = @revision_after;
 
     COMMIT TRANSACTION;
     RETURN 0;

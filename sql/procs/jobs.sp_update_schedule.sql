@@ -18,7 +18,8 @@
 --   @enabled           1: due instants become runs.
 --   @parameters        Parameters of the schedule's runs, as in jobs.sp_start_job; empty: none.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U), the schedule's row (U, X), the range of the new name (U), the stored parameters (S).
+-- Locks:     the job's row (U), the schedule's row (U, X), the range of the new name (U), the stored parameters (S); an insert
+--            into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -63,6 +64,10 @@ BEGIN
     DECLARE @changed BIT; -- 1: the schedule is restarted
     DECLARE @differs BIT; -- 1: anything changes
     DECLARE @old_kind NVARCHAR(20), @old_spec NVARCHAR(MAX), @old_zone NVARCHAR(128), @old_catch_up NVARCHAR(50), @old_enabled BIT;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @revision_before BIGINT;
+    DECLARE @revision_after BIGINT;
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
         THROW 50047, N'Missing schedule name: @new_name is empty.', 1;
@@ -75,6 +80,11 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_before OUTPUT,
+        @revision = @revision_before OUTPUT;
     IF @schedule_name = N'' AND (
         @parameters IS NULL
         OR COALESCE(@new_name, @kind, @spec, @time_zone, @catch_up, @overlap) IS NOT NULL
@@ -93,6 +103,22 @@ BEGIN
             AND COALESCE(s.payload_id, 0) <> COALESCE(@payload_id, 0);
         IF @@ROWCOUNT > 0
             EXECUTE jobs_internal.raise_revision @job_id = @job_id;
+        EXECUTE jobs_internal.state_of_schedule
+            @job_id = @job_id,
+            @schedule_id = @schedule_id,
+            @state = @audit_after OUTPUT,
+            @revision = @revision_after OUTPUT;
+        EXECUTE jobs_internal.audit
+            @action = N'sp_update_schedule',
+            @object_kind = N'Schedule',
+            @object_id = @schedule_id,
+            @job_id = @job_id,
+            @job_name = @job_name,
+            @before = @audit_before,
+            @after = @audit_after,
+            @revision_before = @revision_before,
+            @revision_after = @revision_after,
+            @now = @now;
         COMMIT TRANSACTION;
         RETURN 0;
     END;
@@ -195,6 +221,23 @@ BEGIN
     END;
     IF @differs = 1
         EXECUTE jobs_internal.raise_revision @job_id = @job_id;
+
+    EXECUTE jobs_internal.state_of_schedule
+        @job_id = @job_id,
+        @schedule_id = @schedule_id,
+        @state = @audit_after OUTPUT,
+        @revision = @revision_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_update_schedule',
+        @object_kind = N'Schedule',
+        @object_id = @schedule_id,
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @revision_before = @revision_before,
+        @revision_after = @revision_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

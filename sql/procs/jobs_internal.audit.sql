@@ -1,8 +1,8 @@
 -- Writes an entry of the audit log. Each public procedure that changes something calls it once, as the last statement of its
 -- transaction: a change that is rolled back leaves no entry. An entry has only what differs between @before and @after. If nothing
--- differs, there is no entry.
+-- differs and no version was made, there is no entry: a repeated call that changes nothing is not recorded.
 --
--- A procedure that changes an object reads its state with jobs_internal.audit_state after it has locked the object and again after the
+-- A procedure that changes an object reads its state with jobs_internal.state_of_… after it has locked the object and again after the
 -- change, and passes both; NULL stands for an object that does not exist. Other procedures pass JSON objects of their own, or none at
 -- all. No secret may be in them: not the values of secrets nor their sealed forms, no commands and no parameters of runs, but their
 -- hashes. A value of more than 4000 characters is replaced by its length and hash.
@@ -11,9 +11,10 @@
 --   @action           Name of the public procedure, without its schema.
 --   @object_kind      Kind of the object: Job, JobStep, Schedule, Calendar, Backfill, TargetGroup, TargetGroupMember, Limit, Setting,
 --                     Secret, SecretKey, JobExecution, Callback, or another such word.
---   @object_name      Its name.
+--   @object_name      Its name; NULL: the member name of @after, or else of @before.
 --   @object_id        Its id, if it has one.
 --   @job_id           Job to which it belongs, if any.
+--   @job_name         Name of that job.
 --   @before           JSON object: the state before the change.
 --   @after            JSON object: the state after the change.
 --   @version_before   Current version of the job before the change, if the change made one.
@@ -31,6 +32,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.audit
     @object_name     NVARCHAR(300) = NULL,
     @object_id       NVARCHAR(100) = NULL,
     @job_id          UNIQUEIDENTIFIER = NULL,
+    @job_name        NVARCHAR(128) = NULL,
     @before          NVARCHAR(MAX) = NULL,
     @after           NVARCHAR(MAX) = NULL,
     @version_before  INT = NULL,
@@ -42,10 +44,10 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    DECLARE @job_name NVARCHAR(128);
     DECLARE @changed INT = 1;
 
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    SET @object_name = COALESCE(@object_name, JSON_VALUE(@after, '$.name'), JSON_VALUE(@before, '$.name'));
     -- A short state of a new or deleted object is stored as it is.
     IF (@before IS NOT NULL AND @after IS NOT NULL) OR LEN(@before) > 4000 OR LEN(@after) > 4000
     BEGIN
@@ -90,14 +92,10 @@ BEGIN
         WHERE c.before_text IS NULL
             OR c.after_text IS NULL
             OR CAST(c.before_text AS VARBINARY(MAX)) <> CAST(c.after_text AS VARBINARY(MAX));
-        IF @changed = 0
+        IF @changed = 0 AND COALESCE(@version_before, 0) = COALESCE(@version_after, 0)
             RETURN 0;
     END;
 
-    IF @job_id IS NOT NULL
-        SELECT @job_name = j.name
-        FROM jobs_internal.jobs AS j
-        WHERE j.job_id = @job_id;
     INSERT INTO jobs_internal.audit_entries (
         at, door, caller, original_login, host, program, address, correlation_id, action, object_kind, object_name, object_id, job_id,
         job_name, before_change, after_change, version_before, version_after, revision_before, revision_after

@@ -7,9 +7,13 @@
 --   @success              1: the work succeeded, 0: it failed.
 --   @message              Text for last_message; cut to 16384 characters.
 --   @by                   Who reports.
+--   @action               Name of the public procedure, if the report is to be in the audit log; the next three belong to it.
+--   @job_execution_id     The run.
+--   @job_id               Its job.
+--   @job_name             The job's name.
 --   @now                  The time of the report.
 -- Called by: jobs_internal.report_callback, jobs.sp_complete_callback, outside of transactions, because outcomes wait for the lock.
--- Locks:     the callback (U, then X).
+-- Locks:     the callback (U, then X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50137 the callback has ended with another report, or without one.
@@ -19,6 +23,10 @@ CREATE OR ALTER PROCEDURE jobs_internal.store_report
     @success             BIT,
     @message             NVARCHAR(MAX),
     @by                  NVARCHAR(128),
+    @action              NVARCHAR(128) = NULL,
+    @job_execution_id    UNIQUEIDENTIFIER = NULL,
+    @job_id              UNIQUEIDENTIFIER = NULL,
+    @job_name            NVARCHAR(128) = NULL,
     @now                 DATETIME2(7)
 AS
 BEGIN
@@ -29,6 +37,7 @@ BEGIN
     DECLARE @former_message NVARCHAR(MAX);
     DECLARE @closed_by NVARCHAR(10);
     DECLARE @late NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
 
     IF LEN(@message) > 16384
         SET @message = LEFT(@message, 16384) + N'…';
@@ -46,6 +55,7 @@ BEGIN
         AND c.attempt = @attempt;
 
     IF @former IS NULL AND @closed_by IS NULL
+    BEGIN
         UPDATE c
         SET c.success = @success,
             c.message = @message,
@@ -54,6 +64,19 @@ BEGIN
         FROM jobs_internal.callbacks AS c
         WHERE c.target_execution_id = @target_execution_id
             AND c.attempt = @attempt;
+        IF @action IS NOT NULL
+        BEGIN
+            SET @audit_after = CASE WHEN @success = 1 THEN N'{"success":true}' ELSE N'{"success":false}' END;
+            EXECUTE jobs_internal.audit
+                @action = @action,
+                @object_kind = N'Callback',
+                @object_id = @job_execution_id,
+                @job_id = @job_id,
+                @job_name = @job_name,
+                @after = @audit_after,
+                @now = @now;
+        END;
+    END;
     ELSE IF @former IS NULL
         OR @former <> @success
         OR DATALENGTH(COALESCE(@former_message, N'')) <> DATALENGTH(COALESCE(@message, N''))

@@ -34,6 +34,7 @@ BEGIN
     DECLARE @hosts NVARCHAR(MAX);
     DECLARE @secret_id BIGINT;
     DECLARE @stored INT;
+    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     IF @owner IS NULL
         OR @owner NOT IN (N'', N'rest', N'credential')
@@ -107,7 +108,7 @@ BEGIN
     IF @secret_id IS NULL
     BEGIN
         INSERT INTO jobs_internal.secrets (owner, name, version, nonce, ciphertext, hosts, created_at, updated_at, updated_by, job_id)
-        VALUES (@owner, @name, @version, @nonce, @ciphertext, @hosts, @now, @now, ORIGINAL_LOGIN(), @job_id);
+        VALUES (@owner, @name, @version, @nonce, @ciphertext, @hosts, @now, @now, @by, @job_id);
         SET @secret_id = SCOPE_IDENTITY();
     END;
     ELSE
@@ -118,7 +119,7 @@ BEGIN
             s.ciphertext = @ciphertext,
             s.hosts = @hosts,
             s.updated_at = @now,
-            s.updated_by = ORIGINAL_LOGIN()
+            s.updated_by = @by
         FROM jobs_internal.secrets AS s
         WHERE s.secret_id = @secret_id;
         DELETE d

@@ -26,8 +26,8 @@ SELECT
 FROM (
     SELECT
         CASE
-            WHEN u.is_front = 1 THEN CAST(COALESCE(SESSION_CONTEXT(N'jobagent.door'), N'REST') AS NVARCHAR(10))
-            WHEN CAST(SESSION_CONTEXT(N'jobagent.door') AS NVARCHAR(10)) = N'CLI' THEN N'CLI'
+            WHEN u.is_front = 1 THEN COALESCE(TRY_CAST(SESSION_CONTEXT(N'jobagent.door') AS NVARCHAR(10)), N'REST')
+            WHEN TRY_CAST(SESSION_CONTEXT(N'jobagent.door') AS NVARCHAR(10)) = N'CLI' THEN N'CLI'
             ELSE N'T-SQL'
         END AS door,
         CASE

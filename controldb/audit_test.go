@@ -1,0 +1,106 @@
+package controldb_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// lastEntry returns columns of the latest entry of the audit log, separated by "|".
+func (c *control) lastEntry(t *testing.T) string {
+	t.Helper()
+	list := c.rows(t, `SELECT TOP (1) action, object_kind, object_name, job_name, before_change, after_change
+FROM jobs.audit_log
+ORDER BY entry_id DESC;`)
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+// entries returns the number of entries of the audit log.
+func (c *control) entries(t *testing.T) int {
+	t.Helper()
+	return get[int](t, c, `SELECT COUNT(*) FROM jobs.audit_log;`)
+}
+
+// TestAuditOnlyWhatChanged: an entry has what differs, and a call that changes nothing has none.
+func TestAuditOnlyWhatChanged(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		n := c.entries(t)
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Description: ptr(`a "b"`)}))
+		require.Equal(t, `sp_update_job|Job|j|j|{}|{"description":"a \"b\""}`, c.lastEntry(t))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", NewName: ptr("k"), Description: ptr("b")}))
+		require.Equal(t, `sp_update_job|Job|k|k|{"description":"a \"b\"","name":"j"}|{"description":"b","name":"k"}`, c.lastEntry(t))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "k", Description: ptr("b")}))
+		require.Equal(t, n+2, c.entries(t), "the same value again")
+		id := uuid.New()
+		for range 2 {
+			_, err := c.StartJob(t.Context(), "k", id)
+			require.NoError(t, err)
+		}
+		require.Equal(t, n+3, c.entries(t), "a repeated start")
+		_, err := c.StartJob(t.Context(), "none", id)
+		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.Equal(t, n+3, c.entries(t), "a refused call")
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs.sp_start_job N'k'; ROLLBACK TRANSACTION;`)
+		require.Equal(t, n+3, c.entries(t), "a rolled back call")
+	})
+}
+
+// TestAuditNamesTheCaller: only a front can name another caller than the login.
+func TestAuditNamesTheCaller(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		front := c.front(t, 1)
+		who := func() string {
+			t.Helper()
+			return c.rows(t, `SELECT TOP (1) CONCAT(door, N' ', caller, N' ', original_login, N' ', address, N' ', correlation_id)
+FROM jobs.audit_log
+ORDER BY entry_id DESC;`)[0]
+		}
+		caller := controldb.Caller{
+			Role: "jobs_operator", Name: "ada@example.com", Door: controldb.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New(),
+		}
+		ctx := controldb.WithCaller(t.Context(), caller)
+		id, err := front.StartJob(ctx, "j", uuid.New())
+		require.NoError(t, err)
+		require.Equal(t, "REST ada@example.com front_"+c.name+" 192.0.2.7 "+upper(caller.CorrelationID), who())
+		require.Equal(t, "ada@example.com", get[string](t, c, `SELECT started_by FROM jobs_internal.job_executions;`))
+		require.NoError(t, front.StopJob(ctx, id))
+		require.Equal(t, "ada@example.com", get[string](t, c, `SELECT stop_requested_by FROM jobs_internal.job_executions;`))
+
+		// T-SQL sets the same keys, and takes nobody's name.
+		login := "op_" + c.name
+		s := c.login(t, login, `ALTER ROLE jobs_operator ADD MEMBER [`+login+`];`)
+		_, err = controldb.Pool(s).ExecContext(t.Context(), `EXECUTE sp_set_session_context N'jobagent.caller', N'ada@example.com', 1;
+EXECUTE sp_set_session_context N'jobagent.door', N'REST', 1;
+EXECUTE sp_set_session_context N'jobagent.address', N'192.0.2.7', 1;
+EXECUTE jobs.sp_start_job N'j';`)
+		require.NoError(t, err)
+		require.Contains(t, who(), "T-SQL "+login+" "+login+" ")
+		require.NotContains(t, who(), "192.0.2.7")
+		for _, user := range []string{"jobagent_operator", "jobagent_admin"} {
+			_, err = controldb.Pool(s).ExecContext(t.Context(), `EXECUTE AS USER = N'`+user+`'; EXECUTE jobs.sp_start_job N'j';`)
+			require.ErrorContains(t, err, "Cannot execute as the database principal")
+		}
+		// A correlation id that is no id does not stop the call.
+		_, err = controldb.Pool(s).ExecContext(t.Context(),
+			`EXECUTE sp_set_session_context N'jobagent.correlation_id', N'x'; EXECUTE sp_set_session_context N'jobagent.door', N'a long text instead of a door'; EXECUTE jobs.sp_start_job N'j';`)
+		require.NoError(t, err)
+		require.Contains(t, who(), "T-SQL "+login)
+
+		cli := controldb.WithCaller(context.WithoutCancel(t.Context()), controldb.Caller{Door: controldb.DoorCLI, CorrelationID: caller.CorrelationID})
+		_, err = s.StartJob(cli, "j", uuid.New())
+		require.NoError(t, err)
+		require.Contains(t, who(), "CLI "+login+" "+login+" ")
+		require.Contains(t, who(), upper(caller.CorrelationID))
+	})
+}
+
+// upper returns an id as SQL Server writes it.
+func upper(id uuid.UUID) string { return strings.ToUpper(id.String()) }

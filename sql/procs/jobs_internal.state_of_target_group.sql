@@ -1,0 +1,41 @@
+-- Returns the state of a target group with its members for the audit log: its definition, without secrets and without what
+-- passes and agents change. A new column of the definition must be added here.
+--
+-- Parameters:
+--   @target_group_id  The target group.
+--   @state            Receives a JSON object; NULL: there is no such object.
+--   @revision         Receives the revision of the target group.
+-- Called by: the public procedures that change it, within their transactions, after they have locked it.
+-- Locks:     nothing beyond what the caller holds.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.state_of_target_group
+    @target_group_id UNIQUEIDENTIFIER,
+    @state           NVARCHAR(MAX) OUTPUT,
+    @revision        BIGINT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+
+    SELECT @revision = g.revision
+    FROM jobs_internal.target_groups AS g
+    WHERE g.target_group_id = @target_group_id;
+    SET @state = (
+        SELECT
+            g.name,
+            JSON_QUERY((
+                SELECT
+                    m.membership_type, m.target_type, m.refresh_credential_name, m.server_name, m.database_name, m.elastic_pool_name,
+                    m.shard_map_name
+                FROM jobs_internal.target_group_members AS m
+                WHERE m.target_group_id = g.target_group_id
+                ORDER BY m.member_id
+                FOR JSON PATH
+            )) AS members
+        FROM jobs_internal.target_groups AS g
+        WHERE g.target_group_id = @target_group_id
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    RETURN 0;
+END;
