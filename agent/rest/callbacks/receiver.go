@@ -40,7 +40,7 @@ func (c Config) Check() error {
 	err := c.listener().Check()
 	host, _, addressErr := net.SplitHostPort(c.Listen)
 	if c.PublicURL != "" || addressErr == nil && !listen.Loopback(host) {
-		err = errors.Join(err, CheckPublicURL(c.PublicURL))
+		err = errors.Join(CheckPublicURL(c.PublicURL), err)
 	}
 	return err
 }

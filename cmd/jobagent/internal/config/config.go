@@ -72,6 +72,10 @@ type File struct {
 	SecretKeys []string `json:"secret_keys"`
 	// Callbacks configures the receiver of reports on actions that end outside of the agent.
 	Callbacks Callbacks `json:"callbacks"`
+	// ControlDatabases are the control databases that the front serves; default: the one of dsn.
+	ControlDatabases []ControlDatabase `json:"control_databases"`
+	// REST configures the front.
+	REST REST `json:"rest"`
 }
 
 // Encryption configures the encryption of the connections to some servers.
@@ -149,9 +153,14 @@ func (c File) SecretFiles(path string) (files []string) {
 	for _, one := range c.Credentials {
 		refs = append(refs, one.Secret)
 	}
+	for _, one := range c.ControlDatabases {
+		refs = append(refs, one.DSN)
+	}
+	refs = append(refs, c.REST.secretReferences()...)
 	if path != "" && slices.ContainsFunc(refs, func(ref string) bool { return ref != "" }) {
 		files = append(files, path)
 	}
+	files = append(files, c.REST.secretFiles()...)
 	for _, ref := range refs {
 		if file, ok := secretref.File(ref); ok && !slices.Contains(files, file) {
 			files = append(files, file)
