@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/accounts", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "demo": {

@@ -140,6 +140,13 @@ secret list
 key list
 key rotate --key file:KEYFILE
 secret delete api
+token create pipeline --role operator --scope / --expires 2099-01-01T00:00:00Z --file TOKENS
+token create pipeline --file TOKENS
+token list --file TOKENS
+token revoke pipeline --file TOKENS
+token revoke pipeline --file TOKENS
+token list --file TOKENS
+token hash --generate
 agent status
 `
 
@@ -148,7 +155,9 @@ var (
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	// prose matches values that differ between machines, and sentences, which may change.
 	prose = regexp.MustCompile(
-		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file)": ?)"(?:[^"\\]|\\.)*"`)
+		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret)": ?)"(?:[^"\\]|\\.)*"`)
+	// randomID matches the IDs of static tokens in lists.
+	randomID  = regexp.MustCompile(`"[0-9a-f]{16}"`)
 	obstacles = regexp.MustCompile(`(?s)("obstacles": \[).*?(\n *\])`)
 )
 
@@ -190,7 +199,7 @@ func TestJSONOutput(t *testing.T) {
 	words := strings.NewReplacer(
 		"~", " ", "SERVER", server.ServerName(), "ENDPOINT", endpoint.URL, "RUN", "00000000-0000-4000-8000-00000000000",
 		"CALENDAR", file("calendar", `{"dates": ["2030-12-24"]}`), "CRON", file("cron", "0 2 * * *"),
-		"KEYFILE", filepath.Join(dir, "key"), "VALUE", file("value", "hunter2"),
+		"KEYFILE", filepath.Join(dir, "key"), "TOKENS", filepath.Join(dir, "tokens.json"), "VALUE", file("value", "hunter2"),
 		"ACTION", file("action", `{"url": "https://example.com/$(run_id)"}`),
 		"AZURE", file("azure", `[{"id": "/x/jobs/a", "properties": {"action": {"type": "http", "request": {"uri": "http://x", "method": "GET"}}}}]`))
 
@@ -230,6 +239,7 @@ func TestJSONOutput(t *testing.T) {
 		text = strings.ReplaceAll(instant.ReplaceAllString(text, "TIME"), server.ServerName(), "SERVER")
 		text = strings.ReplaceAll(text, endpoint.Listener.Addr().String(), "ENDPOINT")
 		text = obstacles.ReplaceAllString(prose.ReplaceAllString(text, `$1"…"`), `$1 … $2`)
+		text = randomID.ReplaceAllString(text, `"…"`)
 		fmt.Fprintf(&b, "> %s\n%s", line, text)
 		if code != 0 {
 			fmt.Fprintf(&b, "exit code %d\n", code)

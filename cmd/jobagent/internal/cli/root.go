@@ -26,6 +26,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/secret"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/step"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/token"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
@@ -74,7 +75,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	root.AddCommand(
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
 		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
-		key.NewCommand(a), secret.NewCommand(a),
+		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
 		history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
 		imports.NewCommand(a),
 		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),

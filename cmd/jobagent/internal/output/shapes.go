@@ -83,6 +83,10 @@ var Shapes = []Shape{
 	{"target-group remove", ChangedMember{}},
 	{"target-group resolve", []Target{}},
 	{"target-group show", TargetGroupMembers{}},
+	{"token create", CreatedToken{}},
+	{"token hash", HashedSecret{}},
+	{"token list", []Token{}},
+	{"token revoke", RevokedTokens{}},
 	{"version", Version{}},
 }
 

@@ -4,6 +4,7 @@ package misses
 import (
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -62,7 +63,7 @@ func (c *Counter) Wait(remote, user string, now time.Time) time.Duration {
 	defer c.mu.Unlock()
 	c.turn(now)
 	from := origin(remote)
-	if c.users[key{from, user}] < MaxPerUser && c.addresses[from] < MaxPerAddress {
+	if c.users[key{from, cut(user)}] < MaxPerUser && c.addresses[from] < MaxPerAddress {
 		return 0
 	}
 	return max(c.since.Add(Window).Sub(now), time.Second)
@@ -74,15 +75,20 @@ func (c *Counter) Add(remote, user string, now time.Time) {
 	defer c.mu.Unlock()
 	c.turn(now)
 	from := origin(remote)
-	if len(user) > 128 {
-		user = user[:128]
-	}
-	if k := (key{from, user}); c.users[k] > 0 || len(c.users) < maxEntries {
+	if k := (key{from, cut(user)}); c.users[k] > 0 || len(c.users) < maxEntries {
 		c.users[k]++
 	}
 	if c.addresses[from] > 0 || len(c.addresses) < maxEntries {
 		c.addresses[from]++
 	}
+}
+
+// cut bounds the memory that the name of a user takes.
+func cut(user string) string {
+	if len(user) > 128 {
+		user = strings.Clone(user[:128])
+	}
+	return user
 }
 
 // turn begins a new window when the current one has passed. c.mu must be held.

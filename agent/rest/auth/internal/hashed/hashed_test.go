@@ -1,0 +1,126 @@
+package hashed
+
+import (
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cheap returns the text of a hash with the least number of iterations, so that tests are fast.
+func cheap(t *testing.T, secret string, iterations int) Hash {
+	t.Helper()
+	salt := []byte("0123456789abcdef")
+	sum, err := pbkdf2.Key(sha256.New, secret, salt, iterations, sha256.Size)
+	require.NoError(t, err)
+	h, err := Parse(fmt.Sprintf("%s$%d$%s$%s", slow, iterations, base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)))
+	require.NoError(t, err)
+	return h
+}
+
+func TestHashes(t *testing.T) {
+	t.Parallel()
+	text, err := OfPassword("hunter2")
+	require.NoError(t, err)
+	require.NotContains(t, text, "hunter2")
+	h, err := Parse(text)
+	require.NoError(t, err)
+	require.Equal(t, Iterations, h.iterations)
+	require.True(t, h.matches("hunter2"))
+	require.False(t, h.matches("hunter3"))
+
+	const random = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	text, err = OfRandom(random)
+	require.NoError(t, err)
+	h, err = Parse(text)
+	require.NoError(t, err)
+	require.True(t, h.matches(random))
+	require.False(t, h.matches(""))
+	_, err = OfRandom("short")
+	require.ErrorContains(t, err, "too short")
+	require.False(t, Hash{}.matches(""))
+	require.NotEqual(t, mustOf(t, "a"), mustOf(t, "a"), "each hash has a salt of its own")
+}
+
+func mustOf(t *testing.T, password string) string {
+	t.Helper()
+	text, err := OfPassword(password)
+	require.NoError(t, err)
+	return text
+}
+
+func TestInvalidHashes(t *testing.T) {
+	t.Parallel()
+	zero := base64.RawStdEncoding.EncodeToString(make([]byte, 32))
+	for _, text := range []string{
+		"", "hunter2", "sha256$", "sha256$00", "md5$00", "pbkdf2-sha256$", "pbkdf2-sha256$600000$" + zero, "pbkdf2-sha256$x$" + zero + "$" + zero,
+		"pbkdf2-sha256$600000$AA$" + zero, "pbkdf2-sha256$600000$" + zero + "$AA", "pbkdf2-sha256$600000$" + zero + "=$" + zero,
+		"pbkdf2-sha256$1$" + zero + "$" + zero, "pbkdf2-sha256$99999999$" + zero + "$" + zero,
+	} {
+		_, err := Parse(text)
+		require.Error(t, err, text)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestBook(t *testing.T) {
+	t.Parallel()
+	a, b := cheap(t, "old", minIterations), cheap(t, "new", minIterations)
+	book := NewBook(map[string][]Hash{"u": {a, b}, "v": {a}})
+	require.True(t, book.Verify(nil, "u", "old"))
+	require.True(t, book.Verify(nil, "u", "new"), "both secrets are accepted while one is replaced")
+	require.True(t, book.Verify(nil, "v", "old"))
+	require.False(t, book.Verify(nil, "v", "new"))
+	require.False(t, book.Verify(nil, "w", "old"))
+	require.False(t, book.Verify(nil, "u", strings.Repeat("x", MaxSecret+1)))
+	started := time.Now()
+	for range 1000 {
+		require.True(t, book.Verify(nil, "v", "old"))
+	}
+	require.Less(t, time.Since(started), 2*time.Second, "a password that was right is not hashed again")
+	done := make(chan struct{})
+	close(done)
+	book.turns <- struct{}{}
+	book.turns <- struct{}{}
+	require.False(t, book.Verify(done, "v", "new"), "the client has gone")
+}
+
+// A wrong password takes as long as an unknown user, and a user with a cheaper hash as long as the
+// most expensive one. The work is compared, and not the clock, which other tests disturb.
+func TestFailuresTakeTheSameWork(t *testing.T) {
+	t.Parallel()
+	a, b := cheap(t, "a", 2*minIterations), cheap(t, "b", minIterations)
+	random, err := OfRandom(strings.Repeat("r", 30))
+	require.NoError(t, err)
+	fast, err := Parse(random)
+	require.NoError(t, err)
+	book := NewBook(map[string][]Hash{"slow": {a}, "half": {b}, "fast": {fast}})
+	spent := map[string]int{}
+	for _, owner := range []string{"slow", "half", "fast", "unknown"} {
+		counted := 0
+		require.False(t, book.verify(owner, "wrong", func(iterations int) { counted += iterations }))
+		spent[owner] = counted
+	}
+	for owner, n := range spent {
+		require.Equal(t, 2*minIterations, n, owner)
+	}
+}
+
+func FuzzHash(f *testing.F) {
+	text, err := OfPassword("p")
+	require.NoError(f, err)
+	f.Add(text)
+	f.Add("sha256$" + strings.Repeat("0", 64))
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := Parse(text)
+		if err == nil {
+			require.Len(t, h.sum, sha256.Size)
+			require.LessOrEqual(t, h.iterations, maxIterations)
+		}
+	})
+}

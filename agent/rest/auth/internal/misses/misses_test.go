@@ -1,0 +1,49 @@
+package misses
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
+	var c Counter
+	now := time.Now()
+	const here, there = "192.0.2.1:1", "192.0.2.2:1"
+	for range MaxPerUser {
+		require.Zero(t, c.Wait(here, "u", now))
+		c.Add(here, "u", now)
+	}
+	require.Equal(t, Window-10*time.Second, c.Wait(here, "u", now.Add(10*time.Second)))
+	require.Positive(t, c.Wait("192.0.2.1:2", "u", now), "the port does not matter")
+	require.Zero(t, c.Wait(here, "v", now), "another user")
+	require.Zero(t, c.Wait(there, "u", now), "another address: nobody locks out others")
+	require.Zero(t, c.Wait(here, "u", now.Add(Window)), "the next window")
+	for i := range MaxPerAddress {
+		c.Add(there, fmt.Sprint(i), now.Add(Window))
+	}
+	require.Positive(t, c.Wait(there, "x", now.Add(Window)), "many users from one address")
+}
+
+func TestNetworksOfIPv6AreCountedTogether(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, origin("[2001:db8::1]:1"), origin("[2001:db8::ffff]:2"))
+	require.NotEqual(t, origin("[2001:db8::1]:1"), origin("[2001:db8:0:1::1]:1"))
+	require.Equal(t, origin("192.0.2.1:1"), origin("[::ffff:192.0.2.1]:1"))
+	require.Equal(t, origin("nonsense"), origin("more"))
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	var c Counter
+	now := time.Now()
+	for i := range maxEntries + 100 {
+		c.Add(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255), strings.Repeat("u", 200), now)
+	}
+	require.LessOrEqual(t, len(c.users), maxEntries)
+	require.LessOrEqual(t, len(c.addresses), maxEntries)
+}
