@@ -104,3 +104,18 @@ EXECUTE jobs.sp_start_job N'j';`)
 
 // upper returns an id as SQL Server writes it.
 func upper(id uuid.UUID) string { return strings.ToUpper(id.String()) }
+
+// TestAuditOfTargetGroups: a call that replaces the members has one entry, and none if they are the
+// same. The creation of the group has one of its own.
+func TestAuditOfTargetGroups(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		for _, want := range []int{2, 2} {
+			c.exec(t, `EXECUTE jobs.sp_set_target_group N'g', N'[{"target_type": "SqlServer", "server_name": "s"}]';`)
+			require.Equal(t, want, c.entries(t))
+		}
+		c.exec(t, `EXECUTE jobs.sp_set_target_group N'g', N'[{"target_type": "SqlServer", "server_name": "t"}]';`)
+		require.Equal(t, 3, c.entries(t))
+		require.Equal(t, `sp_set_target_group|TargetGroup|g|NULL|{"members":[{"membership_type":"Include","target_type":"SqlServer","server_name":"s"}]}|`+
+			`{"members":[{"membership_type":"Include","target_type":"SqlServer","server_name":"t"}]}`, c.lastEntry(t))
+	})
+}

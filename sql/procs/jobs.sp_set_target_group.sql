@@ -245,7 +245,7 @@ BEGIN
         OR (SELECT COUNT(*) FROM @wanted AS w) <> (SELECT COUNT(*) FROM @stored AS s)
     BEGIN
         SET @before_revision = @revision;
-        EXECUTE jobs_internal.audit_state @kind = N'TargetGroup', @target_id = @target_group_id, @state = @before OUTPUT;
+        EXECUTE jobs_internal.state_of_target_group @target_group_id = @target_group_id, @state = @before OUTPUT;
         SET @revision = @revision + 1;
         UPDATE g
         SET g.revision = @revision
@@ -263,7 +263,7 @@ BEGIN
             w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name
         FROM @wanted AS w
         ORDER BY w.ordinal;
-        EXECUTE jobs_internal.audit_state @kind = N'TargetGroup', @target_id = @target_group_id, @state = @after OUTPUT;
+        EXECUTE jobs_internal.state_of_target_group @target_group_id = @target_group_id, @state = @after OUTPUT;
         EXECUTE jobs_internal.audit
             @action = N'sp_set_target_group',
             @object_kind = N'TargetGroup',
