@@ -3,6 +3,7 @@ package controldb
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,8 +70,13 @@ func (s *Store) JobAgent(ctx context.Context) (JobAgent, error) {
     a.reason, a.disabled_by, a.operation_id, a.created_time, a.changed_time
 FROM jobs.control_database AS c
 LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
-	if n := NumberOf(err); n == numInvalidObjectName || n == numInvalidColumnName {
-		if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < jobAgentsVersion {
+	if NumberOf(err) != 0 {
+		// Without a schema there is no user of the caller's role either.
+		version, versionErr := s.SchemaVersion(ctx)
+		switch {
+		case errors.Is(versionErr, ErrNotInstalled):
+			return JobAgent{}, versionErr
+		case versionErr == nil && version < jobAgentsVersion:
 			return JobAgent{State: AgentNone}, nil
 		}
 	}
@@ -83,11 +89,8 @@ LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
 	return list[0], nil
 }
 
-const (
-	numInvalidColumnName = 207
-	// jobAgentsVersion is the version of the schema that has job agents first.
-	jobAgentsVersion = 10
-)
+// jobAgentsVersion is the version of the schema that has job agents first.
+const jobAgentsVersion = 10
 
 // SchemaVersion returns the version of the installed schema, or [ErrNotInstalled].
 func (s *Store) SchemaVersion(ctx context.Context) (int, error) {

@@ -84,6 +84,8 @@ type Front struct {
 	H *Endpoint
 	// Tokens are the static tokens that the front knows.
 	Tokens *Tokens
+	// StopAgent stops the agent before the test ends.
+	StopAgent func()
 	// Log is everything that the front and the agent have logged.
 	Log *Buffer
 }
@@ -158,7 +160,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	}
 	hosting, err := agent.New(agent.Config{AgentID: uuid.New(), Host: "host", Version: "test"}, f.Store, tools, nil, log)
 	require.NoError(t, err)
-	testenv.RunAgent(t, hosting)
+	f.StopAgent = testenv.RunAgent(t, hosting)
 }
 
 // DefineJob creates the group g1 with both target databases, and the job j1 with the step s1

@@ -1,0 +1,182 @@
+package elastic
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// The bodies of operations (A.4).
+type (
+	acceptedView struct {
+		Operation string `json:"operation"`
+		StartTime string `json:"startTime"`
+	}
+	operationView struct {
+		Name      string          `json:"name"`
+		Status    string          `json:"status"`
+		StartTime string          `json:"startTime"`
+		Error     *operationError `json:"error,omitempty"`
+	}
+	operationError struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+)
+
+// agentTime formats an instant for an answer.
+func agentTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.9999999Z07:00") }
+
+// unfinished returns the answer to a change whose operation has not ended (202) or has failed (an
+// error), and nil if the operation has succeeded.
+func (a *agents) unfinished(r *rest.Request, e *rest.Entry, o controldb.JobAgentOperation) (*rest.Response, error) {
+	switch o.Status {
+	case controldb.OperationSucceeded:
+		return nil, nil
+	case controldb.OperationFailed:
+		return nil, operationFailure(o)
+	}
+	return &rest.Response{
+		Status: http.StatusAccepted, Header: operationHeader(r, e, o.ID, true),
+		Body: acceptedView{Operation: o.Kind, StartTime: agentTime(o.StartTime)},
+	}, nil
+}
+
+// operationFailure is the error of an operation that has failed.
+func operationFailure(o controldb.JobAgentOperation) error {
+	status := http.StatusConflict
+	if o.ErrorCode == "OperationTimedOut" {
+		status = http.StatusInternalServerError
+	}
+	return &rest.Error{Status: status, Code: rest.Code(o.ErrorCode), Message: o.ErrorMessage}
+}
+
+// operationHeader returns the headers with which clients follow an operation.
+func operationHeader(r *rest.Request, e *rest.Entry, id uuid.UUID, async bool) http.Header {
+	version, _ := r.Query.Get("api-version")
+	at := func(kind string) string {
+		return fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Sql/locations/%s/%s/%s?api-version=%s",
+			r.PublicURL, e.Subscription, url.PathEscape(e.ResourceGroup), url.PathEscape(e.Location), kind, id, url.QueryEscape(version))
+	}
+	header := http.Header{
+		"Location":    {at("jobAgentOperationResults")},
+		"Retry-After": {strconv.Itoa(int(pollAfter / time.Second))},
+	}
+	if async {
+		header.Set("Azure-AsyncOperation", at("jobAgentAzureAsyncOperation"))
+	}
+	return header
+}
+
+// maxRemembered bounds the operations whose database is remembered.
+const maxRemembered = 10_000
+
+// remember records in which database an operation was begun.
+func (a *agents) remember(id uuid.UUID, e *rest.Entry) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.begun) >= maxRemembered {
+		clear(a.begun)
+	}
+	a.begun[id] = e
+}
+
+// findOperation returns the operation of a path, and its database. Any front finds it: the
+// databases of the subscription are asked.
+func (a *agents) findOperation(ctx context.Context, r *rest.Request) (*rest.Entry, controldb.JobAgentOperation, error) {
+	absent := agentFault(http.StatusNotFound, "OperationIdNotFound", "", "The operation with the id '%s' was not found.", r.Path["operation"])
+	id, err := uuid.Parse(r.Path["operation"])
+	if err != nil {
+		return nil, controldb.JobAgentOperation{}, absent
+	}
+	entries, err := a.directory.InSubscription(r.Path["subscription"])
+	if err != nil {
+		return nil, controldb.JobAgentOperation{}, err
+	}
+	a.mu.Lock()
+	first := a.begun[id]
+	a.mu.Unlock()
+	var failed error
+	visit := func(e *rest.Entry) (controldb.JobAgentOperation, bool) {
+		if group, ok := r.Path["resourceGroup"]; ok && !strings.EqualFold(group, e.ResourceGroup) ||
+			normalized(r.Path["location"]) != normalized(e.Location) {
+			return controldb.JobAgentOperation{}, false
+		}
+		o, ok, err := e.Store.JobAgentOperation(ctx, id)
+		if err != nil && away(err) && failed == nil {
+			failed = err
+		}
+		return o, ok && err == nil
+	}
+	if first != nil {
+		if o, ok := visit(first); ok {
+			return first, o, nil
+		}
+	}
+	for _, e := range entries {
+		if e != first {
+			if o, ok := visit(e); ok {
+				a.remember(id, e)
+				return e, o, nil
+			}
+		}
+	}
+	if failed != nil {
+		return nil, controldb.JobAgentOperation{}, failed // it may be there
+	}
+	return nil, controldb.JobAgentOperation{}, absent
+}
+
+// operationStatus handles the URL of Azure-AsyncOperation.
+func (a *agents) operationStatus(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	_, o, err := a.findOperation(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	view := operationView{Name: o.ID.String(), Status: o.Status, StartTime: agentTime(o.StartTime)}
+	response := &rest.Response{Status: http.StatusOK}
+	switch o.Status {
+	case controldb.OperationInProgress:
+		response.Header = http.Header{"Retry-After": {strconv.Itoa(int(pollAfter / time.Second))}}
+	case controldb.OperationFailed:
+		view.Error = &operationError{Code: o.ErrorCode, Message: o.ErrorMessage}
+	}
+	response.Body = view
+	return response, nil
+}
+
+// operationResult handles the URL of Location.
+func (a *agents) operationResult(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	e, o, err := a.findOperation(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Status == controldb.OperationInProgress:
+		return &rest.Response{
+			Status: http.StatusAccepted, Header: operationHeader(r, e, o.ID, false),
+			Body: acceptedView{Operation: o.Kind, StartTime: agentTime(o.StartTime)},
+		}, nil
+	case o.Status == controldb.OperationFailed:
+		return nil, operationFailure(o)
+	case o.Kind == controldb.OperationDrop:
+		return &rest.Response{Status: http.StatusNoContent}, nil
+	}
+	agent, err := a.read(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if agent.Name == "" { // deleted meanwhile
+		return &rest.Response{Status: http.StatusNoContent}, nil
+	}
+	return &rest.Response{Status: http.StatusOK, Body: a.view(found{entry: e, agent: agent})}, nil
+}
