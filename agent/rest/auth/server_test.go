@@ -24,6 +24,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 )
 
 // echo is a surface whose operations answer with the caller and the caller's role.
@@ -92,7 +93,21 @@ type served struct {
 // serve starts a front. The listener asks for client certificates of the authority.
 func serve(t *testing.T, cfg Config, options Options, authority *x509.CertPool) *served {
 	t.Helper()
+	return serveOn(t, httptest.NewUnstartedServer(nil), cfg, options, authority)
+}
+
+// serveDev starts a front with an issuer for development. The app role Jobs.Author is an author.
+func serveDev(t *testing.T, audience string, clients ...issuer.DevClient) *served {
+	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
+	dev, err := issuer.NewDev("https://"+server.Listener.Addr().String(), []string{audience}, clients, nil)
+	require.NoError(t, err)
+	return serveOn(t, server, Config{Grants: []Grant{{Principal: "role:Jobs.Author", Role: "author", Scope: "/"}}}, Options{Dev: dev}, nil)
+}
+
+// serveOn starts a front on a server.
+func serveOn(t *testing.T, server *httptest.Server, cfg Config, options Options, authority *x509.CertPool) *served {
+	t.Helper()
 	s := &served{url: "https://" + server.Listener.Addr().String()}
 	if options.PublicURL == "" {
 		options.PublicURL = s.url
