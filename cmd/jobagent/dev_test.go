@@ -37,6 +37,9 @@ type devProcess struct {
 	cmd     *exec.Cmd
 	address string
 	pin     string        // of its certificate
+	rest    string        // address of its front
+	token   string        // of an administrator of the front
+	trusted string        // path of its certificate
 	log     *bytes.Buffer // stderr; read it only after the process has ended
 
 	// Of an external server, for which cmd and log are nil.
@@ -65,11 +68,16 @@ func startDev(t *testing.T, dir, listen string) *devProcess {
 		ControlDatabase string `json:"control_database"`
 		Certificate     string `json:"certificate"`
 		Pin             string `json:"certificate_sha256"`
+		REST            string `json:"rest"`
+		RESTTokenFile   string `json:"rest_token_file"`
 	}
 	require.NoError(t, json.Unmarshal(line, &ready))
 	require.Equal(t, embedded.ControlDatabase, ready.ControlDatabase)
 	require.FileExists(t, ready.Certificate)
-	p.address, p.pin = ready.Address, ready.Pin
+	p.address, p.pin, p.rest, p.trusted = ready.Address, ready.Pin, ready.REST, ready.Certificate
+	token, err := os.ReadFile(ready.RESTTokenFile)
+	require.NoError(t, err)
+	p.token = strings.TrimSpace(string(token))
 	go io.Copy(io.Discard, stdout) // until the process ends
 	return p
 }

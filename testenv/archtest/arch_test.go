@@ -88,6 +88,10 @@ var allowed = map[string][]string{
 		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
+	commandRoom + "front": {
+		commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "agent/rest/...", "controldb",
+		"go.uber.org/zap/...",
+	},
 	commandRoom + "cli": {
 		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",

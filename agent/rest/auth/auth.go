@@ -137,9 +137,7 @@ func (a *Auth) addIssuers(f *faults, issuers []Issuer) {
 
 // addTokens adds the static tokens.
 func (a *Auth) addTokens(f *faults, cfg Config) {
-	if err := tokenfile.CheckAll("tokens", cfg.Tokens); err != nil {
-		f.errs = append(f.errs, err)
-	}
+	f.add("tokens", tokenfile.CheckAll("tokens", cfg.Tokens))
 	for i, t := range cfg.Tokens {
 		a.tokens[t.ID] = t
 		if t.Role != "" && t.Scope != "" {

@@ -34,16 +34,16 @@ type answer struct {
 
 // handler answers POST <prefix>/callbacks/<token>.
 type handler struct {
-	store  *controldb.Store
+	stores []*controldb.Store
 	prefix string // of the public URL: "" or "/path", then "/callbacks/"
 	misses misses
 	calls  chan struct{} // one value for each call under way
 	log    *zap.Logger
 }
 
-func newHandler(store *controldb.Store, publicPath string, log *zap.Logger) *handler {
+func newHandler(stores []*controldb.Store, publicPath string, log *zap.Logger) *handler {
 	return &handler{
-		store: store, prefix: strings.TrimSuffix(publicPath, "/") + pathPrefix,
+		stores: stores, prefix: strings.TrimSuffix(publicPath, "/") + pathPrefix,
 		calls: make(chan struct{}, maxCalls), log: log,
 	}
 }
@@ -109,7 +109,21 @@ func (h *handler) report(r *http.Request, token string, report controldb.Report)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return h.store.ReportCallback(ctx, controldb.HashToken(token), report)
+	var failed error
+	for _, store := range h.stores {
+		err := store.ReportCallback(ctx, controldb.HashToken(token), report)
+		switch {
+		case errors.Is(err, controldb.ErrCallbackNotFound):
+		case err == nil, errors.Is(err, controldb.ErrCallbackEnded):
+			return err
+		default:
+			failed = err // another database may have the token
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	return controldb.ErrCallbackNotFound
 }
 
 // reporter names the sender of a request for the column received_by.

@@ -94,7 +94,7 @@ func on(l *listen.Listener, publicURL string, store *controldb.Store, log *zap.L
 		path = u.Path
 	}
 	log = log.With(zap.String("service", "callbacks"))
-	return &Receiver{listener: l, publicURL: publicURL, handler: newHandler(store, path, log), log: log}
+	return &Receiver{listener: l, publicURL: publicURL, handler: newHandler([]*controldb.Store{store}, path, log), log: log}
 }
 
 // PublicURL returns the address of the receiver as seen from outside.

@@ -147,6 +147,7 @@ token revoke pipeline --file TOKENS
 token revoke pipeline --file TOKENS
 token list --file TOKENS
 token hash --generate
+serve --check
 agent status
 `
 

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/schedule"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/script"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/secret"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/serve"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/step"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/token"
@@ -73,7 +74,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
+		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
 		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
 		history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),

@@ -50,6 +50,14 @@ func (a *App) Config() (config.File, error) {
 	return cfg, a.warnReadable(cfg.SecretFiles(cmp.Or(a.ConfigPath, os.Getenv(config.EnvConfig))))
 }
 
+// UseCallbackURL sets the address of callbacks, unless the configuration says where they are
+// received. Config has been called.
+func (a *App) UseCallbackURL(publicURL string) {
+	if c := &a.config.Callbacks; c.Listen == "" && c.PublicURL == "" {
+		c.PublicURL = publicURL
+	}
+}
+
 // warnReadable logs a warning for each file with secrets that other users may read.
 func (a *App) warnReadable(files []string) error {
 	for _, file := range files {

@@ -166,6 +166,11 @@ func (e *Server) prepare(ctx context.Context) (err error) {
 	return err
 }
 
+// OpenStore opens further connections to the control database. The caller closes them.
+func (e *Server) OpenStore() (*controldb.Store, error) {
+	return controldb.New(controldb.Config{DSN: e.DSN(ControlDatabase), Dialer: e.dialer})
+}
+
 // DSN returns the connection string of a database, password included. It pins the server's
 // certificate.
 func (e *Server) DSN(database string) string {

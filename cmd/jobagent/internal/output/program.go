@@ -20,6 +20,14 @@ type Ready struct {
 	ControlDatabase   string `json:"control_database"`
 	Certificate       string `json:"certificate"` // path of the file with the server's certificate
 	CertificateSHA256 string `json:"certificate_sha256"`
+	REST              string `json:"rest"`            // address of the REST front
+	RESTTokenFile     string `json:"rest_token_file"` // path of the file with the token of an administrator
+}
+
+// FrontCheck is the result of the check of a front's configuration.
+type FrontCheck struct {
+	Listen           string   `json:"listen"`
+	ControlDatabases []string `json:"control_databases"` // their names in paths
 }
 
 // Import is the script of an import, and the report of it.

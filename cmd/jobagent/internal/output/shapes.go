@@ -70,6 +70,7 @@ var Shapes = []Shape{
 	{"secret delete", SecretName{}},
 	{"secret list", []Secret{}},
 	{"secret set", StoredSecret{}},
+	{"serve --check", FrontCheck{}},
 	{"step add", AddedStep{}},
 	{"step delete", JobVersion{}},
 	{"step options", []StepOptions{}},

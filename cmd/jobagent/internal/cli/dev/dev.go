@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -37,6 +38,7 @@ const (
 // NewCommand returns `jobagent dev`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var listen, data, password string
+	var rest restSettings
 	var limits clientLimits
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
@@ -56,6 +58,9 @@ Jobs run with the login ` + embedded.TargetLogin + `, which is db_owner in all d
 and the control database. Its password changes at each start. Other agents and commands use this
 login with --config DIR/` + embedded.ConfigFile + `, where DIR is the data directory.
 
+The REST APIs (see jobagent serve) are served over TLS with the same certificate. The file ` + RESTTokenFile + `
+in the data directory has the token of an administrator.
+
 Refused logins are logged and delayed. After five failures from one address, a login is locked out
 for this address, at first for one second and at most for five minutes. All loopback addresses count
 as one.`,
@@ -68,10 +73,13 @@ as one.`,
 				return err
 			}
 			limits.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
-			return dev(cmd.Context(), a, listen, data, password, limits, memory)
+			rest.given = cmd.Flags().Changed(flagRESTListen)
+			return dev(cmd.Context(), a, listen, rest, data, password, limits, memory)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
+	cmd.Flags().StringVar(&rest.listen, flagRESTListen, config.DefaultListen,
+		"address of the REST front; empty: none (by default another port if this one is in use)")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
 	cmd.Flags().StringVar(&password, "sa-password", "",
 		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
@@ -82,8 +90,11 @@ as one.`,
 	return cmd
 }
 
-// flagRequireTLS is the name of the flag.
-const flagRequireTLS = "require-tls"
+// Names of flags.
+const (
+	flagRequireTLS = "require-tls"
+	flagRESTListen = "rest-listen"
+)
 
 // mostConnections is SQL Server's maximum of user connections.
 const mostConnections = 32767
@@ -105,7 +116,7 @@ func (d clientLimits) option(cfg *embedded.Config) {
 }
 
 // dev implements `jobagent dev`.
-func dev(ctx context.Context, a *connect.App, listen, data, password string, limits clientLimits,
+func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, data, password string, limits clientLimits,
 	memory embedded.MemorySize) (err error) {
 	log, err := a.Logger()
 	if err != nil {
@@ -142,7 +153,7 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, lim
 		[]byte(targetPassword+"\n")); err != nil {
 		return fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
 	}
-	certificate, err := loadOrCreateCertificate(data, listen)
+	certificate, err := embedded.LoadOrCreateCertificate(filepath.Join(data, CertificateFile), filepath.Join(data, KeyFile), listen)
 	if err != nil {
 		return fmt.Errorf("store the server's certificate: %w", err)
 	}
@@ -204,20 +215,57 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, lim
 			err = stopErr
 		}
 	}()
-	if err := printReady(a, server); err != nil {
+	f, err := openFront(ctx, rest, data, cfg, server, log)
+	if err != nil {
 		return err
 	}
-	return server.Wait(ctx, agentFailed)
+	stopFront, frontFailed := f.Start(ctx)
+	defer func() {
+		if stopErr := stopFront(); err == nil {
+			err = stopErr
+		}
+	}()
+	if err := printReady(a, server, f, data); err != nil {
+		return err
+	}
+	return server.Wait(ctx, either(agentFailed, frontFailed))
+}
+
+// either returns a channel with the first error of two.
+func either(a, b <-chan error) <-chan error {
+	first := make(chan error, 1)
+	for _, failed := range []<-chan error{a, b} {
+		go func() { // ends when the agent or the front does
+			if err, ok := <-failed; ok {
+				select {
+				case first <- err:
+				default:
+				}
+			}
+		}()
+	}
+	return first
 }
 
 // printReady prints the server's address. Programs wait for this line.
-func printReady(a *connect.App, server *embedded.Server) error {
+func printReady(a *connect.App, server *embedded.Server, f *front.Front, data string) error {
+	tokenFile, err := filepath.Abs(filepath.Join(data, RESTTokenFile))
+	if err != nil {
+		return err
+	}
 	if a.Format == output.FormatJSON {
-		return json.NewEncoder(a.Stdout).Encode(output.Ready{
+		ready := output.Ready{
 			Address: server.Address, ControlDatabase: embedded.ControlDatabase,
 			Certificate: server.CertificateFile, CertificateSHA256: mssql.CertificatePin(server.Certificate),
-		})
+		}
+		if f != nil {
+			ready.REST, ready.RESTTokenFile = f.PublicURL(), tokenFile
+		}
+		return json.NewEncoder(a.Stdout).Encode(ready)
 	}
-	_, err := fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase))
+	if _, err = fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase)); err != nil || f == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "rest %s (certificate %s, token of an administrator in %s)\n", f.PublicURL(), server.CertificateFile, tokenFile)
 	return err
 }

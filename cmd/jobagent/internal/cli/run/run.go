@@ -3,6 +3,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -23,6 +25,7 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	var concurrency, id string
 	var lease, grace time.Duration
+	var serve bool
 	cmd := &cobra.Command{
 		Use: "run", Short: "Run the agent until a signal ends it",
 		Long: `Run the agent until a signal ends it. Any number of agents may share a control database.
@@ -44,6 +47,9 @@ grace period. The second signal cancels them at once.`,
 			if err != nil {
 				return err
 			}
+			if serve {
+				return runAndServe(cmd.Context(), a, cfg, log)
+			}
 			return run(cmd.Context(), a, cfg, log)
 		},
 	}
@@ -53,7 +59,36 @@ grace period. The second signal cancels them at once.`,
 	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent; keep it across restarts (default: a new GUID)")
 	cmd.Flags().DurationVar(&lease, "lease", 0, "duration of a term without renewal (default 30s)")
 	cmd.Flags().DurationVar(&grace, "grace", 0, "time for running scripts when the agent stops (default 30s)")
+	cmd.Flags().BoolVar(&serve, "serve", false, "serve REST in this process too, as jobagent serve does; callbacks are received there unless the section callbacks says otherwise")
 	return cmd
+}
+
+// runAndServe implements `jobagent run --serve`. The front answers from the start on, and each part
+// stops the other one when it fails.
+func runAndServe(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger) (err error) {
+	o, err := front.OptionsOf(a)
+	if err != nil {
+		return err
+	}
+	o.Log = log
+	if err := front.UseOwnCertificate(&o); err != nil {
+		return err
+	}
+	f, err := front.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	a.UseCallbackURL(f.PublicURL())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop, failed := f.Start(context.WithoutCancel(ctx))
+	go func() { // ends with the front
+		if _, ok := <-failed; ok {
+			cancel()
+		}
+	}()
+	err = run(ctx, a, cfg, log)
+	return errors.Join(err, stop())
 }
 
 // run implements `jobagent run`. It waits while the control database is unavailable, but fails at

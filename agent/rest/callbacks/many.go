@@ -1,0 +1,18 @@
+package callbacks
+
+import (
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// PathPrefix begins the paths of callbacks below the public URL.
+const PathPrefix = pathPrefix
+
+// NewHandler returns the handler of callbacks for a front, at /callbacks/. A token is looked up in
+// one control database after the other.
+func NewHandler(stores []*controldb.Store, log *zap.Logger) http.Handler {
+	return newHandler(stores, "", log.With(zap.String("service", "callbacks")))
+}

@@ -1,0 +1,78 @@
+package dev
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// RESTTokenFile has the token of an administrator of the front, in the data directory.
+const RESTTokenFile = "rest-token"
+
+// restSettings say where the front is served.
+type restSettings struct {
+	listen string
+	given  bool // on the command line
+}
+
+// openFront opens the front of `jobagent dev`: for the embedded server's control database, over TLS
+// with the server's certificate, and with a token of an administrator beside the configured
+// callers. It returns nil if the address is empty.
+func openFront(ctx context.Context, settings restSettings, data string, cfg config.File, server *embedded.Server,
+	log *zap.Logger) (*front.Front, error) {
+	if settings.listen == "" {
+		return nil, nil
+	}
+	text, err := loadOrCreateText(data, RESTTokenFile, func() string {
+		_, text := tokenfile.New()
+		return text
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store the token of the front: %w", err)
+	}
+	id, secret, ok := tokenfile.Parse(text)
+	if !ok {
+		return nil, exit.Usagef("%s does not hold a token; delete it", filepath.Join(data, RESTTokenFile))
+	}
+	sum := sha256.Sum256([]byte(secret))
+	database := config.ControlDatabase{Name: embedded.ControlDatabase, DSN: server.DSN(embedded.ControlDatabase)}
+	databases, err := config.File{ControlDatabases: []config.ControlDatabase{database}}.Databases("")
+	if err != nil {
+		return nil, err
+	}
+	o := front.Options{Config: cfg.REST, Databases: databases, Log: log, Open: func(config.ControlDatabase) (*controldb.Store, error) {
+		return server.OpenStore()
+	}}
+	for _, c := range cfg.Credentials {
+		o.Credentials = append(o.Credentials, c.Name)
+	}
+	o.Config.Listen = settings.listen
+	o.Config.TLS.Certificate, o.Config.TLS.Key = filepath.Join(data, CertificateFile), filepath.Join(data, KeyFile)
+	o.Config.Tokens = append([]tokenfile.Token{{
+		ID: id, Name: "dev", SHA256: hex.EncodeToString(sum[:]), Role: "admin", Scope: "/",
+	}}, o.Config.Tokens...)
+	f, err := front.Open(ctx, o)
+	if errors.Is(err, syscall.EADDRINUSE) && !settings.given {
+		log.Warn("the usual address of the front is in use: another one is used", zap.String("address", settings.listen))
+		o.Config.Listen = "127.0.0.1:0"
+		f, err = front.Open(ctx, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	log.Info("the token of an administrator of the front is stored in a file", zap.String("file", filepath.Join(data, RESTTokenFile)))
+	return f, nil
+}

@@ -1,0 +1,264 @@
+// Package front makes a REST front from the configuration, and serves it in this process.
+package front
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/accounts"
+	"github.com/jobagent/jobagent/agent/rest/auth"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/rest/gateway"
+	"github.com/jobagent/jobagent/agent/rest/sap"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Options are what a front is made of.
+type Options struct {
+	// Config is the section rest of the configuration.
+	Config config.REST
+	// Databases are the control databases, with defaults.
+	Databases []config.ControlDatabase
+	// Credentials are the names of the credentials of the configuration.
+	Credentials []string
+	// Open opens the control database of an entry. It does not need to connect.
+	Open func(config.ControlDatabase) (*controldb.Store, error)
+	Log  *zap.Logger
+}
+
+// Front is a REST front. Its address is open; it answers once Serve is called.
+type Front struct {
+	listener  *rest.Listener
+	server    *rest.Server
+	publicURL string
+	directory *rest.Directory
+	stores    []*controldb.Store
+	sap       *sap.Surface // nil: none
+	callers   config.REST
+	log       *zap.Logger
+}
+
+// Open opens a front. The caller calls Close in the end.
+func Open(ctx context.Context, o Options) (f *Front, err error) {
+	if err := o.Config.Check(); err != nil {
+		return nil, exit.Usage(err)
+	}
+	f = &Front{callers: o.Config, log: o.Log.With(zap.String("service", "rest"))}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+			f = nil
+		}
+	}()
+	if err := f.openDirectory(o); err != nil {
+		return f, err
+	}
+	if f.listener, err = rest.Listen(ctx, o.Config.Listener(), f.log); err != nil {
+		return f, exit.With(exit.CodeConnection, err)
+	}
+	f.publicURL = strings.TrimSuffix(cmp.Or(o.Config.PublicURL, f.listener.URL()), "/")
+	return f, f.build(o)
+}
+
+// Check checks a configuration without opening an address or a connection.
+func Check(o Options) error {
+	if err := o.Config.Check(); err != nil {
+		return exit.Usage(err)
+	}
+	f := &Front{log: zap.NewNop(), publicURL: cmp.Or(o.Config.PublicURL, "https://localhost")}
+	if err := f.openDirectory(o); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return errors.Join(f.build(o), f.Close())
+}
+
+// openDirectory opens the stores of all control databases.
+func (f *Front) openDirectory(o Options) error {
+	var entries []*rest.Entry
+	for _, d := range o.Databases {
+		store, err := o.Open(d)
+		if err != nil {
+			return fmt.Errorf("control database %q: %w", d.Name, err)
+		}
+		f.stores = append(f.stores, store)
+		store = withRetries(store, f.log)
+		e := d.Entry()
+		e.Store = store
+		entries = append(entries, e)
+	}
+	var err error
+	if f.directory, err = rest.NewDirectory(entries...); err != nil {
+		return exit.Usagef("control_databases: %w", err)
+	}
+	return nil
+}
+
+// build makes the surfaces and the server.
+func (f *Front) build(o Options) error {
+	var instances []auth.Instance
+	for _, i := range o.Config.SAP.Instances {
+		instances = append(instances, i.Callers())
+	}
+	authenticator, err := auth.New(o.Config.Config, auth.Options{PublicURL: f.publicURL, Instances: instances, Log: f.log})
+	if err != nil {
+		return exit.Usagef("rest: %w", err)
+	}
+	mounts, err := f.surfaces(o)
+	if err != nil {
+		return err
+	}
+	documented := slices.Clone(mounts)
+	for _, s := range authenticator.Surfaces() {
+		mounts = append(mounts, &rest.Mount{Surface: s})
+	}
+	issuer, audiences := "", []string(nil)
+	for _, i := range o.Config.Issuers {
+		issuer, audiences = cmp.Or(issuer, i.AuthorizationURI, i.Issuer), append(audiences, i.Audiences...)
+	}
+	mounts = append(mounts, &rest.Mount{ARM: true, Limits: o.Config.Limits.Rate(), Surface: gateway.New(gateway.Config{
+		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: issuer,
+		TenantID: cmp.Or(o.Config.TenantID, defaultTenant), Documented: documented,
+	})})
+	f.server, err = rest.New(rest.Config{
+		Mounts:        mounts,
+		Handlers:      []rest.Handler{{Prefix: callbacks.PathPrefix, Handler: callbacks.NewHandler(f.stores, f.log)}},
+		Authenticator: authenticator, Authorizer: authenticator, PublicURL: f.publicURL, Region: f.region(),
+		CORSOrigins: o.Config.CORSOrigins, Log: f.log,
+	})
+	return err
+}
+
+// defaultTenant is the tenant that clients of Azure see, unless the configuration has one.
+const defaultTenant = "00000000-0000-0000-0000-000000000000"
+
+// sapTime bounds the time of a request of SAP's client, which gives up after 15 s (S-3).
+const sapTime = 11 * time.Second
+
+// sapBody bounds the body of a request of SAP's client, in bytes.
+const sapBody = 100 << 10
+
+// surfaces returns the surfaces of the APIs.
+func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
+	if len(o.Config.SAP.Instances) == 0 {
+		return mounts, nil
+	}
+	var services []sap.Service
+	for _, i := range o.Config.SAP.Instances {
+		service := sap.Service{Instance: i.SAPService}
+		for _, e := range f.directory.Entries() {
+			if i.Database == "" || i.Database == e.Name {
+				service.Store = e.Store
+				break
+			}
+		}
+		services = append(services, service)
+	}
+	if f.sap, err = sap.New(services, o.Config.SAP.Limit, f.log); err != nil {
+		return nil, exit.Usage(err)
+	}
+	return append(mounts, &rest.Mount{Surface: f.sap, MaxBody: sapBody, Timeout: sapTime}), nil
+}
+
+// region returns the location of the first control database.
+func (f *Front) region() string {
+	return strings.ToUpper(strings.ReplaceAll(f.directory.Entries()[0].Location, " ", ""))
+}
+
+// PublicURL returns the front's address as seen by clients.
+func (f *Front) PublicURL() string { return f.publicURL }
+
+// Address returns host:port of the listener.
+func (f *Front) Address() string { return f.listener.Address() }
+
+// Directory returns the control databases.
+func (f *Front) Directory() *rest.Directory { return f.directory }
+
+// Close closes the listener and the connections to the control databases.
+func (f *Front) Close() error {
+	var errs []error
+	if f.listener != nil {
+		_ = f.listener.Close() // closed already after Serve
+	}
+	for _, s := range f.stores {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Serve answers requests until ctx is done, and looks after the job agents meanwhile.
+func (f *Front) Serve(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	for _, e := range f.directory.Entries() {
+		log := f.log.With(zap.String("control_database", e.Name))
+		reconciler, err := accounts.NewReconciler(e.Store, log)
+		if err != nil {
+			return err
+		}
+		wg.Go(func() { reconciler.Run(ctx) })
+	}
+	if f.sap != nil {
+		wg.Go(func() { f.startSAP(ctx) })
+	}
+	if !hasCallers(f.callers) {
+		f.log.Warn("nobody may call the front: the section rest has no tokens, issuers or certificates (see jobagent token create)")
+	}
+	f.log.Info("REST is served", zap.String("listen", f.listener.Address()), zap.String("public_url", f.publicURL))
+	return f.listener.Serve(ctx, f.server)
+}
+
+// Start serves in the background. The function stop stops the front, closes it and returns its
+// error. Both results of a nil front do nothing.
+func (f *Front) Start(ctx context.Context) (stop func() error, failed <-chan error) {
+	ended := make(chan error, 1)
+	if f == nil {
+		close(ended)
+		return func() error { return nil }, ended
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var failure error
+	go func() { // ends with ctx; stop waits for it
+		defer close(done)
+		defer close(ended)
+		if failure = f.Serve(ctx); failure != nil {
+			ended <- failure
+		}
+	}()
+	return func() error {
+		cancel()
+		<-done
+		return errors.Join(failure, f.Close())
+	}, ended
+}
+
+// startSAP stores the tenants of the providers, as soon as the control databases can be reached.
+func (f *Front) startSAP(ctx context.Context) {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		err := f.sap.Start(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		f.log.Warn("the tenants of the SAP surface could not be stored yet", zap.Error(err), zap.Duration("retry_in", wait))
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
