@@ -95,6 +95,14 @@ var (
 	ErrAgentNotFound = errors.New("job agent not found")
 	// ErrAgentLinked means that the control database has a job agent of another name.
 	ErrAgentLinked = errors.New("the control database has another job agent")
+	// ErrCollectionNotFound means that no job collection has this name.
+	ErrCollectionNotFound = errors.New("job collection not found")
+	// ErrSchedulerJobNotFound means that the job collection has no job of this name.
+	ErrSchedulerJobNotFound = errors.New("job of the job collection not found")
+	// ErrQuotaExceeded means that a quota of the job collection is exceeded.
+	ErrQuotaExceeded = errors.New("quota exceeded")
+	// ErrCollectionJob means that the job belongs to a job collection, and is changed there.
+	ErrCollectionJob = errors.New("the job belongs to a job collection")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )
@@ -178,6 +186,11 @@ var conditions = map[int32]condition{
 	50075: {KindInvalid, nil, "the sealed secret is invalid"},
 	50076: {KindInvalid, nil, "the public key does not have 32 bytes"},
 	50077: {KindInvalid, nil, "the name of the secret is reserved for REST"},
+	50082: {KindInvalid, nil, "the name of a job collection, or of a job in one, is missing or invalid"},
+	50083: {KindInvalid, nil, "a setting of the job collection is invalid"},
+	50084: {KindInvalid, nil, "a setting of the job is invalid"},
+	50085: {KindInvalid, nil, "the plan Free permits no authentication"},
+	50086: {KindInvalid, nil, "the list of secrets is invalid"},
 	50094: {KindInvalid, ErrAgentName, "the name of the job agent is missing or invalid"},
 	50095: {KindInvalid, ErrAgentCapacity, "the SKU or the capacity of the job agent is invalid, or they do not match"},
 	50096: {KindInvalid, nil, "the tags of the job agent are not a JSON object of texts"},
@@ -230,6 +243,14 @@ var conditions = map[int32]condition{
 	50157: {KindConflict, nil, "the credential is used by a job's current version, or by a target group"},
 	50158: {KindNotFound, ErrEndpointNotFound, "the private endpoint does not exist"},
 	50155: {KindConflict, nil, "the key was retired"},
+	50164: {KindNotFound, ErrCollectionNotFound, "the job collection does not exist"},
+	50165: {KindNotFound, ErrSchedulerJobNotFound, "the job collection has no job of this name"},
+	50166: {KindConflict, ErrQuotaExceeded, "a quota of the job collection is exceeded"},
+	50167: {KindConflict, nil, "the job is Completed or Faulted"},
+	50168: {KindConflict, nil, "a job of this name exists that belongs to no job collection"},
+	50169: {KindConflict, ErrCollectionJob, "the job belongs to a job collection"},
+	50170: {KindConflict, nil, "the job collection is disabled, or the job is Faulted"},
+	50171: {KindConflict, nil, "jobs of the collection do not fit the new plan"},
 	50182: {KindConflict, ErrAgentUnavailable, "the job agent is not Ready, so agents do not work for it"},
 	50183: {KindConflict, ErrAgentUnavailable, "the job agent is Disabled, Faulted or being deleted, or was deleted"},
 	50184: {KindConflict, ErrAgentBusy, "an operation on the job agent is in progress"},

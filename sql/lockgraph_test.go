@@ -90,7 +90,7 @@ type reason struct {
 // differentRows lists pairs of procedures that lock rows of the same tables, but never the same
 // rows.
 var differentRows = []reason{
-	{"delete_leftovers", "", append([]string{"jobs", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes"}, running...),
+	{"delete_leftovers", "", append([]string{"jobs", "secrets", "secret_data_keys", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
 	{"advance_job_agent", "", []string{"jobs", "limits"},
 		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit waits for the row of the job agent before."},
@@ -136,6 +136,8 @@ var differentRows = []reason{
 		[]string{"schedules", "schedule_buffer"},
 		"A schedule is deleted only when it has no buffered instants, so no row of schedule_buffer is deleted with it.",
 	},
+	{"check_sealed_keys", "sp_retire_secret_key", []string{"secret_keys", "secrets", "secret_data_keys"},
+		"A session that stores several secrets holds the locks on all keys since it stored the first one."},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same."},
 }
 

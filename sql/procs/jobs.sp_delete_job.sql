@@ -60,6 +60,10 @@ BEGIN
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id;
 
+    DELETE s
+    FROM jobs_internal.scheduler_jobs AS s
+    WHERE s.job_id = @job_id;
+
     -- The schedules' rows are locked in the order of their keys; revision is in no index, so that the locks are on the clustered ones.
     INSERT INTO @schedules (schedule_id)
     SELECT s.schedule_id

@@ -13,6 +13,7 @@
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50127 the schedule is the one of jobs.sp_add_job.
+--   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_schedule
     @job_name      NVARCHAR(128),
@@ -42,6 +43,8 @@ BEGIN
     IF @schedule_name = N''
         THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.', 1;
 
+    IF @schedule_name = N'scheduler'
+        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = N'Deleted', @now = @now;
     DELETE s
     FROM jobs_internal.schedules AS s

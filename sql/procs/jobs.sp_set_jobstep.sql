@@ -38,6 +38,7 @@
 --   50010 the step name is missing or empty.
 --   50100 the job does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
+--   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep

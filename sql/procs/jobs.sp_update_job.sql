@@ -22,6 +22,7 @@
 --   50006 the schedule ends before it starts.
 --   50100 the job does not exist.
 --   50101 a job of the new name exists already.
+--   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_job
@@ -62,6 +63,7 @@ BEGIN
 
     IF @new_name IS NOT NULL
     BEGIN
+        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
         -- index: UQ_jobs_name, in which other sessions may add the same name
         IF EXISTS (
             SELECT 1

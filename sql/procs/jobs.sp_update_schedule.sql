@@ -36,6 +36,7 @@
 --   50125 the schedule does not exist.
 --   50126 a schedule of the new name exists already.
 --   50127 the schedule is the one of jobs.sp_add_job, and more than its parameters is given.
+--   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
     @job_name         NVARCHAR(128),
@@ -85,6 +86,8 @@ BEGIN
         @schedule_id = @schedule_id,
         @state = @audit_before OUTPUT,
         @revision = @revision_before OUTPUT;
+    IF @schedule_name = N'scheduler'
+        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     IF @schedule_name = N'' AND (
         @parameters IS NULL
         OR COALESCE(@new_name, @kind, @spec, @time_zone, @catch_up, @overlap) IS NOT NULL

@@ -1,5 +1,6 @@
--- Accounts for scheduled runs that have ended: counts failures, pauses schedules with pause_on_failure, and disables
--- all schedules of a job none of whose targets could be reached for the number of days in the setting unreachable_days.
+-- Accounts for scheduled runs that have ended, and for all runs of jobs of job collections: counts attempts and failures, pauses
+-- schedules with pause_on_failure, and disables all schedules of a job none of whose targets could be reached for the number of days in
+-- the setting unreachable_days.
 -- A target was reached unless the attempt on it ended for lack of a connection or a login. The days count at the
 -- earliest from the latest activation of one of the job's schedules. A run whose job or schedule is locked by another
 -- transaction waits for a later pass (I14), because this procedure runs under jobagent.advance and would block all
@@ -29,7 +30,8 @@ BEGIN
     DECLARE @stopped TABLE (schedule_id BIGINT NOT NULL); -- paused or disabled here
     DECLARE @ended TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
-        schedule_id  BIGINT NOT NULL,
+        schedule_id  BIGINT NULL,
+        by_hand      BIT NOT NULL, -- a run of a job collection; it counts for the job's only schedule
         job_id       UNIQUEIDENTIFIER NOT NULL,
         lifecycle    NVARCHAR(50) NOT NULL,
         end_time     DATETIME2(7) NOT NULL,
@@ -86,8 +88,14 @@ BEGIN
             ROW_NUMBER() OVER (ORDER BY w.execution_id) AS place
         FROM @wanted AS w
     )
-    INSERT INTO @ended (execution_id, schedule_id, job_id, lifecycle, end_time, message)
-    SELECT e.execution_id, e.schedule_id, e.job_id, e.lifecycle, e.end_time, e.last_message
+    INSERT INTO @ended (execution_id, schedule_id, by_hand, job_id, lifecycle, end_time, message)
+    SELECT
+        e.execution_id,
+        COALESCE(
+            e.schedule_id,
+            (SELECT a.schedule_id FROM jobs_internal.schedules AS a WHERE a.job_id = e.job_id AND a.name = N'scheduler')
+        ),
+        CASE WHEN e.schedule_id IS NULL THEN 1 ELSE 0 END, e.job_id, e.lifecycle, e.end_time, e.last_message
     FROM summed AS s
     INNER JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = s.execution_id
     WHERE s.tasks <= 20000
@@ -134,6 +142,13 @@ BEGIN
         GROUP BY k.execution_id
     ) AS c
     INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
+
+    -- A run that was started by hand says nothing about the schedules of the job.
+    UPDATE e
+    SET e.reached = 0,
+        e.unreached = 0
+    FROM @ended AS e
+    WHERE e.by_hand = 1;
 
     -- Before the schedules are locked, as everywhere. A run that is left out below updates its job again in a later pass.
     UPDATE j
@@ -258,6 +273,26 @@ BEGIN
         EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @now = @now;
         SET @schedule_id = (SELECT MIN(s.schedule_id) FROM @stopped AS s WHERE s.schedule_id > @schedule_id);
     END;
+
+    -- The tries of the action, step 1, of jobs of Azure Scheduler. Plan: few runs; of each, the tasks of one step.
+    UPDATE s
+    SET s.main_attempts = s.main_attempts + c.tries,
+        s.main_failures = s.main_failures + c.failures
+    FROM (
+        SELECT
+            e.schedule_id,
+            COUNT(k.task_id) AS tries,
+            SUM(CASE WHEN k.outcome IN (N'Failed', N'TimedOut', N'Unknown') THEN 1 ELSE 0 END) AS failures
+        FROM @ended AS e
+        INNER JOIN jobs_internal.schedules AS a ON a.schedule_id = e.schedule_id
+        INNER JOIN jobs_internal.step_executions AS p ON p.execution_id = e.execution_id AND p.step_id = 1
+        INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = p.execution_id AND k.step_execution_id = p.step_execution_id
+        WHERE a.kind = N'azure-scheduler'
+            AND k.kind = N'Run'
+            AND k.outcome <> N'Returned'
+        GROUP BY e.schedule_id
+    ) AS c
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
 
     UPDATE x
     SET x.unaccounted = 0

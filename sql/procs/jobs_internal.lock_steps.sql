@@ -12,6 +12,7 @@
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
+--   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_internal.lock_steps
     @job_name NVARCHAR(128),
@@ -31,5 +32,6 @@ BEGIN
         ), N'%', N'%%');
         THROW 50118, @message, 1;
     END;
+    EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     RETURN 0;
 END;

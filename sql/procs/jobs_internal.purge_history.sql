@@ -2,7 +2,7 @@
 -- ended terms to which no run refers. The last call deletes parameters to which nothing refers any more, and secrets of REST
 -- that no definition names. It also
 -- deletes schedules that have been Completed or Faulted for longer than the setting schedule_retention_days (default
--- 60). Call it until @deleted is 0.
+-- 60), and jobs of job collections whose schedule is. Call it until @deleted is 0.
 --
 -- Parameters:
 --   @batch_size      Maximum number of runs to purge in this call; at least 1.
@@ -30,6 +30,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @oldest DATETIME2(7);
+    DECLARE @scheduler_oldest DATETIME2(7);
     DECLARE @schedules_oldest DATETIME2(7);
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
@@ -47,12 +48,18 @@ BEGIN
     SET @oldest = DATEADD(DAY, -@retention_days, @now);
 
     -- Rows that another transaction holds are left to the next call.
+    -- Those of jobs of job collections are kept for 60 days at least (R-41); only their keys are read meanwhile.
+    SET @scheduler_oldest = CASE WHEN @retention_days < 60 THEN DATEADD(DAY, -60, @now) ELSE @oldest END;
     INSERT INTO @runs (execution_id)
     SELECT TOP (@batch_size) e.execution_id
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 0
         AND e.purged_at IS NULL
         AND e.end_time < @oldest
+        AND (
+            e.end_time < @scheduler_oldest
+            OR NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = e.job_id)
+        )
     ORDER BY e.end_time;
     UPDATE e
     SET e.purged_at = @now
@@ -81,6 +88,7 @@ BEGIN
     WHERE s.closed_at < @schedules_oldest
         AND s.name <> N''
         AND s.awaits_verdict = 0
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = s.job_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
@@ -103,6 +111,7 @@ BEGIN
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
         COMMIT TRANSACTION;
     END;
+    EXECUTE jobs_internal.delete_closed_jobs @closed_before = @schedules_oldest, @now = @now;
     -- A term has claimed nothing after its end, and task ids grow with time.
     SET @first_claimed_at = (SELECT TOP (1) k.claimed_at FROM jobs_internal.task_executions AS k ORDER BY k.task_id);
     DELETE TOP (1000) t

@@ -25,6 +25,8 @@ GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group_member TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_set_limit TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_set_secret TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_secret TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_set_scheduler_job TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_scheduler_job TO jobs_author;
 -- REST fronts make the calls of callers with this role as this user, which has no login.
 IF DATABASE_PRINCIPAL_ID(N'jobagent_author') IS NULL
     CREATE USER jobagent_author WITHOUT LOGIN;

@@ -10,6 +10,9 @@ GRANT EXECUTE ON OBJECT::jobs.sp_enable_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_pause_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_backfill_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_cancel_backfill TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_enable_job_collection TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_enable_scheduler_job TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_run_scheduler_job TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_operator;
 -- REST fronts make the calls of callers with this role as this user, which has no login.

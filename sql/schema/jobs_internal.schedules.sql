@@ -57,6 +57,8 @@
 --                   is relative to it.
 --   updated_at      When the definition was last changed.
 --   payload_id      Parameters of its runs; NULL: none. No foreign key: see jobs_internal.payloads.
+--   main_attempts, main_failures  Number of attempts of the first step in its runs, and of those that failed; counted for the kind
+--                   azure-scheduler only, also in runs that were started by hand.
 CREATE TABLE jobs_internal.schedules (
     schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
     job_id                UNIQUEIDENTIFIER NOT NULL,
@@ -108,6 +110,8 @@ CREATE TABLE jobs_internal.schedules (
     defined_at            DATETIME2(7) NULL,
     updated_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_updated_at DEFAULT SYSUTCDATETIME(),
     payload_id            BIGINT NULL,
+    main_attempts         BIGINT NOT NULL CONSTRAINT DF_schedules_main_attempts DEFAULT 0,
+    main_failures         BIGINT NOT NULL CONSTRAINT DF_schedules_main_failures DEFAULT 0,
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),
     CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,

@@ -137,7 +137,9 @@ func (a *Auth) addIssuers(f *faults, issuers []Issuer) {
 
 // addTokens adds the static tokens.
 func (a *Auth) addTokens(f *faults, cfg Config) {
-	f.add("tokens", tokenfile.CheckAll("tokens", cfg.Tokens))
+	if err := tokenfile.CheckAll("tokens", cfg.Tokens); err != nil {
+		f.errs = append(f.errs, err)
+	}
 	for i, t := range cfg.Tokens {
 		a.tokens[t.ID] = t
 		if t.Role != "" && t.Scope != "" {

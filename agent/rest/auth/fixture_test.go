@@ -8,6 +8,8 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"maps"
@@ -203,4 +205,9 @@ func (k staticKeys) key(_ context.Context, id string) (publicKey, error) {
 		return one, nil
 	}
 	return publicKey{}, errUnknownKey
+}
+
+// tlsState returns the state of a connection with a client certificate.
+func tlsState(leaf *x509.Certificate, chains [][]*x509.Certificate) *tls.ConnectionState {
+	return &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: chains}
 }

@@ -144,8 +144,13 @@ func (d *Dev) token(_ context.Context, r *rest.Request) (*rest.Response, error) 
 	if !ok {
 		return nil, errClient
 	}
-	audience, ok := strings.CutSuffix(form.Get("scope"), "/.default")
-	if !ok || !d.knows(audience) {
+	audience := ""
+	for one := range strings.FieldsSeq(form.Get("scope")) { // azidentity asks for openid and others as well
+		if name, ok := strings.CutSuffix(one, "/.default"); ok {
+			audience = name
+		}
+	}
+	if !d.knows(audience) {
 		return nil, &failure{
 			status: http.StatusBadRequest, code: "invalid_scope", description: "Want the scope of one of the front's audiences with /.default",
 		}
@@ -190,7 +195,7 @@ func (d *Dev) client(in login) (DevClient, bool) {
 // knows reports whether an audience is one of the front's.
 func (d *Dev) knows(audience string) bool {
 	for _, one := range d.audiences {
-		if strings.TrimSuffix(one, "/") == strings.TrimSuffix(audience, "/") {
+		if audience != "" && strings.TrimSuffix(one, "/") == strings.TrimSuffix(audience, "/") {
 			return true
 		}
 	}

@@ -65,7 +65,7 @@ func CheckAll(setting string, tokens []Token) error {
 	var errs []error
 	seen := make(map[string]bool, len(tokens))
 	for i, t := range tokens {
-		if err := t.Check(); err != nil {
+		for _, err := range t.faults() {
 			errs = append(errs, fmt.Errorf("%s[%d]: %w", setting, i, err))
 		}
 		if seen[t.ID] {

@@ -46,8 +46,10 @@ type Token struct {
 var idForm = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
 
 // Check returns all faults of a stored token, without the faults of its grant.
-func (t Token) Check() error {
-	var errs []error
+func (t Token) Check() error { return errors.Join(t.faults()...) }
+
+// faults returns all faults of a stored token.
+func (t Token) faults() (errs []error) {
 	if !idForm.MatchString(t.ID) {
 		errs = append(errs, fmt.Errorf("invalid id %q: want 1 to 32 lower-case letters and digits", t.ID))
 	}
@@ -58,7 +60,7 @@ func (t Token) Check() error {
 	if (t.Role == "") != (t.Scope == "") {
 		errs = append(errs, errors.New("role and scope belong together: want both, or neither"))
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // Expired reports whether the token has expired.

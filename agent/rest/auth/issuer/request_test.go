@@ -1,0 +1,57 @@
+package issuer
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	header := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
+	for name, one := range map[string]struct {
+		header, form string
+		want         login
+	}{
+		"basic":                  {header("a:b:c"), "", login{"a", "b:c", true}},
+		"basic with the same id": {header("a:b"), "client_id=a", login{"a", "b", true}},
+		"escaped id":             {header("a%21:b"), "client_id=a%21", login{"a%21", "b", true}},
+		"form":                   {"", "client_id=a&client_secret=b", login{"a", "b", true}},
+		"empty secret":           {"", "client_id=a&client_secret=", login{"a", "", true}},
+		"certificate":            {"", "client_id=a", login{"a", "", false}},
+		"nothing":                {"", "", login{}},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		if one.header != "" {
+			r.Header.Set("Authorization", one.header)
+		}
+		form, err := parseValues(one.form)
+		require.NoError(t, err, name)
+		got, err := parseLogin(r, form)
+		require.NoError(t, err, name)
+		require.Equal(t, one.want, got, name)
+	}
+}
+
+func FuzzForm(f *testing.F) {
+	f.Add("grant_type=client_credentials&client_id=a", "Basic YTpi")
+	f.Add("a=%zz;b", "Basic ")
+	f.Fuzz(func(t *testing.T, body, authorization string) {
+		form, err := parseValues(body)
+		if err != nil {
+			form = url.Values{}
+		}
+		for _, values := range form {
+			require.Len(t, values, 1)
+		}
+		r := &http.Request{Header: http.Header{"Authorization": {authorization}}}
+		in, err := parseLogin(r, form)
+		if err == nil && in.hasSecret && form.Has("client_id") {
+			require.Contains(t, []string{in.id, unescape(in.id)}, form.Get("client_id"), "one request names one client")
+		}
+	})
+}

@@ -1,0 +1,317 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+)
+
+// JobCollection is a row of the view jobs.job_collections.
+type JobCollection struct {
+	Name     string    `db:"job_collection_name"`
+	ID       uuid.UUID `db:"job_collection_id"`
+	Location string    `db:"location"`
+	SKU      string    `db:"sku"`
+	State    string    `db:"state"`
+	// MaxJobCount, MaxRecurrenceFrequency and MaxRecurrenceInterval are its quotas.
+	MaxJobCount            int    `db:"max_job_count"`
+	MaxJobOccurrence       *int   `db:"max_job_occurrence"` // nil: not given
+	MaxRecurrenceFrequency string `db:"max_recurrence_frequency"`
+	MaxRecurrenceInterval  int    `db:"max_recurrence_interval"`
+	// Tags is a JSON object; empty means none.
+	Tags     string `db:"tags"`
+	Revision int64  `db:"revision"`
+	Jobs     int    `db:"jobs"`
+}
+
+const jobCollectionColumns = `job_collection_name, job_collection_id, location, sku, state, max_job_count, max_job_occurrence,
+    max_recurrence_frequency, max_recurrence_interval, tags, revision, jobs`
+
+// JobCollections lists at most limit job collections by name, those after a name.
+func (s *Store) JobCollections(ctx context.Context, after string, limit int) ([]JobCollection, error) {
+	return selectAll[JobCollection](ctx, s, "list job collections", `SELECT TOP (@p1) `+jobCollectionColumns+`
+FROM jobs.job_collections
+WHERE job_collection_name > @p2
+ORDER BY job_collection_name;`, limit, after)
+}
+
+// JobCollection returns a job collection, or [ErrCollectionNotFound].
+func (s *Store) JobCollection(ctx context.Context, name string) (JobCollection, error) {
+	list, err := selectAll[JobCollection](ctx, s, "read job collection", `SELECT `+jobCollectionColumns+`
+FROM jobs.job_collections
+WHERE job_collection_name = @p1;`, name)
+	if err == nil && len(list) == 0 {
+		err = ErrCollectionNotFound
+	}
+	if err != nil {
+		return JobCollection{}, err
+	}
+	return list[0], nil
+}
+
+// JobCollectionSpec is the argument of SetJobCollection. Empty texts and nil mean the defaults of
+// jobs.sp_set_job_collection.
+type JobCollectionSpec struct {
+	Name, Location, SKU, State    string
+	MaxJobCount, MaxJobOccurrence *int
+	MaxRecurrenceFrequency        string
+	MaxRecurrenceInterval         *int
+	Tags                          string // a JSON object
+	// IfMatch is the revision that the collection must have: 0 means that it must not exist, -1
+	// that it must exist.
+	IfMatch *int64
+}
+
+// SetJobCollection creates a job collection or replaces its settings.
+func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (created bool, revision int64, err error) {
+	c := newCall("jobs.sp_set_job_collection").in("job_collection_name", spec.Name).optText("location", spec.Location).
+		optText("sku", spec.SKU).optText("state", spec.State)
+	opt(c, "max_job_count", spec.MaxJobCount)
+	opt(c, "max_job_occurrence", spec.MaxJobOccurrence)
+	c.optText("max_recurrence_frequency", spec.MaxRecurrenceFrequency)
+	opt(c, "max_recurrence_interval", spec.MaxRecurrenceInterval)
+	c.optText("tags", spec.Tags)
+	opt(c, "if_match", spec.IfMatch)
+	err = s.exec(ctx, "set job collection", c.out("created", &created).out("revision", &revision))
+	return created, revision, err
+}
+
+// EnableJobCollection enables or disables a job collection: its jobs' schedules are paused, and
+// those that were paused so are resumed.
+func (s *Store) EnableJobCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) error {
+	c := newCall("jobs.sp_enable_job_collection").in("job_collection_name", name).in("enabled", enabled)
+	return s.exec(ctx, "enable job collection", opt(c, "if_match", ifMatch))
+}
+
+// DeleteJobCollection deletes a job collection with its jobs and their history.
+func (s *Store) DeleteJobCollection(ctx context.Context, name string, ifMatch *int64) error {
+	c := newCall("jobs.sp_delete_job_collection").in("job_collection_name", name)
+	return s.exec(ctx, "delete job collection", opt(c, "if_match", ifMatch))
+}
+
+// SchedulerAction is an action of a job of a job collection: a step without a target group.
+type SchedulerAction struct {
+	// Type is Http, StorageQueue, ServiceBusQueue or ServiceBusTopic; Command is the definition.
+	Type, Command string
+	Retries       int
+	RetryInterval int // seconds
+}
+
+// SchedulerJob is a row of the view jobs.scheduler_jobs.
+type SchedulerJob struct {
+	Collection string    `db:"job_collection_name"`
+	Name       string    `db:"job_name"`
+	FullName   string    `db:"full_name"`
+	ID         uuid.UUID `db:"job_id"`
+	Revision   int64     `db:"revision"`
+	// State is Enabled, Disabled, Completed or Faulted. Enabled tells whether the job itself is,
+	// in a collection that is disabled.
+	State    string `db:"state"`
+	Enabled  bool   `db:"enabled"`
+	Location string `db:"location"`
+	// Schedule is a JSON object with startTime and recurrence.
+	Schedule         string    `db:"schedule"`
+	NextDueTime      time.Time `db:"next_due_time"`     // zero: none, or not known yet
+	AwaitsValidation bool      `db:"awaits_validation"` // no agent has read the schedule
+	DefinedTime      time.Time `db:"defined_time"`
+	ActivatedTime    time.Time `db:"activated_time"`
+	// ExecutionCount and FailureCount count attempts of the action, FaultedCount counts runs.
+	ExecutionCount    int64     `db:"execution_count"`
+	FailureCount      int64     `db:"failure_count"`
+	FaultedCount      int64     `db:"faulted_count"`
+	LastExecutionTime time.Time `db:"last_execution_time"` // zero: none yet
+	// Properties is the action as REST shows it; empty for a job that was defined in T-SQL.
+	Properties string `db:"properties"`
+
+	MainType          string `db:"command_type"`
+	MainCommand       string `db:"command"`
+	MainRetries       int    `db:"retry_attempts"`
+	MainRetryInterval int    `db:"retry_interval_seconds"`
+	// ErrorType is empty if there is no error action.
+	ErrorType          string `db:"error_command_type"`
+	ErrorCommand       string `db:"error_command"`
+	ErrorRetries       int    `db:"error_retry_attempts"`
+	ErrorRetryInterval int    `db:"error_retry_interval_seconds"`
+}
+
+// Main returns the action.
+func (j SchedulerJob) Main() SchedulerAction {
+	return SchedulerAction{j.MainType, j.MainCommand, j.MainRetries, j.MainRetryInterval}
+}
+
+// Error returns the error action, or nil.
+func (j SchedulerJob) Error() *SchedulerAction {
+	if j.ErrorType == "" {
+		return nil
+	}
+	return &SchedulerAction{j.ErrorType, j.ErrorCommand, j.ErrorRetries, j.ErrorRetryInterval}
+}
+
+const schedulerJobColumns = `job_collection_name, job_name, full_name, job_id, revision, state, enabled, location, [schedule],
+    next_due_time, awaits_validation, defined_time, activated_time, execution_count, failure_count, faulted_count,
+    last_execution_time, properties, command_type, command, retry_attempts, retry_interval_seconds, error_command_type,
+    error_command, error_retry_attempts, error_retry_interval_seconds`
+
+// SchedulerJobFilter restricts SchedulerJobs.
+type SchedulerJobFilter struct {
+	Collection string
+	// State is Enabled, Disabled, Completed or Faulted; empty means any.
+	State string
+	// After is a name after which the list begins.
+	After string
+	// Skip is the number of jobs to leave out, and Limit the greatest number to return.
+	Skip, Limit int
+}
+
+// SchedulerJobs lists jobs of a job collection by name.
+func (s *Store) SchedulerJobs(ctx context.Context, f SchedulerJobFilter) ([]SchedulerJob, error) {
+	return selectAll[SchedulerJob](ctx, s, "list jobs of a collection", `SELECT `+schedulerJobColumns+`
+FROM jobs.scheduler_jobs
+WHERE job_collection_name = @p1
+    AND (@p2 = N'' OR state = @p2)
+    AND job_name > @p3
+ORDER BY job_name
+OFFSET @p4 ROWS FETCH NEXT @p5 ROWS ONLY
+OPTION (RECOMPILE);`, f.Collection, f.State, f.After, f.Skip, f.Limit)
+}
+
+// SchedulerJob returns a job of a job collection, or [ErrSchedulerJobNotFound].
+func (s *Store) SchedulerJob(ctx context.Context, collection, name string) (SchedulerJob, error) {
+	list, err := selectAll[SchedulerJob](ctx, s, "read job of a collection", `SELECT `+schedulerJobColumns+`
+FROM jobs.scheduler_jobs
+WHERE job_collection_name = @p1
+    AND job_name = @p2;`, collection, name)
+	if err == nil && len(list) == 0 {
+		err = ErrSchedulerJobNotFound
+	}
+	if err != nil {
+		return SchedulerJob{}, err
+	}
+	return list[0], nil
+}
+
+// SchedulerSecret is a sealed secret of an action; see [Store.SealSecret].
+type SchedulerSecret struct {
+	Name   string          `json:"name"`
+	Sealed json.RawMessage `json:"sealed"`
+}
+
+// SchedulerJobSpec is the argument of SetSchedulerJob.
+type SchedulerJobSpec struct {
+	Collection, Name string
+	Main             SchedulerAction
+	Error            *SchedulerAction // nil: none
+	// Schedule is a JSON object with startTime and recurrence.
+	Schedule string
+	Enabled  bool
+	// Properties is the action as REST shows it.
+	Properties string
+	Secrets    []SchedulerSecret
+	// Gap is the shortest time between two due instants in seconds; 0: frequency and interval
+	// say it.
+	Gap int64
+	// NoQuotas disregards the quotas of the collection.
+	NoQuotas bool
+	// IfMatch is as in JobCollectionSpec.
+	IfMatch *int64
+}
+
+// SetSchedulerJob creates a job of a job collection, or replaces it.
+func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (created bool, revision int64, err error) {
+	c := newCall("jobs.sp_set_scheduler_job").in("job_collection_name", spec.Collection).in("job_name", spec.Name).
+		in("command_type", spec.Main.Type).in("command", spec.Main.Command).in("schedule", spec.Schedule).
+		in("retry_attempts", int64(spec.Main.Retries)).in("retry_interval_seconds", int64(spec.Main.RetryInterval))
+	if e := spec.Error; e != nil {
+		c.in("error_command_type", e.Type).in("error_command", e.Command).in("error_retry_attempts", int64(e.Retries)).
+			in("error_retry_interval_seconds", int64(e.RetryInterval))
+	}
+	c.in("enabled", spec.Enabled).optText("properties", spec.Properties)
+	if len(spec.Secrets) > 0 {
+		text, err := json.Marshal(spec.Secrets)
+		if err != nil {
+			return false, 0, err
+		}
+		c.in("secrets", string(text))
+	}
+	if spec.Gap > 0 {
+		c.in("gap_seconds", spec.Gap)
+	}
+	c.in("quotas", !spec.NoQuotas)
+	opt(c, "if_match", spec.IfMatch)
+	err = s.exec(ctx, "set job of a collection", c.out("created", &created).out("revision", &revision))
+	return created, revision, err
+}
+
+// EnableSchedulerJob enables or disables a job of a job collection.
+func (s *Store) EnableSchedulerJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) error {
+	c := newCall("jobs.sp_enable_scheduler_job").in("job_collection_name", collection).in("job_name", name).in("enabled", enabled)
+	return s.exec(ctx, "enable job of a collection", opt(c, "if_match", ifMatch))
+}
+
+// RunSchedulerJob starts a run of a job of a job collection. id is the id of the run: if a run of
+// the job has it already, nothing starts.
+func (s *Store) RunSchedulerJob(ctx context.Context, collection, name string, id uuid.UUID) error {
+	return s.exec(ctx, "run job of a collection", newCall("jobs.sp_run_scheduler_job").
+		in("job_collection_name", collection).in("job_name", name).in("job_execution_id", id))
+}
+
+// DeleteSchedulerJob deletes a job of a job collection with its history.
+func (s *Store) DeleteSchedulerJob(ctx context.Context, collection, name string, ifMatch *int64) error {
+	c := newCall("jobs.sp_delete_scheduler_job").in("job_collection_name", collection).in("job_name", name)
+	return s.exec(ctx, "delete job of a collection", opt(c, "if_match", ifMatch))
+}
+
+// SchedulerRun is a run of a job of a job collection.
+type SchedulerRun struct {
+	ID          uuid.UUID `db:"job_execution_id"`
+	CreatedTime time.Time `db:"create_time"`
+	// Scheduled is false for a run that was started by hand.
+	Scheduled bool `db:"scheduled"`
+	// Started is the number of runs that the schedule has started until now.
+	Started int64 `db:"executions"`
+}
+
+// SchedulerRuns lists at most limit runs of a job of a job collection, newest first: those before a
+// run, or the latest ones if before is zero.
+func (s *Store) SchedulerRuns(ctx context.Context, job uuid.UUID, before SchedulerRun, limit int) ([]SchedulerRun, error) {
+	if before.CreatedTime.IsZero() {
+		before.CreatedTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	}
+	return selectAll[SchedulerRun](ctx, s, "list runs of a job of a collection", `SELECT TOP (@p1) job_execution_id, create_time,
+    scheduled, executions
+FROM jobs.scheduler_runs
+WHERE job_id = @p2
+    AND create_time <= @p3
+    AND (create_time < @p3 OR job_execution_id > @p4)
+ORDER BY create_time DESC, job_execution_id;`, limit, mssqldb.UniqueIdentifier(job), datetime2(before.CreatedTime), mssqldb.UniqueIdentifier(before.ID))
+}
+
+// SchedulerAttempt is a row of the view jobs.scheduler_history.
+type SchedulerAttempt struct {
+	RunID          uuid.UUID `db:"job_execution_id"`
+	RunCreatedTime time.Time `db:"run_created_time"`
+	ID             int64     `db:"attempt_id"`
+	Action         string    `db:"action_name"`
+	Status         string    `db:"status"`
+	StartTime      time.Time `db:"start_time"`
+	EndTime        time.Time `db:"end_time"`
+	ExpectedTime   time.Time `db:"expected_time"`
+	RetryCount     int       `db:"retry_count"`
+	Message        string    `db:"message"`
+}
+
+// SchedulerHistory lists the attempts of the runs of a job of a job collection that were created
+// from one time to another, newest first. A status that is not empty restricts the list.
+func (s *Store) SchedulerHistory(ctx context.Context, job uuid.UUID, from, to time.Time, status string) ([]SchedulerAttempt, error) {
+	return selectAll[SchedulerAttempt](ctx, s, "list history of a job of a collection", `SELECT job_execution_id, run_created_time,
+    attempt_id, action_name, status, start_time, end_time, expected_time, retry_count, message
+FROM jobs.scheduler_history
+WHERE job_id = @p1
+    AND run_created_time BETWEEN @p2 AND @p3
+    AND (@p4 = N'' OR status = @p4)
+ORDER BY run_created_time DESC, attempt_id DESC
+OPTION (RECOMPILE);`, mssqldb.UniqueIdentifier(job), datetime2(from), datetime2(to), status)
+}

@@ -1,0 +1,300 @@
+package controldb_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/secret"
+)
+
+const (
+	okAction    = `{"method":"GET","url":"http://h.example/ok","allow_http":true}`
+	errorAction = `{"method":"POST","url":"http://h.example/err","allow_http":true}`
+	weekly      = `{"recurrence":{"frequency":"Week","interval":1},"startTime":"2015-07-13T00:00:00Z"}`
+)
+
+// collection creates a job collection.
+func (c *control) collection(t *testing.T, spec controldb.JobCollectionSpec) int64 {
+	t.Helper()
+	created, revision, err := c.SetJobCollection(t.Context(), spec)
+	require.NoError(t, err)
+	require.True(t, created)
+	return revision
+}
+
+// schedulerJob returns the definition of a job of the collection jc.
+func schedulerJob(name string, change ...func(*controldb.SchedulerJobSpec)) controldb.SchedulerJobSpec {
+	spec := controldb.SchedulerJobSpec{
+		Collection: "jc", Name: name, Enabled: true, Schedule: weekly,
+		Main: controldb.SchedulerAction{Type: "http", Command: okAction, Retries: 4, RetryInterval: 30},
+	}
+	for _, f := range change {
+		f(&spec)
+	}
+	return spec
+}
+
+// A job of a collection is a job like others, with two steps and one schedule. A call that changes
+// nothing makes no version and no revision, and the schedule goes on.
+func TestSchedulerJobs(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		require.Equal(t, int64(1), c.collection(t, controldb.JobCollectionSpec{Name: "jc", Location: "on prem"}))
+		l, err := c.JobCollection(t.Context(), "JC")
+		require.NoError(t, err)
+		require.Equal(t, controldb.JobCollection{
+			Name: "jc", ID: l.ID, Location: "on prem", SKU: "Standard", State: "Enabled", MaxJobCount: 50, MaxRecurrenceFrequency: "minute",
+			MaxRecurrenceInterval: 1, Revision: 1,
+		}, l)
+		created, revision, err := c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", Location: "OnPrem", SKU: "standard"})
+		require.NoError(t, err)
+		require.False(t, created)
+		require.Equal(t, int64(1), revision)
+
+		withError := func(s *controldb.SchedulerJobSpec) {
+			s.Error = &controldb.SchedulerAction{Type: "Http", Command: errorAction, Retries: 1, RetryInterval: 15}
+		}
+		created, revision, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", withError))
+		require.NoError(t, err)
+		require.True(t, created)
+		require.Equal(t, int64(1), revision)
+		require.Equal(t, []string{"MainAction|NULL|Succeeded", "ErrorAction|NULL|Failed"}, c.rows(t,
+			`SELECT step_name, after, run_when FROM jobs.jobstep_options WHERE job_name = N'jc/h1' AND is_current = 1 ORDER BY step_id`))
+		j, err := c.SchedulerJob(t.Context(), "jc", "H1")
+		require.NoError(t, err)
+		require.Equal(t, "Enabled", j.State)
+		require.Equal(t, "jc/h1", j.FullName)
+		require.True(t, j.AwaitsValidation)
+		require.Equal(t, controldb.SchedulerAction{Type: "Http", Command: errorAction, Retries: 1, RetryInterval: 15}, *j.Error())
+
+		activated := j.ActivatedTime
+		created, revision, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", withError))
+		require.NoError(t, err)
+		require.False(t, created)
+		require.Equal(t, int64(1), revision)
+		_, revision, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1"))
+		require.NoError(t, err)
+		require.Equal(t, int64(2), revision)
+		j, err = c.SchedulerJob(t.Context(), "jc", "h1")
+		require.NoError(t, err)
+		require.Nil(t, j.Error())
+		require.Equal(t, activated, j.ActivatedTime, "the schedule has not changed")
+		require.Equal(t, 2, get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'jc/h1'`))
+		require.Equal(t, []string{"sp_set_job_collection|JobCollection", "sp_set_scheduler_job|Job", "sp_set_scheduler_job|Job"}, c.rows(t,
+			`SELECT action, object_kind FROM jobs_internal.audit_entries WHERE action LIKE N'sp[_]set[_]%' ORDER BY entry_id`))
+
+		// Such a job is changed as a whole.
+		c.fails(t, 50169, `EXEC jobs.sp_update_jobstep N'jc/h1', @step_id = 1, @retry_attempts = 1`)
+		c.fails(t, 50169, `EXEC jobs.sp_add_jobstep N'jc/h1', @step_name = N's', @command_type = N'Http', @command = N'{"url": "https://h.example"}'`)
+		c.fails(t, 50169, `EXEC jobs.sp_update_job N'jc/h1', @new_name = N'other'`)
+		c.fails(t, 50169, `EXEC jobs.sp_update_schedule N'jc/h1', N'scheduler', @spec = N'{}'`)
+		c.fails(t, 50169, `EXEC jobs.sp_delete_schedule N'jc/h1', N'scheduler'`)
+		c.exec(t, `EXEC jobs.sp_add_job N'jc/h2'`)
+		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h2"))
+		require.ErrorContains(t, err, "belongs to no job collection")
+
+		one, zero := int64(1), int64(0)
+		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &one }))
+		require.ErrorIs(t, err, controldb.ErrRevision)
+		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &zero }))
+		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", &one), controldb.ErrRevision)
+		require.NoError(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", nil))
+		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", nil), controldb.ErrSchedulerJobNotFound)
+		_, err = c.SchedulerJob(t.Context(), "jc", "h1")
+		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound)
+
+		// Deleted as any job, it leaves its collection, too.
+		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
+		require.NoError(t, err)
+		require.NoError(t, c.DeleteJob(t.Context(), "jc/h3", false))
+		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
+		require.NoError(t, err)
+		require.NoError(t, c.DeleteJobCollection(t.Context(), "jc", nil))
+		require.ErrorIs(t, c.DeleteJobCollection(t.Context(), "jc", nil), controldb.ErrCollectionNotFound)
+		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.jobs WHERE job_name LIKE N'jc/%'`))
+	})
+}
+
+// Only what the collection has paused is resumed with it (case 96 of rest-arm.md).
+func TestJobCollectionsPause(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.collection(t, controldb.JobCollectionSpec{Name: "jc"})
+		for _, name := range []string{"h1", "h2", "h3"} {
+			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob(name, func(s *controldb.SchedulerJobSpec) { s.Enabled = name != "h2" }))
+			require.NoError(t, err)
+		}
+		c.exec(t, `EXEC jobs.sp_pause_schedule N'jc/h3', N'scheduler', 1, N'mine'`)
+		states := func() (list []string) {
+			jobs, err := c.SchedulerJobs(t.Context(), controldb.SchedulerJobFilter{Collection: "jc", Limit: 10})
+			require.NoError(t, err)
+			for _, j := range jobs {
+				list = append(list, j.Name+" "+j.State)
+			}
+			return list
+		}
+		require.Equal(t, []string{"h1 Enabled", "h2 Disabled", "h3 Disabled"}, states())
+		require.NoError(t, c.EnableJobCollection(t.Context(), "jc", false, nil))
+		require.NoError(t, c.EnableJobCollection(t.Context(), "jc", false, nil))
+		_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob("h4"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"h1 Disabled", "h2 Disabled", "h3 Disabled", "h4 Disabled"}, states())
+		require.ErrorContains(t, c.RunSchedulerJob(t.Context(), "jc", "h1", uuid.New()), "its job collection is disabled")
+		l, err := c.JobCollection(t.Context(), "jc")
+		require.NoError(t, err)
+		require.Equal(t, "Disabled", l.State)
+		require.Equal(t, int64(2), l.Revision)
+		_, _, err = c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", State: "enabled"})
+		require.NoError(t, err)
+		require.Equal(t, []string{"h1 Enabled", "h2 Disabled", "h3 Disabled", "h4 Enabled"}, states())
+		require.NoError(t, c.EnableSchedulerJob(t.Context(), "jc", "h2", true, nil))
+		require.NoError(t, c.EnableSchedulerJob(t.Context(), "jc", "h1", false, nil))
+		require.Equal(t, []string{"h1 Disabled", "h2 Enabled", "h3 Disabled", "h4 Enabled"}, states())
+	})
+}
+
+func TestJobCollectionQuotas(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		two, many, thousand := 2, 51, 1000
+		c.collection(t, controldb.JobCollectionSpec{Name: "jc", MaxJobCount: &two, MaxRecurrenceFrequency: "Hour"})
+		for sku, count := range map[string]int{"free": 5, "Standard": 50, "Premium": 50, "p20PREMIUM": 1000} {
+			c.collection(t, controldb.JobCollectionSpec{Name: "c" + sku, SKU: sku})
+			l, err := c.JobCollection(t.Context(), "c"+sku)
+			require.NoError(t, err)
+			require.Equal(t, count, l.MaxJobCount)
+		}
+		refused := func(want string, spec controldb.JobCollectionSpec) {
+			t.Helper()
+			_, _, err := c.SetJobCollection(t.Context(), spec)
+			require.ErrorContains(t, err, want)
+		}
+		refused("the limit is 50", controldb.JobCollectionSpec{Name: "x", MaxJobCount: &many})
+		refused("the limit is hour/1", controldb.JobCollectionSpec{Name: "x", SKU: "Free", MaxRecurrenceFrequency: "minute", MaxRecurrenceInterval: &two})
+		refused("Invalid sku", controldb.JobCollectionSpec{Name: "x", SKU: "Gold"})
+		refused("Invalid state", controldb.JobCollectionSpec{Name: "x", State: "Suspended"})
+		refused("maxRecurrence", controldb.JobCollectionSpec{Name: "x", MaxRecurrenceFrequency: "second"})
+		refused("Invalid tags", controldb.JobCollectionSpec{Name: "x", Tags: "[]"})
+		refused("Invalid @job_collection_name", controldb.JobCollectionSpec{Name: "x/y"})
+		c.collection(t, controldb.JobCollectionSpec{Name: "p20", SKU: "P20Premium", MaxJobCount: &thousand, Location: "a"})
+		refused("cannot be changed", controldb.JobCollectionSpec{Name: "p20", SKU: "P20Premium", Location: "b"})
+
+		set := func(change ...func(*controldb.SchedulerJobSpec)) error {
+			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob("h1", change...))
+			return err
+		}
+		every := func(frequency string, interval string, gap int64) func(*controldb.SchedulerJobSpec) {
+			return func(s *controldb.SchedulerJobSpec) {
+				s.Schedule, s.Gap = `{"recurrence":{"frequency":"`+frequency+`","interval":`+interval+`}}`, gap
+			}
+		}
+		require.ErrorIs(t, set(every("Minute", "59", 0)), controldb.ErrQuotaExceeded)
+		require.ErrorContains(t, set(every("Week", "1", 900)), "recurs every 900 s, more often than the quota maxRecurrence of its job collection permits: the limit is hour/1.")
+		require.NoError(t, set(every("Minute", "59", 0), func(s *controldb.SchedulerJobSpec) { s.NoQuotas = true }))
+		require.NoError(t, set(every("MINUTE", "60", 0)))
+		require.ErrorContains(t, set(every("fortnight", "1", 0)), "Invalid recurrence")
+		require.ErrorContains(t, set(every("Day", "1001", 0)), "Invalid recurrence")
+		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Main.Retries = 21 }), "Invalid retry policy")
+		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Main.Type = "TSql" }), "Invalid command type")
+		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Main.Command = `{"url": 5}` }), "$.url")
+		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Schedule = "5" }), "Invalid @schedule")
+		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Properties = "[]" }), "Invalid @properties")
+		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Name = "a b" }), "Invalid @job_name")
+		require.ErrorIs(t, set(func(s *controldb.SchedulerJobSpec) { s.Collection = "nope" }), controldb.ErrCollectionNotFound)
+		for _, name := range []string{"h2", "h3"} {
+			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
+			if name == "h3" {
+				require.ErrorContains(t, err, "the limit is 2.")
+				require.ErrorIs(t, err, controldb.ErrQuotaExceeded)
+			} else {
+				require.NoError(t, err)
+			}
+		}
+		basic := func(s *controldb.SchedulerJobSpec) {
+			s.Schedule = `{}`
+			s.Main.Command = `{"url":"https://h.example/","auth":{"kind":"basic","username":"u","password":"$(secret.rest-0123456789abcdef0123456789abcdef)"}}`
+		}
+		require.NoError(t, set(basic))
+		// To the plan Free: not beside another one, and not with an authentication.
+		refused("there is another Free collection", controldb.JobCollectionSpec{Name: "jc", SKU: "Free"})
+		require.NoError(t, c.DeleteJobCollection(t.Context(), "cfree", nil))
+		refused("a job has an authentication", controldb.JobCollectionSpec{Name: "jc", SKU: "Free"})
+		require.NoError(t, set())
+		_, _, err := c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", SKU: "Free"})
+		require.NoError(t, err)
+		require.ErrorContains(t, set(basic), "Invalid authentication")
+	})
+}
+
+// Secrets come with the definition that names them, in one transaction.
+func TestSchedulerSecrets(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		key, err := secret.GenerateKey(zeros{})
+		require.NoError(t, err)
+		require.NoError(t, c.AddSecretKey(t.Context(), key.Public()))
+		c.collection(t, controldb.JobCollectionSpec{Name: "jc"})
+		name, err := secret.RESTName(zeros{})
+		require.NoError(t, err)
+		sealed, err := c.SealSecret(t.Context(), secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{"h.example"}}, "pw-1")
+		require.NoError(t, err)
+		spec := schedulerJob("h1", func(s *controldb.SchedulerJobSpec) {
+			s.Main.Command = `{"url":"https://h.example/","auth":{"kind":"basic","username":"u","password":"$(secret.` + name + `)"}}`
+			s.Secrets = []controldb.SchedulerSecret{{Name: name, Sealed: []byte(sealed)}}
+		})
+		_, _, err = c.SetSchedulerJob(t.Context(), spec)
+		require.NoError(t, err)
+		stored, err := c.SealedSecret(t.Context(), secret.OwnerREST, name)
+		require.NoError(t, err)
+		value, err := stored.Sealed.Open(stored.Place, []secret.PrivateKey{key})
+		require.NoError(t, err)
+		require.Equal(t, "pw-1", value)
+		spec.Name, spec.Secrets[0].Name = "h2", "rest-x"
+		_, _, err = c.SetSchedulerJob(t.Context(), spec)
+		require.ErrorContains(t, err, "Invalid secret name")
+		_, err = c.SchedulerJob(t.Context(), "jc", "h2")
+		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound, "nothing was stored")
+	})
+}
+
+// Jobs that have been final for 60 days are deleted, and the history of the others is kept as long.
+func TestSchedulerRetention(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.collection(t, controldb.JobCollectionSpec{Name: "jc"})
+		for _, name := range []string{"old", "new", "active"} {
+			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
+			require.NoError(t, err)
+		}
+		require.NoError(t, c.RunSchedulerJob(t.Context(), "jc", "active", uuid.New()))
+		done := uuid.New()
+		require.NoError(t, c.RunSchedulerJob(t.Context(), "jc", "new", done))
+		require.NoError(t, c.RunSchedulerJob(t.Context(), "jc", "new", done), "a repeated call starts nothing")
+		c.exec(t, `UPDATE s SET state = N'Completed', awaits_verdict = 0, next_due_at = NULL, next_fire_at = NULL,
+    closed_at = DATEADD(DAY, CASE j.name WHEN N'jc/new' THEN -59 ELSE -61 END, SYSUTCDATETIME())
+FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE s.name = N'scheduler';
+UPDATE jobs_internal.job_executions SET lifecycle = N'Succeeded', is_active = 0, unaccounted = 0, end_time = DATEADD(DAY, -59, SYSUTCDATETIME())
+WHERE job_execution_id = @p1`, done.String())
+		states := func() (list []string) {
+			jobs, err := c.SchedulerJobs(t.Context(), controldb.SchedulerJobFilter{Collection: "jc", Limit: 10})
+			require.NoError(t, err)
+			for _, j := range jobs {
+				list = append(list, j.Name+" "+j.State)
+			}
+			return list
+		}
+		require.ErrorContains(t, c.EnableSchedulerJob(t.Context(), "jc", "old", true, nil), "is Completed, which is final")
+		_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob("old"))
+		require.ErrorContains(t, err, "is Completed, which is final")
+		c.exec(t, `EXEC jobs_internal.purge_history @retention_days = 45`)
+		require.Equal(t, []string{"active Completed", "new Completed"}, states())
+		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE job_name = N'jc/new' AND step_id IS NULL`))
+		c.exec(t, `EXEC jobs_internal.purge_history @retention_days = 45, @now = @p1`, time.Now().UTC().AddDate(0, 0, 2).Format("2006-01-02T15:04:05"))
+		require.Equal(t, []string{"active Completed"}, states())
+	})
+}
+
+// zeros is a source of keys for tests.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
