@@ -117,7 +117,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		Target: task.Target, Credential: task.CredentialName,
 		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,
 		JobName: task.JobName, JobExecutionID: task.JobExecutionID, StepID: task.StepID, StepName: task.StepName,
-		DueAt: task.DueAt, ScheduleID: scheduleID(task),
+		DueAt: task.DueAt, ScheduleID: scheduleID(task), Tenant: task.Tenant,
 	}
 	if definition.Callback != nil {
 		token := callbacks.NewToken()

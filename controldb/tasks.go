@@ -98,6 +98,8 @@ type Task struct {
 	BindParameters bool
 	// ScheduleID is the schedule that started the run; 0 means none.
 	ScheduleID int64
+	// Tenant is the tenant of a job of the SAP surface; zero for other jobs.
+	Tenant targets.Tenant
 	// Members are the members of the target group; only for a TaskResolve. The only member of an
 	// action without a target group has the kind targets.Endpoint and no names: the caller derives
 	// the target from the command.

@@ -35,6 +35,8 @@ type ActionAttempt struct {
 	CallbackURL string
 	// Payload is the run's parameters, a JSON object; empty for none.
 	Payload string
+	// Tenant is the tenant of the run's job. Credentials authenticate in its name (S-52).
+	Tenant Tenant
 
 	// Begin records in the control database that the attempt is about to send. The runner calls
 	// Begin once, right before the first byte of the request (or the start of the process), when
@@ -42,6 +44,9 @@ type ActionAttempt struct {
 	// means that the attempt may not send: the runner returns NotSent.
 	Begin func(ctx context.Context) (before time.Time, err error)
 }
+
+// Tenant is a tenant of the SAP surface. It is zero for jobs of T-SQL and of other surfaces.
+type Tenant struct{ ID, Subdomain string }
 
 // ActionRunner carries out actions of one kind. Run follows the contract of a runner in DESIGN.md.
 type ActionRunner interface {

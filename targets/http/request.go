@@ -85,6 +85,7 @@ func (t *attempt) prepare() error {
 		return err
 	}
 	t.plan.auth, err = t.runner.network.Authentication(t.Credential, h.Auth, h.AllowHTTP, u, t.mask)
+	t.plan.auth.SetTenant(t.Tenant)
 	return err
 }
 

@@ -39,7 +39,8 @@ type Auth struct {
 	pair        *tls.Certificate
 	webhookKeys []webhookKey
 
-	token string // the token that was used last
+	tenant targets.Tenant // of the run's job
+	token  string         // the token that was used last
 }
 
 // Authentication returns what authenticates the requests of an attempt to the URL: the credential
@@ -236,7 +237,7 @@ func (a *Auth) Authorize(ctx context.Context, r *http.Request, body []byte, id s
 		}
 		u.RawQuery += url.QueryEscape(a.with.Query) + "=" + url.QueryEscape(a.secret)
 		r.URL = &u
-	case KindOAuth2, KindManagedIdentity, KindAzureDefault:
+	case KindOAuth2, KindManagedIdentity, KindAzureDefault, KindRunToken:
 		token, err := a.Token(ctx, "")
 		if err != nil {
 			return err
@@ -259,8 +260,14 @@ func (a *Auth) Authorize(ctx context.Context, r *http.Request, body []byte, id s
 func (a *Auth) Token(ctx context.Context, scope string) (string, error) {
 	scope = cmp.Or(a.with.Scope, scope)
 	fetch := a.fetchOAuth
-	if a.with.Kind.azure() {
+	if err := a.checkTenant(); err != nil {
+		return "", a.Error(err)
+	}
+	switch {
+	case a.with.Kind.azure():
 		fetch = a.fetchAzure
+	case a.with.Kind == KindRunToken:
+		fetch = a.signRunToken
 	}
 	token, err := a.network.tokens.get(ctx, a.tokenKey(scope), func(ctx context.Context) (cachedToken, error) {
 		return fetch(ctx, scope)
@@ -293,7 +300,7 @@ func (a *Auth) tokenKey(scope string) [sha256.Size]byte {
 		}
 	}
 	c := a.with
-	write(c.Name, string(c.Kind), c.TokenURL, c.ClientID, c.ClientAuthentication, scope, c.Audience, a.secret, a.privateKey)
+	write(c.Name, string(c.Kind), c.TokenURL, c.Issuer, a.tenant.ID, a.tenant.Subdomain, c.ClientID, c.ClientAuthentication, scope, c.Audience, a.secret, a.privateKey)
 	if a.pair != nil {
 		write(string(a.pair.Certificate[0]))
 	}

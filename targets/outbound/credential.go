@@ -28,6 +28,9 @@ const (
 	KindManagedIdentity CredentialKind = "azure-managed-identity"
 	// KindAzureDefault gets tokens in the order of Azure's DefaultAzureCredential.
 	KindAzureDefault CredentialKind = "azure-default"
+	// KindRunToken signs a token of its own for the tenant of the run's job (S-52). The front
+	// publishes the public half of the key.
+	KindRunToken CredentialKind = "run-token"
 	// KindClientCertificate presents a certificate in the TLS handshake.
 	KindClientCertificate CredentialKind = "client-certificate"
 	// KindStandardWebhooks signs requests (https://www.standardwebhooks.com).
@@ -41,7 +44,7 @@ const (
 // CredentialKinds returns every kind.
 func CredentialKinds() []CredentialKind {
 	return []CredentialKind{KindBasic, KindAPIKey, KindBearer, KindOAuth2, KindManagedIdentity, KindAzureDefault,
-		KindClientCertificate, KindStandardWebhooks, KindSASToken, KindSharedAccessKey}
+		KindRunToken, KindClientCertificate, KindStandardWebhooks, KindSASToken, KindSharedAccessKey}
 }
 
 // azure reports whether Microsoft Entra ID issues the tokens of a kind to the machine.
@@ -78,21 +81,27 @@ type Credential struct {
 	Header string `json:"header"`
 	Query  string `json:"query"`
 	// TokenURL is where oauth2-client-credentials gets tokens. It is checked like the URL of an
-	// action.
+	// action. {subdomain} and {tenant} stand for subdomain and ID of the tenant of the run's job;
+	// then jobs without a tenant cannot use the credential.
 	TokenURL string `json:"token_url"`
-	// ClientID is the client of oauth2-client-credentials, or a user-assigned managed identity.
+	// Issuer is the claim iss of run-token, with {subdomain} and {tenant} as in TokenURL:
+	// <public_url>/uaa/{subdomain} of the front.
+	Issuer string `json:"issuer"`
+	// ClientID is the client of oauth2-client-credentials and of run-token, or a user-assigned
+	// managed identity.
 	ClientID string `json:"client_id"`
 	// ClientAuthentication says how the client of oauth2-client-credentials authenticates: basic
 	// (default), form, private-key-jwt or certificate.
 	ClientAuthentication string `json:"client_authentication"`
 	// Scope is requested from the token's issuer: of several, separated by blanks.
 	Scope string `json:"scope"`
-	// Audience and Parameters are further parameters of the request for a token.
+	// Audience and Parameters are further parameters of the request for a token. Audience is the
+	// claim aud of run-token: of several, separated by blanks.
 	Audience   string            `json:"audience"`
 	Parameters map[string]string `json:"parameters"`
 	// Certificate and Key are PEM texts, as references: the certificate of client-certificate and
-	// of client_authentication certificate, and the key of private-key-jwt. An empty Key means that
-	// Certificate holds the key as well.
+	// of client_authentication certificate, and the key of private-key-jwt and of run-token, which
+	// is an RSA key. An empty Key means that Certificate holds the key as well.
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
 	// Keys are the secrets of standard-webhooks as references, newest first: whsec_ and base64 for
@@ -121,7 +130,7 @@ type field struct {
 func (c Credential) fields() []field {
 	return []field{
 		{"user", c.User != ""}, {"secret", c.Secret != ""}, {"header", c.Header != ""}, {"query", c.Query != ""},
-		{"token_url", c.TokenURL != ""}, {"client_id", c.ClientID != ""},
+		{"token_url", c.TokenURL != ""}, {"issuer", c.Issuer != ""}, {"client_id", c.ClientID != ""},
 		{"client_authentication", c.ClientAuthentication != ""}, {"scope", c.Scope != ""}, {"audience", c.Audience != ""},
 		{"parameters", len(c.Parameters) > 0}, {"certificate", c.Certificate != ""}, {"key", c.Key != ""},
 		{"keys", len(c.Keys) > 0},
@@ -137,6 +146,8 @@ func (c Credential) uses() (required, optional []string) {
 		return []string{"secret"}, []string{"header", "query"}
 	case KindBearer, KindSASToken:
 		return []string{"secret"}, nil
+	case KindRunToken:
+		return []string{"key", "issuer", "audience", "client_id"}, []string{"scope"}
 	case KindManagedIdentity:
 		return nil, []string{"client_id", "scope"}
 	case KindAzureDefault:
@@ -215,9 +226,12 @@ func (c Credential) validateDetails() (errs []error) {
 			c.ClientAuthentication, clientBasic, clientForm, clientPrivateKey, clientCertificate))
 	}
 	if c.TokenURL != "" {
-		if err := checkTokenURL(c.TokenURL, c.AllowHTTP); err != nil {
+		if err := checkTokenURL(forTenant(c.TokenURL, exampleTenant), c.AllowHTTP); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if c.Kind == KindRunToken {
+		errs = append(errs, c.validateRunToken()...)
 	}
 	for name := range c.Parameters {
 		if slices.Contains([]string{"grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type",

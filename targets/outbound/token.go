@@ -193,7 +193,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func (a *Auth) fetchOAuth(ctx context.Context, scope string) (cachedToken, error) {
 	c := a.with
 	request := clientcredentials.Config{
-		ClientID: c.ClientID, ClientSecret: a.secret, TokenURL: c.TokenURL, Scopes: strings.Fields(scope),
+		ClientID: c.ClientID, ClientSecret: a.secret, TokenURL: forTenant(c.TokenURL, a.tenant), Scopes: strings.Fields(scope),
 		AuthStyle: oauth2.AuthStyleInHeader, EndpointParams: url.Values{},
 	}
 	for name, value := range c.Parameters {
@@ -302,7 +302,7 @@ func (a *Auth) assertion() (string, error) {
 	}
 	now := time.Now()
 	token := jwt.NewWithClaims(method, jwt.RegisteredClaims{
-		Issuer: a.with.ClientID, Subject: a.with.ClientID, Audience: jwt.ClaimStrings{a.with.TokenURL}, ID: rand.Text(),
+		Issuer: a.with.ClientID, Subject: a.with.ClientID, Audience: jwt.ClaimStrings{forTenant(a.with.TokenURL, a.tenant)}, ID: rand.Text(),
 		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now),
 		ExpiresAt: jwt.NewNumericDate(now.Add(assertionValid)),
 	})

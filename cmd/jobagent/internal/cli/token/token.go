@@ -2,6 +2,7 @@
 package token
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -40,13 +41,15 @@ again within a second when it changes. Name it as rest.token_file in the configu
 
 // path returns the path of the token file.
 func path(a *connect.App, flag string) (string, error) {
-	if _, err := a.Config(); err != nil {
+	cfg, err := a.Config()
+	if err != nil {
 		return "", err
 	}
-	if flag == "" {
+	file := cmp.Or(flag, cfg.REST.TokenFile)
+	if file == "" {
 		return "", exit.Usagef("no token file: give --file, or a configuration with rest.token_file")
 	}
-	return flag, nil
+	return file, nil
 }
 
 func newCreateCommand(a *connect.App, file *string) *cobra.Command {
