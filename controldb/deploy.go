@@ -169,7 +169,7 @@ type Comparison struct {
 	Version, Want int
 	// Missing are the objects of this program that the database lacks. Changed are those with
 	// another text, or created with QUOTED_IDENTIFIER or ANSI_NULLS off. Extra are the objects in
-	// the schemas jobs and jobs_internal that this program does not have; they do no harm.
+	// the schemas jobs, jobs_internal and jobs_rest that this program does not have; they do no harm.
 	Missing, Changed, Extra []string
 }
 
@@ -246,12 +246,12 @@ func compareObjects(
 FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN sys.sql_modules AS m ON m.object_id = o.object_id
-WHERE s.name IN (N'jobs', N'jobs_internal')
+WHERE s.name IN (N'jobs', N'jobs_internal', N'jobs_rest')
     AND o.type IN ('U', 'V', 'P', 'FN', 'IF', 'TF')
 UNION ALL
 SELECT s.name, NULL, 1
 FROM sys.schemas AS s
-WHERE s.name IN (N'jobs', N'jobs_internal')
+WHERE s.name IN (N'jobs', N'jobs_internal', N'jobs_rest')
 UNION ALL
 SELECT p.name, NULL, 1
 FROM sys.database_principals AS p

@@ -91,6 +91,7 @@ type reason struct {
 // rows.
 var differentRows = []reason{
 	{"delete_leftovers", "", append([]string{"jobs", "secrets", "secret_data_keys", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes"}, running...),
+	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
 	{"advance_job_agent", "", []string{"jobs", "limits"},
 		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit waits for the row of the job agent before."},
@@ -154,6 +155,24 @@ var differentReads = []reason{
 		"start_buffered_runs",
 		[]string{"schedules", "job_executions"},
 		"It finds buffered instants by an index of schedules with such instants, which has no deleted schedules.",
+	},
+	{
+		"stop_rest_runs",
+		"sp_start_job",
+		[]string{"job_executions", "payloads"},
+		"A caller locks the run of the id that it gives, if there is one; stop_rest_runs changes runs that schedules made, whose ids no caller gives.",
+	},
+	{
+		"stop_rest_runs",
+		"sp_rerun_job_execution",
+		[]string{"job_executions", "payloads"},
+		"The same.",
+	},
+	{
+		"stop_rest_runs",
+		"store_payload",
+		[]string{"job_executions", "payloads"},
+		"The same: sp_start_job stores parameters after it has looked for the run of the given id.",
 	},
 }
 

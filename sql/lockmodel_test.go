@@ -603,6 +603,9 @@ var gates = map[string][]string{
 	"job_steps":            {"jobs"},
 	"step_commands":        {"jobs"},
 	"target_group_members": {"target_groups"},
+	"rest_jobs":            {"jobs"},
+	"rest_schedules":       {"jobs", "schedules"},
+	"rest_action_log":      {"jobs"},
 }
 
 // apart returns why two accesses to one index are never to the same row, or never at the same time;

@@ -20,6 +20,7 @@ func Reference() (string, error) {
 	}{
 		{"Public procedures", "jobs.", KindProcedure},
 		{"Public views", "jobs.", KindView},
+		{"Procedures of the SAP surface", "jobs_rest.", KindProcedure},
 		{"Roles", "", KindRole},
 		{"Internal procedures (called by agents)", "jobs_internal.", KindProcedure},
 		{"Internal views", "jobs_internal.", KindView},

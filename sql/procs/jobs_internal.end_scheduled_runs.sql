@@ -266,6 +266,15 @@ BEGIN
         AND s.enabled = 1
         AND s.state IN (N'Enabled', N'Disabled');
 
+    IF EXISTS (SELECT 1 FROM @stopped)
+        INSERT INTO jobs_internal.rest_action_log (rest_job_id, rest_schedule_id, at, action, text)
+        SELECT r.rest_job_id, x.rest_schedule_id, @now, N'DEACTIVATION_UNREACHABLE', s.reason
+        FROM @stopped AS p
+        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = p.schedule_id
+        INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = p.schedule_id
+        INNER JOIN jobs_internal.rest_jobs AS r ON r.job_id = s.job_id
+        WHERE s.enabled = 0;
+
     -- Usually none, so a loop is sufficient. Rows of schedule_buffer belong to the schedules, which are locked.
     SET @schedule_id = (SELECT MIN(s.schedule_id) FROM @stopped AS s);
     WHILE @schedule_id IS NOT NULL

@@ -27,8 +27,8 @@
 --   @now      For tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
 -- Locks:     the row of the job agent (S), the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
---            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions and
---            schedule_skips.
+--            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions,
+--            schedule_skips and rest_action_log.
 -- Returns:   one row per instant to run, and one per firing without such instants that is stale, locked or only skips:
 --            schedule_id, job_name, job_execution_id, due_at, result (Started, Buffered, Skipped, Stale, Locked), reason.
 -- Throws:
@@ -76,6 +76,7 @@ BEGIN
         has_steps   BIT NOT NULL DEFAULT 0,
         active      BIT NOT NULL DEFAULT 0, -- a run of the schedule is active
         waiting     BIT NOT NULL DEFAULT 0, -- an instant waits for that run
+        next_run_id UNIQUEIDENTIFIER NULL,  -- of a schedule of the SAP surface: id of its first run
         room        BIGINT NULL             -- number of runs that may still start; NULL: no limit
     );
     DECLARE @runs TABLE (
@@ -215,9 +216,11 @@ BEGIN
             (SELECT MAX(CAST(v.value AS DATETIME2(7))) FROM OPENJSON(g.runs) AS v WHERE CAST(v.value AS DATETIME2(7)) > g.due_at),
             g.due_at
         ),
-        s.upcoming = g.upcoming
-    OUTPUT inserted.schedule_id, g.firing_no, inserted.job_id
-    INTO @moved (schedule_id, firing_no, job_id)
+        s.upcoming = g.upcoming,
+        s.next_run_id = CASE WHEN s.next_run_id IS NOT NULL THEN NEWID() END,
+        s.next_run_made_at = CASE WHEN s.next_run_id IS NOT NULL THEN @now END
+    OUTPUT inserted.schedule_id, g.firing_no, inserted.job_id, deleted.next_run_id
+    INTO @moved (schedule_id, firing_no, job_id, next_run_id)
     FROM @given AS g
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
@@ -324,6 +327,7 @@ BEGIN
             m.overlap,
             m.active,
             m.waiting,
+            m.next_run_id,
             ROW_NUMBER() OVER (PARTITION BY c.schedule_id, c.duplicate ORDER BY c.due_at) AS place,
             COUNT(*) OVER (PARTITION BY c.schedule_id, c.duplicate) AS last_place
         FROM checked AS c
@@ -333,6 +337,8 @@ BEGIN
         SELECT
             o.schedule_id,
             o.due_at,
+            o.place,
+            o.next_run_id,
             CASE WHEN o.duplicate = 1 THEN N'Duplicate' WHEN o.has_steps = 0 THEN N'NoSteps' ELSE N'Overlap' END AS cause_of_skip,
             CASE
                 WHEN o.duplicate = 1 OR o.has_steps = 0 THEN N'Skipped'
@@ -351,7 +357,7 @@ BEGIN
     SELECT
         x.schedule_id,
         x.due_at,
-        CASE WHEN x.result = N'Started' THEN NEWID() END,
+        CASE WHEN x.result = N'Started' THEN COALESCE(CASE WHEN x.place = 1 THEN x.next_run_id END, NEWID()) END,
         x.result,
         CASE WHEN x.result = N'Skipped' THEN x.cause_of_skip END
     FROM decided AS x;
@@ -551,6 +557,18 @@ BEGIN
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
     INNER JOIN counted AS h ON h.schedule_id = m.schedule_id
     LEFT JOIN @created AS n ON n.schedule_id = h.schedule_id AND n.execution_id = h.execution_id;
+
+    IF EXISTS (SELECT 1 FROM @moved AS m WHERE m.next_run_id IS NOT NULL)
+        INSERT INTO jobs_internal.rest_action_log (rest_job_id, rest_schedule_id, at, action)
+        SELECT
+            r.rest_job_id, x.rest_schedule_id, @now,
+            CASE WHEN x.mode = N'time' THEN N'DEACTIVATION_ON_COMPLETION' ELSE N'DEACTIVATION_NO_FUTURE_RUN' END
+        FROM @moved AS m
+        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
+        INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = m.schedule_id
+        INNER JOIN jobs_internal.rest_jobs AS r ON r.job_id = m.job_id
+        WHERE m.next_run_id IS NOT NULL
+            AND s.state = N'Completed';
 
     WITH outcomes AS (
         SELECT

@@ -15,7 +15,8 @@
 --              instants, or NULL).
 --   @now       For tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
--- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the backfills of those that are Faulted (X).
+-- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the backfills of those that are Faulted (X); inserts into
+--            rest_action_log.
 -- Returns:   one row per validation: schedule_id, job_name, schedule_name, result (Recorded, Stale, Locked), state, old_due_at,
 --            next_due_at.
 -- Throws:
@@ -49,7 +50,8 @@ BEGIN
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         state       NVARCHAR(20) NOT NULL,
         old_due_at  DATETIME2(7) NULL,
-        next_due_at DATETIME2(7) NULL
+        next_due_at DATETIME2(7) NULL,
+        is_rest     BIT NOT NULL -- a schedule of the SAP surface that was switched on
     );
 
     IF @verdicts IS NULL OR ISJSON(@verdicts) = 0
@@ -119,10 +121,19 @@ BEGIN
             WHEN n.state = N'Disabled' AND s.state = N'Disabled' THEN NULLIF(s.reason, N'Waits for an agent to validate it.')
         END,
         s.closed_at = CASE WHEN s.name <> N'' AND n.state IN (N'Faulted', N'Completed') THEN COALESCE(s.closed_at, @now) END,
+        s.next_run_id = CASE
+            WHEN s.next_run_id IS NULL OR n.state <> N'Enabled' OR s.next_due_at = g.next_due_at THEN s.next_run_id
+            ELSE NEWID()
+        END,
+        s.next_run_made_at = CASE
+            WHEN s.next_run_id IS NULL OR n.state <> N'Enabled' OR s.next_due_at = g.next_due_at THEN s.next_run_made_at
+            ELSE @now
+        END,
         s.next_due_at = CASE WHEN n.state = N'Enabled' THEN g.next_due_at END,
         s.next_fire_at = CASE WHEN n.state = N'Enabled' THEN COALESCE(g.next_fire_at, g.next_due_at) END
-    OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at
-    INTO @stored (schedule_id, state, old_due_at, next_due_at)
+    OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at,
+        CASE WHEN inserted.next_run_id IS NOT NULL AND inserted.enabled = 1 THEN 1 ELSE 0 END
+    INTO @stored (schedule_id, state, old_due_at, next_due_at, is_rest)
     FROM @given AS g
     INNER JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
@@ -149,6 +160,16 @@ BEGIN
     INNER JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = t.schedule_id
     WHERE t.state = N'Faulted'
         AND f.state = N'Open';
+
+    IF EXISTS (SELECT 1 FROM @stored AS t WHERE t.is_rest = 1 AND t.state IN (N'Completed', N'Faulted'))
+        INSERT INTO jobs_internal.rest_action_log (rest_job_id, rest_schedule_id, at, action, text)
+        SELECT r.rest_job_id, x.rest_schedule_id, @now, N'DEACTIVATION_NO_FUTURE_RUN', s.reason
+        FROM @stored AS t
+        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = t.schedule_id
+        INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = t.schedule_id
+        INNER JOIN jobs_internal.rest_jobs AS r ON r.job_id = s.job_id
+        WHERE t.is_rest = 1
+            AND t.state IN (N'Completed', N'Faulted');
 
     COMMIT TRANSACTION;
 

@@ -3,6 +3,9 @@ IF DATABASE_PRINCIPAL_ID(N'jobs_admin') IS NULL
     CREATE ROLE jobs_admin AUTHORIZATION dbo;
 ALTER ROLE jobs_author ADD MEMBER jobs_admin;
 GRANT EXECUTE ON SCHEMA::jobs TO jobs_admin;
+GRANT EXECUTE ON OBJECT::jobs_rest.set_provider TO jobs_admin;
+GRANT EXECUTE ON OBJECT::jobs_rest.subscribe TO jobs_admin;
+GRANT EXECUTE ON OBJECT::jobs_rest.unsubscribe TO jobs_admin;
 -- REST fronts make the calls of callers with this role as this user, which has no login.
 IF DATABASE_PRINCIPAL_ID(N'jobagent_admin') IS NULL
     CREATE USER jobagent_admin WITHOUT LOGIN;

@@ -3,6 +3,15 @@ IF DATABASE_PRINCIPAL_ID(N'jobs_reader') IS NULL
     CREATE ROLE jobs_reader AUTHORIZATION dbo;
 GRANT SELECT ON SCHEMA::jobs TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_explain_execution TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.list_jobs TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.get_job TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.list_schedules TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.search_schedules TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.list_runs TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.count_jobs TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.list_actions TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.get_settings TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs_rest.list_tenants TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_internal.begin_call TO jobs_reader;
 -- REST fronts make the calls of callers with this role as this user, which has no login.
 IF DATABASE_PRINCIPAL_ID(N'jobagent_reader') IS NULL

@@ -59,6 +59,8 @@
 --   payload_id      Parameters of its runs; NULL: none. No foreign key: see jobs_internal.payloads.
 --   main_attempts, main_failures  Number of attempts of the first step in its runs, and of those that failed; counted for the kind
 --                   azure-scheduler only, also in runs that were started by hand.
+--   next_run_id     Id of the run at next_due_at, made with that instant; only of schedules of the SAP surface, NULL for all others.
+--   next_run_made_at  When next_run_id was made for that instant; NULL: not yet.
 CREATE TABLE jobs_internal.schedules (
     schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
     job_id                UNIQUEIDENTIFIER NOT NULL,
@@ -112,6 +114,8 @@ CREATE TABLE jobs_internal.schedules (
     payload_id            BIGINT NULL,
     main_attempts         BIGINT NOT NULL CONSTRAINT DF_schedules_main_attempts DEFAULT 0,
     main_failures         BIGINT NOT NULL CONSTRAINT DF_schedules_main_failures DEFAULT 0,
+    next_run_id           UNIQUEIDENTIFIER NULL,
+    next_run_made_at      DATETIME2(7) NULL,
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),
     CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,

@@ -9,6 +9,8 @@
 --               unreachable_days (default 10): how long no target of a job may be reachable until its schedules are disabled.
 --               async_exec_timeout_seconds (default 604800, a week): how long an action that was accepted waits for a report, unless its
 --               definition says so. It applies to waits that begin after it was set.
+--               sap_min_interval_seconds (default 300): the SAP surface refuses schedules with two instants that are closer together.
+--               sap_run_log_days (default 15): how long the SAP surface shows runs.
 --   value       Text of the value.
 --   updated_at  When the setting was changed.
 CREATE TABLE jobs_internal.settings (

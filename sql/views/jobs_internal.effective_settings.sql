@@ -23,6 +23,8 @@ FROM (VALUES
     (N'schedule_retention_days', 60, 0, 36500),
     (N'schedule_min_interval_seconds', 0, 0, 31536000),
     (N'unreachable_days', 10, 0, 36500),
-    (N'async_exec_timeout_seconds', 604800, 1, 31536000)
+    (N'async_exec_timeout_seconds', 604800, 1, 31536000),
+    (N'sap_min_interval_seconds', 300, 0, 31536000),
+    (N'sap_run_log_days', 15, 1, 36500)
 ) AS k (name, default_value, lowest, highest)
 LEFT JOIN jobs_internal.settings AS s ON s.name = k.name;

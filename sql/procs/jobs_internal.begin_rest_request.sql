@@ -1,0 +1,64 @@
+-- Begins a request of the SAP surface that changes something, in the transaction of the change. An equal request waits until this
+-- transaction ends. If an equal one was carried out within the last minute and its client has not got the answer, the request is its
+-- blind repeat (S-4): the caller changes nothing. The job agent must permit changes (jobs_internal.check_job_agent).
+--
+-- Parameters:
+--   @request   SHA-256 of principal, method, path and body; NULL: repeats are not recognised.
+--   @replayed  Receives 1 for a repeat.
+--   @result    Receives the ids that the earlier request has made, a JSON object; NULL if it is no repeat.
+--   @answer    Receives the answer to the earlier request; NULL: not known.
+--   @now       Time of the request.
+-- Called by: the procedures of jobs_rest that change something, at the beginning of their transactions.
+-- Locks:     the row of the job agent (S), the request's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+CREATE OR ALTER PROCEDURE jobs_internal.begin_rest_request
+    @request  BINARY(32),
+    @replayed BIT OUTPUT,
+    @result   NVARCHAR(MAX) OUTPUT,
+    @answer   NVARCHAR(MAX) OUTPUT,
+    @now      DATETIME2(7)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @created_at DATETIME2(7);
+    DECLARE @delivered BIT;
+
+    SELECT
+        @replayed = 0,
+        @result = NULL,
+        @answer = NULL;
+    EXECUTE jobs_internal.check_job_agent;
+    IF @request IS NULL
+        RETURN 0;
+    -- delivered is in no index, so that the lock is on the clustered key, where equal requests look for it.
+    SELECT
+        @created_at = q.created_at,
+        @delivered = q.delivered,
+        @result = q.result,
+        @answer = q.answer
+    FROM jobs_internal.rest_requests AS q WITH (UPDLOCK, HOLDLOCK)
+    WHERE q.request_hash = @request;
+    IF @delivered = 0 AND @created_at > DATEADD(SECOND, -60, @now)
+    BEGIN
+        SET @replayed = 1;
+        RETURN 0;
+    END;
+    SELECT
+        @result = NULL,
+        @answer = NULL;
+    IF @created_at IS NULL
+        INSERT INTO jobs_internal.rest_requests (request_hash, created_at)
+        VALUES (@request, @now);
+    ELSE
+        UPDATE q
+        SET q.created_at = @now,
+            q.result = NULL,
+            q.answer = NULL,
+            q.delivered = 0
+        FROM jobs_internal.rest_requests AS q
+        WHERE q.request_hash = @request;
+    RETURN 0;
+END;

@@ -1,0 +1,52 @@
+-- Checks the parts of a job of the SAP surface that T-SQL relies on. The front checks names and URLs in detail.
+--
+-- Parameters:
+--   @name         Name; NULL: it does not change.
+--   @action       URL; NULL: it does not change.
+--   @http_method  Method; NULL: it does not change.
+--   @user_name    User of the endpoint.
+-- Called by: jobs_rest.set_job, jobs_rest.update_job.
+-- Locks:     nothing.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50002 the job name contains %.
+--   50003 the job name is reserved for system jobs.
+--   50087 the name of a job is invalid.
+--   50088 the action is invalid.
+CREATE OR ALTER PROCEDURE jobs_internal.check_rest_job
+    @name        NVARCHAR(MAX),
+    @action      NVARCHAR(MAX),
+    @http_method NVARCHAR(100),
+    @user_name   NVARCHAR(MAX)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @job_name NVARCHAR(128);
+
+    IF @name IS NOT NULL
+    BEGIN
+        IF DATALENGTH(@name) NOT BETWEEN 2 AND 256
+            OR LEFT(@name, 1) = N' '
+            OR RIGHT(@name, 1) = N' '
+            OR CHARINDEX(N'#', @name) > 0
+            OR @name COLLATE Latin1_General_100_BIN2 NOT LIKE N'%[^0-9]%'
+            THROW 50087, N'Invalid name of a job: want 1 to 128 characters, not digits alone, no # and no space at the ends.', 1;
+        SET @job_name = @name;
+        EXECUTE jobs_internal.check_job_name @job_name = @job_name;
+    END;
+    -- A variable in the URL would be expanded, and could be a secret.
+    IF @action IS NOT NULL
+        AND (
+            DATALENGTH(@action) > 4096
+            OR (@action NOT LIKE N'http://_%' AND @action NOT LIKE N'https://_%')
+            OR CHARINDEX(N'$(', @action) > 0
+        )
+        THROW 50088, N'Invalid action URL: want http or https, at most 2048 characters, and no $(.', 1;
+    IF @http_method NOT IN (N'GET', N'POST', N'PUT', N'DELETE')
+        THROW 50088, N'Invalid httpMethod: want GET, POST, PUT or DELETE.', 1;
+    IF DATALENGTH(@user_name) > 2048 OR CHARINDEX(N'$(', @user_name) > 0
+        THROW 50088, N'Invalid user: want at most 1024 characters, and no $(.', 1;
+    RETURN 0;
+END;

@@ -1,0 +1,35 @@
+-- Stores the answer to a request of the SAP surface, and whether the client has got it (S-4). It also deletes old requests.
+--
+-- Parameters:
+--   @tenant     The caller's tenant; NULL: the provider.
+--   @request    The request, as in jobs_internal.begin_rest_request; an unknown one changes nothing.
+--   @answer     The answer, in the form of the front.
+--   @delivered  1: the client has got the answer, so that an equal request is a new one.
+--   @now        For tests only.
+-- Called by: members of the role jobs_operator.
+-- Locks:     the request's row (X); old requests (X), skipping locked rows.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_rest.finish_request
+    @tenant    NVARCHAR(128),
+    @request   BINARY(32),
+    @answer    NVARCHAR(MAX) = NULL,
+    @delivered BIT = 0,
+    @now       DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+
+    UPDATE q
+    SET q.answer = @answer,
+        q.delivered = COALESCE(@delivered, 0)
+    FROM jobs_internal.rest_requests AS q
+    WHERE q.request_hash = @request;
+    -- A request counts for a minute. Plan: the start of IX_rest_requests_created_at.
+    DELETE TOP (10) q
+    FROM jobs_internal.rest_requests AS q WITH (READPAST, ROWLOCK)
+    WHERE q.created_at < DATEADD(MINUTE, -10, @now);
+    RETURN 0;
+END;

@@ -1,0 +1,190 @@
+-- Lists the log of a schedule of the SAP surface, newest first (E10, E15), or reads one entry (E16): the next run, if the schedule
+-- has a due instant (S-31), and the runs of the last days (setting sap_run_log_days, S-30).
+--
+-- Cost: (entries of the page), and the count of the runs of these days in an index; older history costs nothing.
+--
+-- Parameters:
+--   @tenant       The tenant; NULL: the provider.
+--   @job          The job's _id.
+--   @schedule     The schedule's id.
+--   @run          Id of one run; NULL: the page.
+--   @after        Id of a run: the page begins with the run before it in time; NULL: no cursor.
+--   @before       Id of a run: the page ends with the run after it in time; NULL: no cursor.
+--   @offset       Number of entries to leave out; not with a cursor.
+--   @size         Maximum number of entries; NULL: 200, which is the most.
+--   @with_events  1: read the states that the runs have passed, too.
+--   @now          For tests only.
+-- Called by: members of the role jobs_reader.
+-- Locks:     nothing.
+-- Returns:   1: one row: total, more (1: older entries follow the page), newer (1: newer entries come before it).
+--            2: the entries: run_id, run_status, run_state, http_status, scheduled_at, executed_at, completed_at, run_text.
+--            3: the states that they have passed: run_id, at, type, text, code.
+-- Throws:
+--   50090 an argument is missing or out of range.
+--   50172 the job does not exist in the tenant.
+--   50173 the job has no such schedule.
+--   50174 the schedule has no such run.
+CREATE OR ALTER PROCEDURE jobs_rest.list_runs
+    @tenant      NVARCHAR(128),
+    @job         BIGINT,
+    @schedule    UNIQUEIDENTIFIER,
+    @run         UNIQUEIDENTIFIER = NULL,
+    @after       UNIQUEIDENTIFIER = NULL,
+    @before      UNIQUEIDENTIFIER = NULL,
+    @offset      INT = 0,
+    @size        INT = NULL,
+    @with_events BIT = 0,
+    @now         DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @oldest DATETIME2(7);
+    DECLARE @next_run_id UNIQUEIDENTIFIER, @next_due_at DATETIME2(7), @next_made_at DATETIME2(7);
+    DECLARE @next INT; -- 1: the next run is an entry
+    DECLARE @runs INT; -- without the next run
+    DECLARE @mark UNIQUEIDENTIFIER;
+    DECLARE @mark_at DATETIME2(7);
+    DECLARE @first INT; -- place of the first entry of the page, from 1
+    DECLARE @page TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, place INT NOT NULL);
+    DECLARE @entries TABLE (
+        place        INT NOT NULL PRIMARY KEY,
+        run_id       UNIQUEIDENTIFIER NOT NULL,
+        run_status   NVARCHAR(20) NOT NULL,
+        run_state    NVARCHAR(20) NOT NULL,
+        http_status  INT NULL,
+        scheduled_at DATETIME2(7) NULL,
+        executed_at  DATETIME2(7) NULL,
+        acked_at     DATETIME2(7) NULL,
+        ack_state    NVARCHAR(20) NULL,
+        answer_text  NVARCHAR(MAX) NULL,
+        completed_at DATETIME2(7) NULL,
+        run_text     NVARCHAR(MAX) NULL,
+        late_at      DATETIME2(7) NULL,
+        late_text    NVARCHAR(MAX) NULL
+    );
+
+    SET @size = COALESCE(@size, 200);
+    IF @offset < 0 OR @size NOT BETWEEN 1 AND 200 OR @offset IS NULL
+        THROW 50090, N'Invalid page: want @offset of at least 0, and @size of 1 to 200.', 1;
+    EXECUTE jobs_internal.find_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+    EXECUTE jobs_internal.find_rest_schedule @job_id = @job_id, @schedule = @schedule, @schedule_id = @schedule_id OUTPUT;
+    SET @oldest = DATEADD(DAY, -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'sap_run_log_days'), @now);
+    SELECT
+        @next_run_id = s.next_run_id,
+        @next_due_at = s.next_due_at,
+        @next_made_at = s.next_run_made_at
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id
+        AND s.next_fire_at IS NOT NULL
+        AND s.next_run_made_at IS NOT NULL;
+    SET @next = CASE WHEN @next_run_id IS NULL THEN 0 ELSE 1 END;
+    -- Plan: the end of the schedule's range of UQ_job_executions_due_at, here and below.
+    SELECT @runs = COUNT(*)
+    FROM jobs_internal.job_executions AS e
+    WHERE e.schedule_id = @schedule_id
+        AND e.due_at >= @oldest
+        AND e.purged_at IS NULL;
+
+    SET @first = @offset + 1;
+    SET @mark = COALESCE(@run, @after, @before);
+    IF @mark IS NOT NULL AND (@next_run_id IS NULL OR @mark <> @next_run_id)
+    BEGIN
+        SELECT @mark_at = e.due_at
+        FROM jobs_internal.job_executions AS e
+        WHERE e.job_execution_id = @mark
+            AND e.job_id = @job_id
+            AND e.schedule_id = @schedule_id
+            AND e.due_at >= @oldest
+            AND e.purged_at IS NULL;
+        IF @mark_at IS NULL
+            THROW 50174, N'The run does not exist.', 1;
+        SELECT @first = @next + COUNT(*) + 1
+        FROM jobs_internal.job_executions AS e
+        WHERE e.schedule_id = @schedule_id
+            AND e.due_at > @mark_at
+            AND e.purged_at IS NULL;
+    END
+    ELSE IF @mark IS NOT NULL
+        SET @first = 1; -- the next run
+    IF @run IS NOT NULL
+        SET @size = 1;
+    ELSE IF @after IS NOT NULL
+        SET @first = @first + 1;
+    ELSE IF @before IS NOT NULL
+    BEGIN
+        SET @size = CASE WHEN @first - 1 < @size THEN @first - 1 ELSE @size END;
+        SET @first = @first - @size;
+    END;
+
+    INSERT INTO @page (execution_id, place)
+    SELECT e.execution_id, e.place + @next
+    FROM (
+        SELECT TOP (CASE WHEN @first + @size - 1 > @next THEN @first + @size - 1 - @next ELSE 0 END)
+            o.execution_id,
+            ROW_NUMBER() OVER (ORDER BY o.due_at DESC) AS place
+        FROM jobs_internal.job_executions AS o
+        WHERE o.schedule_id = @schedule_id
+            AND o.due_at >= @oldest
+            AND o.purged_at IS NULL
+        ORDER BY o.due_at DESC
+    ) AS e
+    WHERE e.place + @next >= @first;
+    IF @next = 1 AND @first = 1 AND @size > 0
+        INSERT INTO @entries (place, run_id, run_status, run_state, scheduled_at, run_text)
+        VALUES (1, @next_run_id, N'SCHEDULED', N'SCHEDULED', @next_made_at, N'The job has been scheduled for a future run');
+    INSERT INTO @entries (
+        place, run_id, run_status, run_state, http_status, scheduled_at, executed_at, acked_at, ack_state, answer_text, completed_at,
+        run_text, late_at, late_text
+    )
+    SELECT
+        p.place, r.run_id, r.run_status, r.run_state, r.http_status, r.scheduled_at, r.executed_at, r.acked_at, r.ack_state, r.answer_text,
+        r.completed_at, r.run_text, r.late_at, r.late_text
+    FROM @page AS p
+    INNER JOIN jobs_internal.rest_runs AS r ON r.execution_id = p.execution_id;
+
+    SELECT
+        @next + @runs AS total,
+        CAST(CASE WHEN @first + @size - 1 < @next + @runs THEN 1 ELSE 0 END AS BIT) AS more,
+        CAST(CASE WHEN @first > 1 THEN 1 ELSE 0 END AS BIT) AS newer;
+    SELECT
+        n.run_id,
+        n.run_status,
+        n.run_state,
+        n.http_status,
+        n.scheduled_at,
+        n.executed_at,
+        n.completed_at,
+        n.run_text
+    FROM @entries AS n
+    ORDER BY n.place;
+    WITH passed AS (
+        SELECT n.place, 1 AS step, n.run_id, n.scheduled_at AS at, N'SCHEDULED' AS type,
+            N'The job has been scheduled for a future run' AS text, CAST(NULL AS INT) AS code
+        FROM @entries AS n
+        UNION ALL
+        SELECT n.place, 2, n.run_id, n.executed_at, N'TRIGGERED', N'The request has been sent to the endpoint', NULL
+        FROM @entries AS n
+        WHERE n.executed_at IS NOT NULL
+        UNION ALL
+        SELECT n.place, 3, n.run_id, n.acked_at, n.ack_state, n.answer_text, CASE WHEN n.ack_state = N'ACK_RECVD' THEN n.http_status END
+        FROM @entries AS n
+        WHERE n.acked_at IS NOT NULL
+        UNION ALL
+        SELECT n.place, 4, n.run_id, n.completed_at, n.run_state, n.run_text, n.http_status
+        FROM @entries AS n
+        WHERE n.run_status = N'COMPLETED'
+        UNION ALL
+        SELECT n.place, 5, n.run_id, n.late_at, n.run_state, n.late_text, NULL
+        FROM @entries AS n
+        WHERE n.late_at IS NOT NULL
+    )
+    SELECT p.run_id, p.at, p.type, p.text, p.code
+    FROM passed AS p
+    WHERE @with_events = 1
+    ORDER BY p.place, p.step;
+    RETURN 0;
+END;

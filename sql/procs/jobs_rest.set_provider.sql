@@ -1,0 +1,56 @@
+-- Stores the provider's tenant of the instance of the SAP surface. Jobs that the provider creates belong to it. It cannot become another
+-- one, because the provider's jobs belong to it.
+--
+-- Parameters:
+--   @tenant     Id of the provider's tenant.
+--   @subdomain  Its subdomain.
+-- Called by: members of the role jobs_admin.
+-- Locks:     the tenant's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50089 the id of a tenant is missing.
+--   50179 the provider is another tenant.
+CREATE OR ALTER PROCEDURE jobs_rest.set_provider
+    @tenant    NVARCHAR(128),
+    @subdomain NVARCHAR(256) = N''
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @other NVARCHAR(128);
+    DECLARE @created_at DATETIME2(7);
+
+    IF @tenant IS NULL OR LTRIM(@tenant) = N''
+        THROW 50089, N'Missing id of a tenant.', 1;
+
+    BEGIN TRANSACTION;
+
+    -- created_at is in no index, so that the lock is on the clustered key.
+    SELECT @created_at = n.created_at
+    FROM jobs_internal.tenants AS n WITH (UPDLOCK, HOLDLOCK)
+    WHERE n.tenant_id = @tenant;
+    SET @other = (SELECT TOP (1) n.tenant_id FROM jobs_internal.tenants AS n WHERE n.is_provider = 1 AND n.tenant_id <> @tenant);
+    IF @other IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The provider of this control database is the tenant ''', @other, N''', not ''', @tenant, N'''.'
+        ), N'%', N'%%');
+        THROW 50179, @message, 1;
+    END;
+    IF @created_at IS NULL
+        INSERT INTO jobs_internal.tenants (tenant_id, subdomain, is_provider, created_at)
+        VALUES (@tenant, COALESCE(@subdomain, N''), 1, @now);
+    ELSE
+        UPDATE n
+        SET n.subdomain = COALESCE(@subdomain, N''),
+            n.is_provider = 1,
+            n.is_subscribed = 1
+        FROM jobs_internal.tenants AS n
+        WHERE n.tenant_id = @tenant
+            AND (n.subdomain <> COALESCE(@subdomain, N'') OR n.is_provider = 0 OR n.is_subscribed = 0);
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

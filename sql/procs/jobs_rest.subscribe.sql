@@ -1,0 +1,47 @@
+-- Adds a subscription of a tenant of the SAP surface to an application. A repetition changes nothing.
+--
+-- Parameters:
+--   @tenant     Id of the tenant.
+--   @subdomain  Its subdomain.
+--   @app        Name of the application.
+-- Called by: members of the role jobs_admin.
+-- Locks:     the tenant's row (U, X); an insert into tenant_subscriptions.
+-- Returns:   0.
+-- Throws:
+--   50089 the id of a tenant is missing.
+CREATE OR ALTER PROCEDURE jobs_rest.subscribe
+    @tenant    NVARCHAR(128),
+    @subdomain NVARCHAR(256),
+    @app       NVARCHAR(200)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @created_at DATETIME2(7);
+
+    IF @tenant IS NULL OR LTRIM(@tenant) = N'' OR @app IS NULL OR LTRIM(@app) = N''
+        THROW 50089, N'Missing id of a tenant, or name of an application.', 1;
+
+    BEGIN TRANSACTION;
+
+    -- created_at is in no index, so that the lock is on the clustered key.
+    SELECT @created_at = n.created_at
+    FROM jobs_internal.tenants AS n WITH (UPDLOCK, HOLDLOCK)
+    WHERE n.tenant_id = @tenant;
+    IF @created_at IS NULL
+        INSERT INTO jobs_internal.tenants (tenant_id, subdomain, created_at)
+        VALUES (@tenant, COALESCE(@subdomain, N''), @now);
+    ELSE
+        UPDATE n
+        SET n.subdomain = COALESCE(@subdomain, n.subdomain),
+            n.is_subscribed = 1
+        FROM jobs_internal.tenants AS n
+        WHERE n.tenant_id = @tenant;
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.tenant_subscriptions AS s WHERE s.tenant_id = @tenant AND s.app = @app)
+        INSERT INTO jobs_internal.tenant_subscriptions (tenant_id, app, created_at)
+        VALUES (@tenant, @app, @now);
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,68 @@
+-- Removes a subscription of a tenant of the SAP surface. With the last one, its jobs are deleted with their schedules, logs and
+-- secrets, its active runs are canceled, and its tokens are refused from then on (S-59). The row of the tenant stays. The jobs are
+-- deleted one transaction each; if the call is interrupted, or meets a job that is being deleted, a repetition deletes the rest.
+--
+-- Parameters:
+--   @tenant  Id of the tenant.
+--   @app     Name of the application.
+-- Called by: members of the role jobs_admin.
+-- Locks:     the tenant's row (U, X), its subscription (X); then see jobs_internal.delete_rest_job.
+-- Returns:   0.
+-- Throws:
+--   50093 the tenant has no such subscription.
+--   50172 the job does not exist in the tenant.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+CREATE OR ALTER PROCEDURE jobs_rest.unsubscribe
+    @tenant NVARCHAR(128),
+    @app    NVARCHAR(200)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @created_at DATETIME2(7);
+    DECLARE @is_provider BIT;
+    DECLARE @subscribed BIT;
+    DECLARE @job INT;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+
+    BEGIN TRANSACTION;
+
+    -- created_at is in no index, so that the lock is on the clustered key.
+    SELECT
+        @created_at = n.created_at,
+        @is_provider = n.is_provider,
+        @subscribed = n.is_subscribed
+    FROM jobs_internal.tenants AS n WITH (UPDLOCK, ROWLOCK)
+    WHERE n.tenant_id = @tenant;
+    DELETE s
+    FROM jobs_internal.tenant_subscriptions AS s
+    WHERE s.tenant_id = @tenant
+        AND s.app = @app;
+    IF @@ROWCOUNT = 0 AND COALESCE(@subscribed, 1) = 1
+        THROW 50093, N'The tenant has no such subscription.', 1;
+    IF @is_provider = 0 AND NOT EXISTS (SELECT 1 FROM jobs_internal.tenant_subscriptions AS s WHERE s.tenant_id = @tenant)
+    BEGIN
+        UPDATE n
+        SET n.is_subscribed = 0
+        FROM jobs_internal.tenants AS n
+        WHERE n.tenant_id = @tenant;
+        SET @subscribed = 0;
+    END;
+
+    COMMIT TRANSACTION;
+    IF @subscribed = 1
+        RETURN 0;
+
+    -- No job is added any more: jobs_internal.lock_tenant refuses it.
+    SET @job = (SELECT MIN(r.rest_job_id) FROM jobs_internal.rest_jobs AS r WHERE r.tenant_id = @tenant);
+    WHILE @job IS NOT NULL
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE jobs_internal.check_job_agent;
+        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+        EXECUTE jobs_internal.delete_rest_job @job = @job, @job_id = @job_id;
+        COMMIT TRANSACTION;
+        SET @job = (SELECT MIN(r.rest_job_id) FROM jobs_internal.rest_jobs AS r WHERE r.tenant_id = @tenant AND r.rest_job_id > @job);
+    END;
+    RETURN 0;
+END;
