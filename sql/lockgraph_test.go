@@ -90,7 +90,6 @@ type reason struct {
 // differentRows lists pairs of procedures that lock rows of the same tables, but never the same
 // rows.
 var differentRows = []reason{
-	{"delete_leftovers", "", append([]string{"jobs", "secrets", "secret_data_keys", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes"}, running...),
 	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
 	{"advance_job_agent", "", []string{"jobs", "limits"},
