@@ -169,7 +169,8 @@ type Comparison struct {
 	Version, Want int
 	// Missing are the objects of this program that the database lacks. Changed are those with
 	// another text, or created with QUOTED_IDENTIFIER or ANSI_NULLS off. Extra are the objects in
-	// the schemas jobs, jobs_internal and jobs_rest that this program does not have; they do no harm.
+	// the schemas jobs, jobs_internal and jobs_rest that this program does not have; they do no
+	// harm.
 	Missing, Changed, Extra []string
 }
 
