@@ -168,6 +168,9 @@ type exchange struct {
 func (e *exchange) handle(path string) (*Response, error) {
 	r, s := e.request, e.server
 	m := s.routes.find(r.HTTP.Method, path)
+	if m.operation == nil && r.HTTP.Method == http.MethodHead {
+		m = s.routes.find(http.MethodGet, path) // the answer without its body
+	}
 	r.Mount, r.Operation, r.Path = m.mount, m.operation, m.path
 	if m.operation == nil {
 		return nil, e.unknown(m)

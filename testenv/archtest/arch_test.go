@@ -101,7 +101,7 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "bench": {
-		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",
+		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "github.com/google/uuid", "github.com/spf13/cobra/...",
 		"github.com/microsoft/go-mssqldb/...", "go.uber.org/zap/...",
 	},
 

@@ -1,0 +1,334 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// restLoad are the parameters of `jobagent bench rest`.
+type restLoad struct {
+	gets, puts, connections, jobs int
+	duration                      time.Duration
+}
+
+// newRESTCommand returns `jobagent bench rest`.
+func newRESTCommand(b *bench) *cobra.Command {
+	l := restLoad{}
+	cmd := &cobra.Command{
+		Use: "rest", Short: "Rate and delay of the REST front",
+		Long: `Read jobs by GET and change them by PUT at fixed rates over HTTPS, first through the front, and then
+through a bare net/http handler that makes the same calls of the control database. The clients are in
+this process too. Each PUT changes its job.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case l.gets < 0 || l.puts < 0 || l.gets+l.puts < 1 || l.gets+l.puts > 100_000:
+				return exit.Usagef("--gets %d, --puts %d: must be 1 to 100000 together", l.gets, l.puts)
+			case l.connections < 1 || l.connections > 1000:
+				return exit.Usagef("--connections %d: must be 1 to 1000", l.connections)
+			case l.jobs < 1 || l.jobs > 10_000:
+				return exit.Usagef("--jobs %d: must be 1 to 10000", l.jobs)
+			case l.duration < time.Second || l.duration > time.Hour:
+				return exit.Usagef("--duration %s: must be 1s to 1h", l.duration)
+			}
+			return b.rest(cmd.Context(), l)
+		},
+	}
+	cmd.Flags().IntVar(&l.gets, "gets", 2000, "GETs a second")
+	cmd.Flags().IntVar(&l.puts, "puts", 500, "PUTs a second")
+	cmd.Flags().IntVar(&l.connections, "connections", 64, "connections of the clients")
+	cmd.Flags().IntVar(&l.jobs, "jobs", 200, "jobs that are read and changed")
+	cmd.Flags().DurationVar(&l.duration, "duration", time.Minute, "time of each measurement")
+	return cmd
+}
+
+// rest implements `jobagent bench rest`.
+func (b *bench) rest(ctx context.Context, l restLoad) (err error) {
+	s, err := b.startBench(ctx, "rest", benchConns)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for i := range l.jobs {
+		if _, err := s.store.AddJob(ctx, controldb.JobSpec{Name: benchJob(i)}); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "jobagent-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	certificate, key := filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem")
+	pair, err := embedded.LoadOrCreateCertificate(certificate, key, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		name  string
+		start func() (address, token string, stop func() error, err error)
+	}{
+		{"front", func() (string, string, func() error, error) { return s.startFront(ctx, certificate, key) }},
+		{"bare", func() (string, string, func() error, error) { return s.startBare(ctx, pair) }},
+	} {
+		address, token, stop, err := one.start()
+		if err != nil {
+			return err
+		}
+		c := newRESTClient(address, token, pair, l)
+		err = s.measureREST(ctx, one.name, c, l)
+		c.close()
+		if err := errors.Join(err, stop()); err != nil {
+			return err
+		}
+	}
+	return b.print(s.report)
+}
+
+// benchConns bounds the connections to the control database, for the front and the bare handler.
+const benchConns = 32
+
+// benchJob returns the name of a job.
+func benchJob(i int) string { return fmt.Sprintf("bench-rest-%05d", i) }
+
+// startFront serves the front on the control database.
+func (s *installation) startFront(ctx context.Context, certificate, key string) (address, token string, stop func() error, err error) {
+	stored, token := tokenfile.New()
+	stored.Role, stored.Scope = "admin", "/"
+	dsn := s.DSN
+	dsn.Params.Database = s.prefix + "control"
+	agent := "default"
+	o := front.Options{
+		Databases: []config.ControlDatabase{{
+			Name: "bench", Subscription: benchSubscription, ResourceGroup: "rg", Server: "server", Location: "local", ImplicitAgent: &agent,
+		}},
+		Open: func(config.ControlDatabase) (*controldb.Store, error) {
+			return controldb.New(controldb.Config{Connector: dsn.Connector(nil), ServerName: s.serverName, MaxConns: benchConns})
+		},
+		Log: zap.NewNop(),
+	}
+	o.Config.Listen, o.Config.Limits.Off = "127.0.0.1:0", true
+	o.Config.TLS.Certificate, o.Config.TLS.Key = certificate, key
+	o.Config.Tokens = []tokenfile.Token{stored}
+	f, err := front.Open(ctx, o)
+	if err != nil {
+		return "", "", nil, err
+	}
+	stop, _ = f.Start(ctx)
+	return f.PublicURL(), token, stop, nil
+}
+
+// benchSubscription is the subscription in the paths of the front.
+const benchSubscription = "00000000-0000-0000-0000-000000000000"
+
+// benchPath is the path of all jobs.
+const benchPath = "/subscriptions/" + benchSubscription + "/resourceGroups/rg/providers/Microsoft.Sql/servers/server/jobAgents/default/jobs/"
+
+// startBare serves a handler that makes the same calls, and does nothing else.
+func (s *installation) startBare(ctx context.Context, pair *tls.Certificate) (address, token string, stop func() error, err error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", "", nil, err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(s.bare), ReadHeaderTimeout: time.Minute}
+	ended := make(chan error, 1)
+	secured := tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*pair}})
+	go func() { ended <- server.Serve(secured) }() // ends with Shutdown
+	return "https://" + l.Addr().String(), "", func() error {
+		err := server.Shutdown(context.WithoutCancel(ctx))
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}, nil
+}
+
+// bare is the handler of startBare.
+func (s *installation) bare(w http.ResponseWriter, r *http.Request) {
+	ctx := controldb.WithCaller(r.Context(), controldb.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "bench", Door: "REST", CorrelationID: uuid.New()})
+	name := strings.TrimPrefix(r.URL.Path, benchPath)
+	if r.Method == http.MethodPut {
+		var body struct {
+			Properties struct{ Description string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if _, err := s.store.SetJob(ctx, controldb.JobSpec{Name: name, Description: &body.Properties.Description}, nil); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	job, err := s.store.JobDetail(ctx, name)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(job) // the client may be gone
+}
+
+// restClient sends the requests of a measurement.
+type restClient struct {
+	http           *http.Client
+	address, token string
+	load           restLoad
+	changes        atomic.Int64
+}
+
+func newRESTClient(address, token string, pair *tls.Certificate, l restLoad) *restClient {
+	pool := x509.NewCertPool()
+	if leaf, err := x509.ParseCertificate(pair.Certificate[0]); err == nil {
+		pool.AddCert(leaf)
+	}
+	return &restClient{
+		http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+			MaxConnsPerHost: l.connections, MaxIdleConnsPerHost: l.connections, TLSClientConfig: &tls.Config{RootCAs: pool},
+		}},
+		address: address, token: token, load: l,
+	}
+}
+
+func (c *restClient) close() { c.http.CloseIdleConnections() }
+
+// send sends a request for a random job.
+func (c *restClient) send(ctx context.Context, put bool) error {
+	method, body := http.MethodGet, io.Reader(nil)
+	if put {
+		method = http.MethodPut
+		body = bytes.NewReader(fmt.Appendf(nil, `{"properties":{"description":"change %d"}}`, c.changes.Add(1)))
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.address+benchPath+benchJob(rand.IntN(c.load.jobs))+"?api-version=2020-11-01-preview", body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := c.http.Do(r)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d: %.300s", response.StatusCode, text)
+	}
+	return err
+}
+
+// restResult is what a measurement has found.
+type restResult struct {
+	mu     sync.Mutex
+	times  [2][]time.Duration // of GETs and PUTs
+	failed int
+	first  error
+}
+
+// measureREST sends requests at the rates of a load, and reports what happened. A request that is
+// due while all connections are busy is sent later, so the reached rate is reported too.
+func (s *installation) measureREST(ctx context.Context, name string, c *restClient, l restLoad) error {
+	warm, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for i := range 20 {
+		if err := c.send(warm, i%2 == 0); err != nil {
+			return fmt.Errorf("bench %s: %w", name, err)
+		}
+	}
+	before := heap()
+	var result restResult
+	var next atomic.Int64
+	rate, all := float64(l.gets+l.puts), int64(float64(l.gets+l.puts)*l.duration.Seconds())
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range l.connections {
+		wg.Go(func() { // ends when all requests were sent
+			for ctx.Err() == nil {
+				n := next.Add(1) - 1
+				due := began.Add(time.Duration(float64(n) / rate * float64(time.Second)))
+				if n >= all || time.Since(began) > l.duration {
+					return
+				}
+				if wait(ctx, time.Until(due), nil) != nil {
+					return
+				}
+				// The PUTs are spread evenly between the GETs.
+				put := (n+1)*int64(l.puts)/int64(rate) > n*int64(l.puts)/int64(rate)
+				at := time.Now()
+				result.add(put, c.send(ctx, put), at)
+			}
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(began).Seconds()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := s.report
+	for i, kind := range []string{"get", "put"} {
+		bar := fmt.Sprintf(">= %d", []int{l.gets, l.puts}[i])
+		r.add(name+"_"+kind+"_rate", float64(len(result.times[i]))/elapsed, "1/s", bar)
+		r.spread(name+"_"+kind, result.times[i], "")
+	}
+	r.add(name+"_errors", float64(result.failed), "", "0")
+	r.add(name+"_heap_before", before, "MB", "")
+	r.add(name+"_heap_after", heap(), "MB", "")
+	if result.first != nil {
+		return fmt.Errorf("bench %s: %d requests failed, the first with: %w", name, result.failed, result.first)
+	}
+	return nil
+}
+
+// add adds a request that was sent at a time.
+func (r *restResult) add(put bool, err error, at time.Time) {
+	took := time.Since(at)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		if r.failed++; r.first == nil {
+			r.first = err
+		}
+		return
+	}
+	kind := 0
+	if put {
+		kind = 1
+	}
+	r.times[kind] = append(r.times[kind], took)
+}
+
+// heap returns the memory in use after a garbage collection, in MB. It includes an embedded server.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
+}
