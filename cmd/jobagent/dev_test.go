@@ -48,9 +48,9 @@ type devProcess struct {
 }
 
 // startDev starts `jobagent dev` as a process and waits until it is ready.
-func startDev(t *testing.T, dir, listen string) *devProcess {
+func startDev(t *testing.T, dir, listen string, flags ...string) *devProcess {
 	t.Helper()
-	p := &devProcess{cmd: exec.Command(os.Args[0], "dev", "--listen", listen, "--data", dir, "-o", "json"),
+	p := &devProcess{cmd: exec.Command(os.Args[0], append([]string{"dev", "--listen", listen, "--data", dir, "-o", "json"}, flags...)...),
 		log: &bytes.Buffer{}}
 	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", dev.EnvSAPassword+"="+devPassword)
 	p.cmd.Stderr = p.log

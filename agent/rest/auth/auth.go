@@ -126,7 +126,7 @@ func (a *Auth) addIssuers(f *faults, issuers []Issuer) {
 	}
 	if dev := a.options.Dev; dev != nil {
 		a.arm.issuers = append(a.arm.issuers, trusted{
-			Issuer: Issuer{Issuer: dev.Issuer(), Audiences: dev.Audiences()}, keys: localKeys{dev.Keys()},
+			Issuer: Issuer{Name: issuer.DevName, Issuer: dev.Issuer(), Audiences: dev.Audiences()}, keys: localKeys{dev.Keys()},
 		})
 		if len(issuers) == 0 {
 			uri = dev.AuthorizationURI()

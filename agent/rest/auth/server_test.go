@@ -102,7 +102,7 @@ func serveDev(t *testing.T, audience string, clients ...issuer.DevClient) *serve
 	server := httptest.NewUnstartedServer(nil)
 	dev, err := issuer.NewDev("https://"+server.Listener.Addr().String(), []string{audience}, clients, nil)
 	require.NoError(t, err)
-	return serveOn(t, server, Config{Grants: []Grant{{Principal: "role:Jobs.Author", Role: "author", Scope: "/"}}}, Options{Dev: dev}, nil)
+	return serveOn(t, server, Config{Grants: []Grant{{Principal: "role:Jobs.Author@dev", Role: "author", Scope: "/"}}}, Options{Dev: dev}, nil)
 }
 
 // serveOn starts a front on a server.

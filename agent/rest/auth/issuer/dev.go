@@ -24,6 +24,9 @@ import (
 // DevTenant is the tenant of the issuer for development.
 const DevTenant = "00000000-0000-4000-8000-00000000de70"
 
+// DevName is the name of the issuer in IDs of callers, as in "app:ID@dev".
+const DevName = "dev"
+
 // devLifetime is how long its tokens are valid.
 const devLifetime = time.Hour
 

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/accounts"
 	"github.com/jobagent/jobagent/agent/rest/auth"
+	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/agent/rest/gateway"
 	"github.com/jobagent/jobagent/agent/rest/sap"
@@ -34,7 +35,10 @@ type Options struct {
 	Credentials []string
 	// Open opens the control database of an entry. It does not need to connect.
 	Open func(config.ControlDatabase) (*controldb.Store, error)
-	Log  *zap.Logger
+	// DevClients are the clients of an issuer of tokens for tools, in development; nil means that
+	// there is no such issuer.
+	DevClients []issuer.DevClient
+	Log        *zap.Logger
 }
 
 // Front is a REST front. Its address is open; it answers once Serve is called.
@@ -110,7 +114,16 @@ func (f *Front) build(o Options) error {
 	for _, i := range o.Config.SAP.Instances {
 		instances = append(instances, i.Callers())
 	}
-	authenticator, err := auth.New(o.Config.Config, auth.Options{PublicURL: f.publicURL, Instances: instances, Log: f.log})
+	var dev *issuer.Dev
+	var err error
+	if o.DevClients != nil {
+		if dev, err = issuer.NewDev(f.publicURL, []string{f.publicURL}, o.DevClients, nil); err != nil {
+			return exit.Usage(err)
+		}
+	}
+	authenticator, err := auth.New(o.Config.Config, auth.Options{
+		PublicURL: f.publicURL, Instances: instances, Tenants: f.tenants(o.Config.SAP.Instances), Dev: dev, Log: f.log,
+	})
 	if err != nil {
 		return exit.Usagef("rest: %w", err)
 	}
@@ -122,13 +135,16 @@ func (f *Front) build(o Options) error {
 	for _, s := range authenticator.Surfaces() {
 		mounts = append(mounts, &rest.Mount{Surface: s})
 	}
-	issuer, audiences := "", []string(nil)
+	login, audiences, tenant := "", []string(nil), cmp.Or(o.Config.TenantID, defaultTenant)
+	if dev != nil {
+		login, audiences, tenant = f.publicURL, dev.Audiences(), issuer.DevTenant
+	}
 	for _, i := range o.Config.Issuers {
-		issuer, audiences = cmp.Or(issuer, i.AuthorizationURI, i.Issuer), append(audiences, i.Audiences...)
+		login, audiences = cmp.Or(login, i.AuthorizationURI, i.Issuer), append(audiences, i.Audiences...)
 	}
 	mounts = append(mounts, &rest.Mount{ARM: true, Limits: o.Config.Limits.Rate(), Surface: gateway.New(gateway.Config{
-		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: issuer,
-		TenantID: cmp.Or(o.Config.TenantID, defaultTenant), Documented: documented,
+		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: login,
+		TenantID: tenant, Documented: documented,
 	})})
 	f.server, err = rest.New(rest.Config{
 		Mounts:        mounts,
@@ -155,19 +171,22 @@ func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
 	}
 	var services []sap.Service
 	for _, i := range o.Config.SAP.Instances {
-		service := sap.Service{Instance: i.SAPService}
-		for _, e := range f.directory.Entries() {
-			if i.Database == "" || i.Database == e.Name {
-				service.Store = e.Store
-				break
-			}
-		}
-		services = append(services, service)
+		services = append(services, sap.Service{Instance: i.SAPService, Store: f.storeOf(i)})
 	}
 	if f.sap, err = sap.New(services, o.Config.SAP.Limit, f.log); err != nil {
 		return nil, exit.Usage(err)
 	}
 	return append(mounts, &rest.Mount{Surface: f.sap, MaxBody: sapBody, Timeout: sapTime}), nil
+}
+
+// storeOf returns the store of an instance of the SAP surface.
+func (f *Front) storeOf(i config.SAPInstance) *controldb.Store {
+	for _, e := range f.directory.Entries() {
+		if i.Database == "" || i.Database == e.Name {
+			return e.Store
+		}
+	}
+	return nil
 }
 
 // region returns the location of the first control database.

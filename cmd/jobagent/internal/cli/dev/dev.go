@@ -80,6 +80,8 @@ as one.`,
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
 	cmd.Flags().StringVar(&rest.listen, flagRESTListen, config.DefaultListen,
 		"address of the REST front; empty: none (by default another port if this one is in use)")
+	cmd.Flags().BoolVar(&rest.issuer, "dev-issuer", false,
+		"issue tokens to azidentity, terraform and their like, as Microsoft Entra ID does, for the client "+RESTClientID)
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
 	cmd.Flags().StringVar(&password, "sa-password", "",
 		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/rest/auth"
+	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -22,10 +25,17 @@ import (
 // RESTTokenFile has the token of an administrator of the front, in the data directory.
 const RESTTokenFile = "rest-token"
 
+// RESTClientSecretFile has the secret of the client [RESTClientID], in the data directory.
+const RESTClientSecretFile = "rest-client-secret"
+
+// RESTClientID is the client with which tools log in at the issuer for development.
+const RESTClientID = "00000000-0000-4000-8000-00000000c11e"
+
 // restSettings say where the front is served.
 type restSettings struct {
 	listen string
 	given  bool // on the command line
+	issuer bool // serve the issuer for development
 }
 
 // openFront opens the front of `jobagent dev`: for the embedded server's control database, over TLS
@@ -64,6 +74,11 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 	o.Config.Tokens = append([]tokenfile.Token{{
 		ID: id, Name: "dev", SHA256: hex.EncodeToString(sum[:]), Role: "admin", Scope: "/",
 	}}, o.Config.Tokens...)
+	if settings.issuer {
+		if err := addDevClient(data, &o); err != nil {
+			return nil, err
+		}
+	}
 	f, err := front.Open(ctx, o)
 	if errors.Is(err, syscall.EADDRINUSE) && !settings.given {
 		log.Warn("the usual address of the front is in use: another one is used", zap.String("address", settings.listen))
@@ -75,4 +90,17 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 	}
 	log.Info("the token of an administrator of the front is stored in a file", zap.String("file", filepath.Join(data, RESTTokenFile)))
 	return f, nil
+}
+
+// addDevClient adds the client of tools, an administrator, to the issuer for development.
+func addDevClient(data string, o *front.Options) error {
+	secret, err := loadOrCreateText(data, RESTClientSecretFile, func() string { return rand.Text() + rand.Text() })
+	if err != nil {
+		return fmt.Errorf("store the secret of the front's client: %w", err)
+	}
+	o.DevClients = []issuer.DevClient{{ID: RESTClientID, Secret: secret}}
+	o.Config.Grants = append([]auth.Grant{{Principal: "app:" + RESTClientID + "@" + issuer.DevName, Role: "admin", Scope: "/"}}, o.Config.Grants...)
+	o.Log.Info("tools log in at the issuer for development with the client's secret in a file", zap.String("client_id", RESTClientID),
+		zap.String("tenant_id", issuer.DevTenant), zap.String("file", filepath.Join(data, RESTClientSecretFile)))
+	return nil
 }
