@@ -25,7 +25,7 @@ import (
 // three while they hold it, never the other way round. Values that a decision needs of several
 // parts are read one after the other, so a decision may be based on counts that have just changed.
 // That costs a call too many or a pass that comes a poll interval later, never more than the
-// allowed number of tasks: only the controller adds tasks, and it is the one that asks free.
+// allowed number of tasks: only the controller adds tasks, and it is the one that reserves them.
 type communicator struct {
 	registry *registry
 	queue    *queue
@@ -33,9 +33,9 @@ type communicator struct {
 }
 
 func newCommunicator(
-	store *controldb.Store, termID controldb.TermID, termCtx context.Context, cfg Config, log *zap.Logger,
+	store *controldb.Store, termID controldb.TermID, termCtx context.Context, s *share, cfg Config, log *zap.Logger,
 ) *communicator {
-	registry, queue := newRegistry(termCtx), newQueue(cfg)
+	registry, queue := newRegistry(termCtx), newQueue(cfg, s)
 	log = log.With(zap.String(keyService, "communicator"))
 	return &communicator{
 		registry: registry, queue: queue, outbox: newOutbox(store, termID, termCtx, queue, registry, cfg, log),
@@ -55,8 +55,12 @@ func (c *communicator) load() load {
 	return load{held: c.registry.count(), outboxFull: c.outbox.full()}
 }
 
-// free returns how many tasks may be claimed now. It returns 0 while the outbox is full.
-func (c *communicator) free() int { return c.queue.free(c.load()) }
+// reserve returns how many tasks may be claimed now. It returns 0 while the outbox is full. accept
+// or unanswered must follow.
+func (c *communicator) reserve() int { return c.queue.reserve(c.load()) }
+
+// unanswered records that a pass that asked for so many tasks has failed.
+func (c *communicator) unanswered(asked int) { c.queue.unanswered(asked) }
 
 // low reports whether the queue is nearly empty and tasks may be claimed.
 func (c *communicator) low() bool { return c.queue.low(c.load()) }

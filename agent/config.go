@@ -23,6 +23,12 @@ type Config struct {
 	// MaxConcurrentTargets is the number of workers: on so many targets the agent runs scripts at
 	// the same time. The limit corresponds to Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
+	// Budget shares the workers of several agents of this process; nil means that this agent has
+	// MaxConcurrentTargets workers of its own. With a budget, it has at most as many.
+	Budget *Budget
+	// AccountRequired says that the agent works only for a job agent that was created in the
+	// control database. Otherwise it also works for a database that has never had one.
+	AccountRequired bool
 	// Prefetch is the largest number of tasks that are claimed beyond the idle workers, so that a
 	// worker need not wait for a round trip. The actual number is what the workers finish in some
 	// 0.1 s. Default: MaxConcurrentTargets.

@@ -113,12 +113,13 @@ func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
 // delivery overlapped the pass, so that the digests may be compared.
 func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Duration, error) {
 	c.comm.returnIdle()
-	free := c.comm.free()
+	free := c.comm.reserve()
 	asked := time.Now()
 	res, err := c.store.Pass(ctx, controldb.PassRequest{
 		Term: c.term.ID, MaxTasks: free, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets, LastTask: &c.lastTask,
 	})
 	if err != nil {
+		c.comm.unanswered(free)
 		return 0, err
 	}
 	if res.CleanupDue {

@@ -82,9 +82,9 @@ func (h *Hosting) Run(ctx context.Context) error {
 	defer h.log.Info("agent stopped")
 
 	if receiver := h.tools.Actions.Receiver; receiver != nil {
-		return h.receiveWhile(ctx, receiver, h.runCores)
+		return h.receiveWhile(ctx, receiver, h.runAccount)
 	}
-	h.runCores(ctx)
+	h.runAccount(ctx)
 	return nil
 }
 
@@ -106,7 +106,8 @@ func (h *Hosting) receiveWhile(ctx context.Context, receiver *callbacks.Receiver
 	return <-ended
 }
 
-// runCores runs one core after the other until ctx is done.
+// runCores runs one core after the other until ctx is done, or until the control database gives no
+// term because of the state of its job agent.
 func (h *Hosting) runCores(ctx context.Context) {
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Second}
 	for {
@@ -114,6 +115,10 @@ func (h *Hosting) runCores(ctx context.Context) {
 		err := h.runCore(ctx)
 		if ctx.Err() != nil {
 			return // errors of the stop have been logged
+		}
+		if errors.Is(err, controldb.ErrAgentUnavailable) {
+			h.log.Info("no term: the job agent is not Ready", zap.Error(err))
+			return
 		}
 		if time.Since(started) > time.Minute {
 			retry.Reset()
@@ -142,7 +147,9 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	gate := newSendGate(trust, func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error) {
 		return h.store.BeginSend(ctx, term.ID, sends)
 	})
-	comm := newCommunicator(h.store, term.ID, termCtx, h.cfg, log)
+	share := h.cfg.Budget.join()
+	defer share.leave()
+	comm := newCommunicator(h.store, term.ID, termCtx, share, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
 	err = supervise(ctx,
 		newLease(h.store, term, trust, cancelTerm, log),

@@ -9,11 +9,13 @@ import (
 // the counts it decides how many tasks to claim and when another pass is worth its call.
 //
 // Concurrency: tasks and wake are channels and need no lock; mu guards the counts. No method blocks
-// or takes another lock while it holds mu; the values that free needs of the registry and the
+// or takes another lock while it holds mu, but that of the share, which no one holds for long; the
+// values that reserve needs of the registry and the
 // outbox are arguments for this reason. The controller is the only sender of tasks. A send never
 // blocks: the capacity of tasks is the most that free allows to be queued (I7).
 type queue struct {
 	cfg   Config
+	share *share // of the workers of the process; nil: all
 	tasks chan *entry
 	// wake has a value when the controller should make a pass now. Size 1.
 	wake chan struct{}
@@ -33,9 +35,10 @@ type load struct {
 	outboxFull bool // claiming stops until the outbox has been delivered
 }
 
-func newQueue(cfg Config) *queue {
+func newQueue(cfg Config, s *share) *queue {
 	return &queue{
 		cfg:   cfg,
+		share: s,
 		tasks: make(chan *entry, cfg.MaxConcurrentTargets+cfg.Prefetch),
 		wake:  make(chan struct{}, 1),
 	}
@@ -49,16 +52,23 @@ func notify(ch chan<- struct{}) {
 	}
 }
 
-// free returns how many tasks may be claimed now: one for each idle worker, and the prefetch (I7).
-func (q *queue) free(l load) int {
+// reserve reserves as many tasks of the share as may be claimed now, and returns how many: one for
+// each idle worker, and the prefetch (I7). answered or unanswered follows.
+func (q *queue) reserve(l load) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.freeLocked(l)
+	return q.share.reserve(q.wantedLocked(l))
 }
 
-// freeLocked is free; q.mu must be held. A term holds at most two tasks per worker; controller_pass
-// has the same limit.
-func (q *queue) freeLocked(l load) int {
+// unanswered records that a pass for which tasks were reserved has failed.
+func (q *queue) unanswered(reserved int) { q.share.settle(reserved, 0) }
+
+// freeLocked returns how many tasks could be reserved now. q.mu must be held.
+func (q *queue) freeLocked(l load) int { return q.share.available(q.wantedLocked(l)) }
+
+// wantedLocked is freeLocked without regard to the share. A term holds at most two tasks per
+// worker; controller_pass has the same limit.
+func (q *queue) wantedLocked(l load) int {
 	if l.outboxFull {
 		return 0
 	}
@@ -87,6 +97,7 @@ func (q *queue) requestPassLocked() {
 
 // answered records that a pass was answered: it asked for so many tasks and claimed so many.
 func (q *queue) answered(asked, claimed int) {
+	q.share.settle(asked, claimed)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.passRequested = false
@@ -137,6 +148,7 @@ func (q *queue) delivered() {
 
 // finish records that a task which was taken has been reported.
 func (q *queue) finish() {
+	q.share.release()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running--
