@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
-
-	"github.com/jobagent/jobagent/targets"
 )
 
 // Page bounds a list. Lists continue behind a key, not at a number of rows, so that a page costs as
@@ -111,7 +109,7 @@ type TargetGroupDetail struct {
 	TargetGroup
 	Revision int64 `db:"revision"`
 	// Members are in the order in which they were given.
-	Members []targets.Member `db:"-"`
+	Members []GroupMember `db:"-"`
 }
 
 const targetGroupColumns = `SELECT target_group_name, target_group_id, revision
@@ -147,7 +145,7 @@ func (s *Store) addMembers(ctx context.Context, groups []TargetGroupDetail) erro
 	}
 	rows, err := selectAll[struct {
 		Group uuid.UUID `db:"target_group_id"`
-		memberRow
+		GroupMember
 	}](ctx, s, "list target group members", `SELECT target_group_id, membership_type, target_type, target_id,
     refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
 FROM jobs.target_group_member_details
@@ -157,9 +155,9 @@ ORDER BY target_group_id, member_id;`, groups[0].Name, groups[len(groups)-1].Nam
 	if err != nil {
 		return err
 	}
-	members := map[uuid.UUID][]targets.Member{}
+	members := map[uuid.UUID][]GroupMember{}
 	for _, r := range rows {
-		members[r.Group] = append(members[r.Group], r.member())
+		members[r.Group] = append(members[r.Group], r.GroupMember)
 	}
 	for i := range groups {
 		groups[i].Members = members[groups[i].ID]

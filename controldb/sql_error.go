@@ -119,6 +119,13 @@ func NumberOf(err error) int32 {
 	return 0
 }
 
+// MessageOf returns SQL Server's own message of the error whose number NumberOf returns. It is
+// empty if there is none.
+func MessageOf(err error) string {
+	e, _ := sqlError(err)
+	return e.Message
+}
+
 // sqlError finds the server's error in a chain. If the server returned several errors, the first
 // one thrown by our procedures is used, or else the last error.
 func sqlError(err error) (mssqldb.Error, bool) {

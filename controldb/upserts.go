@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/jobagent/jobagent/jobs/secret"
-	"github.com/jobagent/jobagent/targets"
 )
 
 // Put is what a call that creates or replaces an object has done. An object that was already as
@@ -81,25 +82,26 @@ func (s *Store) DeleteJobStepIf(ctx context.Context, jobName, stepName string, i
 	return int(version), err
 }
 
+// GroupMember is a member of a target group with all its columns.
+type GroupMember struct {
+	// ID is the member's target_id; SetTargetGroup ignores it.
+	ID          uuid.UUID `db:"target_id" json:"-"`
+	Membership  string    `db:"membership_type" json:"membership_type,omitempty"`
+	Type        string    `db:"target_type" json:"target_type,omitempty"`
+	Credential  string    `db:"refresh_credential_name" json:"refresh_credential_name,omitempty"`
+	Server      string    `db:"server_name" json:"server_name,omitempty"`
+	Database    string    `db:"database_name" json:"database_name,omitempty"`
+	ElasticPool string    `db:"elastic_pool_name" json:"elastic_pool_name,omitempty"`
+	ShardMap    string    `db:"shard_map_name" json:"shard_map_name,omitempty"`
+}
+
 // SetTargetGroup creates a target group, or replaces the members of an existing one. Members that
-// stay keep their ids; the ids in members are ignored.
-func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targets.Member, ifMatch *int64) (Put, error) {
-	type row struct {
-		Membership  string `json:"membership_type,omitempty"`
-		Kind        string `json:"target_type,omitempty"`
-		Credential  string `json:"refresh_credential_name,omitempty"`
-		Server      string `json:"server_name,omitempty"`
-		Database    string `json:"database_name,omitempty"`
-		ElasticPool string `json:"elastic_pool_name,omitempty"`
-		ShardMap    string `json:"shard_map_name,omitempty"`
+// stay keep their ids.
+func (s *Store) SetTargetGroup(ctx context.Context, name string, members []GroupMember, ifMatch *int64) (Put, error) {
+	if members == nil {
+		members = []GroupMember{}
 	}
-	rows := make([]row, 0, len(members))
-	for _, m := range members {
-		rows = append(rows, row{
-			string(m.Membership), string(m.Kind), m.RefreshCredential, m.Server, m.Database, m.ElasticPool, m.ShardMap,
-		})
-	}
-	text, err := json.Marshal(rows)
+	text, err := json.Marshal(members)
 	if err != nil {
 		return Put{}, err
 	}

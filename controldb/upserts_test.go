@@ -8,7 +8,6 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
-	"github.com/jobagent/jobagent/targets"
 )
 
 // TestSetJob: a job is created, replaced with defaults for what is omitted, and left alone if
@@ -101,10 +100,10 @@ FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job
 func TestSetTargetGroup(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		db := func(name string) targets.Member {
-			return targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: "s", Database: name}
+		db := func(name string) controldb.GroupMember {
+			return controldb.GroupMember{Type: "SqlDatabase", Server: "s", Database: name}
 		}
-		set := func(want controldb.Put, members ...targets.Member) []string {
+		set := func(want controldb.Put, members ...controldb.GroupMember) []string {
 			put, err := c.SetTargetGroup(ctx, "g", members, nil)
 			require.NoError(t, err)
 			require.Equal(t, want, put)
@@ -113,11 +112,11 @@ func TestSetTargetGroup(t *testing.T) {
 		require.Empty(t, set(controldb.Put{Created: true, Revision: 1}))
 		first := set(controldb.Put{Revision: 2}, db("a"), db("b"))
 		require.Equal(t, first, set(controldb.Put{Revision: 2}, db("a"), db("b")))
-		second := set(controldb.Put{Revision: 3}, db("c"), db("b"), targets.Member{Kind: targets.SQLServer, Server: "s"}, db("a"))
+		second := set(controldb.Put{Revision: 3}, db("c"), db("b"), controldb.GroupMember{Type: "SqlServer", Server: "s"}, db("a"))
 		require.Equal(t, []string{first[1], first[0]}, []string{second[1], second[3]})
 		require.Equal(t, []string{second[3], second[1]}, set(controldb.Put{Revision: 4}, db("a"), db("b")))
 		excluded := db("a")
-		excluded.Membership = targets.Exclude
+		excluded.Membership = "exclude"
 		require.NotEqual(t, first, set(controldb.Put{Revision: 5}, excluded, db("b")))
 		upper := set(controldb.Put{Revision: 6}, db("A"), db("a"))
 		require.NotEqual(t, first[0], upper[1])

@@ -1,0 +1,224 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/agent/rest/internal/etag"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/secret"
+)
+
+// credentialInput is the body of PUT credential.
+type credentialInput struct {
+	envelope
+	Properties struct {
+		Username string `json:"username" body:"required"`
+		// Password may be absent if the stored one stays (R-32).
+		Password body.Field[string] `json:"password,omitzero"`
+	} `json:"properties" body:"required"`
+}
+
+// credentialView is a credential in an answer. It never has a password.
+type credentialView struct {
+	envelope
+	Properties struct {
+		Username string `json:"username"`
+	} `json:"properties"`
+}
+
+const (
+	credentialPath = agentPath + "/credentials"
+	// sealAttempts is how often a password is sealed again, because another session has set it or a
+	// key was added meanwhile.
+	sealAttempts = 3
+)
+
+// credentialOperations are A6 to A9.
+func (s *Surface) credentialOperations() []rest.Operation {
+	one := reflect.TypeFor[credentialView]()
+	return []rest.Operation{
+		{
+			ID: "JobCredentials_ListByAgent", Method: http.MethodGet, Path: credentialPath, Role: rest.RoleReader, Handle: s.listCredentials,
+			Summary: "Lists the stored credentials of a job agent.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[credentialView]]()},
+		},
+		{
+			ID: "JobCredentials_Get", Method: http.MethodGet, Path: credentialPath + "/{credential}", Role: rest.RoleReader,
+			Handle: s.getCredential, Summary: "Gets a stored credential, without its password.",
+			Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobCredentials_CreateOrUpdate", Method: http.MethodPut, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
+			Handle: s.putCredential, Summary: "Creates or replaces a credential. Its password is stored sealed for the agents.",
+			Body: reflect.TypeFor[credentialInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "JobCredentials_Delete", Method: http.MethodDelete, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
+			Handle: s.deleteCredential, Summary: "Deletes a stored credential.",
+			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+	}
+}
+
+// credentialView describes a credential.
+func (p *place) credentialView(c controldb.Credential) credentialView {
+	v := credentialView{envelope: envelope{ID: p.id("credentials", c.Name), Name: c.Name, Type: typeCredential}}
+	v.Properties.Username = c.Username
+	return v
+}
+
+func (s *Surface) listCredentials(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[string](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.Credentials(ctx, p.after(), p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, rows, at, r, at.id("credentials"), func(c controldb.Credential) string { return c.Name }, at.credentialView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+func (s *Surface) getCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerCredential(ctx, http.StatusOK, r.Path["credential"])
+}
+
+// answerCredential returns the answer with a credential.
+func (p *place) answerCredential(ctx context.Context, status int, name string) (*rest.Response, error) {
+	credential, err := p.store.Credential(ctx, name)
+	if err != nil {
+		return nil, orNotFound(err, controldb.ErrCredentialNotFound, typeCredential, name)
+	}
+	v := p.credentialView(credential)
+	return tagged(status, v.ID, credential.Revision, v), nil
+}
+
+// configured refuses to change a credential that agents have in their configuration (R-30).
+func (s *Surface) configured(name string) error {
+	if !s.cfg.HasCredential(name) {
+		return nil
+	}
+	return &rest.Error{
+		Status: http.StatusForbidden, Code: codeCredential,
+		Message: fmt.Sprintf("The credential '%s' is in the configuration of the agents, which takes precedence. Change it there.", name),
+	}
+}
+
+func (s *Surface) putCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["credential"]
+	if err := checkName(typeCredential, name); err != nil {
+		return nil, err
+	}
+	if err := s.configured(name); err != nil {
+		return nil, err
+	}
+	in, err := at.readCredential(r, name)
+	if err != nil {
+		return nil, err
+	}
+	var put controldb.Put
+	for attempt := 1; ; attempt++ {
+		put, err = at.storeCredential(ctx, r, name, in)
+		again := errors.Is(err, controldb.ErrSecretChanged) || errors.Is(err, controldb.ErrSecretKeysChanged)
+		if !again || attempt == sealAttempts {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return at.answerCredential(ctx, statusOf(put), name)
+}
+
+// readCredential reads the body of PUT credential.
+func (p *place) readCredential(r *rest.Request, name string) (credentialInput, error) {
+	var in credentialInput
+	if err := decode(r, &in); err != nil {
+		return in, err
+	}
+	var f faults
+	in.check(&f, p.id("credentials", name), name, typeCredential)
+	password := in.Properties.Password
+	if password.Set && (password.Null || password.Value == "") {
+		f.add("$.properties.password", "The password is empty: leave it out to keep the stored one.")
+	}
+	if len(password.Value) > secret.MaxLength {
+		f.add("$.properties.password", "The password is too long: want at most %d bytes.", secret.MaxLength)
+	}
+	if err := f.err(); err != nil {
+		return in, err
+	}
+	if strings.TrimSpace(in.Properties.Username) == "" || len(in.Properties.Username) > maxName {
+		return in, badRequest(codeUsername, "$.properties.username", "The user name of a credential is invalid: want 1 to %d characters.", maxName)
+	}
+	return in, nil
+}
+
+// storeCredential seals the password as the next version of the stored one, and stores both.
+func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (controldb.Put, error) {
+	current, err := p.store.Credential(ctx, name)
+	missing := errors.Is(err, controldb.ErrCredentialNotFound)
+	if err != nil && !missing {
+		return controldb.Put{}, err
+	}
+	match, err := etag.Parse(r.HTTP.Header).Expect(p.id("credentials", current.Name), current.Revision)
+	if err != nil {
+		return controldb.Put{}, err
+	}
+	var sealed string
+	if password, ok := in.Properties.Password.Get(); ok {
+		if !missing {
+			name = current.Name // what a value is sealed for is the stored spelling
+		}
+		sealed, err = p.store.SealSecret(ctx, secret.Place{
+			Owner: secret.OwnerCredential, Name: name, Version: current.SecretVersion + 1,
+		}, password)
+		if err != nil {
+			return controldb.Put{}, err
+		}
+	}
+	return p.store.SetCredential(ctx, name, in.Properties.Username, sealed, match)
+}
+
+func (s *Surface) deleteCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["credential"]
+	if err := s.configured(name); err != nil {
+		return nil, err
+	}
+	c := etag.Parse(r.HTTP.Header)
+	var match *int64
+	if c.NeedsRevision() {
+		current, readErr := at.store.Credential(ctx, name)
+		match, err = expected(c, at.id("credentials", current.Name), current.Revision, readErr, controldb.ErrCredentialNotFound)
+	} else {
+		match, err = c.Expect("", 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return deleted(at.store.DeleteCredential(ctx, name, match), controldb.ErrCredentialNotFound)
+}

@@ -1,0 +1,158 @@
+package elastic
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/etag"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// endpointInput is the body of PUT private endpoint.
+type endpointInput struct {
+	envelope
+	Properties struct {
+		TargetServerAzureResourceID string `json:"targetServerAzureResourceId" body:"required"`
+	} `json:"properties" body:"required"`
+}
+
+// endpointView is a private endpoint in an answer.
+type endpointView struct {
+	envelope
+	Properties struct {
+		TargetServerAzureResourceID string `json:"targetServerAzureResourceId"`
+		PrivateEndpointID           string `json:"privateEndpointId"`
+	} `json:"properties"`
+}
+
+const (
+	endpointPath = agentPath + "/privateEndpoints"
+	// maxResourceID is the longest resource id in characters.
+	maxResourceID = 1000
+)
+
+// endpointOperations are A37 to A40. Private endpoints are stored and shown, and have no effect
+// (R-8).
+func (s *Surface) endpointOperations() []rest.Operation {
+	one := reflect.TypeFor[endpointView]()
+	return []rest.Operation{
+		{
+			ID: "JobPrivateEndpoints_ListByAgent", Method: http.MethodGet, Path: endpointPath, Role: rest.RoleReader, Handle: s.listEndpoints,
+			Summary: "Lists the private endpoints of a job agent.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[endpointView]]()},
+		},
+		{
+			ID: "JobPrivateEndpoints_Get", Method: http.MethodGet, Path: endpointPath + "/{endpoint}", Role: rest.RoleReader,
+			Handle: s.getEndpoint, Summary: "Gets a private endpoint.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobPrivateEndpoints_CreateOrUpdate", Method: http.MethodPut, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
+			Handle: s.putEndpoint, Summary: "Creates or replaces a private endpoint, which has no effect.", Body: reflect.TypeFor[endpointInput](),
+			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "JobPrivateEndpoints_Delete", Method: http.MethodDelete, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
+			Handle: s.deleteEndpoint, Summary: "Deletes a private endpoint.",
+			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+	}
+}
+
+// endpointView describes a private endpoint.
+func (p *place) endpointView(e controldb.PrivateEndpoint) endpointView {
+	v := endpointView{envelope: envelope{ID: p.id("privateEndpoints", e.Name), Name: e.Name, Type: typeEndpoint}}
+	v.Properties.TargetServerAzureResourceID, v.Properties.PrivateEndpointID = e.Target, e.EndpointID
+	return v
+}
+
+func (s *Surface) listEndpoints(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[string](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.PrivateEndpoints(ctx, p.after(), p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, rows, at, r, at.id("privateEndpoints"), func(e controldb.PrivateEndpoint) string { return e.Name }, at.endpointView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerEndpoint(ctx, http.StatusOK, r.Path["endpoint"])
+}
+
+// answerEndpoint returns the answer with a private endpoint.
+func (p *place) answerEndpoint(ctx context.Context, status int, name string) (*rest.Response, error) {
+	endpoint, err := p.store.PrivateEndpoint(ctx, name)
+	if err != nil {
+		return nil, orNotFound(err, controldb.ErrEndpointNotFound, typeEndpoint, name)
+	}
+	v := p.endpointView(endpoint)
+	return tagged(status, v.ID, endpoint.Revision, v), nil
+}
+
+func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["endpoint"]
+	if err := checkName(typeEndpoint, name); err != nil {
+		return nil, err
+	}
+	var in endpointInput
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	var f faults
+	in.check(&f, at.id("privateEndpoints", name), name, typeEndpoint)
+	target := in.Properties.TargetServerAzureResourceID
+	if target == "" || len(target) > maxResourceID {
+		f.add("$.properties.targetServerAzureResourceId", "The id of the target's server is invalid: want 1 to %d characters.", maxResourceID)
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	match, err := at.expectEndpoint(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	put, err := at.store.SetPrivateEndpoint(ctx, name, target, match)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerEndpoint(ctx, statusOf(put), name)
+}
+
+// expectEndpoint returns the revision of a private endpoint that the headers of a request want.
+func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+	c := etag.Parse(r.HTTP.Header)
+	if !c.NeedsRevision() {
+		return c.Expect("", 0)
+	}
+	current, err := p.store.PrivateEndpoint(ctx, name)
+	return expected(c, p.id("privateEndpoints", current.Name), current.Revision, err, controldb.ErrEndpointNotFound)
+}
+
+func (s *Surface) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	match, err := at.expectEndpoint(ctx, r, r.Path["endpoint"])
+	if err != nil {
+		return nil, err
+	}
+	return deleted(at.store.DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), controldb.ErrEndpointNotFound)
+}

@@ -1,0 +1,118 @@
+package elastic
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// The codes of the surface (A.5).
+const (
+	codeNotFound    rest.Code = "ResourceNotFound"
+	codeInvalidBody rest.Code = "InvalidResourceRequestBody"
+	codeInvalidID   rest.Code = "InvalidResourceId"
+	codeDuration    rest.Code = "InvalidDuration"
+	codeUsername    rest.Code = "InvalidJobCredentialUsername"
+	codeCredential  rest.Code = "JobCredentialPermissionError"
+	codeRefused     rest.Code = "ElasticJobsOperationFailed" // the control database refuses it
+	codeUnavailable rest.Code = "ElasticJobAgentOperationUnavailable"
+	codePrecond     rest.Code = "PreconditionFailed"
+)
+
+// Numbers of errors of the control database that have a code of their own.
+const (
+	numDenied          = 229   // of SQL Server: EXECUTE permission was denied
+	numMissingPassword = 50081 // a credential lacks its password
+)
+
+// Failure implements rest.Surface.
+func (s *Surface) Failure(_ *rest.Request, err error) *rest.Response {
+	return rest.ARMFailure(translate(err))
+}
+
+// translate turns errors of the control database, and codes of the server, into those of the API.
+// Errors that the client is not told stay as they are.
+func translate(err error) error {
+	var known *rest.Error
+	if errors.As(err, &known) {
+		if known.Code == rest.CodeInvalidBody {
+			changed := *known
+			changed.Code = codeInvalidBody
+			return &changed
+		}
+		return err
+	}
+	number, message := controldb.NumberOf(err), controldb.MessageOf(err)
+	switch {
+	case errors.Is(err, controldb.ErrRevision):
+		return refusal(http.StatusPreconditionFailed, codePrecond, number, message)
+	case errors.Is(err, controldb.ErrSecretKeysChanged):
+		if message == "" {
+			message = "There is no active key for which a password could be sealed. Make one with jobagent key generate."
+		}
+		return refusal(http.StatusConflict, codeUnavailable, number, message)
+	case errors.Is(err, controldb.ErrSecretChanged), errors.Is(err, controldb.ErrAgentUnavailable):
+		return refusal(http.StatusConflict, codeUnavailable, number, message)
+	case number == numMissingPassword:
+		return refusal(http.StatusBadRequest, codeInvalidBody, number, message)
+	case number == numDenied:
+		return &rest.Error{
+			Status: http.StatusForbidden, Code: rest.CodeForbidden,
+			Message: "The control database does not permit this to the caller's role.",
+		}
+	case controldb.KindOf(err) != controldb.KindNone:
+		return refusal(http.StatusBadRequest, codeRefused, number, message)
+	}
+	return err
+}
+
+// refusal returns the error about what the control database refuses. Its number is in the details.
+func refusal(status int, code rest.Code, number int32, message string) error {
+	e := &rest.Error{Status: status, Code: code, Message: message}
+	if number != 0 {
+		e.Details = []rest.Detail{{Code: strconv.Itoa(int(number)), Message: message}}
+	}
+	return e
+}
+
+// notFound returns the error about a resource that does not exist.
+func notFound(kind, name string) error {
+	return &rest.Error{
+		Status: http.StatusNotFound, Code: codeNotFound,
+		Message: fmt.Sprintf("The requested resource of type '%s' with name '%s' was not found.", kind, name),
+	}
+}
+
+// orNotFound replaces an error that wraps missing by the one about a resource that does not exist.
+func orNotFound(err, missing error, kind, name string) error {
+	if errors.Is(err, missing) {
+		return notFound(kind, name)
+	}
+	return err
+}
+
+// faults collects what is wrong with a body, beside its form.
+type faults struct{ list []rest.Detail }
+
+// add adds a fault at a JSON path.
+func (f *faults) add(path, format string, args ...any) {
+	f.list = append(f.list, rest.Detail{Code: body.CodeValue, Target: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// err returns the faults as one error; nil means none.
+func (f *faults) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	return body.NewError(f.list)
+}
+
+// badRequest returns a 400 with a code of the API.
+func badRequest(code rest.Code, target, format string, args ...any) error {
+	return &rest.Error{Status: http.StatusBadRequest, Code: code, Target: target, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,290 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// executionView is a run, a step of a run, or a step on one target.
+type executionView struct {
+	envelope
+	Properties executionProperties `json:"properties"`
+}
+
+type executionProperties struct {
+	JobVersion              int         `json:"jobVersion"`
+	StepName                string      `json:"stepName,omitempty"`
+	StepID                  *int        `json:"stepId,omitempty"`
+	JobExecutionID          uuid.UUID   `json:"jobExecutionId"`
+	Lifecycle               string      `json:"lifecycle"`
+	ProvisioningState       string      `json:"provisioningState"`
+	CreateTime              *timestamp  `json:"createTime,omitempty"`
+	StartTime               *timestamp  `json:"startTime,omitempty"`
+	EndTime                 *timestamp  `json:"endTime,omitempty"`
+	CurrentAttempts         int         `json:"currentAttempts"`
+	CurrentAttemptStartTime *timestamp  `json:"currentAttemptStartTime,omitempty"`
+	LastMessage             string      `json:"lastMessage,omitempty"`
+	Target                  *targetView `json:"target,omitempty"`
+}
+
+type targetView struct {
+	Type         string `json:"type"`
+	ServerName   string `json:"serverName,omitempty"`
+	DatabaseName string `json:"databaseName,omitempty"`
+}
+
+const executionPath = jobPath + "/executions"
+
+// runNamespace is the name space of ids of runs that clients may ask for twice (R-49): a random
+// UUID that must never change.
+var runNamespace = uuid.MustParse("3c1f6f0a-9d43-4c5c-8a0a-5e5f0a4d6b27")
+
+// recheckTime bounds the question whether a run has been started, when the answer to the start was
+// lost (R-50).
+const recheckTime = 10 * time.Second
+
+// executionOperations are A26 to A31.
+func (s *Surface) executionOperations() []rest.Operation {
+	one, many := reflect.TypeFor[executionView](), reflect.TypeFor[list[executionView]]()
+	return []rest.Operation{
+		{
+			ID: "JobExecutions_ListByAgent", Method: http.MethodGet, Path: agentPath + "/executions", Role: rest.RoleReader, Handle: s.listRuns,
+			Summary: "Lists the runs of all jobs, the latest first.", Query: runParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
+		},
+		{
+			ID: "JobExecutions_ListByJob", Method: http.MethodGet, Path: executionPath, Role: rest.RoleReader, Handle: s.listRuns,
+			Summary: "Lists the runs of a job, the latest first.", Query: runParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
+		},
+		{
+			ID: "JobExecutions_Get", Method: http.MethodGet, Path: executionPath + "/{execution}", Role: rest.RoleReader, Handle: s.getRun,
+			Summary: "Gets a run.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobExecutions_Create", Method: http.MethodPost, Path: jobPath + "/start", Role: rest.RoleOperator, Handle: s.startJob,
+			Summary: "Starts a job. The operation lasts until the run has ended: poll the Location.",
+			Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobExecutions_CreateOrUpdate", Method: http.MethodPut, Path: executionPath + "/{execution}", Role: rest.RoleOperator,
+			Handle: s.putRun, Summary: "Starts a run with a given id, unless there is one already.",
+			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "JobExecutions_Cancel", Method: http.MethodPost, Path: executionPath + "/{execution}/cancel", Role: rest.RoleOperator,
+			Handle: s.cancelRun, Summary: "Requests the end of a run.", Answers: map[int]reflect.Type{http.StatusOK: nil},
+		},
+	}
+}
+
+// provisioningState returns the state that pollers understand.
+func provisioningState(l jobs.Lifecycle) string {
+	switch l {
+	case jobs.Created:
+		return "Created"
+	case jobs.Succeeded, jobs.SucceededWithSkipped, jobs.Skipped:
+		return "Succeeded"
+	case jobs.Failed, jobs.TimedOut:
+		return "Failed"
+	case jobs.Canceled:
+		return "Canceled"
+	}
+	return "InProgress"
+}
+
+// properties describes a row of a run.
+func (p *place) properties(e controldb.Execution) executionProperties {
+	return executionProperties{
+		JobVersion: e.JobVersion, StepID: e.StepID, JobExecutionID: e.ID, Lifecycle: string(e.Lifecycle),
+		ProvisioningState: provisioningState(e.Lifecycle), CreateTime: instant(e.CreateTime), StartTime: instant(e.StartTime),
+		EndTime: instant(e.EndTime), CurrentAttempts: e.Attempts, CurrentAttemptStartTime: instant(e.AttemptStart),
+		LastMessage: e.LastMessage,
+	}
+}
+
+// runID returns the id of a run.
+func (p *place) runID(e controldb.Execution) string {
+	return p.id("jobs", e.JobName, "executions", e.ID.String())
+}
+
+// runView describes a run.
+func (p *place) runView(e controldb.Execution) executionView {
+	return executionView{
+		envelope: envelope{ID: p.runID(e), Name: e.ID.String(), Type: typeExecution}, Properties: p.properties(e),
+	}
+}
+
+// answerRun returns the answer with a run: an active one with the time after which to ask again, a
+// failed one with the code of its error (R-15).
+func (s *Surface) answerRun(at *place, status int, e controldb.Execution) *rest.Response {
+	h := http.Header{}
+	code := map[jobs.Lifecycle]string{
+		jobs.Failed: "JobExecutionFailed", jobs.TimedOut: "JobExecutionTimedOut", jobs.Canceled: "JobExecutionCanceled",
+	}[e.Lifecycle]
+	if code != "" {
+		h.Set("X-Ms-Error-Code", code)
+	}
+	if e.Active {
+		h.Set("Retry-After", strconv.Itoa(int(max(s.cfg.PollAfter, time.Second).Round(time.Second)/time.Second)))
+		if s.cfg.PollAfter < time.Second {
+			h.Set("Retry-After-Ms", strconv.FormatInt(s.cfg.PollAfter.Milliseconds(), 10))
+		}
+	}
+	return &rest.Response{Status: status, Header: h, Body: at.runView(e)}
+}
+
+func (s *Surface) listRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[controldb.RunKey](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := readRunFilter(r)
+	if err != nil {
+		return nil, err
+	}
+	name, id := "", at.id("executions")
+	if text, ok := r.Path["job"]; ok {
+		job, err := at.job(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		name, id = job.Name, at.id("jobs", job.Name, "executions")
+	}
+	rows, err := at.store.Runs(ctx, name, filter, p.key, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, rows, at, r, id,
+		func(e controldb.Execution) controldb.RunKey { return controldb.RunKey{Created: e.CreateTime, ID: e.ID} }, at.runView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+// run returns the run that a path names.
+func (p *place) run(ctx context.Context, r *rest.Request) (controldb.Execution, error) {
+	name, text := r.Path["job"], r.Path["execution"]
+	if err := hidden(name); err != nil {
+		return controldb.Execution{}, err
+	}
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return controldb.Execution{}, notFound(typeExecution, text)
+	}
+	e, err := p.store.Run(ctx, name, id)
+	return e, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, text)
+}
+
+func (s *Surface) getRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := at.run(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.answerRun(at, http.StatusOK, e), nil
+}
+
+// repeatable returns the id of the run that a request starts: the same one for a request that is
+// repeated with the same key, by the same caller (R-49). Without a key it is a new one.
+func repeatable(r *rest.Request, path string) uuid.UUID {
+	key := r.HTTP.Header.Get("Idempotency-Key")
+	if key == "" {
+		if r.ClientRequestID == uuid.Nil {
+			return uuid.New()
+		}
+		key = r.ClientRequestID.String()
+	}
+	return uuid.NewSHA1(runNamespace, []byte(strings.ToLower(path)+"\x00"+r.Principal.ID+"\x00"+key))
+}
+
+func (s *Surface) startJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := hidden(r.Path["job"]); err != nil {
+		return nil, err
+	}
+	name := r.Path["job"]
+	response, e, err := s.start(ctx, at, name, repeatable(r, at.id("jobs", name)))
+	if err != nil {
+		return nil, err
+	}
+	response.Status = http.StatusOK
+	response.Header.Set("Location", at.self(r, at.runID(e)))
+	return response, nil
+}
+
+// start starts a run with an id, unless there is one already. The status of the answer is 201 for a
+// new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
+func (s *Surface) start(ctx context.Context, at *place, name string, id uuid.UUID) (*rest.Response, controldb.Execution, error) {
+	e, err := at.store.Run(ctx, name, id)
+	if err == nil {
+		return s.answerRun(at, http.StatusOK, e), e, nil
+	}
+	if !errors.Is(err, controldb.ErrExecutionNotFound) {
+		return nil, e, err
+	}
+	if _, startErr := at.store.StartJob(ctx, name, id); startErr != nil {
+		if controldb.KindOf(startErr) != controldb.KindNone {
+			return nil, e, orNotFound(startErr, controldb.ErrJobNotFound, typeJob, name)
+		}
+		// The answer may be lost, and the run started: then it must not be refused (R-50).
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)
+		defer cancel()
+		if e, err = at.store.Run(again, name, id); err != nil {
+			return nil, e, startErr
+		}
+	} else if e, err = at.store.Run(ctx, name, id); err != nil {
+		return nil, e, err
+	}
+	e.Active, e.Lifecycle, e.StartTime, e.EndTime, e.LastMessage = true, jobs.Created, time.Time{}, time.Time{}, "Job execution created."
+	return s.answerRun(at, http.StatusCreated, e), e, nil
+}
+
+func (s *Surface) putRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name, text := r.Path["job"], r.Path["execution"]
+	if err := hidden(name); err != nil {
+		return nil, err
+	}
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return nil, badRequest(codeInvalidBody, "execution", "The id of the execution in the URL is invalid: want a GUID.")
+	}
+	response, _, err := s.start(ctx, at, name, id)
+	return response, err
+}
+
+func (s *Surface) cancelRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := at.run(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := at.store.StopJob(ctx, e.ID); err != nil {
+		return nil, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, r.Path["execution"])
+	}
+	return &rest.Response{Status: http.StatusOK}, nil
+}

@@ -1,0 +1,194 @@
+package elastic
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/etag"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// groupInput is the body of PUT target group.
+type groupInput struct {
+	envelope
+	Properties struct {
+		Members *[]memberInput `json:"members" body:"required"`
+	} `json:"properties" body:"required"`
+}
+
+type memberInput struct {
+	MembershipType    string `json:"membershipType"`
+	Type              string `json:"type" body:"required"`
+	ServerName        string `json:"serverName"`
+	DatabaseName      string `json:"databaseName"`
+	ElasticPoolName   string `json:"elasticPoolName"`
+	ShardMapName      string `json:"shardMapName"`
+	RefreshCredential string `json:"refreshCredential"`
+}
+
+// groupView is a target group in an answer.
+type groupView struct {
+	envelope
+	Properties struct {
+		Members []memberView `json:"members"`
+	} `json:"properties"`
+}
+
+type memberView struct {
+	MembershipType    string `json:"membershipType"`
+	Type              string `json:"type"`
+	ServerName        string `json:"serverName,omitempty"`
+	DatabaseName      string `json:"databaseName,omitempty"`
+	ElasticPoolName   string `json:"elasticPoolName,omitempty"`
+	ShardMapName      string `json:"shardMapName,omitempty"`
+	RefreshCredential string `json:"refreshCredential,omitempty"`
+}
+
+const groupPath = agentPath + "/targetGroups"
+
+// groupOperations are A10 to A13.
+func (s *Surface) groupOperations() []rest.Operation {
+	one := reflect.TypeFor[groupView]()
+	return []rest.Operation{
+		{
+			ID: "JobTargetGroups_ListByAgent", Method: http.MethodGet, Path: groupPath, Role: rest.RoleReader, Handle: s.listGroups,
+			Summary: "Lists the target groups of a job agent.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[groupView]]()},
+		},
+		{
+			ID: "JobTargetGroups_Get", Method: http.MethodGet, Path: groupPath + "/{group}", Role: rest.RoleReader, Handle: s.getGroup,
+			Summary: "Gets a target group.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobTargetGroups_CreateOrUpdate", Method: http.MethodPut, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.putGroup,
+			Summary: "Creates or replaces a target group.", Body: reflect.TypeFor[groupInput](),
+			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "JobTargetGroups_Delete", Method: http.MethodDelete, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.deleteGroup,
+			Summary: "Deletes a target group.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+	}
+}
+
+// groupView describes a target group.
+func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
+	v := groupView{envelope: envelope{ID: p.id("targetGroups", g.Name), Name: g.Name, Type: typeGroup}}
+	v.Properties.Members = make([]memberView, 0, len(g.Members))
+	for _, m := range g.Members {
+		v.Properties.Members = append(v.Properties.Members, memberView{
+			MembershipType: m.Membership, Type: m.Type, ServerName: p.shortServer(m.Server), DatabaseName: m.Database,
+			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, RefreshCredential: p.refer("credentials", m.Credential),
+		})
+	}
+	return v
+}
+
+func (s *Surface) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[string](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := at.store.TargetGroupDetails(ctx, p.after(), p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, groups, at, r, at.id("targetGroups"), func(g controldb.TargetGroupDetail) string { return g.Name }, at.groupView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+func (s *Surface) getGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerGroup(ctx, http.StatusOK, r.Path["group"])
+}
+
+// answerGroup returns the answer with a target group.
+func (p *place) answerGroup(ctx context.Context, status int, name string) (*rest.Response, error) {
+	group, err := p.store.TargetGroup(ctx, name)
+	if err != nil {
+		return nil, orNotFound(err, controldb.ErrGroupNotFound, typeGroup, name)
+	}
+	v := p.groupView(group)
+	return tagged(status, v.ID, group.Revision, v), nil
+}
+
+func (s *Surface) putGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["group"]
+	if err := checkName(typeGroup, name); err != nil {
+		return nil, err
+	}
+	members, err := at.readMembers(r, name)
+	if err != nil {
+		return nil, err
+	}
+	match, err := at.expectGroup(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	put, err := at.store.SetTargetGroup(ctx, name, members, match)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerGroup(ctx, statusOf(put), name)
+}
+
+// readMembers reads the body of PUT target group.
+func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMember, error) {
+	var in groupInput
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	var f faults
+	in.check(&f, p.id("targetGroups", name), name, typeGroup)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	members := make([]controldb.GroupMember, 0, len(*in.Properties.Members))
+	for i, m := range *in.Properties.Members {
+		credential, err := p.idOf("credentials", m.RefreshCredential, fmt.Sprintf("$.properties.members[%d].refreshCredential", i))
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, controldb.GroupMember{
+			Membership: m.MembershipType, Type: m.Type, Credential: credential, Server: p.serverOf(m.ServerName),
+			Database: m.DatabaseName, ElasticPool: m.ElasticPoolName, ShardMap: m.ShardMapName,
+		})
+	}
+	return members, nil
+}
+
+// expectGroup returns the revision of a target group that the headers of a request want.
+func (p *place) expectGroup(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+	c := etag.Parse(r.HTTP.Header)
+	if !c.NeedsRevision() {
+		return c.Expect("", 0)
+	}
+	group, err := p.store.TargetGroup(ctx, name)
+	return expected(c, p.id("targetGroups", group.Name), group.Revision, err, controldb.ErrGroupNotFound)
+}
+
+func (s *Surface) deleteGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	match, err := at.expectGroup(ctx, r, r.Path["group"])
+	if err != nil {
+		return nil, err
+	}
+	return deleted(at.store.DeleteTargetGroupIf(ctx, r.Path["group"], match), controldb.ErrGroupNotFound)
+}

@@ -1,0 +1,374 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/etag"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// The defaults of a schedule.
+var (
+	scheduleStart = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	scheduleEnd   = time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC)
+)
+
+// jobInput is the body of PUT job.
+type jobInput struct {
+	envelope
+	Properties *struct {
+		Description string         `json:"description"`
+		Schedule    *scheduleInput `json:"schedule"`
+	} `json:"properties"`
+}
+
+// scheduleInput is the schedule of a job in a request.
+type scheduleInput struct {
+	StartTime *timestamp `json:"startTime"`
+	EndTime   *timestamp `json:"endTime"`
+	Type      string     `json:"type"`
+	Enabled   bool       `json:"enabled"`
+	Interval  *string    `json:"interval"`
+}
+
+// jobView is a job in an answer.
+type jobView struct {
+	envelope
+	Properties jobProperties `json:"properties"`
+}
+
+type jobProperties struct {
+	Description string       `json:"description"`
+	Version     int          `json:"version"`
+	Schedule    scheduleView `json:"schedule"`
+}
+
+type scheduleView struct {
+	StartTime timestamp `json:"startTime"`
+	EndTime   timestamp `json:"endTime"`
+	Type      string    `json:"type"`
+	Enabled   bool      `json:"enabled"`
+	Interval  string    `json:"interval,omitempty"`
+}
+
+// versionView is a version of a job.
+type versionView struct{ envelope }
+
+const (
+	jobPath     = agentPath + "/jobs/{job}"
+	versionPath = jobPath + "/versions"
+)
+
+// jobOperations are A14 to A19.
+func (s *Surface) jobOperations() []rest.Operation {
+	one, many := reflect.TypeFor[jobView](), reflect.TypeFor[list[jobView]]()
+	return []rest.Operation{
+		{
+			ID: "Jobs_ListByAgent", Method: http.MethodGet, Path: agentPath + "/jobs", Role: rest.RoleReader, Handle: s.listJobs,
+			Summary: "Lists the jobs of a job agent.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
+		},
+		{
+			ID: "Jobs_Get", Method: http.MethodGet, Path: jobPath, Role: rest.RoleReader, Handle: s.getJob,
+			Summary: "Gets a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "Jobs_CreateOrUpdate", Method: http.MethodPut, Path: jobPath, Role: rest.RoleAuthor, Handle: s.putJob,
+			Summary: "Creates or replaces a job. What is omitted gets its default.", Body: reflect.TypeFor[jobInput](),
+			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "Jobs_Delete", Method: http.MethodDelete, Path: jobPath, Role: rest.RoleAuthor, Handle: s.deleteJob,
+			Summary: "Deletes a job with its history.",
+			Query: []rest.Parameter{{
+				Name: "force", Type: "boolean", Description: "Cancels active runs, instead of refusing to delete their job.",
+			}},
+			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+		{
+			ID: "JobVersions_ListByJob", Method: http.MethodGet, Path: versionPath, Role: rest.RoleReader, Handle: s.listVersions,
+			Summary: "Lists the versions of a job.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[versionView]]()},
+		},
+		{
+			ID: "JobVersions_Get", Method: http.MethodGet, Path: versionPath + "/{version}", Role: rest.RoleReader, Handle: s.getVersion,
+			Summary: "Gets a version of a job.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[versionView]()},
+		},
+	}
+}
+
+// systemPrefix begins the names of system jobs, which this API does not show (R-16).
+const systemPrefix = "jobagent$"
+
+// job returns a job that a path names.
+func (p *place) job(ctx context.Context, name string) (controldb.JobDetail, error) {
+	job, err := p.store.JobDetail(ctx, name)
+	if err == nil && job.System {
+		err = controldb.ErrJobNotFound
+	}
+	return job, orNotFound(err, controldb.ErrJobNotFound, typeJob, name)
+}
+
+// hidden refuses names of system jobs, which look as if they did not exist.
+func hidden(name string) error {
+	if len(name) >= len(systemPrefix) && strings.EqualFold(name[:len(systemPrefix)], systemPrefix) {
+		return notFound(typeJob, name)
+	}
+	return nil
+}
+
+// jobView describes a job.
+func (p *place) jobView(j controldb.JobDetail) jobView {
+	v := jobView{envelope: envelope{ID: p.id("jobs", j.Name), Name: j.Name, Type: typeJob}}
+	v.Properties = jobProperties{Description: j.Description, Version: j.Version, Schedule: scheduleView{
+		StartTime: timestamp{j.Start}, EndTime: timestamp{j.End}, Type: "Once", Enabled: j.Enabled,
+	}}
+	if j.IntervalType != "Once" {
+		v.Properties.Schedule.Type = "Recurring"
+		v.Properties.Schedule.Interval = formatInterval(j.IntervalType, j.IntervalCount)
+	}
+	return v
+}
+
+// tagged returns an answer with the ETag of a resource.
+func tagged(status int, id string, revision int64, view any) *rest.Response {
+	return &rest.Response{Status: status, Header: http.Header{"Etag": {etag.New(id, revision)}}, Body: view}
+}
+
+// statusOf returns the status of a PUT.
+func statusOf(put controldb.Put) int {
+	if put.Created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[string](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := at.store.JobDetails(ctx, p.after(), p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, jobs, at, r, at.id("jobs"), func(j controldb.JobDetail) string { return j.Name }, at.jobView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+func (s *Surface) getJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerJob(ctx, http.StatusOK, r.Path["job"])
+}
+
+// answerJob returns the answer with a job.
+func (p *place) answerJob(ctx context.Context, status int, name string) (*rest.Response, error) {
+	job, err := p.job(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v := p.jobView(job)
+	return tagged(status, v.ID, job.Revision, v), nil
+}
+
+func (s *Surface) putJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["job"]
+	if err := checkName(typeJob, name); err != nil {
+		return nil, err
+	}
+	spec, err := at.readJob(r, name)
+	if err != nil {
+		return nil, err
+	}
+	match, err := at.expectJob(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	put, err := at.store.SetJob(ctx, spec, match)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerJob(ctx, statusOf(put), name)
+}
+
+// readJob reads the body of PUT job. What is omitted gets its default.
+func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error) {
+	var in jobInput
+	if err := decode(r, &in); err != nil {
+		return controldb.JobSpec{}, err
+	}
+	spec := controldb.JobSpec{Name: name}
+	var f faults
+	in.check(&f, p.id("jobs", name), name, typeJob)
+	if in.Properties == nil {
+		return spec, f.err()
+	}
+	spec.Description = &in.Properties.Description
+	schedule := in.Properties.Schedule
+	if schedule == nil {
+		return spec, f.err()
+	}
+	spec.Enabled = &schedule.Enabled
+	for _, one := range []struct {
+		from *timestamp
+		to   **time.Time
+	}{{schedule.StartTime, &spec.Start}, {schedule.EndTime, &spec.End}} {
+		if one.from != nil {
+			*one.to = &one.from.at
+		}
+	}
+	switch strings.ToLower(schedule.Type) {
+	case "", "once": // an interval is ignored (R-11)
+		return spec, f.err()
+	case "recurring":
+	default:
+		f.add("$.properties.schedule.type", "The type of a schedule is invalid: want Once or Recurring.")
+		return spec, f.err()
+	}
+	if schedule.Interval == nil || *schedule.Interval == "" {
+		f.add("$.properties.schedule.interval", "A recurring schedule needs an interval, such as PT15M.")
+		return spec, f.err()
+	}
+	if err := f.err(); err != nil {
+		return spec, err
+	}
+	i, err := parseInterval(*schedule.Interval)
+	if err != nil {
+		return spec, badRequest(codeDuration, "$.properties.schedule.interval", "The interval of the schedule is invalid: %v.", err)
+	}
+	spec.IntervalType, spec.IntervalCount = &i.kind, &i.count
+	return spec, nil
+}
+
+// expectJob returns the revision of a job that the headers of a request want.
+func (p *place) expectJob(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+	c := etag.Parse(r.HTTP.Header)
+	if !c.NeedsRevision() {
+		return c.Expect("", 0)
+	}
+	job, err := p.store.JobDetail(ctx, name)
+	return expected(c, p.id("jobs", job.Name), job.Revision, err, controldb.ErrJobNotFound)
+}
+
+// expected is c.Expect for an object that was read. missing is the error of one that does not exist.
+func expected(c etag.Condition, id string, revision int64, err, missing error) (*int64, error) {
+	switch {
+	case errors.Is(err, missing):
+		return c.Expect("", 0)
+	case err != nil:
+		return nil, err
+	}
+	return c.Expect(id, revision)
+}
+
+func (s *Surface) deleteJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["job"]
+	if hidden(name) != nil {
+		return &rest.Response{Status: http.StatusNoContent}, nil
+	}
+	force := false
+	if text, ok := r.Query.Get("force"); ok {
+		if force, err = strconv.ParseBool(text); err != nil {
+			return nil, badRequest(codeInvalidBody, "force", "The query parameter 'force' is invalid: want true or false.")
+		}
+	}
+	match, err := at.expectJob(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	return deleted(at.store.DeleteJobIf(ctx, name, force, match), controldb.ErrJobNotFound)
+}
+
+// deleted returns the answer to DELETE: what is absent is 204 (R-52).
+func deleted(err, missing error) (*rest.Response, error) {
+	switch {
+	case err == nil:
+		return &rest.Response{Status: http.StatusOK}, nil
+	case errors.Is(err, missing):
+		return &rest.Response{Status: http.StatusNoContent}, nil
+	}
+	return nil, err
+}
+
+func (s *Surface) listVersions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[int](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	job, err := at.job(ctx, r.Path["job"])
+	if err != nil {
+		return nil, err
+	}
+	after := -1
+	if p.key != nil {
+		after = *p.key
+	}
+	versions, err := at.store.JobVersions(ctx, job.Name, after, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, versions, at, r, at.id("jobs", job.Name, "versions"), func(v int) int { return v },
+		func(v int) versionView { return at.versionView(job.Name, v) })
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+// versionView describes a version.
+func (p *place) versionView(job string, version int) versionView {
+	name := strconv.Itoa(version)
+	return versionView{envelope{ID: p.id("jobs", job, "versions", name), Name: name, Type: typeVersion}}
+}
+
+// version returns the job and the version that a path names.
+func (p *place) version(ctx context.Context, r *rest.Request) (controldb.JobDetail, int, error) {
+	job, err := p.job(ctx, r.Path["job"])
+	if err != nil {
+		return job, 0, err
+	}
+	text := r.Path["version"]
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return job, 0, badRequest(codeInvalidBody, "version", "The version in the URL is invalid: want a number.")
+	}
+	found, err := p.store.JobVersions(ctx, job.Name, int(n)-1, controldb.Page{Top: 1})
+	if err == nil && (len(found) == 0 || found[0] != int(n)) {
+		err = notFound(typeVersion, text)
+	}
+	return job, int(n), err
+}
+
+func (s *Surface) getVersion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	job, n, err := at.version(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Response{Status: http.StatusOK, Body: at.versionView(job.Name, n)}, nil
+}

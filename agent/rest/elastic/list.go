@@ -1,0 +1,159 @@
+package elastic
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/keyset"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// maxTop is the largest page (R-12).
+const maxTop = 1000
+
+// list is the body of a list.
+type list[T any] struct {
+	Value    []T    `json:"value"`
+	NextLink string `json:"nextLink,omitempty"`
+}
+
+// pageParameters describe $top, $skip and $skiptoken.
+var pageParameters = []rest.Parameter{
+	{Name: "$top", Type: "integer", Description: "Number of elements to return. Without it, pages follow each other by nextLink."},
+	{Name: "$skip", Type: "integer", Description: "Number of elements to leave out first."},
+	{Name: "$skiptoken", Type: "string", Description: "The place at which a page begins, from nextLink."},
+}
+
+// runParameters describe the filters of runs.
+var runParameters = append([]rest.Parameter{
+	{Name: "createTimeMin", Type: "string", Description: "Only what was created at or after this time."},
+	{Name: "createTimeMax", Type: "string", Description: "Only what was created before this time."},
+	{Name: "endTimeMin", Type: "string", Description: "Only what ended at or after this time."},
+	{Name: "endTimeMax", Type: "string", Description: "Only what ended before this time."},
+	{Name: "isActive", Type: "boolean", Description: "Only what is active, or only what is not."},
+}, pageParameters...)
+
+// page is a wanted page of a list whose elements follow each other by a key K.
+type page[K any] struct {
+	size int // elements of the page
+	all  int // elements that the client wants; 0: all
+	skip int64
+	key  *K // the page begins behind it; nil: at the start
+}
+
+// token is the content of a $skiptoken.
+type token[K any] struct {
+	Key  K   `json:"k"`
+	Left int `json:"n,omitempty"` // elements that the client still wants; 0: all
+}
+
+// readPage reads the parameters of a list. size is the size of pages.
+func readPage[K any](r *rest.Request, size int) (page[K], error) {
+	p := page[K]{size: size}
+	number := func(name string, least int64) (int64, bool, error) {
+		text, ok := r.Query.Get(name)
+		if !ok {
+			return 0, false, nil
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < least {
+			return 0, false, badRequest(codeInvalidBody, name, "The query parameter '%s' is invalid: want a number of at least %d.", name, least)
+		}
+		return n, true, nil
+	}
+	top, ok, err := number("$top", 1)
+	if err != nil {
+		return p, err
+	}
+	if ok {
+		p.all = int(min(top, 1<<31))
+	}
+	if p.skip, _, err = number("$skip", 0); err != nil {
+		return p, err
+	}
+	if text, ok := r.Query.Get("$skiptoken"); ok {
+		var t token[K]
+		if err := keyset.Decode(text, &t); err != nil || t.Left < 0 {
+			return p, badRequest(codeInvalidBody, "$skiptoken", "The query parameter '$skiptoken' is invalid: want one that a nextLink has.")
+		}
+		p.key, p.all = &t.Key, t.Left
+	}
+	if p.all > 0 {
+		p.size = min(p.all, maxTop)
+	}
+	return p, nil
+}
+
+// rows bounds the rows that are read: one more than the page has, to know whether there are more.
+func (p page[K]) rows() controldb.Page { return controldb.Page{Top: p.size + 1, Skip: p.skip} }
+
+// result makes the body of a list from the rows that were read. id is the list's place.
+func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id string, key func(R) K, view func(R) T) (list[T], error) {
+	l := list[T]{Value: []T{}}
+	more := len(rows) > p.size
+	if more {
+		rows = rows[:p.size]
+	}
+	for _, row := range rows {
+		l.Value = append(l.Value, view(row))
+	}
+	t := token[K]{}
+	if p.all > 0 {
+		t.Left = p.all - len(rows)
+		more = more && t.Left > 0
+	}
+	if !more {
+		return l, nil
+	}
+	t.Key = key(rows[len(rows)-1])
+	text, err := keyset.Encode(t)
+	if err != nil {
+		return l, err
+	}
+	query := url.Values{}
+	for _, q := range r.Query {
+		if q.Name != "$top" && q.Name != "$skip" && q.Name != "$skiptoken" {
+			query.Set(q.Name, q.Value)
+		}
+	}
+	query.Set("$skiptoken", text)
+	l.NextLink = at.url(r, id, query)
+	return l, nil
+}
+
+// readRunFilter reads the filters of runs.
+func readRunFilter(r *rest.Request) (controldb.RunFilter, error) {
+	var f controldb.RunFilter
+	for name, dst := range map[string]*time.Time{
+		"createTimeMin": &f.CreatedFrom, "createTimeMax": &f.CreatedBefore, "endTimeMin": &f.EndedFrom, "endTimeMax": &f.EndedBefore,
+	} {
+		text, ok := r.Query.Get(name)
+		if !ok {
+			continue
+		}
+		var t timestamp
+		if err := t.UnmarshalText([]byte(text)); err != nil {
+			return f, badRequest(codeInvalidBody, name, "The query parameter '%s' is invalid: %v.", name, err)
+		}
+		*dst = t.at
+	}
+	if text, ok := r.Query.Get("isActive"); ok {
+		active, err := strconv.ParseBool(text)
+		if err != nil {
+			return f, badRequest(codeInvalidBody, "isActive", "The query parameter 'isActive' is invalid: want true or false.")
+		}
+		f.Active = &active
+	}
+	return f, nil
+}
+
+// after returns the key behind which the page begins, or the zero value.
+func (p page[K]) after() K {
+	if p.key == nil {
+		var zero K
+		return zero
+	}
+	return *p.key
+}

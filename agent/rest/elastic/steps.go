@@ -1,0 +1,353 @@
+package elastic
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/etag"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// stepInput is the body of PUT step.
+type stepInput struct {
+	envelope
+	Properties stepInputProperties `json:"properties" body:"required"`
+}
+
+type stepInputProperties struct {
+	StepID      *int32 `json:"stepId"`
+	TargetGroup string `json:"targetGroup"`
+	Credential  string `json:"credential"`
+	Action      struct {
+		Type   string `json:"type"`
+		Source string `json:"source"`
+		Value  string `json:"value" body:"required"`
+	} `json:"action" body:"required"`
+	Output           *outputInput  `json:"output"`
+	ExecutionOptions *optionsInput `json:"executionOptions"`
+}
+
+type outputInput struct {
+	Type              string `json:"type"`
+	SubscriptionID    string `json:"subscriptionId"`
+	ResourceGroupName string `json:"resourceGroupName"`
+	ServerName        string `json:"serverName" body:"required"`
+	DatabaseName      string `json:"databaseName" body:"required"`
+	SchemaName        string `json:"schemaName"`
+	TableName         string `json:"tableName" body:"required"`
+	Credential        string `json:"credential"`
+}
+
+type optionsInput struct {
+	TimeoutSeconds          *int32   `json:"timeoutSeconds"`
+	RetryAttempts           *int32   `json:"retryAttempts"`
+	InitialRetrySeconds     *int32   `json:"initialRetryIntervalSeconds"`
+	MaximumRetrySeconds     *int32   `json:"maximumRetryIntervalSeconds"`
+	RetryIntervalMultiplier *float64 `json:"retryIntervalBackoffMultiplier"`
+}
+
+// stepView is a step in an answer.
+type stepView struct {
+	envelope
+	Properties stepProperties `json:"properties"`
+}
+
+type stepProperties struct {
+	StepID           int         `json:"stepId"`
+	TargetGroup      string      `json:"targetGroup,omitempty"`
+	Credential       string      `json:"credential,omitempty"`
+	Action           actionView  `json:"action"`
+	Output           *outputView `json:"output,omitempty"`
+	ExecutionOptions optionsView `json:"executionOptions"`
+}
+
+type actionView struct {
+	Type   string `json:"type"`
+	Source string `json:"source"`
+	Value  string `json:"value"`
+}
+
+type outputView struct {
+	Type              string `json:"type"`
+	SubscriptionID    string `json:"subscriptionId,omitempty"`
+	ResourceGroupName string `json:"resourceGroupName,omitempty"`
+	ServerName        string `json:"serverName"`
+	DatabaseName      string `json:"databaseName"`
+	SchemaName        string `json:"schemaName"`
+	TableName         string `json:"tableName"`
+	Credential        string `json:"credential,omitempty"`
+}
+
+type optionsView struct {
+	TimeoutSeconds          int     `json:"timeoutSeconds"`
+	RetryAttempts           int     `json:"retryAttempts"`
+	InitialRetrySeconds     int     `json:"initialRetryIntervalSeconds"`
+	MaximumRetrySeconds     int     `json:"maximumRetryIntervalSeconds"`
+	RetryIntervalMultiplier float32 `json:"retryIntervalBackoffMultiplier"`
+}
+
+const stepPath = jobPath + "/steps"
+
+// stepOperations are A20 to A25.
+func (s *Surface) stepOperations() []rest.Operation {
+	one, many := reflect.TypeFor[stepView](), reflect.TypeFor[list[stepView]]()
+	return []rest.Operation{
+		{
+			ID: "JobSteps_ListByJob", Method: http.MethodGet, Path: stepPath, Role: rest.RoleReader, Handle: s.listSteps,
+			Summary: "Lists the steps of the current version of a job.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
+		},
+		{
+			ID: "JobSteps_Get", Method: http.MethodGet, Path: stepPath + "/{step}", Role: rest.RoleReader, Handle: s.getStep,
+			Summary: "Gets a step of the current version of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobSteps_CreateOrUpdate", Method: http.MethodPut, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.putStep,
+			Summary: "Creates or replaces a step, which makes a new version of the job. What is omitted gets its default.",
+			Body:    reflect.TypeFor[stepInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "JobSteps_Delete", Method: http.MethodDelete, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.deleteStep,
+			Summary: "Deletes a step, which makes a new version of the job.",
+			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+		{
+			ID: "JobSteps_ListByVersion", Method: http.MethodGet, Path: versionPath + "/{version}/steps", Role: rest.RoleReader,
+			Handle: s.listSteps, Summary: "Lists the steps of a version of a job.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: many},
+		},
+		{
+			ID: "JobSteps_GetByVersion", Method: http.MethodGet, Path: versionPath + "/{version}/steps/{step}", Role: rest.RoleReader,
+			Handle: s.getStep, Summary: "Gets a step of a version of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+	}
+}
+
+// steps is where the steps of a path are: below a job, or below one of its versions.
+type steps struct {
+	job     string
+	version *int     // nil: the current one
+	pairs   []string // of the collection's id, without the last segment
+}
+
+// steps returns the steps that a path names.
+func (p *place) steps(ctx context.Context, r *rest.Request) (steps, error) {
+	if text, ok := r.Path["version"]; ok {
+		job, n, err := p.version(ctx, r)
+		return steps{job.Name, &n, []string{"jobs", job.Name, "versions", text}}, err
+	}
+	job, err := p.job(ctx, r.Path["job"])
+	return steps{job: job.Name, pairs: []string{"jobs", job.Name}}, err
+}
+
+// id returns the id of a step, or of the collection for an empty name.
+func (p *place) stepID(at steps, name string) string {
+	pairs := append(append([]string{}, at.pairs...), "steps")
+	if name != "" {
+		pairs = append(pairs, name)
+	}
+	return p.id(pairs...)
+}
+
+// stepView describes a step.
+func (p *place) stepView(at steps, step controldb.JobStep) stepView {
+	v := stepView{envelope: envelope{ID: p.stepID(at, step.StepName), Name: step.StepName, Type: typeStep}}
+	v.Properties = stepProperties{
+		StepID: step.StepID, TargetGroup: p.refer("targetGroups", step.TargetGroup), Credential: p.refer("credentials", step.Credential),
+		Action: actionView{Type: step.CommandType, Source: step.CommandSource, Value: step.Command},
+		ExecutionOptions: optionsView{
+			TimeoutSeconds: step.Timeout, RetryAttempts: step.RetryAttempts, InitialRetrySeconds: step.InitialRetryInterval,
+			MaximumRetrySeconds: step.MaximumRetryInterval, RetryIntervalMultiplier: float32(step.RetryIntervalMultiplier),
+		},
+	}
+	if step.OutputType != "" {
+		o := &outputView{
+			Type: step.OutputType, ResourceGroupName: step.OutputResourceGroup, ServerName: p.shortServer(step.Server),
+			DatabaseName: step.Database, SchemaName: step.Schema, TableName: step.Table,
+			Credential: p.refer("credentials", step.Output.Credential),
+		}
+		if step.OutputSubscriptionID != uuid.Nil {
+			o.SubscriptionID = step.OutputSubscriptionID.String()
+		}
+		v.Properties.Output = o
+	}
+	return v
+}
+
+// refer returns the id of what a step refers to by name; empty for no name.
+func (p *place) refer(collection, name string) string {
+	if name == "" {
+		return ""
+	}
+	return p.id(collection, name)
+}
+
+func (s *Surface) listSteps(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[int](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	where, err := at.steps(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.JobStepsBehind(ctx, where.job, where.version, p.after(), p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, rows, at, r, at.stepID(where, ""), func(j controldb.JobStep) int { return j.StepID },
+		func(j controldb.JobStep) stepView { return at.stepView(where, j) })
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+func (s *Surface) getStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	where, err := at.steps(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerStep(ctx, http.StatusOK, where, r.Path["step"])
+}
+
+// answerStep returns the answer with a step.
+func (p *place) answerStep(ctx context.Context, status int, where steps, name string) (*rest.Response, error) {
+	step, err := p.store.JobStep(ctx, where.job, where.version, name)
+	if err != nil {
+		return nil, orNotFound(err, controldb.ErrStepNotFound, typeStep, name)
+	}
+	v := p.stepView(where, step)
+	return tagged(status, v.ID, step.Revision, v), nil
+}
+
+func (s *Surface) putStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["step"]
+	if err := checkName(typeStep, name); err != nil {
+		return nil, err
+	}
+	where, err := at.steps(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := at.readStep(r, where, name)
+	if err != nil {
+		return nil, err
+	}
+	match, err := at.expectStep(ctx, r, where, name)
+	if err != nil {
+		return nil, err
+	}
+	put, err := at.store.SetJobStep(ctx, spec, match)
+	if err != nil {
+		return nil, orNotFound(err, controldb.ErrJobNotFound, typeJob, where.job)
+	}
+	return at.answerStep(ctx, statusOf(put.Put), where, name)
+}
+
+// readStep reads the body of PUT step.
+func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.StepSpec, error) {
+	var in stepInput
+	if err := decode(r, &in); err != nil {
+		return controldb.StepSpec{}, err
+	}
+	props := in.Properties
+	spec := controldb.StepSpec{JobName: where.job, StepName: &name, Command: props.Action.Value}
+	var f faults
+	in.check(&f, p.stepID(where, name), name, typeStep)
+	if props.TargetGroup == "" && (props.Action.Type == "" || foldEqual(props.Action.Type, "TSql")) {
+		f.add("$.properties.targetGroup", "A step needs the id of a target group.")
+	}
+	if props.Action.Source != "" && !foldEqual(props.Action.Source, "Inline") {
+		f.add("$.properties.action.source", "The source of an action is invalid: want Inline.")
+	}
+	if props.Action.Type != "" {
+		spec.CommandType = &props.Action.Type
+	}
+	spec.StepID = intOf(props.StepID)
+	if o := props.ExecutionOptions; o != nil {
+		spec.Timeout, spec.RetryAttempts = intOf(o.TimeoutSeconds), intOf(o.RetryAttempts)
+		spec.InitialRetryInterval, spec.MaximumRetryInterval = intOf(o.InitialRetrySeconds), intOf(o.MaximumRetrySeconds)
+		spec.RetryIntervalMultiplier = o.RetryIntervalMultiplier
+	}
+	output, err := p.readOutput(&f, props.Output)
+	if err == nil {
+		err = f.err()
+	}
+	if err != nil {
+		return spec, err
+	}
+	spec.Output = output
+	if spec.TargetGroup, err = p.idOf("targetGroups", props.TargetGroup, "$.properties.targetGroup"); err != nil {
+		return spec, err
+	}
+	credential, err := p.idOf("credentials", props.Credential, "$.properties.credential")
+	spec.Credential = &credential
+	return spec, err
+}
+
+// readOutput reads the output of a step; nil means none.
+func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, error) {
+	if in == nil {
+		return nil, nil
+	}
+	if in.Type == "" {
+		in.Type = "SqlDatabase"
+	}
+	server := p.serverOf(in.ServerName)
+	o := &controldb.OutputSpec{
+		Type: &in.Type, Server: &server, Database: &in.DatabaseName, Table: &in.TableName, ResourceGroup: &in.ResourceGroupName,
+	}
+	if in.SchemaName != "" {
+		o.Schema = &in.SchemaName
+	}
+	if in.SubscriptionID != "" {
+		id, err := uuid.Parse(in.SubscriptionID)
+		if err != nil {
+			f.add("$.properties.output.subscriptionId", "The subscription of an output is invalid: want a GUID.")
+		}
+		o.SubscriptionID = &id
+	}
+	credential, err := p.idOf("credentials", in.Credential, "$.properties.output.credential")
+	o.Credential = &credential
+	return o, err
+}
+
+// expectStep returns the revision of a step that the headers of a request want.
+func (p *place) expectStep(ctx context.Context, r *rest.Request, where steps, name string) (*int64, error) {
+	c := etag.Parse(r.HTTP.Header)
+	if !c.NeedsRevision() {
+		return c.Expect("", 0)
+	}
+	step, err := p.store.JobStep(ctx, where.job, nil, name)
+	return expected(c, p.stepID(where, step.StepName), step.Revision, err, controldb.ErrStepNotFound)
+}
+
+func (s *Surface) deleteStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	where, err := at.steps(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	match, err := at.expectStep(ctx, r, where, r.Path["step"])
+	if err != nil {
+		return nil, err
+	}
+	_, err = at.store.DeleteJobStepIf(ctx, where.job, r.Path["step"], match)
+	return deleted(err, controldb.ErrStepNotFound)
+}

@@ -1,0 +1,128 @@
+package elastic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/isoduration"
+)
+
+// timestamp is an instant in RFC 3339. Without a zone it is UTC.
+type timestamp struct{ at time.Time }
+
+// errTime is the error about a text that is no instant.
+var errTime = errors.New("want a time of the years 1 to 9999 in RFC 3339, such as 2030-01-31T12:00:00Z")
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *timestamp) UnmarshalText(text []byte) error {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00"} {
+		parsed, err := time.Parse(layout, string(text))
+		if err != nil {
+			continue
+		}
+		parsed = parsed.UTC()
+		if y := parsed.Year(); y < 1 || y > 9999 {
+			return errTime
+		}
+		t.at = parsed
+		return nil
+	}
+	return errTime
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (t timestamp) MarshalText() ([]byte, error) {
+	return []byte(t.at.UTC().Format("2006-01-02T15:04:05.9999999Z07:00")), nil
+}
+
+// instant returns a time for an answer; zero is left out. The year 1 is a time that schedules have.
+func instant(t time.Time) *timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return &timestamp{t}
+}
+
+// interval is the interval of a schedule, as the control database has it.
+type interval struct {
+	kind  string // Minutes, Hours, Days, Weeks or Months
+	count int
+}
+
+// errInterval is the error about a duration that is no interval.
+var errInterval = errors.New("want a positive duration of whole minutes, or of months and years alone")
+
+// single is a duration of one unit, which keeps its unit.
+var single = regexp.MustCompile(`^P(?:T0*([1-9][0-9]{0,9})([HM])|0*([1-9][0-9]{0,9})([DW]))$`)
+
+// parseInterval reads an interval as a duration of ISO 8601. A mixed one is reduced to the largest
+// unit that has no rest: P1DT2H is 26 hours (R-11).
+func parseInterval(text string) (interval, error) {
+	if m := single.FindStringSubmatch(strings.ToUpper(text)); m != nil {
+		kinds := map[string]string{"M": "Minutes", "H": "Hours", "D": "Days", "W": "Weeks"}
+		count, _ := new(big.Int).SetString(m[1]+m[3], 10)
+		return newInterval(kinds[m[2]+m[4]], count)
+	}
+	d, err := isoduration.Parse(text)
+	if err != nil {
+		return interval{}, err
+	}
+	if d.Months.Sign() > 0 {
+		if d.Nanoseconds.Sign() > 0 {
+			return interval{}, errInterval
+		}
+		return newInterval("Months", d.Months)
+	}
+	for _, unit := range []struct {
+		kind    string
+		minutes int64
+	}{{"Weeks", 7 * 24 * 60}, {"Days", 24 * 60}, {"Hours", 60}, {"Minutes", 1}} {
+		count, rest := new(big.Int).QuoRem(d.Nanoseconds, big.NewInt(unit.minutes*int64(time.Minute)), new(big.Int))
+		if rest.Sign() == 0 && count.Sign() > 0 {
+			return newInterval(unit.kind, count)
+		}
+	}
+	return interval{}, errInterval
+}
+
+// newInterval checks the count of an interval.
+func newInterval(kind string, count *big.Int) (interval, error) {
+	if !count.IsInt64() || count.Int64() > math.MaxInt32 {
+		return interval{}, fmt.Errorf("want at most %d %s", math.MaxInt32, kind)
+	}
+	return interval{kind, int(count.Int64())}, nil
+}
+
+// formatInterval returns the duration of an interval; empty for Once.
+func formatInterval(kind string, count int) string {
+	switch kind {
+	case "Minutes":
+		return fmt.Sprintf("PT%dM", count)
+	case "Hours":
+		return fmt.Sprintf("PT%dH", count)
+	case "Days":
+		return fmt.Sprintf("P%dD", count)
+	case "Weeks":
+		return fmt.Sprintf("P%dW", count)
+	case "Months":
+		return fmt.Sprintf("P%dM", count)
+	}
+	return ""
+}
+
+// intOf returns an optional number as an int.
+func intOf(n *int32) *int {
+	if n == nil {
+		return nil
+	}
+	i := int(*n)
+	return &i
+}
+
+// foldEqual compares values of enumerations, whose case does not matter.
+func foldEqual(a, b string) bool { return strings.EqualFold(a, b) }
