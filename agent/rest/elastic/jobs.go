@@ -267,7 +267,7 @@ func (p *place) expectJob(ctx context.Context, r *rest.Request, name string) (*i
 	return expected(c, p.id("jobs", job.Name), job.Revision, err, controldb.ErrJobNotFound)
 }
 
-// expected is c.Expect for an object that was read. missing is the error of one that does not exist.
+// expected is c.Expect for an object that was read. missing is the error of an absent one.
 func expected(c etag.Condition, id string, revision int64, err, missing error) (*int64, error) {
 	switch {
 	case errors.Is(err, missing):
