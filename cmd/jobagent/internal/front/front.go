@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -140,7 +141,7 @@ func (f *Front) build(o Options) error {
 		login, audiences, tenant = f.publicURL, dev.Audiences(), issuer.DevTenant
 	}
 	for _, i := range o.Config.Issuers {
-		login, audiences = cmp.Or(login, i.AuthorizationURI, i.Issuer), append(audiences, i.Audiences...)
+		login, audiences = cmp.Or(login, authority(cmp.Or(i.AuthorizationURI, i.Issuer))), append(audiences, i.Audiences...)
 	}
 	mounts = append(mounts, &rest.Mount{ARM: true, Limits: o.Config.Limits.Rate(), Surface: gateway.New(gateway.Config{
 		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: login,
@@ -153,6 +154,15 @@ func (f *Front) build(o Options) error {
 		CORSOrigins: o.Config.CORSOrigins, Log: f.log,
 	})
 	return err
+}
+
+// authority returns the first part of an issuer's address, to which clients add a tenant.
+func authority(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // defaultTenant is the tenant that clients of Azure see, unless the configuration has one.
