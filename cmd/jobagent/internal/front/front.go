@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/agent/rest/gateway"
 	"github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
@@ -176,6 +177,17 @@ const sapBody = 100 << 10
 
 // surfaces returns the surfaces of the APIs.
 func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
+	identities := map[string]elastic.Identity{}
+	for id, one := range o.Config.Identities {
+		identities[id] = elastic.Identity(one)
+	}
+	limits, body := o.Config.Limits.Rate(), int64(o.Config.Limits.MaxBody)
+	mounts = append(mounts, &rest.Mount{ARM: true, Limits: limits, MaxBody: body, Timeout: time.Duration(o.Config.Limits.RequestTime), Surface: elastic.New(elastic.Config{
+		Directory: f.directory, Identities: identities, Log: f.log,
+		HasCredential: func(name string) bool {
+			return slices.ContainsFunc(o.Credentials, func(one string) bool { return strings.EqualFold(one, name) })
+		},
+	})})
 	if len(o.Config.SAP.Instances) == 0 {
 		return mounts, nil
 	}
