@@ -172,10 +172,16 @@ func (s *Store) SAPTenants(ctx context.Context, id string) ([]SAPTenant, error) 
 	return list, err
 }
 
-// SubscribeSAPTenant adds a subscription of a tenant to an application; repeats change nothing.
+// SubscribeSAPTenant adds a subscription of a tenant to an application; repeats change nothing. An
+// empty subDomain keeps the one that the tenant has.
 func (s *Store) SubscribeSAPTenant(ctx context.Context, tenant, subDomain, app string) error {
-	return s.exec(ctx, "subscribe",
-		newCall("jobs_rest.subscribe").in("tenant", tenant).in("subdomain", subDomain).in("app", app))
+	c := newCall("jobs_rest.subscribe").in("tenant", tenant).in("app", app)
+	if subDomain == "" {
+		c.in("subdomain", nil)
+	} else {
+		c.in("subdomain", subDomain)
+	}
+	return s.exec(ctx, "subscribe", c)
 }
 
 // UnsubscribeSAPTenant removes a subscription. With the last one, the jobs of the tenant are

@@ -111,6 +111,9 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 		r.fault("Job action is missing")
 	}
 	d.Active = r.boolean(v, "active")
+	if kind := v.get("jobType"); kind != nil && kind.text != "HTTP_ENDPOINT" && whole {
+		r.fault("Jobs of the type %s cannot be created by REST", cut(string(kind.raw)))
+	}
 	d.Method = r.method(v)
 	d.User, d.Password = r.text(v, "user", maxText), r.text(v, "password", maxText)
 	d.Start, d.End = r.bounds(v)

@@ -4,6 +4,65 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/testenv/front"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// frontRunner runs the tests of the package, and stops the front that they share.
+type frontRunner struct{ *testing.M }
+
+// Run implements goleak.TestingM.
+func (m frontRunner) Run() int { return front.Main(m.M, surfaces) }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(frontRunner{m}) }
+
+// The tenants of the tests.
+const (
+	provider             = "provider-tenant"
+	tenantOne, tenantTwo = "tenant-one", "tenant-two"
+)
+
+// surfaces mounts the surface with one instance. Each token is named for its tenant, with -read for
+// one that may only read.
+func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
+	s, err := New([]Service{{
+		Instance: Instance{Name: "instance", Tenant: provider, SubDomain: "provider-subdomain", AllowAnonymousActions: true, Limit: unlimited},
+		Store:    f.Store,
+	}}, unlimited, logger(f.Log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range []string{provider, tenantOne, tenantTwo, "tenant-unknown"} {
+		for suffix, role := range map[string]rest.Role{"": rest.RoleAuthor, "-read": rest.RoleReader, "-admin": rest.RoleAdmin} {
+			p := rest.Principal{ID: "sub:" + tenant + suffix, Name: "client of " + tenant, Instance: "instance", Tenant: tenant}
+			for _, token := range []string{tenant + suffix, tenant + suffix + jwtTail} {
+				f.Tokens.Add(token, p, func(surface string, scope rest.Scope) rest.Role {
+					if surface == "sap" && scope.Instance == "instance" {
+						return role
+					}
+					return rest.RoleNone
+				})
+			}
+		}
+	}
+	for tenant, subDomain := range map[string]string{tenantOne: "one", tenantTwo: "two"} {
+		if err := f.Store.SubscribeSAPTenant(t.Context(), tenant, subDomain, "app"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []*rest.Mount{{Surface: s, MaxBody: MaxBody, Timeout: Timeout}}
+}
+
+// logger returns a logger that writes into the log of a front.
+func logger(w zapcore.WriteSyncer) *zap.Logger {
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), w, zap.DebugLevel))
+}
+
+// unlimited switches a limit off.
+var unlimited = RateLimit{Throttle: new(0), Deny: new(0)}

@@ -166,7 +166,11 @@ func (s *Surface) limited(ctx context.Context, id string, c *call, h handler) (*
 	if err != nil {
 		return nil, err
 	}
-	response, err := h(ctx, c)
+	err = c.checkTenant(ctx)
+	var response *rest.Response
+	if err == nil {
+		response, err = h(ctx, c)
+	}
 	if err != nil {
 		return nil, withHeader(translate(ctx, err), header)
 	}
@@ -177,6 +181,24 @@ func (s *Surface) limited(ctx context.Context, id string, c *call, h handler) (*
 		response.Header[name] = values
 	}
 	return response, nil
+}
+
+// checkTenant refuses the token of a tenant that has not subscribed, or that has left (S-58, S-59).
+// It asks each time, so that a tenant is refused at once when it leaves.
+func (c *call) checkTenant(ctx context.Context) error {
+	if c.provider {
+		return nil
+	}
+	list, err := c.service.Store.SAPTenants(ctx, c.tenant)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t.ID == c.tenant && t.Subscribed {
+			return nil
+		}
+	}
+	return forbidden()
 }
 
 // withHeader adds a header to the answer about a failure.
