@@ -119,6 +119,9 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		JobName: task.JobName, JobExecutionID: task.JobExecutionID, StepID: task.StepID, StepName: task.StepName,
 		DueAt: task.DueAt, ScheduleID: scheduleID(task), Tenant: task.Tenant,
 	}
+	if task.SAPJobID != 0 {
+		attempt.SAPJobID = strconv.FormatInt(task.SAPJobID, 10)
+	}
 	if definition.Callback != nil {
 		token := callbacks.NewToken()
 		hash := controldb.HashToken(token)
@@ -329,9 +332,13 @@ func (v actionVariables) value(name string) (action.Value, bool, error) {
 	return v.failed.value(v.ctx, v.host.store, t.ID, name)
 }
 
-// scheduleID returns the schedule that started the run of a task; empty for none.
+// scheduleID returns the schedule that started the run of a task; empty for none. Schedules of the
+// SAP surface have public ids.
 func scheduleID(task controldb.Task) string {
-	if task.ScheduleID == 0 {
+	switch {
+	case task.SAPScheduleID != uuid.Nil:
+		return task.SAPScheduleID.String()
+	case task.ScheduleID == 0:
 		return ""
 	}
 	return strconv.FormatInt(task.ScheduleID, 10)

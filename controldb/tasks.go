@@ -98,6 +98,10 @@ type Task struct {
 	BindParameters bool
 	// ScheduleID is the schedule that started the run; 0 means none.
 	ScheduleID int64
+	// SAPJobID is the _id of a job of the SAP surface, and SAPScheduleID is the public id of the
+	// schedule that started the run. They are zero for other jobs.
+	SAPJobID      int64
+	SAPScheduleID uuid.UUID
 	// Tenant is the tenant of a job of the SAP surface; zero for other jobs.
 	Tenant targets.Tenant
 	// Members are the members of the target group; only for a TaskResolve. The only member of an
@@ -233,6 +237,10 @@ type taskStepRow struct {
 	PayloadID           int64     `db:"payload_id"`
 	BindParameters      bool      `db:"bind_parameters"`
 	ScheduleID          int64     `db:"schedule_id"`
+	SAPJobID            int64     `db:"rest_job_id"`
+	SAPScheduleID       uuid.UUID `db:"rest_schedule_id"`
+	TenantID            string    `db:"tenant_id"`
+	Subdomain           string    `db:"subdomain"`
 	OutputType          string    `db:"output_type"`
 	Output
 }
@@ -269,6 +277,9 @@ func (r taskRow) task(s taskStepRow) Task {
 		PayloadID:         s.PayloadID,
 		BindParameters:    s.BindParameters,
 		ScheduleID:        s.ScheduleID,
+		SAPJobID:          s.SAPJobID,
+		SAPScheduleID:     s.SAPScheduleID,
+		Tenant:            targets.Tenant{ID: s.TenantID, Subdomain: s.Subdomain},
 	}
 	if !t.Upkeep {
 		t.CommandType = action.Type(s.CommandType)

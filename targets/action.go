@@ -31,6 +31,9 @@ type ActionAttempt struct {
 	DueAt time.Time
 	// ScheduleID is the schedule that started the run; empty for none.
 	ScheduleID string
+	// SAPJobID is the number by which clients of the SAP surface know the job; empty for jobs that
+	// are not of this surface.
+	SAPJobID string
 	// CallbackURL is where a report ends the action; empty for an action without callback.
 	CallbackURL string
 	// Payload is the run's parameters, a JSON object; empty for none.

@@ -23,7 +23,8 @@
 --               something to do, even if an active rerun still needs the rows), advance_skipped (1: another session held the application
 --               lock, so this pass advanced nothing), advanced_ago_ms (milliseconds since any pass did, to within a second; only
 --               with advance_skipped = 1, and NULL while another pass is writing it).
---            2: the steps of the tasks in 3, each once. rest_job_id, tenant_id and rest_schedule_id are those of a job of the SAP surface.
+--            2: the steps of the tasks in 3, each once. rest_job_id, tenant_id, subdomain and rest_schedule_id are those
+--               of a job of the SAP surface.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
 --               database, by the name that its server reports. An action without a group has one member of type Endpoint; the agent
@@ -290,6 +291,7 @@ BEGIN
         e.schedule_id,
         r.rest_job_id,
         r.tenant_id,
+        o.subdomain,
         x.rest_schedule_id
     FROM (
         SELECT DISTINCT k.step_execution_id
@@ -304,6 +306,7 @@ BEGIN
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
     LEFT JOIN jobs_internal.rest_jobs AS r ON r.job_id = e.job_id
+    LEFT JOIN jobs_internal.tenants AS o ON o.tenant_id = r.tenant_id
     LEFT JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = e.schedule_id
     ORDER BY s.step_execution_id;
 

@@ -64,7 +64,12 @@ BEGIN
                 s.enabled = 0,
                 s.next_due_at = NULL,
                 s.next_fire_at = NULL,
-                s.defined_at = CASE WHEN x.mode = N'time' THEN @now ELSE s.defined_at END,
+                -- An instant has one run, so "now" is after the instants that were handled in this second.
+                s.defined_at = CASE
+                    WHEN x.mode <> N'time' THEN s.defined_at
+                    WHEN DATEADD(SECOND, 1, s.last_due_at) > @now THEN DATEADD(SECOND, 1, s.last_due_at)
+                    ELSE @now
+                END,
                 s.counted_from = CASE WHEN x.mode = N'time' THEN s.executions ELSE s.counted_from END,
                 s.last_due_at = CASE WHEN x.mode = N'time' THEN NULL ELSE s.last_due_at END,
                 s.revision = s.revision + 1

@@ -135,7 +135,12 @@ BEGIN
             s.spec = w.spec,
             s.next_due_at = NULL,
             s.next_fire_at = NULL,
-            s.defined_at = CASE WHEN @restart = 1 THEN @now ELSE s.defined_at END,
+            -- An instant has one run, so "now" is after the instants that were handled in this second.
+            s.defined_at = CASE
+                WHEN @restart = 0 THEN s.defined_at
+                WHEN DATEADD(SECOND, 1, s.last_due_at) > @now THEN DATEADD(SECOND, 1, s.last_due_at)
+                ELSE @now
+            END,
             s.counted_from = CASE WHEN @restart = 1 THEN s.executions ELSE s.counted_from END,
             s.last_due_at = CASE WHEN @restart = 1 THEN NULL ELSE s.last_due_at END
         FROM jobs_internal.schedules AS s

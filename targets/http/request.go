@@ -271,7 +271,7 @@ func (t *attempt) identify(h nethttp.Header) {
 	due := t.DueAt.UTC()
 	switch t.presetOf() {
 	case action.PresetSAP:
-		h.Set("X-Sap-Job-Id", t.JobName)
+		h.Set("X-Sap-Job-Id", cmp.Or(t.SAPJobID, t.JobName))
 		h.Set("X-Sap-Job-Run-Id", t.JobExecutionID.String())
 		if t.ScheduleID != "" {
 			h.Set("X-Sap-Job-Schedule-Id", t.ScheduleID)
