@@ -82,7 +82,7 @@ func (h *Hosting) Run(ctx context.Context) error {
 	defer h.log.Info("agent stopped")
 
 	if receiver := h.tools.Actions.Receiver; receiver != nil {
-		return h.receiveWhile(ctx, receiver, h.runAccount)
+		return receiveWhile(ctx, receiver, h.runAccount)
 	}
 	h.runAccount(ctx)
 	return nil
@@ -90,7 +90,7 @@ func (h *Hosting) Run(ctx context.Context) error {
 
 // receiveWhile receives callbacks while run runs. If the receiver fails, run is stopped, and
 // receiveWhile returns the error.
-func (h *Hosting) receiveWhile(ctx context.Context, receiver *callbacks.Receiver, run func(ctx context.Context)) error {
+func receiveWhile(ctx context.Context, receiver *callbacks.Receiver, run func(ctx context.Context)) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	receiving, stopReceiver := context.WithCancel(context.WithoutCancel(ctx))

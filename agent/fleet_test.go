@@ -1,0 +1,153 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// runFleet runs a fleet over fixtures until the returned function is called or the test ends.
+func runFleet(t *testing.T, cfg agent.Config, members ...agent.Member) (stop func()) {
+	t.Helper()
+	fleet, err := agent.NewFleet(cfg, members, nil, nil, zaptest.NewLogger(t))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- fleet.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(t, <-ended)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// member makes a fixture a member of a fleet.
+func (f *fixture) member(t *testing.T, name string) agent.Member {
+	t.Helper()
+	return agent.Member{Name: name, Store: f.Store, OpenTools: func(context.Context) (agent.Tools, func(), error) {
+		return f.Tools(t, f.Store), func() {}, nil
+	}}
+}
+
+// One account has many long targets; another one starts a short job: it does not wait for them. A
+// third database fails all the time.
+func TestFleetNoAccountStarvesAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		big, small := newFixture(t, env, 60), newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
+		big.AddJob(t, "big", []string{"WAITFOR DELAY '00:10:00';"})
+		small.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:01';"})
+		away := agent.Member{Name: "away", Store: big.Store, OpenTools: func(context.Context) (agent.Tools, func(), error) {
+			return agent.Tools{}, nil, errors.New("the database is away")
+		}}
+		runFleet(t, agent.Config{MaxConcurrentTargets: 12}, big.member(t, "big"), small.member(t, "small"), away)
+
+		run := big.Start(t, "big")
+		running := func() (n int) {
+			for _, l := range lifecycles(big.Run(t, run), 1) {
+				if l == jobs.InProgress {
+					n++
+				}
+			}
+			return n
+		}
+		big.until(t, run, time.Minute, func(rows []controldb.Execution) bool { return running() >= 9 })
+		time.Sleep(5 * time.Second) // virtual time
+		require.Equal(t, 9, running(), "its floor of 3, and all 6 that are lent; the other floor is kept")
+		for i := range 3 {
+			id := small.Start(t, "small")
+			rows := small.ended(t, id, time.Minute)
+			require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+			require.Less(t, rows[0].EndTime.Sub(rows[0].CreateTime), 5*time.Second, "run %d of the small account", i)
+		}
+		require.NoError(t, big.Store.StopJob(t.Context(), run))
+		big.ended(t, run, time.Minute)
+	})
+}
+
+// Agents work while the job agent is Ready: they stop when it is disabled, start again when it is
+// enabled, and end its runs when it is deleted. Operations that others have begun are carried out.
+func TestAgentFollowsTheJobAgent(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 2)
+		ctx := t.Context()
+		m := f.member(t, "one")
+		m.AccountRequired = true
+		runFleet(t, agent.Config{MaxConcurrentTargets: 4}, m)
+		f.AddJob(t, "short", []string{"SELECT 1;"})
+		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:30:00';"})
+		state := func(want controldb.JobAgentState) {
+			t.Helper()
+			deadline := time.Now().Add(2 * time.Minute)
+			for {
+				a, err := f.Store.JobAgent(ctx)
+				require.NoError(t, err)
+				if a.State == want {
+					return
+				}
+				require.True(t, time.Now().Before(deadline), "the job agent is %s, want %s", a.State, want)
+				time.Sleep(100 * time.Millisecond) // virtual time
+			}
+		}
+		live := func(want int) {
+			t.Helper()
+			deadline := time.Now().Add(2 * time.Minute)
+			for {
+				n, err := f.Store.LiveAgents(ctx)
+				require.NoError(t, err)
+				if n == want {
+					return
+				}
+				require.True(t, time.Now().Before(deadline), "%d agents are live, want %d", n, want)
+				time.Sleep(100 * time.Millisecond) // virtual time
+			}
+		}
+		id := f.Start(t, "short")
+		time.Sleep(time.Minute) // virtual time
+		require.Equal(t, jobs.Created, f.Run(t, id)[0].Lifecycle, "the account is required, and there is none")
+
+		_, _, err := f.Store.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		require.NoError(t, err)
+		state(controldb.AgentReady)
+		require.Equal(t, jobs.Succeeded, f.ended(t, id, time.Minute)[0].Lifecycle)
+
+		require.NoError(t, f.Store.DisableJobAgent(ctx, "repairs"))
+		live(0)
+		require.NoError(t, f.Store.EnableJobAgent(ctx))
+		live(1)
+
+		id = f.Start(t, "long")
+		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
+		_, err = f.Store.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		require.NoError(t, err)
+		state(controldb.AgentDeleted)
+		require.Equal(t, jobs.Canceled, f.Run(t, id)[0].Lifecycle)
+		live(0)
+		time.Sleep(time.Minute) // virtual time: the agent waits for the next job agent
+		_, _, err = f.Store.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a2"})
+		require.NoError(t, err)
+		live(1)
+		require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "short"), time.Minute)[0].Lifecycle)
+	})
+}
+
+func TestFleetRefusesItsConfiguration(t *testing.T) {
+	t.Parallel()
+	_, err := agent.NewFleet(agent.Config{MaxConcurrentTargets: -1}, nil, nil, nil, zaptest.NewLogger(t))
+	require.ErrorContains(t, err, fmt.Sprintf("invalid max concurrent targets %d", -1))
+}
