@@ -21,15 +21,15 @@ type Member struct {
 	Name string
 	// Store need not be connected yet. The caller closes it in the end.
 	Store *controldb.Store
-	// OpenTools makes the tools for the targets of this control database, and a function that closes
-	// them. It is called when the database can be reached, and again after a failure.
+	// OpenTools makes the tools for the targets of this control database, and a function that
+	// closes them. It is called when the database can be reached, and again after a failure.
 	OpenTools func(ctx context.Context) (Tools, func(), error)
 	// AccountRequired is that of [Config].
 	AccountRequired bool
 }
 
-// Fleet runs an agent for each of several control databases. The agents share workers; no failure of
-// one database or its agent ends another agent.
+// Fleet runs an agent for each of several control databases. The agents share workers; no failure
+// of one database or its agent ends another agent.
 type Fleet struct {
 	cfg     Config
 	members []Member
@@ -74,8 +74,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return receiveWhile(ctx, f.receiver, run)
 }
 
-// serve runs the agent of a member until ctx is done. After a failure it begins anew, with a growing
-// delay.
+// serve runs the agent of a member until ctx is done. After a failure it begins anew, with a
+// growing delay.
 func (f *Fleet) serve(ctx context.Context, m Member) {
 	log := f.log.With(zap.String(keyDatabase, m.Name))
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}

@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	commandRoom + "command":   {commandRoom + "exit", "github.com/spf13/cobra"},
 	commandRoom + "config":    {commandRoom + "exit", "agent/rest/...", "targets/..."},
 	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
-	commandRoom + "daemon":    {commandRoom + "exit", "agent", "controldb", "go.uber.org/zap/..."},
+	commandRoom + "daemon":    {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest/...", "controldb", "jobs/...", "targets/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",

@@ -68,6 +68,12 @@ type Receiver struct {
 // Listen opens a receiver, which answers once Serve is called. The caller calls Serve, which closes
 // it, or Close.
 func Listen(ctx context.Context, cfg Config, store *controldb.Store, log *zap.Logger) (*Receiver, error) {
+	return ListenMany(ctx, cfg, []*controldb.Store{store}, log)
+}
+
+// ListenMany is Listen for several control databases: a report goes to the one that knows the
+// token.
+func ListenMany(ctx context.Context, cfg Config, stores []*controldb.Store, log *zap.Logger) (*Receiver, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -79,22 +85,22 @@ func Listen(ctx context.Context, cfg Config, store *controldb.Store, log *zap.Lo
 	if publicURL == "" {
 		publicURL = "http://" + l.Address()
 	}
-	return on(l, publicURL, store, log), nil
+	return on(l, publicURL, stores, log), nil
 }
 
 // On returns a receiver that answers on a listener of the caller's, which Serve closes. publicURL
 // is valid (CheckPublicURL).
 func On(l net.Listener, publicURL string, store *controldb.Store, log *zap.Logger) *Receiver {
-	return on(listen.On(Config{}.listener(), l), publicURL, store, log)
+	return on(listen.On(Config{}.listener(), l), publicURL, []*controldb.Store{store}, log)
 }
 
-func on(l *listen.Listener, publicURL string, store *controldb.Store, log *zap.Logger) *Receiver {
+func on(l *listen.Listener, publicURL string, stores []*controldb.Store, log *zap.Logger) *Receiver {
 	path := ""
 	if u, err := url.Parse(publicURL); err == nil {
 		path = u.Path
 	}
 	log = log.With(zap.String("service", "callbacks"))
-	return &Receiver{listener: l, publicURL: publicURL, handler: newHandler([]*controldb.Store{store}, path, log), log: log}
+	return &Receiver{listener: l, publicURL: publicURL, handler: newHandler(stores, path, log), log: log}
 }
 
 // PublicURL returns the address of the receiver as seen from outside.

@@ -82,6 +82,13 @@ func namedSecrets(cfg config.File) map[string]agent.NamedSecret {
 	return named
 }
 
+// For returns the same runners with the secrets of another control database.
+func (a *Actions) For(store *controldb.Store, cfg config.File, log *zap.Logger) agent.Actions {
+	other := *a
+	other.UseSealedSecrets(store, cfg, log)
+	return other.Actions
+}
+
 // UseSealedSecrets makes the sealed secrets of a control database available to actions.
 func (a *Actions) UseSealedSecrets(store *controldb.Store, cfg config.File, log *zap.Logger) {
 	a.Secret = agent.NewSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log).Get
@@ -90,6 +97,13 @@ func (a *Actions) UseSealedSecrets(store *controldb.Store, cfg config.File, log 
 // Receive opens the receiver of callbacks that the configuration asks for, if any; on says that one
 // is wanted anyway, on a loopback address. The agent serves it.
 func (a *Actions) Receive(ctx context.Context, cfg config.Callbacks, on bool, store *controldb.Store, log *zap.Logger) error {
+	return a.ReceiveMany(ctx, cfg, on, []*controldb.Store{store}, log)
+}
+
+// ReceiveMany is Receive for several control databases.
+func (a *Actions) ReceiveMany(
+	ctx context.Context, cfg config.Callbacks, on bool, stores []*controldb.Store, log *zap.Logger,
+) error {
 	settings := cfg.Receiver()
 	if settings.Listen == "" {
 		if !on {
@@ -97,7 +111,7 @@ func (a *Actions) Receive(ctx context.Context, cfg config.Callbacks, on bool, st
 		}
 		settings = callbacks.Config{Listen: "127.0.0.1:0"}
 	}
-	receiver, err := callbacks.Listen(ctx, settings, store, log)
+	receiver, err := callbacks.ListenMany(ctx, settings, stores, log)
 	if err != nil {
 		return exit.With(exit.CodeConnection, err)
 	}

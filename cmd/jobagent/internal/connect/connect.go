@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,8 +34,9 @@ type App struct {
 
 	config     config.File
 	configRead bool
-	warned     []mssql.Weakness
-	Target     targetFlags // of the commands that connect to targets
+	warning    sync.Mutex
+	warned     []mssql.Weakness // guarded by warning
+	Target     targetFlags      // of the commands that connect to targets
 }
 
 // Config returns the configuration file, which it reads once.
@@ -111,6 +113,8 @@ func (a *App) ParsedControlDSN() (mssql.DSN, error) {
 // WarnWeak logs encryption settings that allow a third party to read or change a connection's data,
 // each once.
 func (a *App) WarnWeak(list []mssql.Weakness) error {
+	a.warning.Lock() // the agents of several control databases open their tools at the same time
+	defer a.warning.Unlock()
 	list = slices.DeleteFunc(list, func(w mssql.Weakness) bool { return slices.Contains(a.warned, w) })
 	if len(list) == 0 {
 		return nil

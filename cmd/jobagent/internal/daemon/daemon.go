@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -17,6 +18,30 @@ import (
 // Run runs an agent until ctx ends. After that, a second SIGINT or SIGTERM cancels the running
 // scripts.
 func Run(ctx context.Context, cfg agent.Config, store *controldb.Store, tools agent.Tools, log *zap.Logger) error {
+	return withForcedStop(ctx, func(forceStop <-chan struct{}) error {
+		hosting, err := agent.New(cfg, store, tools, forceStop, log)
+		if err != nil {
+			return exit.Usage(err)
+		}
+		return hosting.Run(ctx)
+	})
+}
+
+// RunFleet is Run for several control databases. It serves receiver, unless that is nil.
+func RunFleet(
+	ctx context.Context, cfg agent.Config, members []agent.Member, receiver *callbacks.Receiver, log *zap.Logger,
+) error {
+	return withForcedStop(ctx, func(forceStop <-chan struct{}) error {
+		fleet, err := agent.NewFleet(cfg, members, receiver, forceStop, log)
+		if err != nil {
+			return exit.Usage(err)
+		}
+		return fleet.Run(ctx)
+	})
+}
+
+// withForcedStop calls run with a channel that is closed by a second signal, after ctx has ended.
+func withForcedStop(ctx context.Context, run func(forceStop <-chan struct{}) error) error {
 	forceStop := make(chan struct{})
 	watcherEnded := make(chan struct{})
 	agentEnded := make(chan struct{})
@@ -40,11 +65,7 @@ func Run(ctx context.Context, cfg agent.Config, store *controldb.Store, tools ag
 		close(agentEnded)
 		<-watcherEnded
 	}()
-	hosting, err := agent.New(cfg, store, tools, forceStop, log)
-	if err != nil {
-		return exit.Usage(err)
-	}
-	return hosting.Run(ctx)
+	return run(forceStop)
 }
 
 // Start starts an agent. The function stop stops the agent, waits for it and returns its error.

@@ -30,6 +30,9 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Use: "run", Short: "Run the agent until a signal ends it",
 		Long: `Run the agent until a signal ends it. Any number of agents may share a control database.
 
+With a section control_databases in the configuration file, the agent serves all of them, as accounts
+come and go. They share the concurrent targets; none can starve another. --dsn chooses one database.
+
 After the first SIGINT or SIGTERM, the agent claims nothing, and running scripts may end within the
 grace period. The second signal cancels them at once.`,
 		Args: cobra.NoArgs,
@@ -94,6 +97,13 @@ func runAndServe(ctx context.Context, a *connect.App, cfg agent.Config, log *zap
 // run implements `jobagent run`. It waits while the control database is unavailable, but fails at
 // once on invalid settings.
 func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger) error {
+	file, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if len(file.ControlDatabases) > 0 && a.DSN == "" {
+		return runMany(ctx, a, file, cfg, log)
+	}
 	actions, err := checkSettings(a)
 	if err != nil {
 		return err
@@ -121,10 +131,6 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	}
 	defer store.Close()
 	defer closeTools()
-	file, err := a.Config()
-	if err != nil {
-		return err
-	}
 	if err := actions.Receive(ctx, file.Callbacks, false, store, log); err != nil {
 		return err
 	}
@@ -133,6 +139,58 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	actions.UseSealedSecrets(store, file, log)
 	tools.Actions = actions.Actions
 	return daemon.Run(ctx, cfg, store, tools, log)
+}
+
+// runMany implements `jobagent run` for the control databases of the configuration. Databases that
+// are unavailable, or have no account yet, are waited for.
+func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Config, log *zap.Logger) error {
+	actions, err := checkActions(a)
+	if err != nil {
+		return err
+	}
+	dsn := ""
+	if file.ControlDatabases[0].DSN == "" {
+		if dsn, err = a.ControlDSN(); err != nil {
+			return err
+		}
+	}
+	databases, err := file.Databases(dsn)
+	if err != nil {
+		return err
+	}
+	var members []agent.Member
+	var stores []*controldb.Store
+	defer func() {
+		for _, s := range stores {
+			_ = s.Close() // nothing is left to be written
+		}
+	}()
+	for _, d := range databases {
+		if _, err := a.ParseDSN(d.DSN); err != nil { // warns of weak encryption
+			return err
+		}
+		store, err := controldb.New(controldb.Config{DSN: d.DSN})
+		if err != nil {
+			return exit.Usagef("control database %q: %w", d.Name, err)
+		}
+		stores = append(stores, store)
+		members = append(members, agent.Member{
+			Name: d.Name, Store: store, AccountRequired: *d.ImplicitAgent == "",
+			OpenTools: func(ctx context.Context) (agent.Tools, func(), error) {
+				tools, closeTools, err := a.OpenTools(ctx, store)
+				if err == nil {
+					tools.Actions = actions.For(store, file, log)
+				}
+				return tools, closeTools, err
+			},
+		})
+	}
+	if err := actions.ReceiveMany(ctx, file.Callbacks, false, stores, log); err != nil {
+		return err
+	}
+	defer actions.Close()
+	actions.Log(file, log)
+	return daemon.RunFleet(ctx, cfg, members, actions.Receiver, log)
 }
 
 // checkSettings checks the connection string, the credentials of targets and the settings of
@@ -145,6 +203,11 @@ func checkSettings(a *connect.App) (*connect.Actions, error) {
 	if _, err := a.ParseDSN(dsn); err != nil {
 		return nil, err
 	}
+	return checkActions(a)
+}
+
+// checkActions is checkSettings without the connection string.
+func checkActions(a *connect.App) (*connect.Actions, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
