@@ -1,9 +1,14 @@
 package controldb_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -117,5 +122,82 @@ func TestAuditOfTargetGroups(t *testing.T) {
 		require.Equal(t, 3, c.entries(t))
 		require.Equal(t, `sp_set_target_group|TargetGroup|g|NULL|{"members":[{"membership_type":"Include","target_type":"SqlServer","server_name":"s"}]}|`+
 			`{"members":[{"membership_type":"Include","target_type":"SqlServer","server_name":"t"}]}`, c.lastEntry(t))
+	})
+}
+
+// TestAuditLog: filters, order and pages.
+func TestAuditLog(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		c.job(t, "k", nil)
+		before := time.Now().UTC().Add(-time.Hour)
+		ids := func(f controldb.AuditFilter) []int64 {
+			t.Helper()
+			list, err := c.AuditLog(t.Context(), f)
+			require.NoError(t, err)
+			got := []int64{}
+			for _, e := range list {
+				got = append(got, e.ID)
+			}
+			return got
+		}
+		all := ids(controldb.AuditFilter{})
+		require.True(t, slices.IsSortedFunc(all, func(a, b int64) int { return cmp.Compare(b, a) }))
+		require.Equal(t, all[:3], ids(controldb.AuditFilter{Limit: 3}))
+		require.Equal(t, all[3:], ids(controldb.AuditFilter{Behind: all[2]}))
+		require.Equal(t, all, ids(controldb.AuditFilter{Since: before, Until: before.Add(2 * time.Hour), Caller: "sa"}))
+		require.Empty(t, ids(controldb.AuditFilter{Until: before}))
+		require.Empty(t, ids(controldb.AuditFilter{Since: before.Add(2 * time.Hour)}))
+		require.Empty(t, ids(controldb.AuditFilter{Caller: "nobody"}))
+		require.Empty(t, ids(controldb.AuditFilter{Correlation: uuid.New()}))
+
+		list, err := c.AuditLog(t.Context(), controldb.AuditFilter{JobName: "k", Action: "sp_add_jobstep"})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, "JobStep", list[0].ObjectKind)
+		require.Nil(t, list[0].Before)
+		require.Equal(t, []int{0, 1}, []int{*list[0].VersionBefore, *list[0].VersionAfter})
+		require.NotContains(t, string(list[0].After), "SELECT", "commands are hashes")
+		require.Contains(t, string(list[0].After), `"command_sha256":"`)
+		require.NotEmpty(t, ids(controldb.AuditFilter{JobID: list[0].JobID}))
+	})
+}
+
+// TestAuditRetention: old entries are deleted from the beginning, also a large number.
+func TestAuditRetention(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.exec(t, `EXECUTE jobs.sp_set_setting N'audit_retention_days', 100;`)
+		c.fails(t, 50056, `EXECUTE jobs.sp_set_setting N'audit_retention_days', 29;`)
+		c.exec(t, `WITH digits AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+INSERT INTO jobs_internal.audit_entries (at, door, caller, original_login, action, object_kind)
+SELECT DATEADD(DAY, -101, SYSUTCDATETIME()), N'T-SQL', N'x', N'x', N'x', N'x'
+FROM digits AS a
+CROSS JOIN digits AS b
+CROSS JOIN digits AS c
+CROSS JOIN (VALUES (1), (2), (3)) AS d (n);`)
+		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g';`)
+		c.exec(t, `EXECUTE jobs_internal.purge_history;`)
+		require.Equal(t, []string{"sp_set_setting", "sp_add_target_group"}, c.rows(t, `SELECT action FROM jobs.audit_log ORDER BY entry_id;`))
+		c.exec(t, `DECLARE @later DATETIME2(7) = DATEADD(DAY, 101, SYSUTCDATETIME()); EXECUTE jobs_internal.purge_history @now = @later;`)
+		require.Equal(t, 0, c.entries(t))
+	})
+}
+
+// TestAuditOfManySessions: each call of sessions side by side has its entry.
+func TestAuditOfManySessions(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		var group sync.WaitGroup
+		for n := range 8 {
+			group.Go(func() {
+				for i := range 10 {
+					if _, err := c.AddJob(t.Context(), controldb.JobSpec{Name: fmt.Sprintf("j%d.%d", n, i)}); err != nil {
+						t.Errorf("add job: %v", err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		require.Equal(t, 80, get[int](t, c, `SELECT COUNT(DISTINCT job_name) FROM jobs.audit_log;`))
+		require.Equal(t, 80, c.entries(t))
 	})
 }

@@ -2,7 +2,7 @@
 -- settings. A setting applies to later decisions.
 --
 -- Parameters:
---   @name   history_retention_days, schedule_retention_days, schedule_min_interval_seconds, unreachable_days,
+--   @name   audit_retention_days, history_retention_days, schedule_retention_days, schedule_min_interval_seconds, unreachable_days,
 --           async_exec_timeout_seconds, sap_min_interval_seconds or sap_run_log_days, in any case.
 --   @value  A whole number within the setting's range. NULL: the default; this also removes a stored setting of an
 --           unknown name.

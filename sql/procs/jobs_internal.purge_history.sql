@@ -1,6 +1,6 @@
 -- Deletes one batch of rows older than the retention: finished runs, records of skipped instants, ended backfills, and
 -- ended terms to which no run refers. The last call deletes parameters to which nothing refers any more, and secrets of REST
--- that no definition names. It also
+-- that no definition names, and up to 50,000 entries of the audit log older than the setting audit_retention_days (default 365). It also
 -- deletes schedules that have been Completed or Faulted for longer than the setting schedule_retention_days (default
 -- 60), and jobs of job collections whose schedule is. Call it until @deleted is 0.
 --
@@ -13,7 +13,8 @@
 --   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), and
---            parameters (X), skipping locked rows; secrets (X), skipping locked rows.
+--            parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log (X), skipping locked
+--            rows.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -124,6 +125,7 @@ BEGIN
     BEGIN
         EXECUTE jobs_internal.delete_payloads;
         EXECUTE jobs_internal.delete_secrets @now = @now;
+        EXECUTE jobs_internal.delete_audit_entries @now = @now;
     END;
     RETURN 0;
 END;

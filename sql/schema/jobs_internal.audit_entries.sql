@@ -45,8 +45,8 @@ CREATE TABLE jobs_internal.audit_entries (
     CONSTRAINT PK_audit_entries PRIMARY KEY (entry_id)
 );
 
-CREATE INDEX IX_audit_entries_job_id ON jobs_internal.audit_entries (job_id)
-    WHERE job_id IS NOT NULL;
+CREATE INDEX IX_audit_entries_job_name ON jobs_internal.audit_entries (job_name)
+    WHERE job_name IS NOT NULL;
 
 -- A table lock of the purge would block every session that writes (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.audit_entries SET (LOCK_ESCALATION = DISABLE);

@@ -2,7 +2,9 @@
 -- (jobs_internal.effective_settings).
 --
 -- Columns:
---   name        history_retention_days (default 45): how long the history of finished runs is kept.
+--   name        audit_retention_days (default 365): how long entries of the audit log are kept; at least 30, so that whoever shortens
+--               it cannot hide what was done lately.
+--               history_retention_days (default 45): how long the history of finished runs is kept.
 --               schedule_retention_days (default 60): how long schedules that are Completed or Faulted are kept.
 --               schedule_min_interval_seconds (default 0: any): a schedule of which two instants are closer together is Faulted when its
 --               text is validated (D-S6; SAP's service refuses less than 300).

@@ -19,6 +19,7 @@ SELECT
     k.highest,
     s.value AS stored_value
 FROM (VALUES
+    (N'audit_retention_days', 365, 30, 36500),
     (N'history_retention_days', 45, 0, 36500),
     (N'schedule_retention_days', 60, 0, 36500),
     (N'schedule_min_interval_seconds', 0, 0, 31536000),

@@ -148,6 +148,9 @@ token revoke pipeline --file TOKENS
 token list --file TOKENS
 token hash --generate
 serve --check
+audit list --job k --limit 3
+audit list --action sp_set_secret
+audit list --who nobody
 agent status
 `
 
@@ -156,9 +159,10 @@ var (
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	// prose matches values that differ between machines, and sentences, which may change.
 	prose = regexp.MustCompile(
-		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret)": ?)"(?:[^"\\]|\\.)*"`)
+		`("(?:host_name|host|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret)": ?)"(?:[^"\\]|\\.)*"`)
 	// randomID matches the IDs of static tokens in lists.
 	randomID  = regexp.MustCompile(`"[0-9a-f]{16}"`)
+	entryID   = regexp.MustCompile(`("entry_id": )\d+`) // another command would move all of them
 	obstacles = regexp.MustCompile(`(?s)("obstacles": \[).*?(\n *\])`)
 )
 
@@ -240,6 +244,7 @@ func TestJSONOutput(t *testing.T) {
 		text = strings.ReplaceAll(instant.ReplaceAllString(text, "TIME"), server.ServerName(), "SERVER")
 		text = strings.ReplaceAll(text, endpoint.Listener.Addr().String(), "ENDPOINT")
 		text = obstacles.ReplaceAllString(prose.ReplaceAllString(text, `$1"…"`), `$1 … $2`)
+		text = entryID.ReplaceAllString(text, `$1…`)
 		text = randomID.ReplaceAllString(text, `"…"`)
 		fmt.Fprintf(&b, "> %s\n%s", line, text)
 		if code != 0 {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"io"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/bench"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/about"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/action"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/audit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/db"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
@@ -33,6 +35,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // Run executes one command line and returns the exit code. It prints an error on one line of
@@ -43,6 +46,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	// The audit log joins the entries of one invocation.
+	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New()})
 	return exit.Report(stderr, root.ExecuteContext(ctx))
 }
 
@@ -77,7 +82,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
 		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
-		history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
+		history.NewCommand(a), audit.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
 		imports.NewCommand(a),
 		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)

@@ -14,6 +14,7 @@ var Shapes = []Shape{
 	{"action try", ActionTrial{}},
 	{"agent status", []Agent{}},
 	{"bench", Bench{}},
+	{"audit list", []AuditEntry{}},
 	{"calendar add", CalendarName{}},
 	{"calendar delete", CalendarName{}},
 	{"calendar list", []Calendar{}},

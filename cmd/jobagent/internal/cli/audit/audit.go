@@ -1,0 +1,126 @@
+// Package audit has the command that shows the audit log.
+package audit
+
+import (
+	"io"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// NewCommand returns `jobagent audit`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("audit", "Show who changed what", newListCommand(a))
+}
+
+func newListCommand(a *connect.App) *cobra.Command {
+	var f controldb.AuditFilter
+	var since, until, job, correlation string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the entries of the audit log, latest first", Args: cobra.NoArgs,
+		Long: `List the entries of the audit log, latest first.
+
+Each call that changed something has an entry, by whichever door it came: T-SQL, CLI or REST. Calls
+that were refused or changed nothing have none. Commands of steps and parameters of runs are shown as
+hashes. The setting audit_retention_days says how long entries are kept.`,
+		Example: "  jobagent audit list --job nightly --since 2026-11-01\n  jobagent audit list --who ada@example.com -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if since != "" {
+				if f.Since, err = command.ParseTime(since); err != nil {
+					return exit.Usagef("--since: %w", err)
+				}
+			}
+			if until != "" {
+				if f.Until, err = command.ParseTime(until); err != nil {
+					return exit.Usagef("--until: %w", err)
+				}
+			}
+			if correlation != "" {
+				if f.Correlation, err = uuid.Parse(correlation); err != nil {
+					return exit.Usagef("--correlation-id %q: not a GUID", correlation)
+				}
+			}
+			if f.Limit < 1 {
+				return exit.Usagef("--limit %d: must be at least 1", f.Limit)
+			}
+			if id, err := uuid.Parse(job); err == nil {
+				f.JobID = id
+			} else {
+				f.JobName = job
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return list(cmd, a, store, f) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&since, "since", "", "only changes at or after this time (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
+	flags.StringVar(&until, "until", "", "only changes before this time")
+	flags.StringVar(&f.Caller, "who", "", "only changes by this person, program or login")
+	flags.StringVar(&job, "job", "", "only changes of this job: the `NAME` that it had then, or its ID")
+	flags.StringVar(&f.Action, "action", "", "only calls of this procedure, such as sp_update_job")
+	flags.StringVar(&correlation, "correlation-id", "", "only changes by the request with this `GUID`")
+	flags.IntVar(&f.Limit, "limit", 50, "maximum number of entries")
+	return cmd
+}
+
+// list prints the entries that f selects.
+func list(cmd *cobra.Command, a *connect.App, store *controldb.Store, f controldb.AuditFilter) error {
+	entries, err := store.AuditLog(cmd.Context(), f)
+	if err != nil {
+		return err
+	}
+	views := make([]output.AuditEntry, 0, len(entries))
+	for _, e := range entries {
+		views = append(views, view(e))
+	}
+	return a.Emit(views, func(w io.Writer) error {
+		t := output.NewTable("TIME", "DOOR", "WHO", "ACTION", "JOB", "OBJECT", "CHANGE")
+		for _, e := range views {
+			t.Add(e.Time, e.Door, e.Caller, e.Action, e.JobName, strings.TrimSpace(e.ObjectKind+" "+e.ObjectName),
+				output.Shorten(string(e.After), 60))
+		}
+		return t.Write(w)
+	})
+}
+
+// view converts an entry for -o json.
+func view(e controldb.AuditEntry) output.AuditEntry {
+	v := output.AuditEntry{
+		ID:             e.ID,
+		Time:           e.Time,
+		Door:           e.Door,
+		Caller:         e.Caller,
+		OriginalLogin:  e.OriginalLogin,
+		Host:           e.Host,
+		Program:        e.Program,
+		Address:        e.Address,
+		Action:         e.Action,
+		ObjectKind:     e.ObjectKind,
+		ObjectName:     e.ObjectName,
+		ObjectID:       e.ObjectID,
+		JobName:        e.JobName,
+		Before:         e.Before,
+		After:          e.After,
+		VersionBefore:  e.VersionBefore,
+		VersionAfter:   e.VersionAfter,
+		RevisionBefore: e.RevisionBefore,
+		RevisionAfter:  e.RevisionAfter,
+	}
+	if id, err := uuid.Parse(e.ObjectID); err == nil {
+		v.ObjectID = id.String() // in the spelling of all other IDs
+	}
+	if e.CorrelationID != uuid.Nil {
+		v.CorrelationID = &e.CorrelationID
+	}
+	if e.JobID != uuid.Nil {
+		v.JobID = &e.JobID
+	}
+	return v
+}

@@ -1,0 +1,90 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+)
+
+// AuditEntry is a row of the view jobs.audit_log.
+type AuditEntry struct {
+	ID            int64     `db:"entry_id"`
+	Time          time.Time `db:"time"`
+	Door          string    `db:"door"` // T-SQL, CLI or REST
+	Caller        string    `db:"caller"`
+	OriginalLogin string    `db:"original_login"`
+	Host          string    `db:"host"`
+	Program       string    `db:"program"`
+	Address       string    `db:"address"`
+	CorrelationID uuid.UUID `db:"correlation_id"` // nil: none
+	Action        string    `db:"action"`
+	ObjectKind    string    `db:"object_kind"`
+	ObjectName    string    `db:"object_name"`
+	ObjectID      string    `db:"object_id"`
+	JobID         uuid.UUID `db:"job_id"` // nil: none
+	JobName       string    `db:"job_name"`
+	// Before and After are JSON objects of what changed; nil: there was or is no object, or it has
+	// no state.
+	Before json.RawMessage `db:"before_change"`
+	After  json.RawMessage `db:"after_change"`
+	// The versions of the job and the revisions of the object are nil where there are none.
+	VersionBefore  *int   `db:"version_before"`
+	VersionAfter   *int   `db:"version_after"`
+	RevisionBefore *int64 `db:"revision_before"`
+	RevisionAfter  *int64 `db:"revision_after"`
+}
+
+// AuditFilter selects entries of the audit log. Zero values select all.
+type AuditFilter struct {
+	// Since is the earliest time, and Until the first time that is too late.
+	Since, Until time.Time
+	// Caller is a person, a program or a login.
+	Caller string
+	// JobName is the name that the job had at the time, and JobID its id.
+	JobName string
+	JobID   uuid.UUID
+	// Action is the name of a procedure, such as sp_update_job.
+	Action string
+	// Correlation is the id of one request.
+	Correlation uuid.UUID
+	// Behind is the id of the last entry of the page before this one.
+	Behind int64
+	// Limit is the maximum number of entries; 0 means 1000000.
+	Limit int
+}
+
+// AuditLog lists entries of the audit log, latest first.
+func (s *Store) AuditLog(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
+	w := newFilter(f.Limit)
+	if f.Behind > 0 {
+		w.add("entry_id < %s", f.Behind)
+	}
+	if !f.Since.IsZero() {
+		w.add("time >= %s", datetime2(f.Since))
+	}
+	if !f.Until.IsZero() {
+		w.add("time < %s", datetime2(f.Until))
+	}
+	if f.Caller != "" {
+		w.add("(caller = %s OR original_login = %s)", f.Caller, f.Caller)
+	}
+	if f.JobName != "" {
+		w.add("job_name = %s", f.JobName)
+	}
+	if f.JobID != uuid.Nil {
+		w.add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
+	}
+	if f.Action != "" {
+		w.add("action = %s", f.Action)
+	}
+	if f.Correlation != uuid.Nil {
+		w.add("correlation_id = %s", mssqldb.UniqueIdentifier(f.Correlation))
+	}
+	return selectAll[AuditEntry](ctx, s, "read the audit log", `SELECT TOP (@p1) entry_id, time, door, caller, original_login, host, program, address,
+    correlation_id, action, object_kind, object_name, object_id, job_id, job_name, before_change, after_change,
+    version_before, version_after, revision_before, revision_after
+FROM jobs.audit_log`+w.text()+"\nORDER BY entry_id DESC;", w.args...)
+}
