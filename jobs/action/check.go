@@ -368,7 +368,11 @@ func (c checker) storageQueue(q *StorageQueue) {
 	case !storageAccount.MatchString(q.Account):
 		c.fault("$.account", "invalid account %q: want 3 to 24 lower-case letters and digits, a host, or a URL", clip(q.Account))
 	}
-	if q.Queue != "" && !c.open(q.Queue) && (!storageQueue.MatchString(q.Queue) || len(q.Queue) < 3 || len(q.Queue) > 63) {
+	least := 3
+	if strings.ContainsAny(q.Account, ".:") {
+		least = 1 // a host may be an emulator with rules of its own
+	}
+	if q.Queue != "" && !c.open(q.Queue) && (!storageQueue.MatchString(q.Queue) || len(q.Queue) < least || len(q.Queue) > 63) {
 		c.fault("$.queue", "invalid queue name %q: want 3 to 63 lower-case letters, digits and single hyphens", clip(q.Queue))
 	}
 	if q.SASToken != "" && c.expanded && !validSAS(q.SASToken) {
@@ -389,6 +393,9 @@ func (c checker) storageQueue(q *StorageQueue) {
 	}
 	if q.EnvelopeCollection != "" && q.Envelope == "" {
 		c.fault("$.envelope_collection", "invalid member: it belongs to an envelope")
+	}
+	if q.EnvelopeRegion != "" && q.Envelope == "" {
+		c.fault("$.envelope_region", "invalid member: it belongs to an envelope")
 	}
 	if q.KeyProperty != "" && !isJSONObject(c.sampleJSON(q.Message)) {
 		c.fault("$.key_property", "the message is no JSON object, so that it has no member for the key")

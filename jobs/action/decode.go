@@ -74,7 +74,7 @@ var members = map[Type][]string{
 	},
 	TypeStorageQueue: {
 		"account", "queue", "message", "sas_token", "time_to_live_seconds", "visibility_timeout_seconds", "encoding", "envelope",
-		"envelope_collection", "key_property", "allow_http", "callback",
+		"envelope_collection", "envelope_region", "key_property", "allow_http", "callback",
 	},
 	TypeServiceBusQueue: append([]string{"queue"}, serviceBusMembers...),
 	TypeServiceBusTopic: append([]string{"topic"}, serviceBusMembers...),
@@ -338,7 +338,7 @@ func decodeStorageQueue(o *object) *StorageQueue {
 		Account: o.required("account"), Queue: o.required("queue"), SASToken: o.text("sas_token"),
 		Base64:             o.choice("encoding", "text", "text", "base64") == "base64",
 		Envelope:           o.choice("envelope", "", EnvelopeAzureScheduler),
-		EnvelopeCollection: o.text("envelope_collection"),
+		EnvelopeCollection: o.text("envelope_collection"), EnvelopeRegion: o.text("envelope_region"),
 		KeyProperty:        o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
 		VisibilityTimeout: time.Duration(o.integer("visibility_timeout_seconds", 0, int64(maxVisibility/time.Second), 0)) * time.Second,
 	}

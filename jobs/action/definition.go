@@ -165,6 +165,9 @@ type StorageQueue struct {
 	// EnvelopeCollection is the job collection that the envelope names; empty means the part of the
 	// job's name before a slash.
 	EnvelopeCollection string
+	// EnvelopeRegion is the region that the envelope names; empty means that of the agent's
+	// configuration.
+	EnvelopeRegion string
 	// KeyProperty is the member of a JSON message that receives the idempotency key; empty means
 	// none.
 	KeyProperty string

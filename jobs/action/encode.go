@@ -199,6 +199,7 @@ func (q *StorageQueue) encode(w *writer) {
 	}
 	w.text("envelope", q.Envelope)
 	w.text("envelope_collection", q.EnvelopeCollection)
+	w.text("envelope_region", q.EnvelopeRegion)
 	w.text("key_property", q.KeyProperty)
 	w.truth("allow_http", q.AllowHTTP)
 }

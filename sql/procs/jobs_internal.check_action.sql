@@ -21,6 +21,7 @@ BEGIN
     DECLARE @total INT;
     DECLARE @shown INT;
     DECLARE @list NVARCHAR(MAX);
+    DECLARE @least_queue INT;
     DECLARE @family NVARCHAR(50) = CASE WHEN @command_type LIKE N'ServiceBus%' THEN N'ServiceBus' ELSE @command_type END;
     DECLARE @control NVARCHAR(20) = CONCAT(N'%[', NCHAR(1), N'-', NCHAR(8), NCHAR(10), N'-', NCHAR(31), NCHAR(127), N']%');
     DECLARE @bad_url NVARCHAR(20) = CONCAT(N'%[', NCHAR(1), N'-', NCHAR(32), NCHAR(127), N'\]%');
@@ -165,6 +166,7 @@ BEGIN
         (N'StorageQueue', N'', N'encoding', 2, 0, 0, NULL, NULL, N'text,base64'),
         (N'StorageQueue', N'', N'envelope', 2, 0, 0, NULL, NULL, N'azure-scheduler'),
         (N'StorageQueue', N'', N'envelope_collection', 2, 0, 0, NULL, NULL, NULL),
+        (N'StorageQueue', N'', N'envelope_region', 2, 0, 0, NULL, NULL, NULL),
         (N'StorageQueue', N'', N'key_property', 2, 0, 0, NULL, NULL, NULL),
         (N'StorageQueue', N'', N'allow_http', 8, 0, 0, NULL, NULL, NULL),
         (N'ServiceBus', N'', N'namespace', 2, 1, 0, NULL, NULL, NULL),
@@ -495,7 +497,17 @@ BEGIN
                 ));
     END;
 
-    -- The other types. Texts with templates are checked by agents.
+    -- The other types. Texts with templates are checked by agents. A host may be an emulator, with rules of its own for names.
+    SET @least_queue = CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM @members AS m
+            WHERE m.section = N''
+                AND m.name = N'account'
+                AND (CHARINDEX(N'.', m.value) > 0 OR CHARINDEX(N':', m.value) > 0)
+        ) THEN 1
+        ELSE 3
+    END;
     INSERT INTO @faults (path, message)
     SELECT j.path, j.message
     FROM (
@@ -509,7 +521,7 @@ BEGIN
                         N'invalid account "', LEFT(m.value, 40), N'": want 3 to 24 lower-case letters and digits, a host, or a URL'
                     )
                 WHEN @family = N'StorageQueue' AND m.name = N'queue'
-                    AND (LEN(m.value) NOT BETWEEN 3 AND 63 OR m.value LIKE N'%[^a-z0-9-]%' COLLATE Latin1_General_BIN2)
+                    AND (LEN(m.value) NOT BETWEEN @least_queue AND 63 OR m.value LIKE N'%[^a-z0-9-]%' COLLATE Latin1_General_BIN2)
                     THEN CONCAT(
                         N'invalid queue name "', LEFT(m.value, 40), N'": want 3 to 63 lower-case letters, digits and single hyphens'
                     )

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -22,7 +23,7 @@ func (t *attempt) putMessage(ctx context.Context, q *action.StorageQueue) error 
 	if err != nil {
 		return err
 	}
-	text, err := storageText(q, t.ActionAttempt, t.cfg.Region)
+	text, err := storageText(q, t.ActionAttempt, cmp.Or(q.EnvelopeRegion, t.cfg.Region))
 	if err != nil {
 		return err
 	}
