@@ -339,7 +339,7 @@ func decodeStorageQueue(o *object) *StorageQueue {
 		Base64:             o.choice("encoding", "text", "text", "base64") == "base64",
 		Envelope:           o.choice("envelope", "", EnvelopeAzureScheduler),
 		EnvelopeCollection: o.text("envelope_collection"), EnvelopeRegion: o.text("envelope_region"),
-		KeyProperty:        o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
+		KeyProperty: o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
 		VisibilityTimeout: time.Duration(o.integer("visibility_timeout_seconds", 0, int64(maxVisibility/time.Second), 0)) * time.Second,
 	}
 	q.Message = decodeMessage(o)

@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const (
+	// historySize is the number of records of a page without $top.
+	historySize = 1000
+	// runsAtOnce is the number of runs that one query reads.
+	runsAtOnce = 200
+	// maxRuns bounds the runs that one request reads, of which few may pass a filter. The page then
+	// ends early, with a nextLink.
+	maxRuns = 10000
+)
+
+// historyToken is the place at which a history goes on: the first Skip records that pass the filter
+// are left out, of the runs before a run.
+type historyToken struct {
+	Created time.Time `json:"c,omitzero"`
+	Run     uuid.UUID `json:"r,omitzero"`
+	// Occurrence is the number of the latest occurrence among the runs that are left.
+	Occurrence int64 `json:"o,omitempty"`
+	Skip       int   `json:"s,omitempty"`
+}
+
+// occurrence is a run with the number of the occurrence that it is; a run that was started by hand
+// has that of the latest one before it.
+type occurrence struct {
+	controldb.SchedulerRun
+	number int64
+}
+
+func (s *Surface) listHistory(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	top, skip, err := paging(r)
+	if err != nil {
+		return nil, err
+	}
+	status, err := filterOf(r, "status", "Completed", "Failed", "Postponed")
+	if err != nil {
+		return nil, err
+	}
+	at := historyToken{Skip: skip}
+	if err := readToken(r, &at); err != nil {
+		return nil, err
+	}
+	p, j, err := s.findJob(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list := page[record]{Value: []record{}}
+	size := cmp.Or(top, historySize)
+	for read := 0; ; read += runsAtOnce {
+		next, ended, err := s.readHistory(ctx, p, j, at, status, size-len(list.Value), &list.Value)
+		if err != nil {
+			return nil, err
+		}
+		full := len(list.Value) == size
+		if !ended && !full && read+runsAtOnce < maxRuns {
+			at = next
+			continue
+		}
+		if !ended && (top == 0 || !full) {
+			list.NextLink = nextLink(r, next)
+		}
+		return &rest.Response{Status: http.StatusOK, Body: list}, nil
+	}
+}
+
+// readHistory reads the records of the next runs, at most size of them, and returns the place at
+// which the list goes on, or that it has ended.
+func (s *Surface) readHistory(
+	ctx context.Context, p place, j controldb.SchedulerJob, at historyToken, status string, size int, list *[]record,
+) (next historyToken, ended bool, err error) {
+	found, err := p.Store.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{ID: at.Run, CreatedTime: at.Created}, runsAtOnce)
+	if err != nil || len(found) == 0 {
+		return at, true, err
+	}
+	if at.Created.IsZero() {
+		at.Occurrence = found[0].Started
+	}
+	runs := make([]occurrence, len(found))
+	number := at.Occurrence
+	for i, run := range found {
+		runs[i] = occurrence{run, number}
+		if run.Scheduled {
+			number--
+		}
+	}
+	oldest, newest := found[len(found)-1].CreatedTime, found[0].CreatedTime
+	attempts, err := p.Store.SchedulerHistory(ctx, j.ID, oldest, newest, status)
+	if err != nil {
+		return at, false, err
+	}
+	byRun := map[uuid.UUID][]controldb.SchedulerAttempt{}
+	for _, a := range attempts {
+		byRun[a.RunID] = append(byRun[a.RunID], a)
+	}
+	for i, run := range runs {
+		for n, a := range byRun[run.ID] {
+			if at.Skip > 0 {
+				at.Skip--
+				continue
+			}
+			if size == 0 {
+				at.Skip = n
+				return at, false, nil
+			}
+			size--
+			*list = append(*list, recordOf(p, j, run, a))
+		}
+		at = historyToken{Created: run.CreatedTime, Run: run.ID, Occurrence: runs[i].number, Skip: at.Skip}
+		if run.Scheduled {
+			at.Occurrence--
+		}
+	}
+	return at, len(found) < runsAtOnce, nil
+}
+
+// maxTicks is the last instant of .NET in units of 100 ns since the year 1.
+const maxTicks = 3155378975999999999
+
+// recordOf returns an attempt as it is shown. Its id falls as time grows, so that the newest one
+// comes first in the order of texts (R-41).
+func recordOf(p place, j controldb.SchedulerJob, run occurrence, a controldb.SchedulerAttempt) record {
+	ticks := a.StartTime.Unix()*1e7 + int64(a.StartTime.Nanosecond()/100) + 621355968000000000
+	id := fmt.Sprintf("%020d:%020d", maxTicks-ticks, a.ID)
+	return record{
+		ID: jobPath(p, j.Name) + "/history/" + id, Type: typeHistory, Name: j.FullName + "/" + id,
+		Properties: recordProperties{
+			StartTime: shownTime(a.StartTime), EndTime: shownTime(a.EndTime), ExpectedTime: shownTime(a.ExpectedTime),
+			ActionName: a.Action, Status: a.Status, Message: a.Message, RetryCount: a.RetryCount, RepeatCount: max(1, run.number),
+		},
+	}
+}

@@ -1,0 +1,38 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// merged returns a JSON object with the members of patch in it (B.3): objects are merged, all else
+// is replaced. A null stays, so that what reads the result can tell it from absence; it reads null
+// as absence. Names are matched without regard to case, as those of the API are.
+func merged(old, patch []byte) ([]byte, error) {
+	var into, from any
+	if err := decodeObject(old, &into); err != nil {
+		return nil, err
+	}
+	if err := decodeObject(patch, &from); err != nil {
+		return nil, err
+	}
+	return json.Marshal(mergedValue(into, from))
+}
+
+func mergedValue(old, patch any) any {
+	from, ok := patch.(map[string]any)
+	into, was := old.(map[string]any)
+	if !ok || !was {
+		return patch
+	}
+	for name, value := range from {
+		known := name
+		for other := range into {
+			if strings.EqualFold(other, name) {
+				known = other
+			}
+		}
+		into[known] = mergedValue(into[known], value)
+	}
+	return into
+}
