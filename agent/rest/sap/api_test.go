@@ -87,7 +87,14 @@ func results(t *testing.T, list object) (all []object) {
 // eventually repeats a check until it holds; the agent acts within a second or two.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	require.Eventually(t, check, 20*time.Second, 50*time.Millisecond, what)
+	deadline := time.After(20 * time.Second)
+	for !check() {
+		select {
+		case <-deadline:
+			require.FailNow(t, "it did not happen within 20 s: "+what)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 func TestCase002CreateJob(t *testing.T) {

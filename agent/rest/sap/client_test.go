@@ -161,11 +161,6 @@ func TestClient(t *testing.T) {
 		once := as(t, tenantOne)
 		path, made := once.job("client once", object{"time": "now", "active": true})
 		id := scheduleOf(t, made, 0)
-		t.Cleanup(func() {
-			if t.Failed() {
-				t.Log(once.do("GET", path+"/schedules/"+id+"?displayLogs=true", nil).Body)
-			}
-		})
 		ended := func(n int) func() bool {
 			return func() bool {
 				count := 0
