@@ -1,6 +1,9 @@
 package output
 
-import _ "embed"
+import (
+	_ "embed"
+	"encoding/json"
+)
 
 // Shape is the JSON that a command prints: one value of Value's type. A slice stands for an array.
 type Shape struct {
@@ -72,6 +75,7 @@ var Shapes = []Shape{
 	{"secret list", []Secret{}},
 	{"secret set", StoredSecret{}},
 	{"serve --check", FrontCheck{}},
+	{"serve binding", json.RawMessage{}},
 	{"step add", AddedStep{}},
 	{"step delete", JobVersion{}},
 	{"step options", []StepOptions{}},
