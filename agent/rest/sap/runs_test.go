@@ -132,6 +132,7 @@ func TestCase066Headers(t *testing.T) {
 	s := start(t, "case066", nil)
 	run := s.run("SUCCESS")
 	h := s.f.H.Requests("/case066")[0].Header
+	require.Equal(t, s.path[len("/jobs/"):strings.Index(s.path, "/schedules")], h.Get("x-sap-job-id"))
 	require.Equal(t, s.schedule, h.Get("x-sap-job-schedule-id"))
 	require.Equal(t, run["runId"], h.Get("x-sap-job-run-id"))
 	require.Regexp(t, `^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`, h.Get("x-sap-run-at"))
