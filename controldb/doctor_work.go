@@ -36,6 +36,7 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.get_payload", `EXECUTE jobs_internal.get_payload @payload_id = NULL;`},
 	{"jobs_internal.get_failure", `EXECUTE jobs_internal.get_failure @task_id = NULL;`},
 	{"jobs_internal.get_secret", `EXECUTE jobs_internal.get_secret @name = NULL;`},
+	{"jobs_internal.get_credential", `EXECUTE jobs_internal.get_credential @name = NULL;`},
 	{"jobs_internal.reseal_secret", `EXECUTE jobs_internal.reseal_secret @name = NULL, @version = NULL, @keys = NULL;`},
 	{"jobs_internal.due_schedules", `EXECUTE jobs_internal.due_schedules @max = NULL;`},
 	{"jobs_internal.fire_schedules", `EXECUTE jobs_internal.fire_schedules @term_id = NULL, @firings = NULL;`},
@@ -44,11 +45,14 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = N'';`},
 	{"jobs_internal.purge_history", `EXECUTE jobs_internal.purge_history @batch_size = 0;`},
 	{"jobs_internal.delete_leftovers", `EXECUTE jobs_internal.delete_leftovers @max_rows = 0;`},
+	{"jobs_internal.advance_job_agent", `EXECUTE jobs_internal.advance_job_agent @lease_seconds = 0;`},
 	{"jobs_internal.schema_versions", `SELECT TOP (0) v.version FROM jobs_internal.schema_versions AS v;`},
 	{"jobs_internal.code_objects", `SELECT TOP (0) o.name FROM jobs_internal.code_objects AS o;`},
 	{"jobs_internal.agent_status", `SELECT TOP (0) a.agent_id FROM jobs_internal.agent_status AS a;`},
 	{"jobs_internal.advance_status", `SELECT TOP (0) v.last_advanced_at FROM jobs_internal.advance_status AS v;`},
 	{"jobs_internal.agent_protocols", `SELECT TOP (0) p.oldest FROM jobs_internal.agent_protocols AS p;`},
+	{"jobs.agent", `SELECT TOP (0) a.agent_name FROM jobs.agent AS a;`},
+	{"jobs.control_database", `SELECT TOP (0) d.database_id FROM jobs.control_database AS d;`},
 }
 
 // checkRights tries the calls of an agent.

@@ -9,9 +9,9 @@
 -- Locks:     the tenant's row (U, X), its subscription (X); then see jobs_internal.delete_rest_job.
 -- Returns:   0.
 -- Throws:
---   50093 the tenant has no such subscription.
 --   50172 the job does not exist in the tenant.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50192 the tenant has no such subscription.
 CREATE OR ALTER PROCEDURE jobs_rest.unsubscribe
     @tenant NVARCHAR(128),
     @app    NVARCHAR(200)
@@ -39,7 +39,7 @@ BEGIN
     WHERE s.tenant_id = @tenant
         AND s.app = @app;
     IF @@ROWCOUNT = 0 AND COALESCE(@subscribed, 1) = 1
-        THROW 50093, N'The tenant has no such subscription.', 1;
+        THROW 50192, N'The tenant has no such subscription.', 1;
     IF @is_provider = 0 AND NOT EXISTS (SELECT 1 FROM jobs_internal.tenant_subscriptions AS s WHERE s.tenant_id = @tenant)
     BEGIN
         UPDATE n

@@ -130,6 +130,16 @@ func serveOn(t *testing.T, server *httptest.Server, cfg Config, options Options,
 	return s
 }
 
+// startServer starts a server for a front.
+func startServer(t *testing.T, handler http.Handler) *served {
+	t.Helper()
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	client := server.Client()
+	t.Cleanup(client.CloseIdleConnections)
+	return &served{url: server.URL, client: client}
+}
+
 // answer is the answer to a request.
 type answer struct {
 	status int

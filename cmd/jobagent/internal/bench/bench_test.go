@@ -75,6 +75,16 @@ func TestBenchLag(t *testing.T) {
 	require.Positive(t, f["started_to_first_statement_max"])
 }
 
+func TestBenchREST(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "rest", "--gets", "20", "--puts", "5", "--connections", "4", "--jobs", "3", "--duration", "1s", "-o", "json"))
+	for _, name := range []string{"front_get_rate", "front_put_rate", "bare_get_rate", "bare_put_rate", "front_cpu_per_request"} {
+		require.Positive(t, f[name], name)
+	}
+	require.Zero(t, f["front_errors"]+f["bare_errors"])
+	require.LessOrEqual(t, f["front_get_p50"], f["front_get_p99"])
+}
+
 func TestBenchLagOfManySchedules(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "lag", "--daily", "--schedules", "60", "--duration", "2s", "-o", "json"))

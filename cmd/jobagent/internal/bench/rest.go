@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -263,7 +264,7 @@ func (s *installation) measureREST(ctx context.Context, name string, c *restClie
 			return fmt.Errorf("bench %s: %w", name, err)
 		}
 	}
-	before := heap()
+	before, usedBefore := heap(), cpuSeconds()
 	var result restResult
 	var next atomic.Int64
 	rate, all := float64(l.gets+l.puts), int64(float64(l.gets+l.puts)*l.duration.Seconds())
@@ -298,9 +299,13 @@ func (s *installation) measureREST(ctx context.Context, name string, c *restClie
 		r.add(name+"_"+kind+"_rate", float64(len(result.times[i]))/elapsed, "1/s", bar)
 		r.spread(name+"_"+kind, result.times[i], "")
 	}
+	after := heap() // also updates the counter of the processor's time
+	if sent := len(result.times[0]) + len(result.times[1]); sent > 0 {
+		r.add(name+"_cpu_per_request", (cpuSeconds()-usedBefore)*1000/float64(sent), "ms", "")
+	}
 	r.add(name+"_errors", float64(result.failed), "", "0")
 	r.add(name+"_heap_before", before, "MB", "")
-	r.add(name+"_heap_after", heap(), "MB", "")
+	r.add(name+"_heap_after", after, "MB", "")
 	if result.first != nil {
 		return fmt.Errorf("bench %s: %d requests failed, the first with: %w", name, result.failed, result.first)
 	}
@@ -331,4 +336,13 @@ func heap() float64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / (1 << 20)
+}
+
+// cpuSeconds returns the processor's time that this process has used for Go code, as of the last
+// garbage collection. It includes the clients and an embedded server, and does not depend on what
+// else the machine does.
+func cpuSeconds() float64 {
+	samples := []metrics.Sample{{Name: "/cpu/classes/user:cpu-seconds"}}
+	metrics.Read(samples)
+	return samples[0].Value.Float64()
 }

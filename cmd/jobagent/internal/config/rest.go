@@ -52,10 +52,18 @@ type REST struct {
 
 	auth.Config // issuers, tokens, token_file, certificates, grants
 
-	TenantID    string     `json:"tenant_id"` // GUID that clients of Azure see
-	Limits      RESTLimits `json:"limits"`
-	CORSOrigins []string   `json:"cors_origins"` // origins whose scripts may call; "*" is any
-	SAP         SAP        `json:"sap"`
+	TenantID string `json:"tenant_id"` // GUID that clients of Azure see
+	// Identities are the identities that job agents may have, by resource ID.
+	Identities  map[string]Identity `json:"identities"`
+	Limits      RESTLimits          `json:"limits"`
+	CORSOrigins []string            `json:"cors_origins"` // origins whose scripts may call; "*" is any
+	SAP         SAP                 `json:"sap"`
+}
+
+// Identity is an identity that a job agent may have. Clients are shown its IDs.
+type Identity struct {
+	PrincipalID string `json:"principal_id"`
+	ClientID    string `json:"client_id"`
 }
 
 // RESTLimits bounds the requests to the front.

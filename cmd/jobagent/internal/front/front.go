@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/agent/rest/gateway"
 	"github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
@@ -140,7 +142,7 @@ func (f *Front) build(o Options) error {
 		login, audiences, tenant = f.publicURL, dev.Audiences(), issuer.DevTenant
 	}
 	for _, i := range o.Config.Issuers {
-		login, audiences = cmp.Or(login, i.AuthorizationURI, i.Issuer), append(audiences, i.Audiences...)
+		login, audiences = cmp.Or(login, authority(cmp.Or(i.AuthorizationURI, i.Issuer))), append(audiences, i.Audiences...)
 	}
 	mounts = append(mounts, &rest.Mount{ARM: true, Limits: o.Config.Limits.Rate(), Surface: gateway.New(gateway.Config{
 		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: login,
@@ -155,11 +157,31 @@ func (f *Front) build(o Options) error {
 	return err
 }
 
+// authority returns the first part of an issuer's address, to which clients add a tenant.
+func authority(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}
+
 // defaultTenant is the tenant that clients of Azure see, unless the configuration has one.
 const defaultTenant = "00000000-0000-0000-0000-000000000000"
 
 // surfaces returns the surfaces of the APIs.
 func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
+	identities := map[string]elastic.Identity{}
+	for id, one := range o.Config.Identities {
+		identities[id] = elastic.Identity(one)
+	}
+	limits, body := o.Config.Limits.Rate(), int64(o.Config.Limits.MaxBody)
+	mounts = append(mounts, &rest.Mount{ARM: true, Limits: limits, MaxBody: body, Timeout: time.Duration(o.Config.Limits.RequestTime), Surface: elastic.New(elastic.Config{
+		Directory: f.directory, Identities: identities, Log: f.log,
+		HasCredential: func(name string) bool {
+			return slices.ContainsFunc(o.Credentials, func(one string) bool { return strings.EqualFold(one, name) })
+		},
+	})})
 	if len(o.Config.SAP.Instances) == 0 {
 		return mounts, nil
 	}

@@ -49,7 +49,7 @@ func NewFinding(f controldb.Finding) Finding {
 
 // Limit is a limit of concurrent targets.
 type Limit struct {
-	Scope     controldb.LimitScope `json:"scope"` // Job, Server, ElasticPool or Credential
+	Scope     controldb.LimitScope `json:"scope"` // Job, Server, ElasticPool, Credential or Agent
 	Name      string               `json:"name"`
 	Server    string               `json:"server_name,omitempty"` // of an elastic pool
 	Max       int                  `json:"max_concurrent_targets"`

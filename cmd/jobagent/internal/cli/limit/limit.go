@@ -20,8 +20,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newSetCommand(a), newListCommand(a), newRemoveCommand(a))
 	cmd.Long = `Limit the concurrent targets of all runs and agents.
 
-A limit has a scope: Job, Server, ElasticPool or Credential. A target starts when all its limits
-allow it. The name * stands for every job, server, pool or credential without a limit of its own;
+A limit has a scope: Job, Server, ElasticPool, Credential or Agent. A target starts when all its
+limits allow it. The scope Agent has one limit, named *, for all targets. Otherwise, the name * stands for every job, server, pool or credential without a limit of its own;
 each of them is limited separately. The name (default) stands for the agents' default credential.`
 	return cmd
 }
