@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -299,8 +298,8 @@ func (s *installation) measureREST(ctx context.Context, name string, c *restClie
 		r.add(name+"_"+kind+"_rate", float64(len(result.times[i]))/elapsed, "1/s", bar)
 		r.spread(name+"_"+kind, result.times[i], "")
 	}
-	after := heap() // also updates the counter of the processor's time
-	if sent := len(result.times[0]) + len(result.times[1]); sent > 0 {
+	after := heap()
+	if sent := len(result.times[0]) + len(result.times[1]); sent > 0 && usedBefore > 0 {
 		r.add(name+"_cpu_per_request", (cpuSeconds()-usedBefore)*1000/float64(sent), "ms", "")
 	}
 	r.add(name+"_errors", float64(result.failed), "", "0")
@@ -336,13 +335,4 @@ func heap() float64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / (1 << 20)
-}
-
-// cpuSeconds returns the processor's time that this process has used for Go code, as of the last
-// garbage collection. It includes the clients and an embedded server, and does not depend on what
-// else the machine does.
-func cpuSeconds() float64 {
-	samples := []metrics.Sample{{Name: "/cpu/classes/user:cpu-seconds"}}
-	metrics.Read(samples)
-	return samples[0].Value.Float64()
 }

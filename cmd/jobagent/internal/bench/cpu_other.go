@@ -1,0 +1,6 @@
+//go:build !unix
+
+package bench
+
+// cpuSeconds returns 0: this system does not tell.
+func cpuSeconds() float64 { return 0 }
