@@ -151,6 +151,23 @@ serve --check
 audit list --job k --limit 3
 audit list --action sp_set_secret
 audit list --who nobody
+account list
+account create a1 --sku JA200 --tag k=v
+account create a1
+account create a2
+account create a2 --database nope
+account show a1
+account show a2
+account update a1 --capacity 7 --tag x=1 --tag y=2
+account update a1 --sku S1
+account update a2 --capacity 7
+account update a1 --tag x
+account disable a1 --reason repairs
+job start j
+account enable a1
+account delete a1
+account delete a1
+account list
 agent status
 `
 

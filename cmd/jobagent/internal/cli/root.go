@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/bench"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/about"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/account"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/action"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/audit"
@@ -79,7 +80,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
+		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
 		history.NewCommand(a), audit.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),

@@ -13,6 +13,13 @@ type Shape struct {
 
 // Shapes lists the shapes of all commands that print JSON, by name.
 var Shapes = []Shape{
+	{"account create", Account{}},
+	{"account delete", AccountName{}},
+	{"account disable", Account{}},
+	{"account enable", Account{}},
+	{"account list", []Account{}},
+	{"account show", Account{}},
+	{"account update", Account{}},
 	{"action check", ActionCheck{}},
 	{"action try", ActionTrial{}},
 	{"agent status", []Agent{}},
