@@ -8,7 +8,8 @@
 --   @agent_name    Name of the job agent.
 --   @operation_id  Id for the operation; NULL: a new one. Receives the id of the operation in progress.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations.
+-- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations; an
+--            insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50184 another operation on the job agent is in progress.
@@ -26,6 +27,8 @@ BEGIN
     DECLARE @name NVARCHAR(128);
     DECLARE @state NVARCHAR(20);
     DECLARE @running UNIQUEIDENTIFIER;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @audit_before NVARCHAR(MAX);
 
     BEGIN TRANSACTION;
 
@@ -57,8 +60,16 @@ BEGIN
         FROM jobs_internal.job_agent_operations AS o
         WHERE o.ended_at < DATEADD(HOUR, -24, @now);
         INSERT INTO jobs_internal.job_agent_operations (operation_id, kind, agent_name, from_state, started_at, started_by)
-        VALUES (@operation_id, N'DropJobAccount', @name, @state, @now, ORIGINAL_LOGIN());
+        VALUES (@operation_id, N'DropJobAccount', @name, @state, @now, @caller);
         EXECUTE jobs_internal.set_job_agent_state @to = N'Deleting', @operation_id = @operation_id, @now = @now;
+        SET @audit_before = CONCAT(N'{"state":"', @state, N'"}');
+        EXECUTE jobs_internal.audit
+            @action = N'sp_delete_job_agent',
+            @object_kind = N'JobAgent',
+            @object_name = @name,
+            @object_id = @operation_id,
+            @before = @audit_before,
+            @now = @now;
     END;
 
     COMMIT TRANSACTION;

@@ -6,7 +6,7 @@
 -- Parameters:
 --   @reason  Why, for display.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (U, X).
+-- Locks:     the row of the job agent (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50184 an operation on the job agent is in progress.
@@ -22,12 +22,17 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128);
     DECLARE @state NVARCHAR(20);
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @old_reason NVARCHAR(2000);
 
     BEGIN TRANSACTION;
 
     SELECT
         @name = a.name,
-        @state = a.state
+        @state = a.state,
+        @old_reason = a.reason
     FROM jobs_internal.job_agent AS a WITH (UPDLOCK, HOLDLOCK)
     WHERE a.id = 1;
     IF @name IS NULL
@@ -40,12 +45,22 @@ BEGIN
     IF @state = N'Disabled'
         UPDATE a
         SET a.reason = @reason,
-            a.disabled_by = ORIGINAL_LOGIN(),
+            a.disabled_by = @caller,
             a.changed_at = @now
         FROM jobs_internal.job_agent AS a
         WHERE a.id = 1;
     ELSE
         EXECUTE jobs_internal.set_job_agent_state @to = N'Disabled', @reason = @reason, @now = @now;
+
+    SET @audit_before = (SELECT @state AS state, @old_reason AS reason FOR JSON PATH, WITHOUT_ARRAY_WRAPPER);
+    SET @audit_after = (SELECT N'Disabled' AS state, @reason AS reason FOR JSON PATH, WITHOUT_ARRAY_WRAPPER);
+    EXECUTE jobs_internal.audit
+        @action = N'sp_disable_job_agent',
+        @object_kind = N'JobAgent',
+        @object_name = @name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -1,7 +1,7 @@
 -- Enables a job agent (account) that is Disabled or Faulted. Enabling a job agent that is Ready has no effect.
 --
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (U, X).
+-- Locks:     the row of the job agent (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50184 an operation on the job agent is in progress.
@@ -16,6 +16,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128);
     DECLARE @state NVARCHAR(20);
+    DECLARE @audit_before NVARCHAR(MAX);
 
     BEGIN TRANSACTION;
 
@@ -33,6 +34,15 @@ BEGIN
     END;
     IF @state <> N'Ready'
         EXECUTE jobs_internal.set_job_agent_state @to = N'Ready', @now = @now;
+
+    SET @audit_before = CONCAT(N'{"state":"', @state, N'"}');
+    EXECUTE jobs_internal.audit
+        @action = N'sp_enable_job_agent',
+        @object_kind = N'JobAgent',
+        @object_name = @name,
+        @before = @audit_before,
+        @after = N'{"state":"Ready"}',
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -31,6 +31,7 @@ BEGIN
     DECLARE @schedule_id BIGINT;
     DECLARE @state NVARCHAR(20);
     DECLARE @other UNIQUEIDENTIFIER;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     BEGIN TRANSACTION;
 
@@ -76,7 +77,7 @@ BEGIN
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, unaccounted, started_by, last_message
     )
-    SELECT @job_execution_id, j.job_id, j.current_version, N'Created', 1, @now, 1, ORIGINAL_LOGIN(), N'Job execution created.'
+    SELECT @job_execution_id, j.job_id, j.current_version, N'Created', 1, @now, 1, @caller, N'Job execution created.'
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id;
     EXECUTE jobs_internal.audit

@@ -41,6 +41,7 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     IF @credential_name IS NULL OR LTRIM(@credential_name) = N''
         THROW 50080, N'Missing credential name: @credential_name is NULL or empty.', 1;
@@ -78,13 +79,13 @@ BEGIN
     SET @revision = COALESCE(@revision, 0) + 1;
     IF @created = 1
         INSERT INTO jobs_internal.credentials (name, username, revision, created_at, updated_at, updated_by)
-        VALUES (@credential_name, @username, @revision, @now, @now, ORIGINAL_LOGIN());
+        VALUES (@credential_name, @username, @revision, @now, @now, @caller);
     ELSE
         UPDATE c
         SET c.username = @username,
             c.revision = @revision,
             c.updated_at = @now,
-            c.updated_by = ORIGINAL_LOGIN()
+            c.updated_by = @caller
         FROM jobs_internal.credentials AS c
         WHERE c.name = @credential_name;
     SET @before = CASE

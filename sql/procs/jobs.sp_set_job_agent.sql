@@ -16,7 +16,8 @@
 --   @created       Receives 1 if the job agent did not exist, else 0.
 --   @operation_id  Id for the operation; NULL: a new one. Receives the id of the operation that was begun, or NULL if none was needed.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations.
+-- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations; an
+--            insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50094 the name of the job agent is missing or invalid.
@@ -51,6 +52,9 @@ BEGIN
     DECLARE @old_identity NVARCHAR(1000);
     DECLARE @old_tags NVARCHAR(MAX);
     DECLARE @number INT;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
 
     SET @created = 0;
     SET @operation_id = NULL;
@@ -134,7 +138,7 @@ BEGIN
             operation_id, kind, agent_name, from_state, location, sku, capacity, identity_id, tags, started_at, started_by
         )
         VALUES (
-            @operation_id, N'UpsertJobAccount', @agent_name, @state, @location, @sku, @capacity, @identity, @tags, @now, ORIGINAL_LOGIN()
+            @operation_id, N'UpsertJobAccount', @agent_name, @state, @location, @sku, @capacity, @identity, @tags, @now, @caller
         );
         IF @created = 1
             EXECUTE jobs_internal.set_job_agent_state @to = N'Creating', @operation_id = @operation_id, @values = 1, @now = @now;
@@ -151,6 +155,26 @@ BEGIN
         WHERE a.id = 1
             AND (COALESCE(a.location, N'') <> COALESCE(@location, N'')
                 OR CAST(COALESCE(a.tags, N'') AS VARBINARY(MAX)) <> CAST(COALESCE(@tags, N'') AS VARBINARY(MAX)));
+
+    -- What was wanted: an operation that updates the job agent has it, until it has ended.
+    SET @audit_before = CASE WHEN @created = 0 THEN (
+        SELECT
+            @old_location AS location, @old_sku AS sku, @old_capacity AS capacity, @old_identity AS [identity],
+            JSON_QUERY(@old_tags) AS tags
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    ) END;
+    SET @audit_after = (
+        SELECT @location AS location, @sku AS sku, @capacity AS capacity, @identity AS [identity], JSON_QUERY(@tags) AS tags
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'sp_set_job_agent',
+        @object_kind = N'JobAgent',
+        @object_name = @agent_name,
+        @object_id = @operation_id,
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

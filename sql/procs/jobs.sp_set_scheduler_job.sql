@@ -122,6 +122,7 @@ BEGIN
         name      NVARCHAR(128) NULL,
         sealed    NVARCHAR(MAX) NULL
     );
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     EXECUTE jobs_internal.check_collection_name @name = @job_collection_name, @parameter = N'@job_collection_name';
     EXECUTE jobs_internal.check_collection_name @name = @job_name, @parameter = N'@job_name';
@@ -299,7 +300,7 @@ BEGIN
         )
         SELECT
             @job_id, N'scheduler', N'azure-scheduler', @schedule, NULL, N'last', N'Skip', @enabled, p.paused,
-            CASE WHEN p.paused = 1 THEN ORIGINAL_LOGIN() END, CASE WHEN p.paused = 1 THEN @now END,
+            CASE WHEN p.paused = 1 THEN @caller END, CASE WHEN p.paused = 1 THEN @now END,
             CASE WHEN p.paused = 1 THEN N'collection' END, @now, @now
         FROM (SELECT CASE WHEN @collection_state = N'Disabled' THEN 1 ELSE 0 END AS paused) AS p;
         SET @schedule_id = SCOPE_IDENTITY();

@@ -34,6 +34,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
     DECLARE @code NVARCHAR(100);
@@ -93,7 +94,7 @@ BEGIN
         -- order: one job agent, whose operation has one holder at a time; nothing else is locked
         UPDATE e
         SET e.stop_requested_at = @now,
-            e.stop_requested_by = ORIGINAL_LOGIN(),
+            e.stop_requested_by = @caller,
             e.parked = 0
         FROM jobs_internal.job_executions AS e WITH (READPAST, ROWLOCK)
         WHERE e.is_active = 1

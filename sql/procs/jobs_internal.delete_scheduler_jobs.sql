@@ -19,6 +19,7 @@ BEGIN
     DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     -- Jobs before schedules, and each in the order of its key; current_version and revision are in no index, so that the locks are on
     -- the clustered keys.
@@ -77,7 +78,7 @@ BEGIN
     WHERE e.is_active = 1;
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
-        e.stop_requested_by = COALESCE(e.stop_requested_by, ORIGINAL_LOGIN()),
+        e.stop_requested_by = COALESCE(e.stop_requested_by, @caller),
         e.parked = 0
     FROM @runs AS r
     INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id

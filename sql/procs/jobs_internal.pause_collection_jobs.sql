@@ -17,6 +17,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @schedule_id BIGINT;
     DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
@@ -47,7 +48,7 @@ BEGIN
 
     UPDATE s
     SET s.paused = @paused,
-        s.paused_by = ORIGINAL_LOGIN(),
+        s.paused_by = @caller,
         s.paused_at = @now,
         s.pause_note = N'collection',
         s.next_due_at = NULL,

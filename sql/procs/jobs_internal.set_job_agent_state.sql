@@ -37,6 +37,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @from NVARCHAR(20);
     DECLARE @source UNIQUEIDENTIFIER;
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     SELECT
         @from = a.state,
@@ -99,7 +100,7 @@ BEGIN
         UPDATE a
         SET a.state = @to,
             a.reason = @reason,
-            a.disabled_by = CASE WHEN @to = N'Disabled' THEN ORIGINAL_LOGIN() END,
+            a.disabled_by = CASE WHEN @to = N'Disabled' THEN @caller END,
             a.operation_id = @operation_id,
             a.changed_at = @now
         FROM jobs_internal.job_agent AS a

@@ -19,6 +19,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
     -- Plan: per schedule a range of IX_job_executions_active_schedule_id.
     INSERT INTO @runs (execution_id)
@@ -30,7 +31,7 @@ BEGIN
         AND (@only_early = 0 OR e.lifecycle = N'Created'); -- plan: few active runs
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
-        e.stop_requested_by = COALESCE(e.stop_requested_by, @by, ORIGINAL_LOGIN()),
+        e.stop_requested_by = COALESCE(e.stop_requested_by, @by, @caller),
         e.parked = 0
     FROM @runs AS n
     INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = n.execution_id

@@ -1,0 +1,57 @@
+package sqlfs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// unaudited are the public procedures that do not call jobs_internal.audit themselves, with the
+// reason.
+var unaudited = map[string]string{
+	"jobs.sp_explain_execution": "it only reads",
+	"jobs.sp_complete_callback": "jobs_internal.store_report calls it, in the transaction of the report",
+}
+
+// TestPublicProceduresAreAudited: each public procedure writes an entry of the audit log under its
+// own name as the last statement of a transaction, or calls a public procedure that does.
+func TestPublicProceduresAreAudited(t *testing.T) {
+	objects, err := Objects()
+	require.NoError(t, err)
+	public := regexp.MustCompile(`\bEXECUTE jobs\.sp_\w+`)
+	call := regexp.MustCompile(`EXECUTE jobs_internal\.audit\s+@action = N'(\w+)'`)
+	for _, o := range objects {
+		if o.Kind != KindProcedure {
+			continue
+		}
+		calls := call.FindAllStringSubmatch(o.Text, -1)
+		if !strings.HasPrefix(o.Name, "jobs.sp_") {
+			continue
+		}
+		for _, c := range calls {
+			require.Equal(t, o.Name, "jobs."+c[1], "%s: @action is the name of the procedure", o.File)
+		}
+		if _, known := unaudited[o.Name]; known {
+			require.Empty(t, calls, "%s has an entry now: remove it from the list", o.Name)
+			continue
+		}
+		if len(calls) == 0 && !public.MatchString(o.Text) {
+			t.Errorf("%s changes something without an entry in the audit log: see jobs_internal.audit", o.Name)
+		}
+		require.False(t, len(calls) > 0 && !strings.Contains(o.Text, "BEGIN TRANSACTION"), "%s: the entry is part of the transaction", o.Name)
+	}
+}
+
+// TestCallersAreNamed: procedures record the caller, whom a REST front names, and not the login of
+// the front.
+func TestCallersAreNamed(t *testing.T) {
+	objects, err := Objects()
+	require.NoError(t, err)
+	for _, o := range objects {
+		if o.Kind.IsCode() && o.Name != "jobs_internal.current_caller" {
+			require.NotContains(t, o.Text, "ORIGINAL_LOGIN", "%s: read short_name of jobs_internal.current_caller", o.File)
+		}
+	}
+}
