@@ -120,5 +120,8 @@ func selectFor(ctx context.Context, query string, args []any) (string, []any, er
 
 // correlation returns the argument for id; nil if it is not set.
 func correlation(id uuid.UUID) any {
-	return mssqldb.NullUniqueIdentifier{UUID: mssqldb.UniqueIdentifier(id), Valid: id != uuid.Nil}
+	if id == uuid.Nil {
+		return nil // the driver sends a NullUniqueIdentifier without a value as a type that no server knows
+	}
+	return mssqldb.UniqueIdentifier(id)
 }

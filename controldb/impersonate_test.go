@@ -57,6 +57,9 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 				}
 			}
 		}
+		// A caller without a request has no correlation ID.
+		_, err := front.StartJob(controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
+		require.NoError(t, err)
 		for _, call := range calls {
 			require.Equal(t, int32(229), controldb.NumberOf(call.do(t.Context())), "the front itself: %s", call.least)
 		}
