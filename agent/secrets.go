@@ -78,22 +78,30 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 	if err != nil {
 		return action.Value{}, err
 	}
-	keys, keyErr := ReadSecretKeys(s.keys)
+	value, keys, err := open(stored, s.keys)
+	if err != nil {
+		if errors.Is(err, secret.ErrBroken) {
+			err = fmt.Errorf("%w; set it again with jobagent secret set", err)
+		}
+		return action.Value{}, fmt.Errorf("%w: %w", ErrNoSecret, err)
+	}
+	s.reseal(ctx, stored, keys)
+	return action.Secret(value, stored.Place.Hosts...), nil
+}
+
+// open opens a sealed secret with the private keys to which references refer. Nothing is kept.
+func open(stored controldb.SealedSecret, references []string) (string, []secret.PrivateKey, error) {
+	keys, keyErr := ReadSecretKeys(references)
 	value, err := stored.Sealed.Open(stored.Place, keys)
-	switch {
-	case errors.Is(err, secret.ErrNoKey):
+	if errors.Is(err, secret.ErrNoKey) {
 		var ids []string
 		for _, k := range stored.Sealed.Keys {
 			ids = append(ids, k.ID)
 		}
-		missing := fmt.Errorf("the agent has no private key for any of %s; add one to secret_keys in the agent's configuration",
-			strings.Join(ids, ", "))
-		return action.Value{}, fmt.Errorf("%w: %w", ErrNoSecret, errors.Join(missing, keyErr))
-	case err != nil:
-		return action.Value{}, fmt.Errorf("%w: %w; set it again with jobagent secret set", ErrNoSecret, err)
+		err = errors.Join(fmt.Errorf("the agent has no private key for any of %s; add one to secret_keys in the agent's configuration",
+			strings.Join(ids, ", ")), keyErr)
 	}
-	s.reseal(ctx, stored, keys)
-	return action.Secret(value, stored.Place.Hosts...), nil
+	return value, keys, err
 }
 
 // read returns a sealed secret that was read at most sealedFor ago.

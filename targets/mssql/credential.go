@@ -134,6 +134,28 @@ func (c Credential) String() string { return fmt.Sprintf("credential %q (%s)", c
 // use.
 type CredentialSet struct {
 	byName map[string]Credential
+
+	stored        StoredLogin // nil: none
+	storedServers []string
+}
+
+// StoredLogin returns the SQL login of a credential that is stored elsewhere; found is false if
+// there is none of this name. It is called at each login, and safe for concurrent use.
+type StoredLogin func(name string) (user, password string, found bool, err error)
+
+// WithStored returns a set that also has the stored logins, for names that s does not have. Who
+// stores a login does not decide where it is sent: it is sent only to servers that match a pattern.
+func (s *CredentialSet) WithStored(stored StoredLogin, servers ...string) (*CredentialSet, error) {
+	for _, pattern := range servers {
+		if _, err := parsePattern(pattern); err != nil {
+			return nil, &targets.ConfigError{Subject: "servers of stored credentials", Err: fmt.Errorf("pattern %q: %w", pattern, err)}
+		}
+	}
+	set := &CredentialSet{stored: stored, storedServers: slices.Clone(servers)}
+	if s != nil {
+		set.byName = s.byName
+	}
+	return set, nil
 }
 
 // NewCredentialSet validates the credentials. It reports all faults at once.
@@ -197,9 +219,17 @@ func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential
 	if s != nil {
 		c, known = s.byName[targets.FoldName(name)]
 	}
+	if !known && s != nil && s.stored != nil && targets.FoldName(name) != targets.DefaultCredential {
+		var err error
+		if c, known, err = s.storedCredential(name); err != nil {
+			return Credential{}, credentialError(name, err)
+		}
+	}
 	switch {
 	case !known && targets.FoldName(name) == targets.DefaultCredential:
 		return Credential{}, credentialError(name, errNoDefault)
+	case !known && s != nil && s.stored != nil:
+		return Credential{}, credentialError(name, errors.New("neither the agent's configuration nor the control database has such a credential"))
 	case !known:
 		return Credential{}, credentialError(name, errors.New("the agent's configuration has no such credential; "+
 			"the control database holds its name only, the secret belongs to the agent's configuration"))
@@ -209,4 +239,17 @@ func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential
 			server, strings.Join(c.Servers, ", ")))
 	}
 	return c, nil
+}
+
+// storedCredential returns a stored login as a credential. ok is false if there is none.
+func (s *CredentialSet) storedCredential(name string) (c Credential, ok bool, err error) {
+	user, password, ok, err := s.stored(name)
+	switch {
+	case err != nil || !ok:
+		return Credential{}, false, err
+	case len(s.storedServers) == 0:
+		return Credential{}, false, errors.New("it is stored in the control database, but the agent's configuration does not say " +
+			"to which servers stored credentials may be sent: set targets.stored_credential_servers")
+	}
+	return LoginCredential(name, user, password, s.storedServers...), true, nil
 }

@@ -117,8 +117,8 @@ func (s *Servers) Connector(server, database, credential string) (*Connector, er
 	return s.connector(server, database, credential, s.cfg.AppName)
 }
 
-// lookUp parses a server's name and finds the credential for it. It reads no secret. The error is a
-// *targets.ConfigError.
+// lookUp parses a server's name and finds the credential for it. It reads no secret of the
+// configuration. The error is a *targets.ConfigError.
 func (s *Servers) lookUp(server, credential string) (endpoint, Credential, error) {
 	e, err := parseEndpoint(server)
 	if err != nil {

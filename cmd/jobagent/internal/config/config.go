@@ -54,7 +54,10 @@ type File struct {
 		Servers                []Encryption `json:"servers"`                  // encryption of some servers; the first match applies
 		ConnectTimeout         Duration     `json:"connect_timeout"`          // of one login; default 15s
 		DefaultCredential      string       `json:"default_credential"`       // of steps and members without a credential
-		AllowControlDatabase   bool         `json:"allow_control_database"`   // allow scripts on servers where they have rights on a control database
+		// StoredCredentialServers are the patterns of the servers to which agents may send
+		// credentials that are stored in the control database.
+		StoredCredentialServers []string `json:"stored_credential_servers"`
+		AllowControlDatabase    bool     `json:"allow_control_database"` // allow scripts on servers where they have rights on a control database
 	} `json:"targets"`
 	// Limits bounds the data that a target may send.
 	Limits Limits `json:"limits"`

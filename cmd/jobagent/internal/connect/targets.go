@@ -11,6 +11,7 @@ import (
 
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
@@ -89,6 +90,10 @@ func (a *App) OpenServers(ctx context.Context, store *controldb.Store) (*mssql.S
 	settings.Limits = cfg.Limits.Limits()
 	if settings.Credentials, err = a.Credentials(cfg, &settings); err != nil {
 		return nil, settings, err
+	}
+	stored := agent.NewStoredCredentials(store, cfg.SecretKeys, zap.NewNop())
+	if settings.Credentials, err = settings.Credentials.WithStored(stored.Login, cfg.Targets.StoredCredentialServers...); err != nil {
+		return nil, settings, exit.Usage(err)
 	}
 	if settings.Control, err = store.Instance(ctx); err != nil {
 		return nil, settings, err

@@ -1,0 +1,118 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// setCredential seals a password for the active keys and stores the credential.
+func setCredential(t *testing.T, store *controldb.Store, name, user, password string, version int) {
+	t.Helper()
+	sealed, err := store.SealSecret(t.Context(), secret.Place{Owner: secret.OwnerCredential, Name: name, Version: version}, password)
+	require.NoError(t, err)
+	_, err = store.SetCredential(t.Context(), name, user, sealed, nil)
+	require.NoError(t, err)
+}
+
+// TestStoredCredentials: an agent with the key opens stored passwords, and gets them to further
+// keys that it has.
+func TestStoredCredentials(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 0)
+		k, ref := keyFile(t)
+		further, furtherRef := keyFile(t)
+		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		setCredential(t, f.Store, "c1", "u", "first", 1)
+		c := agent.NewStoredCredentials(f.Store, []string{ref, furtherRef}, zap.NewNop())
+		login := func(name string) string {
+			user, password, found, err := c.Login(name)
+			require.NoError(t, err)
+			if !found {
+				return ""
+			}
+			return user + " " + password
+		}
+		require.Equal(t, "u first", login("C1"))
+		require.Empty(t, login("none"))
+		setCredential(t, f.Store, "c1", "v", "second", 2)
+		setCredential(t, f.Store, "none", "n", "none", 1)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, "v second", login("c1"))
+		require.Equal(t, "n none", login("none"))
+
+		lacking := agent.NewStoredCredentials(f.Store, []string{furtherRef}, zap.NewNop())
+		_, _, found, err := lacking.Login("c1")
+		require.True(t, found)
+		require.ErrorContains(t, err, "add one to secret_keys")
+		require.NoError(t, f.Store.AddSecretKey(t.Context(), further.Public()))
+		time.Sleep(5 * time.Second)
+		require.Equal(t, "v second", login("c1"))
+		time.Sleep(5 * time.Second)
+		user, password, _, err := lacking.Login("c1")
+		require.NoError(t, err)
+		require.Equal(t, "v second", user+" "+password)
+	})
+}
+
+// TestStepWithStoredCredential: a step that names a stored credential runs with it, once the
+// configuration permits its server, and with the one of the configuration if both have the name.
+func TestStepWithStoredCredential(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		k, ref := keyFile(t)
+		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests'; CREATE LOGIN other WITH PASSWORD = 'Only-4-others';")
+		f.exec(t, "db1", "CREATE USER robot; CREATE USER other;")
+		setCredential(t, f.Store, "stored", "robot", "Only-4-tests", 1)
+		setCredential(t, f.Store, "both", "robot", "Only-4-tests", 1)
+		f.AddJob(t, "stored", []string{"IF ORIGINAL_LOGIN() <> N'robot' THROW 60000, N'not robot', 1;"}, retries(0, 1), credentialOf("stored"))
+		f.AddJob(t, "both", []string{"IF ORIGINAL_LOGIN() <> N'other' THROW 60000, N'not other', 1;"}, retries(0, 1), credentialOf("both"))
+		f.AddJob(t, "unknown", []string{"SELECT 1;"}, retries(0, 1), credentialOf("unknown"))
+
+		start := func(servers ...string) (stop func()) {
+			tools := f.Tools(t, f.Store)
+			set, err := mssql.NewCredentialSet(mssql.LoginCredential("both", "other", "Only-4-others", "*"))
+			require.NoError(t, err)
+			set, err = set.WithStored(agent.NewStoredCredentials(f.Store, []string{ref}, zap.NewNop()).Login, servers...)
+			require.NoError(t, err)
+			tools.Runner = mssql.NewRunner(f.ServersWith(t, set), targets.Limits{})
+			hosting, err := agent.New(agent.Config{PollIdle: time.Second}, f.Store, tools, nil, zaptest.NewLogger(t))
+			require.NoError(t, err)
+			return testenv.RunAgent(t, hosting)
+		}
+		run := func(job string) controldb.Execution {
+			rows := f.ended(t, f.Start(t, job), time.Minute)
+			return rows[len(rows)-1]
+		}
+		stop := start()
+		require.Contains(t, run("stored").LastMessage, "targets.stored_credential_servers")
+		stop()
+		stop = start("*.example.com")
+		require.Contains(t, run("stored").LastMessage, "it may not be used on server")
+		stop()
+		stop = start("*")
+		last := run("stored")
+		require.Equal(t, jobs.Succeeded, last.Lifecycle, last.LastMessage)
+		last = run("both")
+		require.Equal(t, jobs.Succeeded, last.Lifecycle, last.LastMessage)
+		require.Contains(t, run("unknown").LastMessage, "neither the agent's configuration nor the control database has such a credential")
+		stop()
+	})
+}
+
+// credentialOf sets the credential of a step.
+func credentialOf(name string) func(*controldb.StepSpec) {
+	return func(s *controldb.StepSpec) { s.Credential = &name }
+}
