@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "front": {
-		commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "agent/rest/...", "controldb",
+		commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/outbound", "agent/rest/...", "controldb",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/sap"
+	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -58,6 +59,7 @@ type REST struct {
 	Limits      RESTLimits          `json:"limits"`
 	CORSOrigins []string            `json:"cors_origins"` // origins whose scripts may call; "*" is any
 	SAP         SAP                 `json:"sap"`
+	Scheduler   scheduler.Config    `json:"scheduler"`
 }
 
 // Identity is an identity that a job agent may have. Clients are shown its IDs.
@@ -210,6 +212,7 @@ func (c REST) Check() error {
 			errs = append(errs, fmt.Errorf("invalid cors_origins %q: want https://HOST[:PORT], or *", origin))
 		}
 	}
+	errs = append(errs, c.Scheduler.Check())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rest: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/agent/rest/gateway"
 	"github.com/jobagent/jobagent/agent/rest/sap"
+	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
@@ -35,6 +36,8 @@ type Options struct {
 	Databases []config.ControlDatabase
 	// Credentials are the names of the credentials of the configuration.
 	Credentials []string
+	// Guard reports whether actions may call host:port; nil leaves it to the agents.
+	Guard func(address string) error
 	// Open opens the control database of an entry. It does not need to connect.
 	Open func(config.ControlDatabase) (*controldb.Store, error)
 	// DevClients are the clients of an issuer of tokens for tools, in development; nil means that
@@ -175,13 +178,20 @@ func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
 	for id, one := range o.Config.Identities {
 		identities[id] = elastic.Identity(one)
 	}
-	limits, body := o.Config.Limits.Rate(), int64(o.Config.Limits.MaxBody)
-	mounts = append(mounts, &rest.Mount{ARM: true, Limits: limits, MaxBody: body, Timeout: time.Duration(o.Config.Limits.RequestTime), Surface: elastic.New(elastic.Config{
-		Directory: f.directory, Identities: identities, Log: f.log,
-		HasCredential: func(name string) bool {
-			return slices.ContainsFunc(o.Credentials, func(one string) bool { return strings.EqualFold(one, name) })
-		},
-	})})
+	arm := func(s rest.Surface) *rest.Mount {
+		limits := o.Config.Limits
+		return &rest.Mount{
+			Surface: s, ARM: true, Limits: limits.Rate(), MaxBody: int64(limits.MaxBody), Timeout: time.Duration(limits.RequestTime),
+		}
+	}
+	mounts = append(mounts,
+		arm(elastic.New(elastic.Config{
+			Directory: f.directory, Identities: identities, Log: f.log,
+			HasCredential: func(name string) bool {
+				return slices.ContainsFunc(o.Credentials, func(one string) bool { return strings.EqualFold(one, name) })
+			},
+		})),
+		arm(scheduler.New(o.Config.Scheduler, f.directory, o.Guard)))
 	if len(o.Config.SAP.Instances) == 0 {
 		return mounts, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 // OptionsOf returns the options that the configuration gives. The logger is missing.
@@ -34,7 +35,11 @@ func OptionsOf(a *connect.App) (o Options, err error) {
 	for _, c := range file.Credentials {
 		o.Credentials = append(o.Credentials, c.Name)
 	}
-	o.Config = file.REST
+	network, err := outbound.New(file.Outbound)
+	if err != nil {
+		return o, exit.Usage(err)
+	}
+	o.Config, o.Guard = file.REST, network.Check
 	o.Open = func(d config.ControlDatabase) (*controldb.Store, error) {
 		if _, err := a.ParseDSN(d.DSN); err != nil { // warns of weak encryption
 			return nil, err
