@@ -1,0 +1,155 @@
+package controldb_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/jobs/secret"
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+// audited is a call of a public procedure and its entries in the audit log: action, kind, name, and
+// B and A where there is a state before and after, with one line for each entry.
+type audited struct {
+	procedure, call, entries string
+	// do replaces call, for arguments that are not constant.
+	do func(ctx context.Context) error
+}
+
+// auditedCalls are the calls in their order; each builds on those before it.
+func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
+	seal := func(p secret.Place) string {
+		text, err := c.SealSecret(t.Context(), p, canary)
+		require.NoError(t, err)
+		return text
+	}
+	id := uuid.NewString()
+	return []audited{
+		{"sp_add_secret_key", "", "sp_add_secret_key|SecretKey||A", func(ctx context.Context) error { return c.AddSecretKey(ctx, key.Public()) }},
+		{"sp_add_target_group", `N'g'`, "sp_add_target_group|TargetGroup|g|A", nil},
+		{"sp_add_target_group_member", `N'g', @target_type = N'SqlServer', @server_name = N's'`, "sp_add_target_group_member|TargetGroupMember|g|A", nil},
+		{"sp_set_target_group", `N'h', N'[{"target_type": "SqlServer", "server_name": "s"}]'`, "sp_add_target_group|TargetGroup|h|A\nsp_set_target_group|TargetGroup|h|BA", nil},
+		{"sp_add_job", `N'j'`, "sp_add_job|Job|j|A", nil},
+		{"sp_update_job", `N'j', @description = N'd'`, "sp_update_job|Job|j|BA", nil},
+		{"sp_set_job", `N'i'`, "sp_add_job|Job|i|A", nil},
+		{"sp_add_jobstep", `N'j', @command = N'SELECT 1', @target_group_name = N'g'`, "sp_add_jobstep|JobStep|JobStep|A", nil},
+		{"sp_update_jobstep", `N'j', @step_id = 1, @new_name = N's'`, "sp_update_jobstep|JobStep|s|BA", nil},
+		{"sp_set_jobstep", `N'j', N's2', @command = N'SELECT 2', @target_group_name = N'g'`, "sp_add_jobstep|JobStep|s2|A", nil},
+		{"sp_set_jobstep_options", `N'j', @step_id = 2, @at_most_once = 1`, "sp_set_jobstep_options|JobStep|s2|BA", nil},
+		{"sp_delete_jobstep", `N'j', 2`, "sp_delete_jobstep|JobStep|s2|B", nil},
+		{"sp_set_limit", `N'Job', N'j', NULL, 5`, "sp_set_limit|Limit|Job j|A", nil},
+		{"sp_set_setting", `N'unreachable_days', 7`, "sp_set_setting|Setting|unreachable_days|A", nil},
+		{"sp_add_calendar", `N'c', N'{"dates": ["2030-12-24"]}'`, "sp_add_calendar|Calendar|c|A", nil},
+		{"sp_update_calendar", `N'c', N'{"dates": ["2030-12-25"]}'`, "sp_update_calendar|Calendar|c|BA", nil},
+		{"sp_delete_calendar", `N'c'`, "sp_delete_calendar|Calendar|c|B", nil},
+		{"sp_add_schedule", `N'j', N's', N'cron5', N'0 0 1 1 *', @parameters = N'{"p": "` + canary + `"}'`, "sp_add_schedule|Schedule|s|A", nil},
+		{"sp_update_schedule", `N'j', N's', @overlap = N'AllowAll'`, "sp_update_schedule|Schedule|s|BA", nil},
+		{"sp_update_schedule", `N'j', N'', @parameters = N'{"p": "` + canary + `"}'`, "sp_update_schedule|Schedule||BA", nil},
+		{"sp_enable_schedule", `N'j', N's', 0`, "sp_enable_schedule|Schedule|s|BA", nil},
+		{"sp_pause_schedule", `N'j', N's', 1, N'why'`, "sp_pause_schedule|Schedule|s|BA", nil},
+		{"sp_backfill_schedule", `N'j', N's', '2020-01-01', '2020-01-02'`, "sp_backfill_schedule|Backfill|s|A", nil},
+		{"sp_cancel_backfill", `1`, "sp_cancel_backfill|Backfill|s|BA", nil},
+		{"sp_delete_schedule", `N'j', N's'`, "sp_delete_schedule|Schedule|s|B", nil},
+		{"sp_start_job", `N'j', '` + id + `', N'{"p": "` + canary + `"}'`, "sp_start_job|JobExecution||A", nil},
+		{"sp_stop_job", `'` + id + `'`, "sp_stop_job|JobExecution||A", nil},
+		{"sp_rerun_job_execution", "", "sp_rerun_job_execution|JobExecution||A", func(ctx context.Context) error {
+			// What agents would have done.
+			c.exec(t, `UPDATE jobs_internal.job_executions SET lifecycle = N'Canceled', is_active = 0, end_time = SYSUTCDATETIME() WHERE job_execution_id = @p1;`, id)
+			c.exec(t, `EXECUTE jobs.sp_rerun_job_execution @p1;`, id)
+			return nil
+		}},
+		{"sp_purge_jobhistory", `N'j'`, "sp_purge_jobhistory|Job|j|A", nil},
+		{"sp_delete_job", `N'i'`, "sp_delete_job|Job|i|B", nil},
+		{"sp_set_secret", "", "sp_set_secret|Secret|api|A", func(ctx context.Context) error {
+			c.exec(t, `EXECUTE jobs.sp_set_secret N'api', @p1;`, seal(secret.Place{Name: "api", Version: 1}))
+			return nil
+		}},
+		{"sp_delete_secret", `N'api'`, "sp_delete_secret|Secret|api|B", nil},
+		{"sp_set_credential", "", "sp_set_credential|Credential|k|A", func(ctx context.Context) error {
+			_, err := c.SetCredential(ctx, "k", "u", seal(secret.Place{Owner: secret.OwnerCredential, Name: "k", Version: 1}), nil)
+			return err
+		}},
+		{"sp_delete_credential", `N'k'`, "sp_delete_credential|Credential|k|B", nil},
+		{"sp_set_private_endpoint", `N'p', N'/subscriptions/x'`, "sp_set_private_endpoint|PrivateEndpoint|p|A", nil},
+		{"sp_delete_private_endpoint", `N'p'`, "sp_delete_private_endpoint|PrivateEndpoint|p|B", nil},
+		{"sp_retire_secret_key", "", "sp_retire_secret_key|SecretKey||BA", func(ctx context.Context) error { return c.RetireSecretKey(ctx, key.Public().ID()) }},
+		{"sp_set_job_collection", `N'jc'`, "sp_set_job_collection|JobCollection|jc|A", nil},
+		{"sp_set_scheduler_job", "", "sp_set_scheduler_job|Job|jc/w|A", func(ctx context.Context) error {
+			_, _, err := c.SetSchedulerJob(ctx, schedulerJob("w"))
+			return err
+		}},
+		{"sp_enable_scheduler_job", `N'jc', N'w', 0`, "sp_enable_scheduler_job|Job|jc/w|BA", nil},
+		{"sp_run_scheduler_job", `N'jc', N'w'`, "sp_run_scheduler_job|JobExecution|jc/w|", nil},
+		{"sp_delete_scheduler_job", `N'jc', N'w'`, "sp_delete_scheduler_job|Job|jc/w|B", nil},
+		{"sp_enable_job_collection", `N'jc', 0`, "sp_enable_job_collection|JobCollection|jc|BA", nil},
+		{"sp_delete_job_collection", `N'jc'`, "sp_delete_job_collection|JobCollection|jc|B", nil},
+		{"sp_delete_target_group_member", "", "sp_delete_target_group_member|TargetGroupMember|h|B", func(ctx context.Context) error {
+			c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = (SELECT m.target_id FROM jobs.target_group_members AS m WHERE m.target_group_name = N'h');
+EXECUTE jobs.sp_delete_target_group_member N'h', @id;`)
+			return nil
+		}},
+		{"sp_delete_target_group", `N'h'`, "sp_delete_target_group|TargetGroup|h|B", nil},
+		{"sp_complete_callback", "", "sp_complete_callback|Callback||A", func(ctx context.Context) error {
+			c.exec(t, `EXECUTE jobs.sp_delete_job N'j', 1;`)
+			c.httpJob(t, "j", nil)
+			run, _ := c.waits(t, c.actionTerm(t))
+			c.exec(t, `EXECUTE jobs.sp_complete_callback @p1, 1, N'`+canary+`';`, run.String())
+			return nil
+		}},
+		{"sp_set_job_agent", `N'a'`, "sp_set_job_agent|JobAgent|a|A", nil},
+		{"sp_disable_job_agent", "", "sp_disable_job_agent|JobAgent|a|BA", func(ctx context.Context) error {
+			c.exec(t, `UPDATE jobs_internal.job_agent SET state = N'Ready', operation_id = NULL; DELETE FROM jobs_internal.job_agent_operations;`)
+			return c.DisableJobAgent(ctx, "r")
+		}},
+		{"sp_enable_job_agent", "", "sp_enable_job_agent|JobAgent|a|BA", c.EnableJobAgent},
+		{"sp_delete_job_agent", `N'a'`, "sp_delete_job_agent|JobAgent|a|B", nil},
+	}
+}
+
+// canary is in passwords, parameters and messages, and must not get into the audit log.
+const canary = "hunter2-of-the-audit-log"
+
+// TestAuditOfEveryProcedure: each public procedure leaves its entry, and no secret is in any. A new
+// public procedure belongs into auditedCalls.
+func TestAuditOfEveryProcedure(t *testing.T) {
+	objects, err := sqlfs.Objects()
+	require.NoError(t, err)
+	each(t, func(t *testing.T, c *control) {
+		called := map[string]bool{"sp_explain_execution": true} // which only reads
+		for _, a := range auditedCalls(t, c, newSecretKey(t)) {
+			called[a.procedure] = true
+			last := get[int64](t, c, `SELECT COALESCE(MAX(entry_id), 0) FROM jobs.audit_log;`)
+			if a.do == nil {
+				c.exec(t, "EXECUTE jobs."+a.procedure+" "+a.call+";")
+			} else {
+				require.NoError(t, a.do(t.Context()), a.procedure)
+			}
+			got := c.rows(t, `SELECT CONCAT(action, N'|', object_kind, N'|', object_name, N'|', CASE WHEN before_change IS NOT NULL THEN N'B' END,
+    CASE WHEN after_change IS NOT NULL THEN N'A' END)
+FROM jobs.audit_log
+WHERE entry_id > @p1
+ORDER BY entry_id;`, last)
+			want := strings.Split(a.entries, "\n")
+			if len(got) > len(want) && a.procedure == "sp_complete_callback" {
+				got = got[len(got)-1:] // the others prepare the callback
+			}
+			require.Equal(t, want, got, "%s %s", a.procedure, a.call)
+		}
+		for _, o := range objects {
+			if name, public := strings.CutPrefix(o.Name, "jobs.sp_"); public && o.Kind == sqlfs.KindProcedure {
+				require.True(t, called["sp_"+name], "%s is not in auditedCalls", o.Name)
+			}
+		}
+		text := fmt.Sprint(c.rows(t, `SELECT * FROM jobs_internal.audit_entries;`))
+		require.NotContains(t, text, canary)
+		require.NotContains(t, text, "SELECT 1", "commands are hashes")
+		require.Zero(t, get[int](t, c, `SELECT COUNT(*)
+FROM jobs_internal.audit_entries AS a
+WHERE ISJSON(COALESCE(a.before_change, N'{}')) = 0 OR ISJSON(COALESCE(a.after_change, N'{}')) = 0;`))
+	})
+}
