@@ -99,6 +99,7 @@ type reader struct {
 	path    string
 	dev     *exec.Cmd
 	address string // of dev
+	front   string // address of dev's REST front
 	run     string // ID of the first run
 	exports string // the export commands so far
 }
@@ -148,6 +149,7 @@ func TestReadme(t *testing.T) {
 func (r *reader) replace(text string) string {
 	return strings.NewReplacer(
 		"127.0.0.1:1433", r.address,
+		"127.0.0.1:8443", r.front,
 		"127.0.0.1,1433", strings.Replace(r.address, ":", ",", 1),
 		"sql1.example.com?database=jobs", r.address+"?database=jobs&serverCertificate=devdata/server-certificate.pem",
 		"sa:PASSWORD", "sa:Play-w1th-it",
@@ -260,12 +262,15 @@ func (r *reader) startDev(t *testing.T, command string) {
 	var output *bufio.Reader
 	r.dev, output = r.start(t, command+" --listen 127.0.0.1:0")
 	var seen strings.Builder
-	for r.address == "" {
+	for r.address == "" || r.front == "" {
 		line, err := output.ReadString('\n')
 		seen.WriteString(line)
 		require.NoError(t, err, seen.String())
 		if m := regexp.MustCompile(`^ready .*@(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
 			r.address = m[1]
+		}
+		if m := regexp.MustCompile(`^rest https://(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
+			r.front = m[1]
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, output) }() // until the process ends
@@ -370,7 +375,7 @@ func (r *reader) help(t *testing.T, words []string) {
 	require.Contains(t, out, "  "+strings.Join(name, " ")+" ", "the help is that of the command")
 	for _, word := range words {
 		if strings.HasPrefix(word, "--") && word != "--help" {
-			require.Contains(t, out, word+" ", strings.Join(words, " "))
+			require.Regexp(t, word+"[ [=]", out, strings.Join(words, " ")) // a switch has [=true|false] behind its name
 		}
 	}
 }
