@@ -34,6 +34,7 @@
 --   50073 a name in the parameters is there twice.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
     @job_name         NVARCHAR(128),
@@ -67,6 +68,7 @@ BEGIN
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+    EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
 
     -- index: UQ_schedules_name, in which other sessions may add the same name
     IF EXISTS (

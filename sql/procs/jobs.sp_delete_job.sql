@@ -13,6 +13,7 @@
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
 --   50102 the job has active executions.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job
@@ -37,6 +38,7 @@ BEGIN
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
+    EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_before OUTPUT, @revision = @revision_before OUTPUT;
 

@@ -21,6 +21,7 @@
 --   50143 steps would come after each other.
 --   50144 another step names this one in @after.
 --   50169 the job belongs to a job collection.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep

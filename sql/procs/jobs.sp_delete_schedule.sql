@@ -14,6 +14,7 @@
 --   50125 the schedule does not exist.
 --   50127 the schedule is the one of jobs.sp_add_job.
 --   50169 the job belongs to a job collection.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_schedule
     @job_name      NVARCHAR(128),
@@ -35,6 +36,7 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.state_of_schedule
         @job_id = @job_id,
         @schedule_id = @schedule_id,

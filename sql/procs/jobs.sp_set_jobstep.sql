@@ -39,6 +39,7 @@
 --   50100 the job does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50169 the job belongs to a job collection.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep

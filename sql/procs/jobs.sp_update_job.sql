@@ -23,6 +23,7 @@
 --   50100 the job does not exist.
 --   50101 a job of the new name exists already.
 --   50169 the job belongs to a job collection.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_job
@@ -60,6 +61,16 @@ BEGIN
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_before OUTPUT, @revision = @revision_before OUTPUT;
+
+    IF EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = @job_id)
+    BEGIN
+        IF COALESCE(@new_name, @description, @schedule_interval_type) IS NOT NULL
+            OR COALESCE(@schedule_start_time, @schedule_end_time) IS NOT NULL
+            OR @schedule_interval_count IS NOT NULL
+            EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
+        EXECUTE jobs_internal.enable_rest_job @job_id = @job_id, @enabled = @enabled, @now = @now;
+        SET @enabled = NULL; -- the schedule of jobs.sp_add_job stays disabled
+    END;
 
     IF @new_name IS NOT NULL
     BEGIN

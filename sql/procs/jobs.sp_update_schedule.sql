@@ -37,6 +37,7 @@
 --   50126 a schedule of the new name exists already.
 --   50127 the schedule is the one of jobs.sp_add_job, and more than its parameters is given.
 --   50169 the job belongs to a job collection.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
     @job_name         NVARCHAR(128),
@@ -81,6 +82,7 @@ BEGIN
         @schedule_name = @schedule_name,
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
+    EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.state_of_schedule
         @job_id = @job_id,
         @schedule_id = @schedule_id,

@@ -13,6 +13,7 @@
 --   50100 the job does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50169 the job belongs to a job collection.
+--   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_internal.lock_steps
     @job_name NVARCHAR(128),
@@ -25,6 +26,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
     IF EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = @job_id AND j.is_system = 1)
     BEGIN
         SET @message = REPLACE(CONCAT(

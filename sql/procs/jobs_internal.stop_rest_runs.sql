@@ -18,6 +18,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET @by = COALESCE(@by, (SELECT c.short_name FROM jobs_internal.current_caller AS c));
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 

@@ -27,6 +27,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @replayed BIT, @result NVARCHAR(MAX), @answer NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @before NVARCHAR(MAX);
     DECLARE @job_active BIT;
     DECLARE @log NVARCHAR(40);
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
@@ -44,7 +45,7 @@ BEGIN
         @answer = @answer OUTPUT;
     IF @replayed = 0
     BEGIN
-        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT, @state = @before OUTPUT;
         SET @job_active = (SELECT r.active FROM jobs_internal.rest_jobs AS r WHERE r.rest_job_id = @job);
         EXECUTE jobs_internal.read_rest_switches @job = @job;
         INSERT INTO @schedules (schedule_id)
@@ -79,7 +80,14 @@ BEGIN
             WHERE s.state IN (N'Completed', N'Faulted');
         EXECUTE jobs_internal.apply_rest_job @job = @job, @job_id = @job_id, @now = @now;
         SET @log = CASE WHEN @active = 1 THEN N'ACTIVATE' ELSE N'DEACTIVATE' END;
-        EXECUTE jobs_internal.log_rest_action @job = @job, @action = @log, @by = @by, @text = N'all schedules', @now = @now;
+        EXECUTE jobs_internal.log_rest_action
+            @job = @job,
+            @action = @log,
+            @by = @by,
+            @text = N'all schedules',
+            @procedure = N'jobs_rest.activate_schedules',
+            @before = @before,
+            @now = @now;
         SET @result = CONCAT(N'{"job":', @job, N'}');
         EXECUTE jobs_internal.end_rest_request @request = @request, @result = @result;
     END;

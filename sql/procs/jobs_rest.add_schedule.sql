@@ -26,6 +26,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @replayed BIT, @result NVARCHAR(MAX), @answer NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @before NVARCHAR(MAX);
     DECLARE @id UNIQUEIDENTIFIER;
     DECLARE @data NVARCHAR(MAX);
     DECLARE @payload_id BIGINT;
@@ -43,7 +44,7 @@ BEGIN
         @answer = @answer OUTPUT;
     IF @replayed = 0
     BEGIN
-        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT, @state = @before OUTPUT;
         SELECT @data = g.data
         FROM OPENJSON(@schedule) WITH (data NVARCHAR(MAX)) AS g;
         EXECUTE jobs_internal.store_rest_data @data = @data, @payload_id = @payload_id OUTPUT;
@@ -53,7 +54,14 @@ BEGIN
             @payload_id = @payload_id,
             @now = @now,
             @id = @id OUTPUT;
-        EXECUTE jobs_internal.log_rest_action @job = @job, @schedule = @id, @action = N'CREATE', @by = @by, @now = @now;
+        EXECUTE jobs_internal.log_rest_action
+            @job = @job,
+            @schedule = @id,
+            @action = N'CREATE',
+            @by = @by,
+            @procedure = N'jobs_rest.add_schedule',
+            @before = @before,
+            @now = @now;
         SET @result = CONCAT(N'{"job":', @job, N',"schedules":["', CAST(@id AS NVARCHAR(36)), N'"]}');
         EXECUTE jobs_internal.end_rest_request @request = @request, @result = @result;
     END;

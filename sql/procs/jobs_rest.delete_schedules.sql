@@ -26,6 +26,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @replayed BIT, @result NVARCHAR(MAX), @answer NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @before NVARCHAR(MAX);
     DECLARE @schedule_id BIGINT;
     DECLARE @doomed NVARCHAR(MAX);
 
@@ -39,7 +40,7 @@ BEGIN
         @answer = @answer OUTPUT;
     IF @replayed = 0
     BEGIN
-        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT, @state = @before OUTPUT;
         EXECUTE jobs_internal.read_rest_switches @job = @job;
         IF @schedule IS NOT NULL
             EXECUTE jobs_internal.find_rest_schedule @job_id = @job_id, @schedule = @schedule, @schedule_id = @schedule_id OUTPUT;
@@ -51,7 +52,14 @@ BEGIN
                 AND s.schedule_id = COALESCE(@schedule_id, s.schedule_id)
         );
         EXECUTE jobs_internal.delete_rest_schedules @schedules = @doomed, @now = @now;
-        EXECUTE jobs_internal.log_rest_action @job = @job, @schedule = @schedule, @action = N'DELETE', @by = @by, @now = @now;
+        EXECUTE jobs_internal.log_rest_action
+            @job = @job,
+            @schedule = @schedule,
+            @action = N'DELETE',
+            @by = @by,
+            @procedure = N'jobs_rest.delete_schedules',
+            @before = @before,
+            @now = @now;
         SET @result = CONCAT(N'{"job":', @job, N'}');
         EXECUTE jobs_internal.stop_rest_runs @schedules = @doomed, @by = @by, @now = @now;
         EXECUTE jobs_internal.end_rest_request @request = @request, @result = @result;

@@ -31,7 +31,7 @@ BEGIN
         SELECT r.rest_job_id, 1
         FROM jobs_internal.rest_jobs AS r
         WHERE r.rest_job_id = @job
-            AND r.name = COALESCE(@name, r.name)
+            AND (@name IS NULL OR (r.name = @name AND DATALENGTH(r.name) = DATALENGTH(@name))) -- plan: the row is found by its key
             AND r.tenant_id = COALESCE(@tenant, r.tenant_id)
             AND r.tenant_id = COALESCE(@of_tenant, r.tenant_id);
     ELSE
@@ -40,6 +40,7 @@ BEGIN
         FROM jobs_internal.tenants AS n
         INNER JOIN jobs_internal.rest_jobs AS r ON r.tenant_id = n.tenant_id
         WHERE r.name = @name
+            AND DATALENGTH(r.name) = DATALENGTH(@name) -- = ignores spaces at the end
             AND n.tenant_id = COALESCE(@tenant, n.tenant_id)
             AND n.tenant_id = COALESCE(@of_tenant, n.tenant_id);
     SET @rest_job_id = COALESCE(

@@ -114,7 +114,7 @@ BEGIN
                         ) AS v
                         WHERE c.list_no = l.list_no
                             AND CASE
-                                WHEN c.is_contained = 0 AND v.value = c.value THEN 1
+                                WHEN c.is_contained = 0 AND v.value = c.value AND DATALENGTH(v.value) = DATALENGTH(c.value) THEN 1
                                 WHEN c.is_contained = 1
                                     AND CHARINDEX(
                                         c.value COLLATE Latin1_General_100_CI_AS, v.value COLLATE Latin1_General_100_CI_AS

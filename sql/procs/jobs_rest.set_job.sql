@@ -47,6 +47,7 @@ BEGIN
     DECLARE @owner NVARCHAR(128);
     DECLARE @rest_job_id INT;
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @before NVARCHAR(MAX);
     DECLARE @version INT = 0;
     DECLARE @created BIT = 0;
     DECLARE @doomed NVARCHAR(MAX);
@@ -150,7 +151,12 @@ BEGIN
             @job_id = @job_id OUTPUT;
     END
     ELSE
-        EXECUTE jobs_internal.lock_rest_job @tenant = @owner, @job = @rest_job_id, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+        EXECUTE jobs_internal.lock_rest_job
+            @tenant = @owner,
+            @job = @rest_job_id,
+            @job_id = @job_id OUTPUT,
+            @version = @version OUTPUT,
+            @state = @before OUTPUT;
     SET @ordinal = (SELECT MIN(n.ordinal) FROM @schedules AS n);
     WHILE @ordinal IS NOT NULL
     BEGIN
@@ -268,7 +274,13 @@ BEGIN
     END;
 
     SET @log = CASE WHEN @created = 1 THEN N'CREATE' ELSE N'UPDATE' END;
-    EXECUTE jobs_internal.log_rest_action @job = @rest_job_id, @action = @log, @by = @by, @now = @now;
+    EXECUTE jobs_internal.log_rest_action
+        @job = @rest_job_id,
+        @action = @log,
+        @by = @by,
+        @procedure = N'jobs_rest.set_job',
+        @before = @before,
+        @now = @now;
     SET @result = CONCAT(
         N'{"job":', @rest_job_id, N',"created":', CASE WHEN @created = 1 THEN N'true' ELSE N'false' END, N',"schedules":[',
         (

@@ -21,6 +21,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @other NVARCHAR(128);
     DECLARE @created_at DATETIME2(7);
+    DECLARE @state NVARCHAR(MAX);
 
     IF @tenant IS NULL OR LTRIM(@tenant) = N''
         THROW 50089, N'Missing id of a tenant.', 1;
@@ -50,6 +51,21 @@ BEGIN
         FROM jobs_internal.tenants AS n
         WHERE n.tenant_id = @tenant
             AND (n.subdomain <> COALESCE(@subdomain, N'') OR n.is_provider = 0 OR n.is_subscribed = 0);
+
+    IF @created_at IS NULL
+    BEGIN
+        SET @state = (
+            SELECT n.tenant_id AS name, n.subdomain, n.is_provider, n.is_subscribed
+            FROM jobs_internal.tenants AS n
+            WHERE n.tenant_id = @tenant
+            FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+        );
+        EXECUTE jobs_internal.audit
+            @action = N'jobs_rest.set_provider',
+            @object_kind = N'Tenant',
+            @object_name = @tenant,
+            @after = @state;
+    END;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -20,6 +20,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @created_at DATETIME2(7);
+    DECLARE @state NVARCHAR(MAX);
     DECLARE @is_provider BIT;
     DECLARE @subscribed BIT;
     DECLARE @job INT;
@@ -48,6 +49,18 @@ BEGIN
         WHERE n.tenant_id = @tenant;
         SET @subscribed = 0;
     END;
+
+    SET @state = (
+        SELECT n.tenant_id AS name, n.subdomain, n.is_provider, n.is_subscribed, @app AS app
+        FROM jobs_internal.tenants AS n
+        WHERE n.tenant_id = @tenant
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'jobs_rest.unsubscribe',
+        @object_kind = N'Tenant',
+        @object_name = @tenant,
+        @before = @state;
 
     COMMIT TRANSACTION;
     IF @subscribed = 1

@@ -40,6 +40,7 @@ BEGIN
     DECLARE @start_at NVARCHAR(40), @start_text NVARCHAR(4000), @end_at NVARCHAR(40), @end_text NVARCHAR(4000);
     DECLARE @ans NVARCHAR(4000), @calm NVARCHAR(4000), @password NVARCHAR(128), @sealed NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @before NVARCHAR(MAX);
     DECLARE @version INT;
     DECLARE @was BIT;
     DECLARE @log NVARCHAR(40);
@@ -89,7 +90,12 @@ BEGIN
         @answer = @answer OUTPUT;
     IF @replayed = 0
     BEGIN
-        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+        EXECUTE jobs_internal.lock_rest_job
+            @tenant = @tenant,
+            @job = @job,
+            @job_id = @job_id OUTPUT,
+            @version = @version OUTPUT,
+            @state = @before OUTPUT;
         EXECUTE jobs_internal.read_rest_switches @job = @job;
         IF @password IS NOT NULL
             EXECUTE jobs_internal.store_secret @owner = N'rest', @name = @password, @sealed = @sealed, @job_id = @job_id;
@@ -120,7 +126,13 @@ BEGIN
         EXECUTE jobs_internal.apply_rest_job @job = @job, @job_id = @job_id, @now = @now;
 
         SET @log = CASE WHEN @active <> @was AND @active = 1 THEN N'ACTIVATE' WHEN @active <> @was THEN N'DEACTIVATE' ELSE N'UPDATE' END;
-        EXECUTE jobs_internal.log_rest_action @job = @job, @action = @log, @by = @by, @now = @now;
+        EXECUTE jobs_internal.log_rest_action
+            @job = @job,
+            @action = @log,
+            @by = @by,
+            @procedure = N'jobs_rest.update_job',
+            @before = @before,
+            @now = @now;
         SET @result = CONCAT(N'{"job":', @job, N'}');
         EXECUTE jobs_internal.end_rest_request @request = @request, @result = @result;
     END;

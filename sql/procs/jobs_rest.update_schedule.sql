@@ -36,6 +36,7 @@ BEGIN
     DECLARE @mode NVARCHAR(20), @spec NVARCHAR(MAX), @start_at DATETIME2(7), @end_at DATETIME2(7), @restart BIT, @active BIT;
     DECLARE @description NVARCHAR(MAX), @data NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @before NVARCHAR(MAX);
     DECLARE @schedule_id BIGINT;
     DECLARE @payload_id BIGINT;
     DECLARE @old_mode NVARCHAR(20), @was BIT, @state NVARCHAR(20), @enabled BIT;
@@ -83,7 +84,7 @@ BEGIN
         RETURN 0;
     END;
 
-    EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+    EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT, @state = @before OUTPUT;
     EXECUTE jobs_internal.find_rest_schedule @job_id = @job_id, @schedule = @schedule, @schedule_id = @schedule_id OUTPUT;
     EXECUTE jobs_internal.store_rest_data @data = @data, @payload_id = @payload_id OUTPUT;
     EXECUTE jobs_internal.read_rest_switches @job = @job;
@@ -177,7 +178,14 @@ BEGIN
             AND s.paused = 0;
 
     SET @log = CASE WHEN @active <> @was AND @active = 1 THEN N'ACTIVATE' WHEN @active <> @was THEN N'DEACTIVATE' ELSE N'UPDATE' END;
-    EXECUTE jobs_internal.log_rest_action @job = @job, @schedule = @schedule, @action = @log, @by = @by, @now = @now;
+    EXECUTE jobs_internal.log_rest_action
+        @job = @job,
+        @schedule = @schedule,
+        @action = @log,
+        @by = @by,
+        @procedure = N'jobs_rest.update_schedule',
+        @before = @before,
+        @now = @now;
     SET @result = CONCAT(N'{"job":', @job, N',"schedules":["', CAST(@schedule AS NVARCHAR(36)), N'"]}');
     SET @one = CONCAT(N'[', @schedule_id, N']');
     IF @early = 1

@@ -1,0 +1,31 @@
+-- Refuses a change of a job of the SAP surface by T-SQL (S-67): only the surface keeps its rows consistent. T-SQL may enable and disable
+-- such a job and its schedules, start and stop its runs, and purge its history.
+--
+-- Parameters:
+--   @job_id    The job.
+--   @job_name  Its name, for the message.
+-- Called by: jobs.sp_update_job, jobs.sp_delete_job, jobs.sp_add_schedule, jobs.sp_update_schedule, jobs.sp_delete_schedule,
+--            jobs_internal.lock_steps, within their transactions.
+-- Locks:     nothing.
+-- Returns:   0.
+-- Throws:
+--   50180 the job belongs to the SAP surface, which alone may change it.
+CREATE OR ALTER PROCEDURE jobs_internal.refuse_rest_job
+    @job_id   UNIQUEIDENTIFIER,
+    @job_name NVARCHAR(128)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    IF EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = @job_id)
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job ''', @job_name,
+            N''' belongs to the SAP surface. Change it there; T-SQL can only enable and disable it and its schedules.'
+        ), N'%', N'%%');
+        THROW 50180, @message, 1;
+    END;
+    RETURN 0;
+END;
