@@ -31,8 +31,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
-// The full proof: go test ./cmd/jobagent -run TestAccountsSurviveKills -accounts.count=1000 -timeout
-// 60m -v
+// The full proof:
+//
+//	go test ./cmd/jobagent -run TestAccountsSurviveKills -accounts.count=1000 -v
 var (
 	accountsCount = flag.Int("accounts.count", 8, "creations and deletions of accounts, each, in TestAccountsSurviveKills")
 	accountsPause = flag.Duration("accounts.pause", 400*time.Millisecond, "average time between two kills of TestAccountsSurviveKills")

@@ -3,11 +3,12 @@
 -- Parameters:
 --   @name  Name of the secret.
 -- Called by: members of the role jobs_author.
--- Locks:     the secret's row (X) and its rows of secret_data_keys (X); an insert into audit_entries.
+-- Locks:     the row of the job agent (S), the secret's row (X) and its rows of secret_data_keys (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.
 --   50150 the secret does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_secret
     @name NVARCHAR(128)
 AS
@@ -19,6 +20,7 @@ BEGIN
 
     EXECUTE jobs_internal.check_secret_name @name = @name;
     BEGIN TRANSACTION;
+    EXECUTE jobs_internal.check_job_agent;
     EXECUTE jobs_internal.state_of_secret @owner = N'', @name = @name, @state = @audit_before OUTPUT;
     DELETE s
     FROM jobs_internal.secrets AS s
