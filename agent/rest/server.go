@@ -55,7 +55,8 @@ type Mount struct {
 	Surface Surface
 	// ARM says that answers have the headers of Azure Resource Manager, and that its limits apply.
 	ARM bool
-	// Limits bounds the requests of a caller; the zero value means no limit.
+	// Limits bounds the requests of a caller; the zero value means no limit. Mounts with the same
+	// limits count a caller's requests together.
 	Limits Limits
 	// MaxBody bounds bodies in bytes; 0 means 4 MiB.
 	MaxBody int64
@@ -96,8 +97,12 @@ func New(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("invalid prefix %q of a handler: want slashes around it", h.Prefix)
 		}
 	}
+	limiters := map[Limits]*limiter{} // mounts with the same limits count together
 	for _, m := range cfg.Mounts {
-		m.limiter = newLimiter(m.Limits)
+		if limiters[m.Limits] == nil {
+			limiters[m.Limits] = newLimiter(m.Limits)
+		}
+		m.limiter = limiters[m.Limits]
 		for _, op := range m.Surface.Operations() {
 			if op.needsCaller() && (cfg.Authenticator == nil || cfg.Authorizer == nil) {
 				return nil, fmt.Errorf("operation %s of surface %s needs authentication", op.ID, m.Surface.Name())

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -269,4 +270,128 @@ func TestRequestLog(t *testing.T) {
 	for _, text := range []string{"in-query", "in-body", "name-in-path", "in-path-2", "test-token"} {
 		require.NotContains(t, log, text)
 	}
+}
+
+// Scripts of an allowed origin may call the front with a token, and others may not.
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	f := front.Start(t, func(testing.TB, *front.Front) []*rest.Mount {
+		return []*rest.Mount{{Surface: armSurface{}, ARM: true}}
+	}, func(cfg *rest.Config) { cfg.CORSOrigins = []string{"https://app.example"} })
+	a := f.Do(t, "OPTIONS", front.A+front.Version, nil, "Authorization:", "Origin: https://app.example",
+		"Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: authorization, x-ms-client-request-id, x-evil")
+	require.Equal(t, 204, a.Status)
+	require.Equal(t, "https://app.example", a.Header.Get("Access-Control-Allow-Origin"))
+	require.Equal(t, "authorization, x-ms-client-request-id", a.Header.Get("Access-Control-Allow-Headers"))
+	require.Contains(t, a.Header.Get("Access-Control-Allow-Methods"), "PATCH")
+	require.Empty(t, a.Header.Get("Access-Control-Allow-Credentials"))
+	a = f.Do(t, "GET", front.A+front.Version, nil, "Origin: https://app.example")
+	require.Equal(t, 200, a.Status)
+	require.Contains(t, a.Header.Get("Access-Control-Expose-Headers"), "Azure-AsyncOperation")
+	a = f.Do(t, "GET", front.A+front.Version, nil, "Origin: https://evil.example")
+	require.Empty(t, a.Header.Get("Access-Control-Allow-Origin"))
+	require.Equal(t, "Origin", a.Header.Get("Vary"))
+	a = f.Do(t, "OPTIONS", front.A+front.Version, nil, "Origin: https://evil.example", "Access-Control-Request-Method: PUT")
+	require.Equal(t, 405, a.Status)
+}
+
+// A handler that takes too long is answered with 503, and a client that goes away ends a GET but
+// not a change.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	slow := slowSurface{func(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+		if r.HTTP.Header.Get("X-Wait") == "" {
+			<-ctx.Done()
+			return nil, fmt.Errorf("call: %w", ctx.Err())
+		}
+		begun <- struct{}{}
+		select {
+		case <-ctx.Done():
+		case <-r.HTTP.Context().Done():
+		}
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	}}
+	f := front.Start(t, func(testing.TB, *front.Front) []*rest.Mount {
+		return []*rest.Mount{{Surface: slow, Timeout: 100 * time.Millisecond}, {Surface: slowSurface2{slow}, Timeout: time.Minute}}
+	})
+	a := f.Do(t, "GET", "/slow", nil)
+	require.Equal(t, 503, a.Status)
+	require.Equal(t, "5", a.Header.Get("Retry-After"))
+	for method, want := range map[string]error{"GET": context.Canceled, "PUT": nil} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, method, f.URL+"/patient", nil)
+		require.NoError(t, err)
+		r.Header.Set("X-Wait", "1")
+		sent := make(chan error, 1)
+		go func() { // ends with ctx
+			response, err := f.HTTP.Do(r)
+			if err == nil {
+				err = response.Body.Close()
+			}
+			sent <- err
+		}()
+		<-begun
+		cancel()
+		require.ErrorIs(t, <-sent, context.Canceled)
+		if want == nil {
+			require.NoError(t, <-ended, method)
+		} else {
+			require.ErrorIs(t, <-ended, want, method)
+		}
+	}
+}
+
+// slowSurface has an operation that waits.
+type slowSurface struct {
+	handle func(context.Context, *rest.Request) (*rest.Response, error)
+}
+
+func (slowSurface) Name() string                                      { return "slow" }
+func (slowSurface) Check(*rest.Request) error                         { return nil }
+func (slowSurface) Failure(_ *rest.Request, err error) *rest.Response { return rest.ARMFailure(err) }
+func (s slowSurface) Operations() []rest.Operation {
+	return []rest.Operation{{ID: "Slow", Method: "GET", Path: "/slow", Handle: s.handle}}
+}
+
+// slowSurface2 is slowSurface at another path.
+type slowSurface2 struct{ slowSurface }
+
+func (s slowSurface2) Operations() []rest.Operation {
+	return []rest.Operation{
+		{ID: "Get", Method: "GET", Path: "/patient", Handle: s.handle}, {ID: "Put", Method: "PUT", Path: "/patient", Handle: s.handle},
+	}
+}
+
+// A surface learns whether its answer was handed over.
+func TestSent(t *testing.T) {
+	t.Parallel()
+	sent := make(chan error, 1)
+	begun := make(chan struct{})
+	s := slowSurface2{slowSurface{func(_ context.Context, r *rest.Request) (*rest.Response, error) {
+		if r.HTTP.Method == http.MethodPut {
+			begun <- struct{}{}
+			<-r.HTTP.Context().Done()
+		}
+		return &rest.Response{Status: 200, Body: []byte(`{"a":1}`), Sent: func(err error) { sent <- err }}, nil
+	}}}
+	f := front.Start(t, func(testing.TB, *front.Front) []*rest.Mount { return []*rest.Mount{{Surface: s}} })
+	a := f.Do(t, "GET", "/patient", nil)
+	require.JSONEq(t, `{"a":1}`, a.Body)
+	require.NoError(t, <-sent)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "PUT", f.URL+"/patient", nil)
+	require.NoError(t, err)
+	gone := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(gone)
+		if response, err := f.HTTP.Do(r); err == nil {
+			_ = response.Body.Close()
+		}
+	}()
+	<-begun
+	cancel()
+	<-gone
+	require.Error(t, <-sent)
 }
