@@ -30,10 +30,12 @@ type JobDetail struct {
 	System      bool      `db:"is_system"`
 	CreatedTime time.Time `db:"created_time"`
 	Revision    int64     `db:"revision"`
+	// Origin is System, Scheduler, SAP or Elastic: where the job is defined.
+	Origin string `db:"origin"`
 }
 
 const jobDetailColumns = `SELECT job_name, job_id, job_version, description, enabled, schedule_interval_type, schedule_interval_count,
-    schedule_start_time, schedule_end_time, is_system, created_time, revision
+    schedule_start_time, schedule_end_time, is_system, created_time, revision, origin
 FROM jobs.job_details`
 
 // JobDetail returns a job. It returns [ErrJobNotFound] when there is none of this name.

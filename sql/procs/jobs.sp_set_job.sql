@@ -22,6 +22,7 @@
 --   50002 the job name contains %.
 --   50003 the job name is reserved for system jobs.
 --   50100 the job does not exist.
+--   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job
@@ -64,7 +65,10 @@ BEGIN
     )
         SET @created = 0;
     IF @created = 0
+    BEGIN
         EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
+        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
+    END;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     IF @created = 1
         EXECUTE jobs.sp_add_job

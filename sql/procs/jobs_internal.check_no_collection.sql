@@ -3,7 +3,8 @@
 -- Parameters:
 --   @job_id    The job; the caller has locked it.
 --   @job_name  Its name, for the message.
--- Called by: jobs_internal.lock_steps; jobs.sp_update_job, jobs.sp_update_schedule, jobs.sp_delete_schedule, within their transactions.
+-- Called by: jobs_internal.lock_steps; jobs.sp_set_job, jobs.sp_update_job, jobs.sp_update_schedule, jobs.sp_delete_schedule, within
+--            their transactions.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

@@ -13,6 +13,7 @@
 --   is_system                1: a job that agents maintain, whose name begins with jobagent$.
 --   created_time             When the job was added (UTC).
 --   revision                 Grows with every change of the job, its steps or its schedules.
+--   origin                   System; Scheduler or SAP for jobs that are defined by these APIs; else Elastic.
 CREATE OR ALTER VIEW jobs.job_details
 AS
 SELECT
@@ -27,7 +28,13 @@ SELECT
     s.end_time AS schedule_end_time,
     j.is_system,
     j.created_at AS created_time,
-    j.revision
+    j.revision,
+    CASE
+        WHEN j.is_system = 1 THEN N'System'
+        WHEN EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS c WHERE c.job_id = j.job_id) THEN N'Scheduler'
+        WHEN EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = j.job_id) THEN N'SAP'
+        ELSE N'Elastic'
+    END AS origin
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
 WHERE j.deleted_at IS NULL;

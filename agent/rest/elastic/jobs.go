@@ -3,6 +3,7 @@ package elastic
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -113,6 +114,17 @@ func (p *place) job(ctx context.Context, name string) (controldb.JobDetail, erro
 		err = controldb.ErrJobNotFound
 	}
 	return job, orNotFound(err, controldb.ErrJobNotFound, typeJob, name)
+}
+
+// readOnly refuses to change a job that another API defines. Jobs of collections are refused
+// by the control database, too, except that administrators may delete them there.
+func readOnly(j controldb.JobDetail) error {
+	if j.Origin != "Scheduler" && j.Origin != "SAP" {
+		return nil
+	}
+	const number = 50169 // as the control database answers
+	return refusal(http.StatusBadRequest, codeRefused, number, fmt.Sprintf(
+		"The job '%s' is read-only here: it is defined by the API of %s. Change or delete it there.", j.Name, j.Origin))
 }
 
 // hidden refuses names of system jobs, which look as if they did not exist.
@@ -292,6 +304,13 @@ func (s *Surface) deleteJob(ctx context.Context, r *rest.Request) (*rest.Respons
 		if force, err = strconv.ParseBool(text); err != nil {
 			return nil, badRequest(codeInvalidBody, "force", "The query parameter 'force' is invalid: want true or false.")
 		}
+	}
+	job, err := at.store.JobDetail(ctx, name)
+	if err == nil {
+		err = readOnly(job)
+	}
+	if err != nil && !errors.Is(err, controldb.ErrJobNotFound) {
+		return nil, err
 	}
 	match, err := at.expectJob(ctx, r, name)
 	if err != nil {

@@ -131,16 +131,18 @@ type steps struct {
 	job     string
 	version *int     // nil: the current one
 	pairs   []string // of the collection's id, without the last segment
+	// readOnly is the error about a change, or nil if the steps may be changed.
+	readOnly error
 }
 
 // steps returns the steps that a path names.
 func (p *place) steps(ctx context.Context, r *rest.Request) (steps, error) {
 	if text, ok := r.Path["version"]; ok {
 		job, n, err := p.version(ctx, r)
-		return steps{job.Name, &n, []string{"jobs", job.Name, "versions", text}}, err
+		return steps{job: job.Name, version: &n, pairs: []string{"jobs", job.Name, "versions", text}}, err
 	}
 	job, err := p.job(ctx, r.Path["job"])
-	return steps{job: job.Name, pairs: []string{"jobs", job.Name}}, err
+	return steps{job: job.Name, pairs: []string{"jobs", job.Name}, readOnly: readOnly(job)}, err
 }
 
 // id returns the id of a step, or of the collection for an empty name.
@@ -239,6 +241,9 @@ func (s *Surface) putStep(ctx context.Context, r *rest.Request) (*rest.Response,
 		return nil, err
 	}
 	where, err := at.steps(ctx, r)
+	if err == nil {
+		err = where.readOnly
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -341,6 +346,9 @@ func (s *Surface) deleteStep(ctx context.Context, r *rest.Request) (*rest.Respon
 		return nil, err
 	}
 	where, err := at.steps(ctx, r)
+	if err == nil {
+		err = where.readOnly
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -199,7 +199,8 @@ func (s *schemas) structure(t reflect.Type) object {
 
 // name returns a new name for a type.
 func (s *schemas) name(t reflect.Type) string {
-	base := regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(t.Name(), "_")
+	base := regexp.MustCompile(`[^\[\],]*[./]`).ReplaceAllString(t.Name(), "") // the packages of type arguments
+	base = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(base, "_"), "_")
 	base = strings.ToUpper(base[:1]) + base[1:]
 	name := base
 	for i := 2; s.components[name] != nil; i++ {
