@@ -1,0 +1,283 @@
+package controldb_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// insertRuns inserts ended runs of the only schedule, one per ten minutes until now.
+const insertRuns = `
+DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+INSERT INTO jobs_internal.job_executions (
+    job_execution_id, job_id, job_version, lifecycle, is_active, create_time, start_time, end_time, schedule_id, due_at, last_message
+)
+SELECT NEWID(), s.job_id, 1, N'Failed', 0, v.at, v.at, v.at, s.schedule_id, v.at, N'broken'
+FROM jobs_internal.schedules AS s
+CROSS JOIN (
+    SELECT DATEADD(MINUTE, -10 * CAST(o.value AS INT), DATEADD(SECOND, -10, @now)) AS at
+    FROM OPENJSON(@p1) AS o
+) AS v
+WHERE s.next_run_id IS NOT NULL;`
+
+// numbers returns a JSON array of the numbers from 0 to n - 1.
+func numbers(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprint(i)
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// validateAll gives all schedules that wait for validation an instant.
+func (c *control) validateAll(t *testing.T, term controldb.TermID, at time.Time) {
+	t.Helper()
+	due, err := c.DueSchedules(t.Context(), 100)
+	require.NoError(t, err)
+	var list []controldb.Validation
+	for _, s := range due.Unvalidated {
+		list = append(list, controldb.Validation{Schedule: s.ID, Revision: s.Revision, Zone: "UTC", Engine: "e", NextDueAt: at})
+	}
+	recorded, err := c.RecordValidations(t.Context(), term, list)
+	require.NoError(t, err)
+	require.Len(t, recorded, len(list))
+}
+
+// TestSAPRunLog is about pages and cursors of the log (A.4; cases 18 and 70, S-30, S-31).
+func TestSAPRunLog(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		scope := c.sapProvider(t)
+		ctx := t.Context()
+		made, err := c.CreateSAPJob(ctx, scope, by, sapSpec("j", cron("")))
+		require.NoError(t, err)
+		job, schedule := made.Job, made.Schedules[0]
+		c.exec(t, insertRuns, numbers(230))
+		read := func(q controldb.SAPRunQuery) controldb.SAPRuns {
+			t.Helper()
+			res, err := c.SAPRuns(ctx, scope, job, schedule, q)
+			require.NoError(t, err)
+			for i := 1; i < len(res.List); i++ {
+				require.False(t, res.List[i].ScheduledAt.After(res.List[i-1].ScheduledAt), "newest first")
+			}
+			return res
+		}
+		page := func(offset, size int) controldb.SAPRunQuery {
+			return controldb.SAPRunQuery{Page: controldb.SAPPage{Offset: offset, Size: size}}
+		}
+		// 18
+		all := read(controldb.SAPRunQuery{})
+		require.Equal(t, []any{200, 230, true, false}, []any{len(all.List), all.Total, all.More, all.Newer})
+		first := read(page(0, 15))
+		require.Equal(t, []any{15, 230, true, false}, []any{len(first.List), first.Total, first.More, first.Newer})
+		require.Equal(t, all.List[:15], first.List)
+		last := read(page(225, 15))
+		require.Equal(t, []any{5, false, true}, []any{len(last.List), last.More, last.Newer})
+		beyond := read(page(99999, 10))
+		require.Equal(t, []any{0, 230, false, true}, []any{len(beyond.List), beyond.Total, beyond.More, beyond.Newer})
+
+		// Cursors: the whole log forwards, and back.
+		var ids []uuid.UUID
+		for q := page(0, 100); ; q.After = ids[len(ids)-1] {
+			res := read(q)
+			for _, r := range res.List {
+				ids = append(ids, r.ID)
+			}
+			if !res.More {
+				break
+			}
+		}
+		require.Len(t, ids, 230)
+		back := read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 15}, Before: ids[20]})
+		require.Equal(t, []any{15, ids[5], ids[19], true, true}, []any{len(back.List), back.List[0].ID, back.List[14].ID, back.More, back.Newer})
+		back = read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 15}, Before: ids[3]})
+		require.Equal(t, []any{3, ids[0], false}, []any{len(back.List), back.List[0].ID, back.Newer})
+		_, err = c.SAPRuns(ctx, scope, job, schedule, controldb.SAPRunQuery{After: uuid.New()})
+		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		_, err = c.SAPRuns(ctx, scope, job, schedule, page(0, 201))
+		require.Equal(t, controldb.KindInvalid, controldb.KindOf(err))
+
+		// S-31: the next run is the newest entry.
+		term := c.term(t)
+		at := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
+		c.validateAll(t, term, at)
+		with := read(page(0, 3))
+		require.Equal(t, []any{231, "SCHEDULED", ids[0], ids[1]}, []any{with.Total, with.List[0].State, with.List[1].ID, with.List[2].ID})
+		require.Equal(t, ids[0], read(page(1, 1)).List[0].ID)
+		next := with.List[0].ID
+		require.Equal(t, ids[0], read(controldb.SAPRunQuery{After: next}).List[0].ID)
+		back = read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 2}, Before: ids[1]})
+		require.Equal(t, []uuid.UUID{next, ids[0]}, []uuid.UUID{back.List[0].ID, back.List[1].ID})
+		one, err := c.SAPRun(ctx, scope, job, schedule, next)
+		require.NoError(t, err)
+		require.Equal(t, []any{"SCHEDULED", 1}, []any{one.Status, len(one.Events)})
+		one, err = c.SAPRun(ctx, scope, job, schedule, ids[7])
+		require.NoError(t, err)
+		require.Equal(t, []any{ids[7], "COMPLETED", "REQUEST_ERROR", "broken"}, []any{one.ID, one.Status, one.State, one.Text})
+
+		// 70: older runs are in the history only.
+		c.exec(t, `UPDATE jobs_internal.job_executions SET due_at = DATEADD(DAY, -16, due_at), create_time = DATEADD(DAY, -16, create_time) WHERE job_execution_id = @p1`, ids[7].String())
+		_, err = c.SAPRun(ctx, scope, job, schedule, ids[7])
+		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		require.Equal(t, 230, read(page(0, 1)).Total)
+		require.Equal(t, []string{"1"}, c.rows(t, `SELECT COUNT(*) FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id IS NULL`, ids[7].String()))
+		c.exec(t, `EXECUTE jobs.sp_set_setting @name = N'sap_run_log_days', @value = 20;`)
+		require.Equal(t, 231, read(page(0, 1)).Total)
+	})
+}
+
+// TestSAPEarlyRuns: a run that no pass has begun is canceled by a change of its schedule, and made
+// anew with the new data (S-17); one that waits is canceled by the deletion of its schedule (S-43).
+func TestSAPEarlyRuns(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		scope := c.sapProvider(t)
+		ctx := t.Context()
+		made, err := c.CreateSAPJob(ctx, scope, by, sapSpec("j", cron(`{"n":1}`)))
+		require.NoError(t, err)
+		job, schedule := made.Job, made.Schedules[0]
+		term := c.actionTerm(t)
+		c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
+		fire := func() {
+			t.Helper()
+			due, err := c.DueSchedules(ctx, 10)
+			require.NoError(t, err)
+			require.Len(t, due.Schedules, 1)
+			s := due.Schedules[0]
+			fired, err := c.FireSchedules(ctx, term, []controldb.Firing{{Schedule: s.ID, Revision: s.Revision, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}, NextDueAt: time.Now().UTC().Add(time.Hour)}})
+			require.NoError(t, err)
+			require.Equal(t, controldb.FiredStarted, fired[0].Result)
+		}
+		shown := c.mustRuns(t, scope, job, schedule)[0]
+		fire()
+		list := c.mustRuns(t, scope, job, schedule)
+		require.Equal(t, []any{2, shown.ID, "SCHEDULED"}, []any{len(list), list[1].ID, list[1].State})
+		_, err = c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: ptr(`{"n":2}`)})
+		require.NoError(t, err)
+		fire()
+		pass := c.pass(t, term)
+		require.Len(t, pass.Tasks, 1, "the canceled run sends nothing")
+		require.Equal(t, []any{job, schedule, "p"}, []any{pass.Tasks[0].SAPJobID, pass.Tasks[0].SAPScheduleID, pass.Tasks[0].Tenant.ID})
+		text, err := c.Payload(ctx, pass.Tasks[0].PayloadID)
+		require.NoError(t, err)
+		require.Equal(t, `{"n":2}`, text)
+		list = c.mustRuns(t, scope, job, schedule)
+		require.Equal(t, []string{"SCHEDULED", "SCHEDULED", "ERROR"}, []string{list[0].State, list[1].State, list[2].State})
+
+		_, err = c.DeleteSAPSchedules(ctx, scope, by, job, schedule)
+		require.NoError(t, err)
+		require.Len(t, c.pass(t, term).Cancels, 1)
+		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, list[1].ID, controldb.Report{Success: true}), controldb.ErrSAPNotFound)
+	})
+}
+
+// mustRuns returns the log of a schedule.
+func (c *control) mustRuns(t *testing.T, scope controldb.SAPScope, job int64, schedule uuid.UUID) []controldb.SAPRun {
+	t.Helper()
+	res, err := c.SAPRuns(t.Context(), scope, job, schedule, controldb.SAPRunQuery{Events: true})
+	require.NoError(t, err)
+	return res.List
+}
+
+// TestSAPReportRaces: of two different reports at once, one counts (case 78).
+func TestSAPReportRaces(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		scope := c.sapProvider(t)
+		ctx := t.Context()
+		term := c.actionTerm(t)
+		for i := range 5 {
+			made, err := c.CreateSAPJob(ctx, scope, by, sapSpec(fmt.Sprintf("race %d", i), cron("")))
+			require.NoError(t, err)
+			job, schedule := made.Job, made.Schedules[0]
+			c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
+			due, err := c.DueSchedules(ctx, 10)
+			require.NoError(t, err)
+			s := due.Schedules[0]
+			_, err = c.FireSchedules(ctx, term, []controldb.Firing{{Schedule: s.ID, Revision: s.Revision, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
+			require.NoError(t, err)
+			run := c.mustRuns(t, scope, job, schedule)[0].ID
+			task := c.pass(t, term).Tasks[0]
+			require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, run, controldb.Report{Success: true}), controldb.ErrSAPRunNotStarted)
+			err = c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}})
+			require.NoError(t, err)
+			task = c.pass(t, term).Tasks[0]
+			token := controldb.HashToken(uuid.NewString())
+			c.begin(t, term, task, &token)
+			require.Equal(t, "TRIGGERED", c.mustRuns(t, scope, job, schedule)[0].State)
+			c.complete(t, term, targets.Accepted, "202", task)
+			errs := make(chan error, 2)
+			for _, success := range []bool{true, false} {
+				go func() { // ends with the call
+					errs <- c.ReportSAPRun(ctx, scope, job, schedule, run, controldb.Report{Success: success, Message: fmt.Sprint(success), By: "app"})
+				}()
+			}
+			first, second := <-errs, <-errs
+			require.True(t, (first == nil) != (second == nil), "one of %v and %v", first, second)
+			got := c.mustRuns(t, scope, job, schedule)[0]
+			require.Equal(t, map[string]string{"true": "SUCCESS", "false": "ERROR"}[got.Text], got.State)
+			c.pass(t, term)
+			require.Equal(t, got.State, c.mustRuns(t, scope, job, schedule)[0].State)
+		}
+	})
+}
+
+// TestSAPPasswords: a password is stored sealed only, belongs to the job, and goes with it (S-53).
+func TestSAPPasswords(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		scope := c.sapProvider(t)
+		ctx := t.Context()
+		key, err := secret.GenerateKey(rand.Reader)
+		require.NoError(t, err)
+		require.NoError(t, c.AddSecretKey(ctx, key.Public()))
+		database, err := c.DatabaseID(ctx)
+		require.NoError(t, err)
+		seal := func() *controldb.SAPPassword {
+			name, err := secret.RESTName(rand.Reader)
+			require.NoError(t, err)
+			hosts := []string{"h.example"}
+			sealed, err := secret.Seal(rand.Reader, secret.Place{Database: database.String(), Owner: secret.OwnerOf(name), Name: name, Version: 1, Hosts: hosts}, "pass-word", []secret.PublicKey{key.Public()})
+			require.NoError(t, err)
+			return &controldb.SAPPassword{Name: name, Sealed: sealed.JSON(1, hosts...)}
+		}
+		spec := sapSpec("j")
+		spec.User, spec.Password = `us"er`, seal()
+		_, err = c.CreateSAPJob(ctx, scope, by, spec)
+		require.NoError(t, err)
+		job, err := c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: 1})
+		require.NoError(t, err)
+		require.Equal(t, []any{`us"er`, true}, []any{job.User, job.HasPassword})
+		command := get[string](t, c, `SELECT TOP (1) command FROM jobs_internal.step_commands ORDER BY command_id DESC`)
+		definition, err := action.Decode(action.TypeHTTP, command)
+		require.NoError(t, err)
+		require.Equal(t, &action.Auth{Kind: "basic", Username: `us"er`, Password: "$(secret." + spec.Password.Name + ")"}, definition.HTTP.Auth)
+		stored, err := c.SealedSecret(ctx, secret.OwnerOf(spec.Password.Name), spec.Password.Name)
+		require.NoError(t, err)
+		value, err := stored.Sealed.Open(stored.Place, []secret.PrivateKey{key})
+		require.NoError(t, err)
+		require.Equal(t, "pass-word", value)
+
+		_, err = c.UpdateSAPJob(ctx, scope, by, 1, controldb.SAPJobChange{Password: seal()})
+		require.NoError(t, err)
+		require.Equal(t, []string{"2"}, c.rows(t, `SELECT current_version FROM jobs_internal.jobs`))
+		_, err = c.UpdateSAPJob(ctx, scope, by, 1, controldb.SAPJobChange{User: ptr("")})
+		require.NoError(t, err)
+		job, err = c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: 1})
+		require.NoError(t, err)
+		require.Equal(t, []any{"", false}, []any{job.User, job.HasPassword})
+		// A URL with a variable could show any secret to any host.
+		for _, url := range []string{"https://evil.example/?x=$(secret.api)", "ftp://h.example", "", "https://" + strings.Repeat("x", 3000)} {
+			bad := sapSpec("bad")
+			bad.Action = url
+			_, err = c.CreateSAPJob(ctx, scope, by, bad)
+			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), url)
+		}
+	})
+}
