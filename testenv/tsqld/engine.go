@@ -27,6 +27,8 @@ func (i instance) open(ctx context.Context, l login) (interpreter, error) {
 		ReadOnlyIntent: l.ReadOnlyIntent,
 		Encrypted:      l.Encrypted,
 		NewPassword:    l.NewPassword,
+		Local:          l.Local,
+		Remote:         l.Remote,
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package tsqld
 
 import (
 	"context"
+	"net"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -48,6 +49,8 @@ type login struct {
 	Encrypted      bool
 	NewPassword    string // "" to keep the password
 	ReadOnlyIntent bool
+	// Local and Remote are the addresses of the connection.
+	Local, Remote net.Addr
 }
 
 // engine opens sessions. The error of a failed login is a *mserr.Error, which is sent to the

@@ -59,7 +59,8 @@ func (c *conn) logIn() error {
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
 	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, App: l.App, Host: l.Host,
 		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
-		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword)}
+		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword),
+		Local: c.nc.LocalAddr(), Remote: c.nc.RemoteAddr()}
 	if err := c.open(l); err != nil {
 		return err
 	}

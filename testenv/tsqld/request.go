@@ -119,7 +119,11 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	}
 	reset := m.status&(tds.StatusReset|tds.StatusResetKeepingTran) != 0
 	if reset {
-		if err := c.session.Reset(ctx, s, m.status&tds.StatusResetKeepingTran != 0); err != nil {
+		err := c.session.Reset(ctx, s, m.status&tds.StatusResetKeepingTran != 0)
+		if text := (*mserr.Error)(nil); errors.As(err, &text) {
+			return errors.Join(err, s.Message(text))
+		}
+		if err != nil {
 			return err
 		}
 		if !s.reset {

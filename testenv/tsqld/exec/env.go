@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,15 +138,46 @@ func (e env) ConnectionProperty(name string) (types.Value, types.Type, bool) {
 	text := func(s string) (types.Value, types.Type, bool) { return s, types.NVarCharOf(40), true }
 	switch strings.ToLower(name) {
 	case "net_transport", "physical_net_transport":
+		if _, _, ok := tcpAddress(e.r.s.client.Remote); !ok {
+			return text("Shared memory")
+		}
 		return text("TCP")
 	case "protocol_type":
 		return text("TSQL")
 	case "auth_scheme":
 		return text("SQL")
-	case "local_net_address", "local_tcp_port", "client_net_address":
-		return nil, types.NVarCharOf(48), true
+	case "client_net_address":
+		return clientAddress(e.r.s.client), types.VarCharOf(48), true
+	case "local_net_address":
+		if host, _, ok := tcpAddress(e.r.s.client.Local); ok {
+			return host, types.VarCharOf(48), true
+		}
+		return nil, types.VarCharOf(48), true
+	case "local_tcp_port":
+		if _, port, ok := tcpAddress(e.r.s.client.Local); ok {
+			return int64(port), types.IntType, true
+		}
+		return nil, types.IntType, true
 	}
 	return nil, types.NullType, false
+}
+
+// tcpAddress returns host and port of an address; ok is false unless it is one of TCP.
+func tcpAddress(a net.Addr) (host string, port int, ok bool) {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return "", 0, false
+	}
+	return tcp.AddrPort().Addr().Unmap().String(), tcp.Port, true
+}
+
+// clientAddress returns client_net_address: <local machine> for a connection within the machine
+// that is not one of TCP (documentation of sys.dm_exec_connections).
+func clientAddress(l Login) string {
+	if host, _, ok := tcpAddress(l.Remote); ok {
+		return host
+	}
+	return "<local machine>"
 }
 
 // RowCount implements [builtin.State].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -67,6 +68,8 @@ type Login struct {
 	ReadOnlyIntent bool
 	Encrypted      bool   // true if the whole connection is encrypted, not only the login
 	NewPassword    string // new password of a SQL login; "" keeps the password
+	// Local and Remote are the addresses of the connection; nil: there is no connection.
+	Local, Remote net.Addr
 }
 
 // firstSPID is the first session ID of a client. SQL Server reserves the smaller ones for itself.

@@ -248,7 +248,7 @@ func (r *run) reject(err error) error {
 }
 
 // Reset restores the state after login, between requests. With keepTransaction an open transaction
-// stays open.
+// stays open. A session under EXECUTE AS is not reset: the error ends the connection.
 func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
 	if s.isKilled() {
 		return ErrKilled
@@ -259,10 +259,9 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 			return err
 		}
 	}
-	for len(s.impersonations) > 0 {
-		s.popImpersonation()
+	if len(s.impersonations) > 0 {
+		return mserr.ResetWhileImpersonating()
 	}
-	s.login = s.original
 	isolation := s.opts.isolation
 	s.opts = s.base
 	s.opts.isolation = isolation // sp_reset_connection keeps the isolation level (KB 3025845)

@@ -92,6 +92,7 @@ func (s *Session) describe() catalog.SessionRow {
 		Library:    s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),
 		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.sessionOptions(),
 		PacketSize:       s.client.PacketSize,
+		Address:          clientAddress(s.client),
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)),
 		LastRequestEnd:   datetime(q.ended, types.TicksOf(q.ended)),

@@ -160,3 +160,10 @@ func TooManyConnections(limit int) *Error {
 		"reached. The system administrator can use sp_configure to increase the maximum value. The connection "+
 		"has been closed.", limit)
 }
+
+// ResetWhileImpersonating returns error 18059: the connection is reset under EXECUTE AS.
+func ResetWhileImpersonating() *Error {
+	return New(18059, 20, "The connection has been dropped because the principal that opened it subsequently assumed a new security "+
+		"context, and then tried to reset the connection under its impersonated security context. This scenario is not supported. See "+
+		"\"Impersonation Overview\" in Books Online.")
+}
