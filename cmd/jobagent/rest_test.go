@@ -1,14 +1,26 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 )
 
 // `jobagent dev` serves REST over TLS with the server's certificate; the stored token is that of an
@@ -50,4 +62,45 @@ func (p *devProcess) get(t *testing.T, path, token string) (int, string) {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response.StatusCode, string(body)
+}
+
+// `jobagent run --serve` is an agent and a front in one process. The agent's actions name the
+// front's address for callbacks. Both end with a signal.
+func TestRunServesREST(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := startDev(t, dir, "127.0.0.1:0")
+	stored, token := tokenfile.New()
+	stored.Role, stored.Scope = "admin", "/"
+	settings, err := json.Marshal(map[string]any{
+		"dsn": server.dsn(embedded.ControlDatabase),
+		"rest": map[string]any{
+			"listen": "127.0.0.1:0", "tokens": []any{stored},
+			"tls": map[string]any{"certificate": server.trusted, "key": filepath.Join(dir, dev.KeyFile)},
+		},
+	})
+	require.NoError(t, err)
+	file := filepath.Join(dir, "front.json")
+	require.NoError(t, os.WriteFile(file, settings, 0o600))
+	p := &devProcess{cmd: exec.Command(os.Args[0], "run", "--serve", "--config", file), log: &bytes.Buffer{}, trusted: server.trusted}
+	p.cmd.Env = append(os.Environ(), envBeCommand+"=1")
+	stderr, err := p.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(p.kill)
+	lines := bufio.NewScanner(stderr)
+	for (p.rest == "" || !strings.Contains(p.log.String(), `"callback_url":"`+p.rest)) && lines.Scan() {
+		p.log.WriteString(lines.Text() + "\n")
+		if m := regexp.MustCompile(`"REST is served".*"public_url":"([^"]+)"`).FindStringSubmatch(lines.Text()); m != nil {
+			p.rest = m[1]
+		}
+	}
+	require.NotEmpty(t, p.rest, p.log)
+	require.Contains(t, p.log.String(), `"callback_url":"`+p.rest)
+	status, body := p.get(t, "/subscriptions?api-version=2021-04-01", token)
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() { // until the process ends
+	}
+	require.NoError(t, p.cmd.Wait())
 }

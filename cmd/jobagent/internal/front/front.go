@@ -137,6 +137,13 @@ func (f *Front) build(o Options) error {
 		return err
 	}
 	documented := slices.Clone(mounts)
+	if f.sap == nil { // the API is described all the same
+		surface, err := sap.New(nil, o.Config.SAP.Limit, f.log)
+		if err != nil {
+			return err
+		}
+		documented = append(documented, &rest.Mount{Surface: surface})
+	}
 	for _, s := range authenticator.Surfaces() {
 		mounts = append(mounts, &rest.Mount{Surface: s})
 	}

@@ -192,7 +192,7 @@ func TestFront(t *testing.T) {
 // testOpenAPI is case 116.
 func (s *served) testOpenAPI(t *testing.T) {
 	documents := map[string]*openapi3.T{}
-	for _, name := range []string{"sql", "scheduler"} {
+	for _, name := range []string{"sql", "scheduler", "sap"} {
 		r, text := s.do(t, "GET", "/openapi/"+name+".json", "", "Authorization: ")
 		require.Equal(t, 200, r.StatusCode)
 		document, err := openapi3.NewLoader().LoadFromData([]byte(text))
