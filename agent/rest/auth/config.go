@@ -320,6 +320,14 @@ func (i Instance) check() error {
 // readKeys reads the signing keys of an instance.
 func (i Instance) readKeys() (*signing.Keys, error) { return signing.Read(i.SigningKeys) }
 
+// NeedsClientCA reports whether the configuration names client certificates. They identify nobody
+// unless the listener verifies them (rest.tls.client_ca).
+func (c Config) NeedsClientCA(instances []Instance) bool {
+	return len(c.Certificates) > 0 || slices.ContainsFunc(instances, func(i Instance) bool {
+		return slices.ContainsFunc(i.Clients, func(c Client) bool { return c.SAN != "" || c.SHA256 != "" })
+	})
+}
+
 // SecretFiles returns the files that the configuration names and that hold secrets or hashes of
 // secrets.
 func (c Config) SecretFiles() []string {

@@ -212,6 +212,13 @@ func (c REST) Check() error {
 			errs = append(errs, fmt.Errorf("invalid cors_origins %q: want https://HOST[:PORT], or *", origin))
 		}
 	}
+	var callers []auth.Instance
+	for _, i := range c.SAP.Instances {
+		callers = append(callers, i.Callers())
+	}
+	if c.NeedsClientCA(callers) && c.TLS.ClientCA == "" {
+		errs = append(errs, errors.New("invalid certificates: want tls.client_ca, the authorities that verify them"))
+	}
 	errs = append(errs, c.Scheduler.Check())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rest: %w", err)

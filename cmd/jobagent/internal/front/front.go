@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -122,6 +123,11 @@ func (f *Front) build(o Options) error {
 	var dev *issuer.Dev
 	var err error
 	if o.DevClients != nil {
+		// The secrets of its clients are weak, and its tokens open everything.
+		host, _, err := net.SplitHostPort(o.Config.Listen)
+		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return exit.Usagef("invalid listen %q with an issuer for development: want a loopback address", o.Config.Listen)
+		}
 		if dev, err = issuer.NewDev(f.publicURL, []string{f.publicURL}, o.DevClients, nil); err != nil {
 			return exit.Usage(err)
 		}

@@ -86,17 +86,20 @@ func OfRandom(secret string) (string, error) {
 }
 
 // OfPassword returns the hash of a password.
-func OfPassword(password string) (string, error) {
+func OfPassword(password string) (string, error) { return ofPassword(password, Iterations) }
+
+// ofPassword is OfPassword with a number of iterations.
+func ofPassword(password string, iterations int) (string, error) {
 	if password == "" || len(password) > MaxSecret {
 		return "", fmt.Errorf("invalid password: want 1 to %d bytes", MaxSecret)
 	}
 	salt := make([]byte, saltBytes)
 	_, _ = rand.Read(salt) // never fails
-	sum, err := pbkdf2.Key(sha256.New, password, salt, Iterations, sha256.Size)
+	sum, err := pbkdf2.Key(sha256.New, password, salt, iterations, sha256.Size)
 	if err != nil {
 		return "", fmt.Errorf("hash a password: %w", err)
 	}
-	return fmt.Sprintf("%s$%d$%s$%s", slow, Iterations, base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)), nil
+	return fmt.Sprintf("%s$%d$%s$%s", slow, iterations, base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)), nil
 }
 
 // matches reports whether secret has this hash.
