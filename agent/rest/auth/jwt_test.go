@@ -356,6 +356,25 @@ func TestPatternsOfIssuers(t *testing.T) {
 	}
 }
 
+// Entra's documents: that of many tenants names its issuer with {tenantid}, and that of version 1
+// is on another host than its issuer.
+func TestDiscoveryElsewhere(t *testing.T) {
+	t.Parallel()
+	f, c, k := newFakeIssuer(t), newClock(), testKeys()
+	for issuer, iss := range map[string]string{
+		"https://login.example.com/{tenantid}/v2.0": "https://login.example.com/t1/v2.0", "https://sts.example.com/t1/": "https://sts.example.com/t1/",
+	} {
+		cfg := f.config()
+		cfg.Issuer, cfg.Discovery, cfg.Tenants = issuer, f.server.URL, []string{"t1"}
+		f.set(func() { f.issuer = issuer })
+		a := newAuth(t, c, Config{Issuers: []Issuer{cfg}})
+		_, err := a.authenticate(request(t, "Bearer "+f.token(t, c, jwt.SigningMethodRS256, "rsa", k.rsa, map[string]any{"iss": iss, "tid": "t1"})), "sql")
+		require.NoError(t, err, issuer)
+		_, err = a.authenticate(request(t, "Bearer "+f.token(t, c, jwt.SigningMethodRS256, "rsa", k.rsa, map[string]any{"iss": iss, "tid": "t2"})), "sql")
+		refused(t, err, http.StatusUnauthorized)
+	}
+}
+
 // FuzzToken: no text makes the front panic, and no text that it did not sign is accepted.
 func FuzzToken(f *testing.F) {
 	k := testKeys()
