@@ -68,20 +68,27 @@ func Wait(
 	if err != nil {
 		return controldb.JobAgentOperation{}, fmt.Errorf("make the mark of a holder: %w", err)
 	}
-	// The calls themselves are not abandoned: their effect would be unknown.
-	calls := asLogin(context.WithoutCancel(ctx))
+	// A call that is abandoned has done a step or nothing; others continue after the lease.
+	ctx = asLogin(ctx)
+	operation := controldb.JobAgentOperation{ID: id, Status: controldb.OperationInProgress}
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, activePoll) {
-		if err := store.AdvanceJobAgent(calls, holder, lease); err != nil {
-			return controldb.JobAgentOperation{}, err
+		err := store.AdvanceJobAgent(ctx, holder, lease)
+		if err == nil {
+			var known bool
+			var last controldb.JobAgentOperation
+			if last, known, err = store.JobAgentOperation(ctx, id); err == nil && !known {
+				err = fmt.Errorf("the operation %s does not exist any more", id)
+			} else if err == nil {
+				operation = last
+			}
 		}
-		operation, ok, err := store.JobAgentOperation(calls, id)
 		switch {
-		case err != nil:
-			return controldb.JobAgentOperation{}, err
-		case !ok:
-			return controldb.JobAgentOperation{}, fmt.Errorf("the operation %s does not exist any more", id)
 		case operation.Status != controldb.OperationInProgress:
 			return operation, nil
+		case ctx.Err() != nil:
+			return operation, nil
+		case err != nil:
+			return operation, err
 		}
 		if progress != nil {
 			progress(operation)

@@ -23,8 +23,9 @@ const (
 	// syncTime is how long PUT, PATCH and DELETE of a job agent wait for the end of the operation
 	// before they answer 202.
 	syncTime = 2 * time.Second
-	// pollAfter is the value of Retry-After while an operation is in progress.
-	pollAfter = 15 * time.Second
+	// operationPollAfter is how long clients wait before they ask again about an operation, unless
+	// the configuration says otherwise.
+	operationPollAfter = 15 * time.Second
 	// installTime bounds the installation of the control schema in a new database.
 	installTime = 10 * time.Minute
 	// copyAge is how old a copy of a job agent may be that requests below the agent rely on.
@@ -41,7 +42,10 @@ type Identity struct{ PrincipalID, ClientID string }
 type agents struct {
 	directory  *rest.Directory
 	identities map[string]Identity // by resource id in lower case
-	log        *zap.Logger
+	// pollAfter is the value of Retry-After while an operation is in progress; no header below a
+	// second.
+	pollAfter time.Duration
+	log       *zap.Logger
 
 	mu sync.Mutex
 	// copies are the job agents as they were last read.
@@ -60,7 +64,7 @@ type agentCopy struct {
 // identities that job agents may have, by resource id.
 func newAgents(directory *rest.Directory, identities map[string]Identity, log *zap.Logger) *agents {
 	a := &agents{
-		directory: directory, identities: map[string]Identity{}, log: log,
+		directory: directory, identities: map[string]Identity{}, pollAfter: operationPollAfter, log: log,
 		copies: map[*rest.Entry]agentCopy{}, begun: map[uuid.UUID]*rest.Entry{},
 	}
 	for id, one := range identities {
@@ -382,10 +386,7 @@ func (a *agents) apply(ctx context.Context, r *rest.Request, e *rest.Entry, chan
 		status = http.StatusCreated
 	}
 	if id != uuid.Nil {
-		operation, err := a.await(ctx, e, id)
-		if err != nil {
-			return nil, err
-		}
+		operation := a.await(ctx, e, id, controldb.OperationUpsert)
 		if response, err := a.unfinished(r, e, operation); response != nil || err != nil {
 			return response, err
 		}
@@ -446,11 +447,8 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 	if err != nil {
 		return nil, agentError(err)
 	}
-	operation, err := a.await(ctx, f.entry, id)
+	operation := a.await(ctx, f.entry, id, controldb.OperationDrop)
 	a.forget(f.entry)
-	if err != nil {
-		return nil, err
-	}
 	if response, err := a.unfinished(r, f.entry, operation); response != nil || err != nil {
 		return response, err
 	}
@@ -468,14 +466,17 @@ func (a *agents) forget(e *rest.Entry) {
 
 // await waits for an operation for a while. The change is committed, so an error of the database
 // must not look as if it was not: then the operation is in progress.
-func (a *agents) await(ctx context.Context, e *rest.Entry, id uuid.UUID) (controldb.JobAgentOperation, error) {
+func (a *agents) await(ctx context.Context, e *rest.Entry, id uuid.UUID, kind string) controldb.JobAgentOperation {
 	a.remember(id, e)
+	begun := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, syncTime)
 	defer cancel()
 	operation, err := accounts.Wait(waiting, e.Store, id, nil)
 	if err != nil {
 		a.log.Warn("could not carry out an operation on a job agent; it is continued later", zap.Stringer("operation", id), zap.Error(err))
-		operation = controldb.JobAgentOperation{ID: id, Kind: controldb.OperationUpsert, Status: controldb.OperationInProgress, StartTime: time.Now()}
 	}
-	return operation, nil
+	if operation.StartTime.IsZero() { // it could not be read
+		operation.Kind, operation.StartTime = kind, begun
+	}
+	return operation
 }

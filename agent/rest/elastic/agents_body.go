@@ -325,7 +325,7 @@ func agentError(err error) error {
 	case errors.Is(err, controldb.ErrAgentLinked):
 		return badAgent("JobAgentDatabaseAlreadyLinked", "$.properties.databaseId", "%s", text)
 	case errors.Is(err, controldb.ErrAgentBusy):
-		return &rest.Error{Status: http.StatusConflict, Code: "OperationInterrupted", Message: text, RetryAfter: pollAfter}
+		return &rest.Error{Status: http.StatusConflict, Code: "OperationInterrupted", Message: text, RetryAfter: operationPollAfter}
 	case errors.Is(err, controldb.ErrAgentUnavailable):
 		return agentFault(http.StatusConflict, "ElasticJobAgentOperationUnavailable", "", "%s", text)
 	case errors.Is(err, controldb.ErrAgentNotFound):

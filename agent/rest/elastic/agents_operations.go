@@ -46,7 +46,7 @@ func (a *agents) unfinished(r *rest.Request, e *rest.Entry, o controldb.JobAgent
 		return nil, operationFailure(o)
 	}
 	return &rest.Response{
-		Status: http.StatusAccepted, Header: operationHeader(r, e, o.ID, true),
+		Status: http.StatusAccepted, Header: a.operationHeader(r, e, o.ID, true),
 		Body: acceptedView{Operation: o.Kind, StartTime: agentTime(o.StartTime)},
 	}, nil
 }
@@ -61,18 +61,25 @@ func operationFailure(o controldb.JobAgentOperation) error {
 }
 
 // operationHeader returns the headers with which clients follow an operation.
-func operationHeader(r *rest.Request, e *rest.Entry, id uuid.UUID, async bool) http.Header {
+func (a *agents) operationHeader(r *rest.Request, e *rest.Entry, id uuid.UUID, async bool) http.Header {
 	version, _ := r.Query.Get("api-version")
 	at := func(kind string) string {
 		return fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Sql/locations/%s/%s/%s?api-version=%s",
 			r.PublicURL, e.Subscription, url.PathEscape(e.ResourceGroup), url.PathEscape(e.Location), kind, id, url.QueryEscape(version))
 	}
-	header := http.Header{
-		"Location":    {at("jobAgentOperationResults")},
-		"Retry-After": {strconv.Itoa(int(pollAfter / time.Second))},
-	}
+	header := a.retryLater()
+	header.Set("Location", at("jobAgentOperationResults"))
 	if async {
 		header.Set("Azure-AsyncOperation", at("jobAgentAzureAsyncOperation"))
+	}
+	return header
+}
+
+// retryLater returns the header that tells clients when to ask again.
+func (a *agents) retryLater() http.Header {
+	header := http.Header{}
+	if a.pollAfter >= time.Second {
+		header.Set("Retry-After", strconv.Itoa(int(a.pollAfter/time.Second)))
 	}
 	return header
 }
@@ -146,7 +153,7 @@ func (a *agents) operationStatus(ctx context.Context, r *rest.Request) (*rest.Re
 	response := &rest.Response{Status: http.StatusOK}
 	switch o.Status {
 	case controldb.OperationInProgress:
-		response.Header = http.Header{"Retry-After": {strconv.Itoa(int(pollAfter / time.Second))}}
+		response.Header = a.retryLater()
 	case controldb.OperationFailed:
 		view.Error = &operationError{Code: o.ErrorCode, Message: o.ErrorMessage}
 	}
@@ -163,7 +170,7 @@ func (a *agents) operationResult(ctx context.Context, r *rest.Request) (*rest.Re
 	switch {
 	case o.Status == controldb.OperationInProgress:
 		return &rest.Response{
-			Status: http.StatusAccepted, Header: operationHeader(r, e, o.ID, false),
+			Status: http.StatusAccepted, Header: a.operationHeader(r, e, o.ID, false),
 			Body: acceptedView{Operation: o.Kind, StartTime: agentTime(o.StartTime)},
 		}, nil
 	case o.Status == controldb.OperationFailed:

@@ -26,7 +26,9 @@ type Config struct {
 	// PollAfter is how long clients wait before they ask again about an active run; 0 means
 	// 5 s.
 	PollAfter time.Duration
-	Log       *zap.Logger
+	// OperationPollAfter is the same for operations on job agents; 0 means 15 s.
+	OperationPollAfter time.Duration
+	Log                *zap.Logger
 }
 
 // Surface is the surface. It is safe for concurrent use.
@@ -51,6 +53,9 @@ func New(cfg Config) *Surface {
 		cfg.Log = zap.NewNop()
 	}
 	s := &Surface{cfg: cfg, agents: newAgents(cfg.Directory, cfg.Identities, cfg.Log)}
+	if cfg.OperationPollAfter > 0 {
+		s.agents.pollAfter = cfg.OperationPollAfter
+	}
 	s.operations = slices.Concat(
 		s.agents.operations(), s.credentialOperations(), s.groupOperations(), s.jobOperations(), s.stepOperations(),
 		s.executionOperations(), s.stepExecutionOperations(), s.endpointOperations(),
