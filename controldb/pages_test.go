@@ -1,0 +1,186 @@
+package controldb_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// names returns a name of each row.
+func names[T any](list []T, name func(T) string) []string {
+	texts := make([]string, 0, len(list))
+	for _, row := range list {
+		texts = append(texts, name(row))
+	}
+	return texts
+}
+
+// TestPagesOfDefinitions: lists continue behind a key, and leave out system jobs.
+func TestPagesOfDefinitions(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';
+EXECUTE jobs.sp_add_target_group N'g';`)
+		for _, name := range []string{"b", "a", "c"} {
+			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
+			require.NoError(t, err)
+			_, err = c.SetTargetGroup(ctx, name, []controldb.GroupMember{{Type: "SqlServer", Server: name}, {Type: "SqlServer", Server: "a"}}[:1], nil)
+			require.NoError(t, err)
+			for _, step := range []string{"z", "y", "x"} {
+				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: "SELECT 1", TargetGroup: "g"}, nil)
+				require.NoError(t, err)
+			}
+		}
+		jobName := func(j controldb.JobDetail) string { return j.Name + " " + j.Origin }
+		list, err := c.JobDetails(ctx, "", controldb.Page{Top: 2})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a Elastic", "b Elastic"}, names(list, jobName))
+		list, err = c.JobDetails(ctx, "B", controldb.Page{Top: 2})
+		require.NoError(t, err)
+		require.Equal(t, []string{"c Elastic"}, names(list, jobName))
+		list, err = c.JobDetails(ctx, "", controldb.Page{Skip: 1})
+		require.NoError(t, err)
+		require.Equal(t, []string{"b Elastic", "c Elastic"}, names(list, jobName))
+		system, err := c.JobDetail(ctx, "jobagent$history_retention")
+		require.NoError(t, err)
+		require.True(t, system.System)
+		require.Equal(t, "System", system.Origin)
+		_, err = c.JobDetail(ctx, "nope")
+		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+
+		groups, err := c.TargetGroupDetails(ctx, "a", controldb.Page{Top: 2})
+		require.NoError(t, err)
+		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g controldb.TargetGroupDetail) string {
+			return fmt.Sprint(g.Name, " ", names(g.Members, func(m controldb.GroupMember) string { return m.Server }))
+		}))
+		group, err := c.TargetGroup(ctx, "G")
+		require.NoError(t, err)
+		require.Empty(t, group.Members)
+		require.Equal(t, "g", group.Name)
+		_, err = c.TargetGroup(ctx, "nope")
+		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+
+		versions, err := c.JobVersions(ctx, "a", 0, controldb.Page{Top: 2})
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 2}, versions)
+		stepName := func(s controldb.JobStep) string { return s.StepName }
+		steps, err := c.JobStepsBehind(ctx, "a", nil, 1, controldb.Page{Top: 5})
+		require.NoError(t, err)
+		require.Equal(t, []string{"y", "x"}, names(steps, stepName))
+		steps, err = c.JobStepsBehind(ctx, "a", ptr(2), 0, controldb.Page{Top: 5, Skip: 1})
+		require.NoError(t, err)
+		require.Equal(t, []string{"y"}, names(steps, stepName))
+		step, err := c.JobStep(ctx, "a", ptr(2), "Y")
+		require.NoError(t, err)
+		require.Equal(t, "y", step.StepName)
+		_, err = c.JobStep(ctx, "a", nil, "nope")
+		require.ErrorIs(t, err, controldb.ErrStepNotFound)
+	})
+}
+
+// TestPagesOfRuns: the latest runs first, ties by id; filters of R-13.
+func TestPagesOfRuns(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';`)
+		c.job(t, "j", nil, nil)
+		c.job(t, "k", nil)
+		term := c.term(t)
+		first := c.start(t, "j")
+		c.resolve(t, term, "a", "b")
+		c.complete(t, term, targets.Succeeded, "", c.pass(t, term).Tasks...)
+		c.resolve(t, term, "c")
+		c.complete(t, term, targets.Succeeded, "", c.pass(t, term).Tasks...)
+		c.pass(t, term)
+		second, third, other := c.start(t, "j"), c.start(t, "j"), c.start(t, "k")
+		// Two of them have the same time.
+		c.exec(t, `UPDATE e SET e.create_time = '2030-01-01' FROM jobs_internal.job_executions AS e WHERE e.job_execution_id IN (@p1, @p2);`,
+			second.String(), third.String())
+		if second.String() > third.String() { // SQL Server orders GUIDs otherwise: see below
+			second, third = third, second
+		}
+
+		ids := func(list []controldb.Execution, err error) (found []uuid.UUID) {
+			require.NoError(t, err)
+			for _, e := range list {
+				found = append(found, e.ID)
+			}
+			return found
+		}
+		all := ids(c.Runs(ctx, "j", controldb.RunFilter{}, nil, controldb.Page{}))
+		require.ElementsMatch(t, []uuid.UUID{second, third}, all[:2])
+		require.Equal(t, first, all[2])
+		every := ids(c.Runs(ctx, "", controldb.RunFilter{}, nil, controldb.Page{}))
+		require.Len(t, every, 4)
+		require.Contains(t, every, other)
+
+		var paged []uuid.UUID
+		for key := (*controldb.RunKey)(nil); ; {
+			page, err := c.Runs(ctx, "j", controldb.RunFilter{}, key, controldb.Page{Top: 1})
+			require.NoError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			paged = append(paged, page[0].ID)
+			key = &controldb.RunKey{Created: page[0].CreateTime, ID: page[0].ID}
+		}
+		require.Equal(t, all, paged, "ties are neither left out nor given twice")
+		require.Equal(t, all[1:], ids(c.Runs(ctx, "j", controldb.RunFilter{}, nil, controldb.Page{Skip: 1})))
+
+		run, err := c.Run(ctx, "J", first)
+		require.NoError(t, err)
+		_, err = c.Run(ctx, "k", first)
+		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		for name, test := range map[string]struct {
+			filter controldb.RunFilter
+			want   []uuid.UUID
+		}{
+			"created from":   {controldb.RunFilter{CreatedFrom: run.CreateTime}, all},
+			"created before": {controldb.RunFilter{CreatedBefore: run.CreateTime}, nil},
+			"later":          {controldb.RunFilter{CreatedFrom: run.CreateTime.Add(time.Hour)}, all[:2]},
+			"ended from":     {controldb.RunFilter{EndedFrom: run.EndTime}, all[2:]},
+			"ended before":   {controldb.RunFilter{EndedBefore: run.EndTime}, nil},
+			"ended":          {controldb.RunFilter{EndedBefore: run.EndTime.Add(time.Hour)}, all[2:]},
+			"active":         {controldb.RunFilter{Active: ptr(true)}, all[:2]},
+			"not active":     {controldb.RunFilter{Active: ptr(false)}, all[2:]},
+			"active, ended":  {controldb.RunFilter{Active: ptr(true), EndedFrom: run.CreateTime}, nil},
+		} {
+			require.Equal(t, test.want, ids(c.Runs(ctx, "j", test.filter, nil, controldb.Page{Top: 10})), name)
+		}
+
+		row := func(e controldb.StepRun) string { return fmt.Sprint(*e.StepID, e.StepName, e.Database, e.Lifecycle) }
+		steps, err := c.StepRuns(ctx, first, "", controldb.RunFilter{}, 0, controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Len(t, steps, 2)
+		behind, err := c.StepRuns(ctx, first, "", controldb.RunFilter{EndedFrom: run.CreateTime}, 1, controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Equal(t, names(steps[1:], row), names(behind, row))
+		named, err := c.StepRuns(ctx, first, steps[0].StepName, controldb.RunFilter{}, 0, controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Equal(t, names(steps[:1], row), names(named, row))
+
+		list, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, nil, controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Len(t, list, 3)
+		var found []string
+		for key := (*controldb.StepRunKey)(nil); ; {
+			page, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, key, controldb.Page{Top: 1})
+			require.NoError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			found = append(found, row(page[0]))
+			key = &controldb.StepRunKey{StepID: *page[0].StepID, Server: page[0].Server, Database: page[0].Database, TargetID: page[0].TargetID}
+		}
+		require.Equal(t, names(list, row), found)
+		one, err := c.TargetRuns(ctx, first, list[1].StepName, list[1].TargetID, controldb.RunFilter{Active: ptr(false)}, nil, controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.Equal(t, names(list[1:2], row), names(one, row))
+	})
+}
