@@ -14,10 +14,6 @@ import (
 )
 
 const (
-	// historySize is the number of records of a page without $top.
-	historySize = 1000
-	// runsAtOnce is the number of runs that one query reads.
-	runsAtOnce = 200
 	// maxRuns bounds the runs that one request reads, of which few may pass a filter. The page then
 	// ends early, with a nextLink.
 	maxRuns = 10000
@@ -58,14 +54,14 @@ func (s *Surface) listHistory(ctx context.Context, r *rest.Request) (*rest.Respo
 		return nil, err
 	}
 	list := page[record]{Value: []record{}}
-	size := cmp.Or(top, historySize)
-	for read := 0; ; read += runsAtOnce {
+	size := cmp.Or(top, s.historySize)
+	for read := 0; ; read += s.runsAtOnce {
 		next, ended, err := s.readHistory(ctx, p, j, at, status, size-len(list.Value), &list.Value)
 		if err != nil {
 			return nil, err
 		}
 		full := len(list.Value) == size
-		if !ended && !full && read+runsAtOnce < maxRuns {
+		if !ended && !full && read+s.runsAtOnce < maxRuns {
 			at = next
 			continue
 		}
@@ -81,7 +77,7 @@ func (s *Surface) listHistory(ctx context.Context, r *rest.Request) (*rest.Respo
 func (s *Surface) readHistory(
 	ctx context.Context, p place, j controldb.SchedulerJob, at historyToken, status string, size int, list *[]record,
 ) (next historyToken, ended bool, err error) {
-	found, err := p.Store.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{ID: at.Run, CreatedTime: at.Created}, runsAtOnce)
+	found, err := p.Store.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{ID: at.Run, CreatedTime: at.Created}, s.runsAtOnce)
 	if err != nil || len(found) == 0 {
 		return at, true, err
 	}
@@ -123,7 +119,7 @@ func (s *Surface) readHistory(
 			at.Occurrence--
 		}
 	}
-	return at, len(found) < runsAtOnce, nil
+	return at, len(found) < s.runsAtOnce, nil
 }
 
 // maxTicks is the last instant of .NET in units of 100 ns since the year 1.

@@ -47,6 +47,10 @@ type Surface struct {
 	directory *rest.Directory
 	guard     func(address string) error
 	now       func() time.Time
+
+	// historySize is the number of records of a page of a history without $top, and runsAtOnce that
+	// of runs that one query reads.
+	historySize, runsAtOnce int
 }
 
 // New returns the API over the control databases of a directory. guard reports whether host:port
@@ -60,7 +64,7 @@ func New(cfg Config, directory *rest.Directory, guard func(address string) error
 	if guard == nil {
 		guard = func(string) error { return nil }
 	}
-	return &Surface{cfg: cfg, directory: directory, guard: guard, now: time.Now}
+	return &Surface{cfg: cfg, directory: directory, guard: guard, now: time.Now, historySize: 1000, runsAtOnce: 200}
 }
 
 // Name implements rest.Surface.
