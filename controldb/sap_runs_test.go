@@ -281,3 +281,94 @@ func TestSAPPasswords(t *testing.T) {
 		}
 	})
 }
+
+// TestSAPTurns: tenants take turns, so one with many runs does not hold up the others (C.5, guard
+// 4). It is the same when another job is under a limit.
+func TestSAPTurns(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.sapProvider(t, "t1", "t2")
+		ctx := t.Context()
+		term := c.actionTerm(t)
+		add := func(tenant string, n int) {
+			t.Helper()
+			for i := range n {
+				_, err := c.CreateSAPJob(ctx, controldb.SAPSubscriber(tenant), by, sapSpec(fmt.Sprintf("job %d", i), cron("")))
+				require.NoError(t, err)
+			}
+			c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
+			due, err := c.DueSchedules(ctx, 100)
+			require.NoError(t, err)
+			var firings []controldb.Firing
+			for _, s := range due.Schedules {
+				firings = append(firings, controldb.Firing{Schedule: s.ID, Revision: s.Revision, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}})
+			}
+			_, err = c.FireSchedules(ctx, term, firings)
+			require.NoError(t, err)
+			for _, task := range c.passMax(t, term, n).Tasks {
+				require.Equal(t, controldb.TaskResolve, task.Kind)
+				require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}}))
+			}
+		}
+		claimed := func(n int) (tenants []string) {
+			t.Helper()
+			for _, task := range c.passMax(t, term, n).Tasks {
+				require.Equal(t, controldb.TaskRun, task.Kind)
+				tenants = append(tenants, task.Tenant.ID)
+			}
+			return tenants
+		}
+		add("t1", 8)
+		require.Equal(t, []string{"t1", "t1"}, claimed(2))
+		add("t2", 3)
+		require.Equal(t, []string{"t2"}, claimed(1), "t1 has two tasks running, t2 none")
+		require.Equal(t, []string{"t2"}, claimed(1))
+		require.ElementsMatch(t, []string{"t1", "t2"}, claimed(2))
+		c.exec(t, `EXECUTE jobs.sp_set_limit @scope = N'Server', @name = N'h.example', @max_concurrent_targets = 7;`)
+		require.Equal(t, []string{"t1"}, claimed(5), "the limit holds")
+	})
+}
+
+// TestSAPLostAgent: the run of an agent that was lost after the request began waits for a report
+// under the next agent, which does not call again (case 90, S-35). One of which nothing was sent is
+// handed over.
+func TestSAPLostAgent(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		scope := c.sapProvider(t)
+		ctx := t.Context()
+		for _, sent := range []bool{true, false} {
+			term := c.actionTerm(t)
+			made, err := c.CreateSAPJob(ctx, scope, by, sapSpec(fmt.Sprintf("sent %v", sent), cron("")))
+			require.NoError(t, err)
+			job, schedule := made.Job, made.Schedules[0]
+			c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
+			due, err := c.DueSchedules(ctx, 10)
+			require.NoError(t, err)
+			s := due.Schedules[0]
+			_, err = c.FireSchedules(ctx, term, []controldb.Firing{{Schedule: s.ID, Revision: s.Revision, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
+			require.NoError(t, err)
+			task := c.pass(t, term).Tasks[0]
+			require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}}))
+			task = c.pass(t, term).Tasks[0]
+			if sent {
+				token := controldb.HashToken(uuid.NewString())
+				c.begin(t, term, task, &token)
+			}
+			require.NoError(t, c.EndTerm(ctx, term))
+			next := c.actionTerm(t)
+			tasks := c.pass(t, next).Tasks
+			run := c.mustRuns(t, scope, job, schedule)[0]
+			if !sent {
+				require.Len(t, tasks, 1)
+				require.Equal(t, "SCHEDULED", run.State)
+				continue
+			}
+			require.Empty(t, tasks)
+			require.Equal(t, []any{"RUNNING", "ACK_NOT_RECVD", 0}, []any{run.Status, run.State, run.HTTPStatus})
+			require.NoError(t, c.ReportSAPRun(ctx, scope, job, schedule, run.ID, controldb.Report{Success: true, Message: "m"}))
+			c.pass(t, next)
+			require.Equal(t, "Succeeded", c.lifecycle(t, run.ID))
+			require.Equal(t, "SUCCESS", c.mustRuns(t, scope, job, schedule)[0].State)
+			require.NoError(t, c.EndTerm(ctx, next))
+		}
+	})
+}

@@ -38,9 +38,10 @@ BEGIN
     DECLARE @remaining INT; -- candidates
     DECLARE @round INT = 1;
     DECLARE @has_limits BIT;
-    -- Steps with waiting targets, and the number of tasks that each has running.
+    -- Steps with waiting targets, and the number of tasks that each has running, or that its tenant has.
     DECLARE @ready TABLE (
         step_execution_id    BIGINT NOT NULL PRIMARY KEY,
+        turn_group           BIGINT NOT NULL, -- the step itself; below 0: a tenant
         running              INT NOT NULL,
         limited              BIT NOT NULL,
         step_timeout_seconds INT NOT NULL
@@ -96,8 +97,9 @@ BEGIN
         )
         RETURN 0;
 
-    INSERT INTO @ready (step_execution_id, running, limited, step_timeout_seconds)
+    INSERT INTO @ready (step_execution_id, turn_group, running, limited, step_timeout_seconds)
     SELECT
+        s.step_execution_id,
         s.step_execution_id,
         s.running,
         CASE
@@ -112,6 +114,35 @@ BEGIN
         AND CHARINDEX(N',' + s.command_type + N',', N',' + @command_types + N',') > 0;
     IF NOT EXISTS (SELECT 1 FROM @ready AS r WHERE r.limited = 1)
         RETURN 0;
+
+    -- The steps of a tenant take their turns together, so a tenant with many runs does not hold up the others. Without jobs of the SAP
+    -- surface, this is one seek of an empty table.
+    IF EXISTS (SELECT 1 FROM jobs_internal.rest_jobs)
+        WITH tenant_steps AS (
+            SELECT p.step_execution_id, j.tenant_id
+            FROM @ready AS p
+            INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id
+            INNER JOIN jobs_internal.rest_jobs AS j ON j.job_id = s.job_id
+        ),
+        tenant_tasks AS (
+            SELECT j.tenant_id, COUNT(*) AS running
+            FROM jobs_internal.task_executions AS k WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+            INNER JOIN jobs_internal.rest_jobs AS j ON j.job_id = s.job_id
+            WHERE k.ended_at IS NULL
+                AND k.kind = N'Run'
+            GROUP BY j.tenant_id
+        ),
+        grouped AS (
+            SELECT t.step_execution_id, -DENSE_RANK() OVER (ORDER BY t.tenant_id) AS turn_group, COALESCE(h.running, 0) AS running
+            FROM tenant_steps AS t
+            LEFT JOIN tenant_tasks AS h ON h.tenant_id = t.tenant_id
+        )
+        UPDATE r
+        SET r.turn_group = g.turn_group,
+            r.running = g.running
+        FROM grouped AS g
+        INNER JOIN @ready AS r ON r.step_execution_id = g.step_execution_id;
 
     -- A target counts until its outcome is committed, so nothing is skipped here. Plan: IX_task_executions_held once.
     INSERT INTO @running (limit_key, running)
@@ -188,7 +219,7 @@ BEGIN
         w.target_execution_id,
         w.queue_id,
         w.next_attempt_at,
-        r.running + ROW_NUMBER() OVER (PARTITION BY w.step_execution_id ORDER BY w.next_attempt_at, w.target_execution_id)
+        r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id)
     FROM waiting AS w
     INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id
     OPTION (RECOMPILE); -- as above

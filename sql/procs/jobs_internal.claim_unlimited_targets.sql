@@ -1,7 +1,7 @@
 -- Claims attempts on targets of steps without limits. Steps with waiting targets take turns. The turn of a target is
 -- the number of tasks that its step has running, plus the target's position among the waiting targets of the step. The
 -- lowest turn goes first, then the longest wait. So a step with one target never waits behind the ten thousandth target
--- of another step.
+-- of another step. The steps of a tenant of the SAP surface count as one step.
 --
 -- The order determines how many targets of each step are claimed. Then as many rows are locked, skipping rows that
 -- other sessions are claiming. So a claim locks no more rows than it takes, and agents that claim at the same time take
@@ -31,9 +31,10 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @steps INT;
     DECLARE @claimed INT;
-    -- Steps with waiting targets, and the number of tasks that each has running.
+    -- Steps with waiting targets, and the number of tasks that each has running, or that its tenant has.
     DECLARE @ready TABLE (
         step_execution_id    BIGINT NOT NULL PRIMARY KEY,
+        turn_group           BIGINT NOT NULL, -- the step itself; below 0: a tenant
         running              INT NOT NULL,
         step_timeout_seconds INT NOT NULL
     );
@@ -53,8 +54,8 @@ BEGIN
     IF @room <= 0
         RETURN 0;
 
-    INSERT INTO @ready (step_execution_id, running, step_timeout_seconds)
-    SELECT s.step_execution_id, s.running, s.step_timeout_seconds
+    INSERT INTO @ready (step_execution_id, turn_group, running, step_timeout_seconds)
+    SELECT s.step_execution_id, s.step_execution_id, s.running, s.step_timeout_seconds
     FROM jobs_internal.ready_steps AS s
     WHERE s.next_attempt_at <= @now
         AND s.max_parallelism IS NULL
@@ -70,6 +71,35 @@ BEGIN
     IF @steps = 0
         RETURN 0;
 
+    -- The steps of a tenant take their turns together, so a tenant with many runs does not hold up the others. Without jobs of the SAP
+    -- surface, this is one seek of an empty table.
+    IF @steps > 1 AND EXISTS (SELECT 1 FROM jobs_internal.rest_jobs)
+        WITH tenant_steps AS (
+            SELECT p.step_execution_id, j.tenant_id
+            FROM @ready AS p
+            INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id
+            INNER JOIN jobs_internal.rest_jobs AS j ON j.job_id = s.job_id
+        ),
+        tenant_tasks AS (
+            SELECT j.tenant_id, COUNT(*) AS running
+            FROM jobs_internal.task_executions AS k WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+            INNER JOIN jobs_internal.rest_jobs AS j ON j.job_id = s.job_id
+            WHERE k.ended_at IS NULL
+                AND k.kind = N'Run'
+            GROUP BY j.tenant_id
+        ),
+        grouped AS (
+            SELECT t.step_execution_id, -DENSE_RANK() OVER (ORDER BY t.tenant_id) AS turn_group, COALESCE(h.running, 0) AS running
+            FROM tenant_steps AS t
+            LEFT JOIN tenant_tasks AS h ON h.tenant_id = t.tenant_id
+        )
+        UPDATE r
+        SET r.turn_group = g.turn_group,
+            r.running = g.running
+        FROM grouped AS g
+        INNER JOIN @ready AS r ON r.step_execution_id = g.step_execution_id;
+
     -- Nothing is locked here. Plan: per step a range of IX_target_executions_due, at most @room keys, which holds all columns.
     IF @steps = 1
         INSERT INTO @shares (step_execution_id, targets)
@@ -81,7 +111,7 @@ BEGIN
                 r.step_execution_id,
                 w.target_execution_id,
                 w.next_attempt_at,
-                r.running + ROW_NUMBER() OVER (PARTITION BY r.step_execution_id ORDER BY w.next_attempt_at, w.target_execution_id) AS turn
+                r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id) AS turn
             FROM @ready AS r
             CROSS APPLY (
                 SELECT TOP (@room) t.target_execution_id, t.next_attempt_at
