@@ -7,6 +7,9 @@ import (
 	"time"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // errorDeadlock is SQL Server's error for a deadlock victim. The victim's transaction was rolled
@@ -54,4 +57,15 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 func isDeadlock(err error) bool {
 	var e mssqldb.Error
 	return errors.As(err, &e) && e.Number == errorDeadlock
+}
+
+// IsTransient reports whether err is an error of the server that passes by itself: a failover, an
+// overload, or a deadlock after all retries.
+func IsTransient(err error) bool {
+	var e mssqldb.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	class := mssql.ClassifyNumber(e.Number).Class
+	return class == targets.ClassTransient || class == targets.ClassDeadlock
 }

@@ -1,12 +1,14 @@
 package controldb_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -48,4 +50,14 @@ func TestDeadlockRetries(t *testing.T) {
 		require.NoError(t, add(plain, "c"))
 		require.Len(t, told, 7)
 	})
+}
+
+func TestIsTransient(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[int32]bool{40613: true, 40501: true, 1205: true, 50100: false, 2627: false, 229: false} {
+		err := fmt.Errorf("call: %w", mssqldb.Error{Number: number})
+		require.Equal(t, want, controldb.IsTransient(err), "%d", number)
+	}
+	require.False(t, controldb.IsTransient(controldb.ErrUnreachable))
+	require.False(t, controldb.IsTransient(nil))
 }

@@ -433,7 +433,7 @@ func (e *exchange) surfaceFailure(err error) *Response {
 
 // unavailable reports whether an error of controldb means that the database cannot be used now.
 func unavailable(err error) bool {
-	return slices.ContainsFunc([]error{
+	return controldb.IsTransient(err) || slices.ContainsFunc([]error{
 		controldb.ErrUnreachable, controldb.ErrLoginFailed, controldb.ErrNotInstalled, controldb.ErrSchemaVersion,
 		context.DeadlineExceeded, context.Canceled,
 	}, func(one error) bool { return errors.Is(err, one) })

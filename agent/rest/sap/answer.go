@@ -85,7 +85,7 @@ type jobBody struct {
 	Active2          *int            `json:"ACTIVECOUNT,omitempty"`
 	Inactive         *int            `json:"INACTIVECOUNT,omitempty"`
 	// Schedules is absent if it is nil.
-	Schedules []any `json:"schedules,omitzero"`
+	Schedules []briefScheduleBody `json:"schedules,omitzero"`
 }
 
 // listedJobBody is a job in a list (E2).
@@ -112,24 +112,25 @@ type listedJobBody struct {
 
 // foundJobBody is a job that a search found (E20).
 type foundJobBody struct {
-	ID               int64   `json:"_id"`
-	Name             string  `json:"name"`
-	Description      string  `json:"description"`
-	Action           string  `json:"action"`
-	User             *string `json:"user"`
-	Active           bool    `json:"jobActive"`
-	Method           string  `json:"httpMethod"`
-	Start            *string `json:"jobStartTime"`
-	End              *string `json:"jobEndTime"`
-	SignatureVersion int     `json:"signatureVersion"`
-	Schedules        []any   `json:"schedules,omitzero"`
+	ID               int64               `json:"_id"`
+	Name             string              `json:"name"`
+	Description      string              `json:"description"`
+	Action           string              `json:"action"`
+	User             *string             `json:"user"`
+	Active           bool                `json:"jobActive"`
+	Method           string              `json:"httpMethod"`
+	Start            *string             `json:"jobStartTime"`
+	End              *string             `json:"jobEndTime"`
+	SignatureVersion int                 `json:"signatureVersion"`
+	Schedules        []foundScheduleBody `json:"schedules,omitzero"`
 }
 
 // scheduleHead has the members that all answers about schedules begin with.
 type scheduleHead struct {
-	JobID       *int64    `json:"jobId,omitempty"`
-	ID          uuid.UUID `json:"scheduleId"`
-	Description string    `json:"description"`
+	JobID *int64 `json:"jobId,omitempty"`
+	// ID is null for a schedule that is not stored.
+	ID          *uuid.UUID `json:"scheduleId"`
+	Description string     `json:"description"`
 	// Data is a JSON text or an object.
 	Data   json.RawMessage `json:"data,omitempty"`
 	Type   string          `json:"type"`
@@ -197,26 +198,26 @@ type parentBody struct {
 	URL  string `json:"jobUrl"`
 }
 
-// listBody is a list of a type of results.
-type listBody struct {
+// listBody is a list.
+type listBody[T any] struct {
 	Total   int     `json:"total"`
-	Results any     `json:"results"`
+	Results []T     `json:"results"`
 	Prev    *string `json:"prev_url"`
 	Next    *string `json:"next_url"`
 }
 
 // searchBody is the result of a search.
-type searchBody struct {
-	listBody
+type searchBody[T any] struct {
+	listBody[T]
 	Paged bool `json:"pagination_enabled"`
 }
 
 // cursorBody is a list whose pages follow by run ids; an address is absent where the list ends.
 type cursorBody struct {
-	Total   int     `json:"total"`
-	Results any     `json:"results"`
-	Prev    *string `json:"prev_url,omitempty"`
-	Next    *string `json:"next_url,omitempty"`
+	Total   int       `json:"total"`
+	Results []runBody `json:"results"`
+	Prev    *string   `json:"prev_url,omitempty"`
+	Next    *string   `json:"next_url,omitempty"`
 }
 
 // runBody is an entry of a run log (E15, E16).
@@ -342,10 +343,18 @@ func quoted(text string) json.RawMessage {
 	return b
 }
 
+// idOf returns an id, or nil for none.
+func idOf(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}
+
 // head returns the first members of a schedule. form is that of its times.
 func head(s *controldb.SAPSchedule, form string) scheduleHead {
 	return scheduleHead{
-		ID: s.ID, Description: s.Description, Type: typeOf(s.Mode), Active: s.Active,
+		ID: idOf(s.ID), Description: s.Description, Type: typeOf(s.Mode), Active: s.Active,
 		Start: formatTime(s.Start, form), End: formatTime(s.End, form),
 	}
 }
@@ -427,7 +436,7 @@ func oneJob(j *controldb.SAPJob, schedules bool) jobBody {
 		b.User = quoted(j.User)
 	}
 	if schedules {
-		b.Schedules = []any{}
+		b.Schedules = []briefScheduleBody{}
 		for i := range j.Schedules {
 			b.Schedules = append(b.Schedules, inJob(&j.Schedules[i]))
 		}
@@ -450,7 +459,7 @@ func foundJob(j *controldb.SAPJob, schedules bool) foundJobBody {
 		Method: j.Method, Start: formatTime(j.Start, stamp), End: formatTime(j.End, stamp),
 	}
 	if schedules {
-		b.Schedules = []any{}
+		b.Schedules = []foundScheduleBody{}
 		for i := range j.Schedules {
 			b.Schedules = append(b.Schedules, found(&j.Schedules[i]))
 		}

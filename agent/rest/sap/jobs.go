@@ -3,7 +3,6 @@ package sap
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -189,7 +188,7 @@ func createdJob(d *jobDefinition, job *controldb.SAPJobSpec, res controldb.SAPRe
 	b := jobBody{
 		Name: job.Name, Description: job.Description, Action: job.Action, Active: job.Active, Method: job.Method,
 		Start: textOf(job.Start), End: textOf(job.End), ANS: or(job.Ans, noANS), CALM: or(job.Calm, noCALM), JobType: "HTTP_ENDPOINT",
-		Schedules: []any{},
+		Schedules: []briefScheduleBody{},
 	}
 	if res.Job != 0 {
 		b.ID = &res.Job
@@ -228,21 +227,7 @@ func (c *call) dryRun(ctx context.Context, d *jobDefinition) (*rest.Response, er
 	case !errors.Is(err, controldb.ErrSAPNotFound):
 		return nil, err
 	}
-	body := createdJob(d, &job, controldb.SAPResult{}, true)
-	for i, one := range body.Schedules {
-		// A schedule that was not stored has no id.
-		text, err := encode(one)
-		if err != nil {
-			return nil, err
-		}
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(text, &members); err != nil {
-			return nil, fmt.Errorf("read a schedule: %w", err)
-		}
-		members["scheduleId"] = json.RawMessage("null")
-		body.Schedules[i] = members
-	}
-	return ok(body)
+	return ok(createdJob(d, &job, controldb.SAPResult{}, true))
 }
 
 // updateJob is E5.
@@ -428,7 +413,7 @@ func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
 	for i := range list {
 		results[i] = listedJob(&list[i])
 	}
-	b := listBody{Total: total, Results: results}
+	b := listBody[listedJobBody]{Total: total, Results: results}
 	b.Prev, b.Next = p.urls(root+"/jobs", "", total)
 	response, err := ok(b)
 	if legacy {

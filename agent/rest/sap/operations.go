@@ -126,7 +126,7 @@ func (s *Surface) jobOperations() []rest.Operation {
 				queryText("filter", "Comparisons contains(name, 'x') or name eq 'x', joined by and, or."),
 				queryText("sort_by", "name, _id, createdAt or active."), queryText("sort_order", "ASC or DESC."),
 				queryFlag("displaySchedules", "Returns the schedules of one job."),
-			}, queryPage...), Answers: okAnswer[listBody](),
+			}, queryPage...), Answers: okAnswer[listBody[listedJobBody]](),
 		}, (*call).getJobs),
 		s.operation(rest.Operation{
 			ID: "Jobs_Get", Method: http.MethodGet, Path: "/jobs/{jobId}", Role: rest.RoleReader, Summary: "Returns a job.",
@@ -153,7 +153,7 @@ func (s *Surface) scheduleOperations() []rest.Operation {
 		}, (*call).createSchedule),
 		s.operation(rest.Operation{
 			ID: "Schedules_List", Method: http.MethodGet, Path: "/jobs/{jobId}/schedules", Role: rest.RoleReader,
-			Summary: "Lists the schedules of a job.", Query: queryPage, Answers: okAnswer[listBody](),
+			Summary: "Lists the schedules of a job.", Query: queryPage, Answers: okAnswer[listBody[listedScheduleBody]](),
 		}, (*call).listSchedules),
 		s.operation(rest.Operation{
 			ID: "Schedules_DeleteAll", Method: http.MethodDelete, Path: "/jobs/{jobId}/schedules", Role: rest.RoleAuthor,
@@ -190,7 +190,7 @@ func (s *Surface) runOperations() []rest.Operation {
 			ID: "RunLogs_List", Method: http.MethodGet, Path: path, Role: rest.RoleReader, Summary: "Lists the runs of a schedule, newest first.",
 			Query: append([]rest.Parameter{
 				queryText("next", "Id of a run; older runs follow."), queryText("prev", "Id of a run; newer runs follow."),
-			}, queryPage...), Answers: okAnswer[listBody](),
+			}, queryPage...), Answers: okAnswer[listBody[runBody]](),
 		}, (*call).listRuns),
 		s.operation(rest.Operation{
 			ID: "RunLogs_Get", Method: http.MethodGet, Path: path + "/{runId}", Role: rest.RoleReader, Summary: "Returns a run.",
@@ -220,11 +220,11 @@ func (s *Surface) otherOperations() []rest.Operation {
 		}, (*call).setParameters),
 		s.operation(rest.Operation{
 			ID: "Jobs_Search", Method: http.MethodGet, Path: "/search/jobs", Role: rest.RoleReader, Summary: "Searches jobs.",
-			Query: append(search[:len(search):len(search)], queryFlag("displaySchedules", "Returns the schedules, too; default true.")), Answers: okAnswer[searchBody](),
+			Query: append(search[:len(search):len(search)], queryFlag("displaySchedules", "Returns the schedules, too; default true.")), Answers: okAnswer[searchBody[foundJobBody]](),
 		}, (*call).searchJobs),
 		s.operation(rest.Operation{
 			ID: "Schedules_Search", Method: http.MethodGet, Path: "/search/schedules", Role: rest.RoleReader, Summary: "Searches schedules.",
-			Query: search, Answers: okAnswer[searchBody](),
+			Query: search, Answers: okAnswer[searchBody[foundScheduleBody]](),
 		}, (*call).searchSchedules),
 		s.operation(rest.Operation{
 			ID: "ActionLogs_List", Method: http.MethodGet, Path: "/actionLogs", Role: rest.RoleReader,

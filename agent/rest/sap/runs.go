@@ -59,7 +59,7 @@ func (c *call) listRuns(ctx context.Context) (*rest.Response, error) {
 	if cursor {
 		return ok(cursorList(results, &runs, path, p.size))
 	}
-	b := listBody{Total: runs.Total, Results: results}
+	b := listBody[runBody]{Total: runs.Total, Results: results}
 	b.Prev, b.Next = p.urls(path, "", runs.Total)
 	return ok(b)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -261,12 +262,75 @@ func TestCase082Late(t *testing.T) {
 }
 
 func TestCase018Pages(t *testing.T) {
-	a := as(t, tenantOne)
-	path, made := a.job("case018", object{"repeatInterval": "1 years", "startTime": "2099-01-01"})
-	runs := path + "/schedules/" + scheduleOf(t, made, 0) + "/runs"
+	t.Parallel()
+	a := as(t, provider)
+	from := time.Now().UTC().Add(-26 * time.Hour).Truncate(5 * time.Minute).Add(time.Minute)
+	until := from.Add(230 * 5 * time.Minute)
+	path, made := a.job("case018", object{"cron": "* * * * * */5 0", "active": true, "endTime": until.Format(time.RFC3339)})
+	id := scheduleOf(t, made, 0)
+	runs := path + "/schedules/" + id + "/runs"
 	require.Equal(t, listingRuns+"Invalid Page Size", a.failure(400, "GET", runs+"?page_size=0", nil))
 	a.failure(400, "GET", runs+"?next="+uuid.NewString()+"&prev="+uuid.NewString(), nil)
 	a.failure(400, "GET", runs+"?next=x", nil)
 	a.failure(400, "GET", runs+"?next="+uuid.NewString()+"&offset=1", nil)
 	require.Equal(t, 0.0, a.ok(200, "GET", runs, nil)["total"])
+
+	eventually(t, "the agent has read the schedule", func() bool {
+		_, err := a.f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+			JobName: "case018", Name: id, From: from, To: until, Overlap: "AllowAll",
+		})
+		return err == nil
+	})
+	eventually(t, "230 runs are made", func() bool { return a.ok(200, "GET", runs, nil)["total"] == 230.0 })
+	ids := func(list object) (all []string) {
+		for _, run := range results(t, list) {
+			all = append(all, run["runId"].(string))
+		}
+		return all
+	}
+	list := a.ok(200, "GET", runs, nil)
+	all := ids(list)
+	require.Len(t, all, 200)
+	page := a.ok(200, "GET", runs+"?page_size=15&offset=0", nil)
+	require.Equal(t, all[:15], ids(page))
+	require.Equal(t, "/scheduler"+runs+"?page_size=15&offset=15", page["next_url"])
+	require.Nil(t, page["prev_url"])
+	require.Len(t, ids(a.ok(200, "GET", runs+"?offset=5", nil)), 10)
+	page = a.ok(200, "GET", runs+"?page_size=15&next="+all[14], nil)
+	require.Equal(t, all[15:30], ids(page))
+	require.Equal(t, "/scheduler"+runs+"?page_size=15&next="+all[29], page["next_url"])
+	require.Equal(t, "/scheduler"+runs+"?page_size=15&prev="+all[15], page["prev_url"])
+	page = a.ok(200, "GET", strings.TrimPrefix(page["prev_url"].(string), "/scheduler"), nil)
+	require.Equal(t, all[:15], ids(page))
+	require.NotContains(t, page, "prev_url", "a missing page has no such key")
+	seen := map[string]bool{}
+	for next := runs + "?page_size=100&next=" + all[0]; next != ""; {
+		page := a.ok(200, "GET", strings.TrimPrefix(next, "/scheduler"), nil)
+		for _, one := range ids(page) {
+			require.False(t, seen[one])
+			seen[one] = true
+		}
+		next, _ = page["next_url"].(string)
+	}
+	require.Len(t, seen, 229)
+
+	t.Run("70", func(t *testing.T) {
+		oldest := ids(a.ok(200, "GET", runs+"?page_size=10&offset=220", nil))[9]
+		a.ok(200, "GET", runs+"/"+oldest, nil)
+		db := a.f.DB(t, a.f.Control)
+		set := func(days int) {
+			_, err := db.ExecContext(t.Context(), "EXECUTE jobs.sp_set_setting N'sap_run_log_days', @p1;", days)
+			require.NoError(t, err)
+		}
+		set(1)
+		defer set(15)
+		total := a.ok(200, "GET", runs, nil)["total"].(float64)
+		require.Less(t, total, 230.0)
+		require.Greater(t, total, 190.0)
+		a.failure(404, "GET", runs+"/"+oldest, nil)
+		list, err := a.f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: uuid.MustParse(oldest), RootsOnly: true})
+		require.NoError(t, err)
+		require.Len(t, list, 1, "the history still has it")
+	})
+	a.ok(200, "DELETE", path, nil)
 }

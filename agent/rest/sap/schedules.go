@@ -161,7 +161,7 @@ func (c *call) listSchedules(ctx context.Context) (*rest.Response, error) {
 	for i := range list {
 		results[i] = listed(&list[i])
 	}
-	b := listBody{Total: total, Results: results}
+	b := listBody[listedScheduleBody]{Total: total, Results: results}
 	b.Prev, b.Next = p.urls(jobPath(job)+"/schedules", "", total)
 	return ok(b)
 }
@@ -330,8 +330,8 @@ func (c *call) search(largest int) (s controldb.SAPSearch, text string, p page, 
 }
 
 // searched returns the answer of a search.
-func searched(results any, total int, p page, path, q string) searchBody {
-	b := searchBody{listBody: listBody{Total: total, Results: results}, Paged: p.given}
+func searched[T any](results []T, total int, p page, path, q string) searchBody[T] {
+	b := searchBody[T]{listBody: listBody[T]{Total: total, Results: results}, Paged: p.given}
 	b.Prev, b.Next = p.urls(path, searchParameter(q), total)
 	return b
 }
