@@ -322,10 +322,7 @@ func (c *claims) principal(issuer *trusted) (rest.Principal, error) {
 			break
 		}
 	}
-	p.Name = printable(p.Name)
-	if p.Name == "" {
-		p.Name = printable(p.ID)
-	}
+	p.Name = displayName(p.Name, p.ID)
 	for _, g := range c.Groups {
 		p.Groups = append(p.Groups, "group:"+g+at)
 	}
@@ -356,7 +353,24 @@ func (c *claims) scopes(issuer *trusted) []string {
 	return list
 }
 
-// printable returns the beginning of a name without control characters, for logs and the audit.
+// maxName bounds the name of a caller, in characters: the history stores 128.
+const maxName = 128
+
+// displayName returns how a caller is called in logs and in the audit. At some issuers, users
+// choose the names in their tokens, so the ID is always there.
+func displayName(name, id string) string {
+	id, name = printable(id), printable(name)
+	room := maxName - len([]rune(id)) - len(" ()")
+	if name == "" || room < 8 {
+		return id
+	}
+	if runes := []rune(name); len(runes) > room {
+		name = string(runes[:room])
+	}
+	return name + " (" + id + ")"
+}
+
+// printable returns the beginning of a text without control characters.
 func printable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
@@ -364,8 +378,8 @@ func printable(name string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(name, ""))
-	if runes := []rune(name); len(runes) > 128 {
-		name = string(runes[:128])
+	if runes := []rune(name); len(runes) > maxName {
+		name = string(runes[:maxName])
 	}
 	return name
 }

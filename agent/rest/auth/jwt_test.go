@@ -309,13 +309,13 @@ func TestPrincipals(t *testing.T) {
 		groups []string
 		name   string
 	}{
-		"user":               {`{"oid":"` + guid + `","appid":"cli","scp":"user_impersonation","upn":"a@b","sub":"x"}`, "oid:" + lower, nil, "a@b"},
+		"user":               {`{"oid":"` + guid + `","appid":"cli","scp":"user_impersonation","upn":"a@b","sub":"x"}`, "oid:" + lower, nil, "a@b (oid:" + lower + ")"},
 		"application":        {`{"oid":"` + guid + `","appid":"app1","sub":"` + guid + `"}`, "oid:" + lower, []string{"app:app1"}, "oid:" + lower},
 		"application, v2":    {`{"oid":"o","azp":"app1","sub":"o","idtyp":"app"}`, "oid:o", []string{"app:app1"}, "oid:o"},
 		"user that says app": {`{"oid":"o","azp":"app1","sub":"o","idtyp":"user"}`, "oid:o", nil, "oid:o"},
 		"client credentials": {`{"client_id":"c1","sub":"c1","grant_type":"client_credentials"}`, "app:c1", nil, "app:c1"},
-		"password grant":     {`{"client_id":"c1","sub":"u1","grant_type":"password","user_name":"u"}`, "sub:u1", nil, "u"},
-		"subject":            {`{"azp":"c1","sub":"u1","preferred_username":"u\r\nx"}`, "sub:u1", nil, "ux"},
+		"password grant":     {`{"client_id":"c1","sub":"u1","grant_type":"password","user_name":"u"}`, "sub:u1", nil, "u (sub:u1)"},
+		"subject":            {`{"azp":"c1","sub":"u1","preferred_username":"u\r\nx"}`, "sub:u1", nil, "ux (sub:u1)"},
 		"groups and roles":   {`{"sub":"u","groups":["` + guid + `"],"roles":"Jobs.Admin"}`, "sub:u", []string{"group:" + guid, "role:Jobs.Admin"}, "sub:u"},
 		"groups of no texts": {`{"sub":"u","groups":{"a":1},"roles":[1]}`, "sub:u", nil, "sub:u"},
 	} {
@@ -330,6 +330,17 @@ func TestPrincipals(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, one.id+"@entra", p.ID)
 	}
+}
+
+// A name that the user chose cannot hide who it is, however long it is.
+func TestNamesShowTheID(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "oid:1", displayName("", "oid:1"))
+	require.Equal(t, "root (oid:1)", displayName("ro\u2028ot\x00", "oid:1"))
+	long := displayName(strings.Repeat("ü", 300), "oid:1")
+	require.Len(t, []rune(long), 128)
+	require.True(t, strings.HasSuffix(long, " (oid:1)"))
+	require.Equal(t, strings.Repeat("i", 128), displayName("root", strings.Repeat("i", 300)))
 }
 
 // The issuer's text may stand for several tenants, or for the subdomains of one host.
