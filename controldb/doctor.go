@@ -65,6 +65,7 @@ const (
 	CodeLockEscalation = "lock-escalation"
 	CodeForeign        = "foreign-objects"
 	CodeRights         = "rights"
+	CodeCallers        = "callers"
 	CodeDeployRights   = "deployment-rights"
 	CodeClock          = "clock"
 	CodeSettings       = "settings"
@@ -112,6 +113,7 @@ var checks = []check{
 	{CodeCollation, checkCollations, true},
 	{CodeForeign, checkForeign, true},
 	{CodeRights, checkRights, false},
+	{CodeCallers, checkCallers, false},
 	{CodeSettings, checkSettings, false},
 	{CodeHistory, checkHistory, false},
 	{CodeAgents, checkAgents, false},

@@ -42,6 +42,14 @@ func fixRole(role, user string) string {
 	return fmt.Sprintf("ALTER ROLE %s ADD MEMBER %s;", role, tsql.Name(user))
 }
 
+// fixRoleUser creates a user without login, as which REST fronts make calls.
+func fixRoleUser(user string) string { return fmt.Sprintf("CREATE USER %s WITHOUT LOGIN;", user) }
+
+// fixImpersonate lets REST fronts make calls as a user.
+func fixImpersonate(user string) string {
+	return fmt.Sprintf("GRANT IMPERSONATE ON USER::%s TO jobs_front;", user)
+}
+
 // fixEmptySchema drops an empty schema.
 func fixEmptySchema(schema string) string {
 	return fmt.Sprintf("DROP SCHEMA %s;", tsql.Name(schema))

@@ -47,7 +47,7 @@ func TestExamineFresh(t *testing.T) {
 		for _, code := range []string{
 			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
 			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
-			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeClock,
+			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeCallers, controldb.CodeClock,
 			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms,
 		} {
 			require.True(t, codes[code], "no finding %s", code)

@@ -92,6 +92,13 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 			),
 		}, nil
 	}
+	users, err := readRoleUsers(ctx, e.conn)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(users, func(u roleUser) bool { return u.Front }) {
+		return []Finding{good(CodeRights, "user %s is that of a REST front; it may not make the calls of an agent", tsql.Name(user))}, nil
+	}
 	return []Finding{
 		{
 			Code:     CodeRights,

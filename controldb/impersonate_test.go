@@ -163,3 +163,40 @@ func TestCallersNeedTheRoleOfFronts(t *testing.T) {
 		c.fails(t, 50190, `EXECUTE jobs_internal.begin_call @user = NULL, @caller = N'x';`)
 	})
 }
+
+// TestExamineCallers: the examination of a front's login tells what is missing, and how to fix it.
+func TestExamineCallers(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		front := &control{Store: c.front(t, 2), env: c.env, name: c.name, db: c.db}
+		for _, code := range []string{controldb.CodeCallers, controldb.CodeRights} {
+			require.Equal(t, controldb.SeverityOK, controldb.Worst(front.findings(t, code)), code)
+		}
+		require.Contains(t, front.findings(t, controldb.CodeCallers)[0].Found, "may make the calls of a REST front")
+
+		c.exec(t, `REVOKE IMPERSONATE ON USER::jobagent_author FROM jobs_front;`)
+		_, err := front.AddTargetGroup(as(t.Context(), "jobs_author", "ada"), "g")
+		require.ErrorIs(t, err, controldb.ErrNoRoleUser)
+		require.ErrorContains(t, err, "jobagent db grants --role jobs_front")
+		found := front.findings(t, controldb.CodeCallers)
+		require.Contains(t, found[0].Found, "may not impersonate jobagent_author")
+		c.fix(t, found[0].SQL)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(front.findings(t, controldb.CodeCallers)))
+
+		c.exec(t, `ALTER ROLE jobs_operator DROP MEMBER jobagent_operator;`)
+		found = c.findings(t, controldb.CodeCallers)
+		require.Contains(t, found[0].Found, "no members of their roles: jobagent_operator")
+		c.fix(t, found[0].SQL)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeCallers)))
+
+		c.exec(t, `ALTER ROLE jobs_admin DROP MEMBER jobagent_admin; DROP USER jobagent_admin;`)
+		c.fix(t, c.findings(t, controldb.CodeCallers)[0].SQL)
+		require.NoError(t, front.PurgeHistory(as(t.Context(), "jobs_admin", "ada"), controldb.PurgeRequest{JobName: c.aJob(t)}))
+	})
+}
+
+// aJob adds a job and returns its name.
+func (c *control) aJob(t *testing.T) string {
+	t.Helper()
+	c.job(t, "j", nil)
+	return "j"
+}
