@@ -258,10 +258,10 @@ const executionColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_versio
 // means those of all jobs that are no system jobs.
 //
 // Plan: TOP rows from IX_job_executions_create_time, or from IX_job_executions_job_id_create_time
-// for a job, both in the wanted order: a page reads its own rows. With isActive = 1 the index of
-// active runs is short. A lower bound of the end alone has no index in this order; then the server
-// chooses between IX_job_executions_end_time with a sort, and the newest rows, by the values
-// (RECOMPILE).
+// for a job, both in the wanted order: a page reads its own rows. With is_active = 1,
+// IX_job_executions_active_create_time has the active runs alone. A lower bound of the end alone
+// has no index in this order; then the server chooses between IX_job_executions_end_time with a
+// sort, and the newest rows, by the values (RECOMPILE).
 func (s *Store) Runs(ctx context.Context, jobName string, f RunFilter, after *RunKey, p Page) ([]Execution, error) {
 	w := newFilter(p.Top)
 	if jobName != "" {

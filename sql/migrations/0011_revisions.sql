@@ -7,6 +7,8 @@ ALTER TABLE jobs_internal.secrets ADD job_id UNIQUEIDENTIFIER NULL;
 -- A batch of its own: this one is compiled before the columns exist.
 EXECUTE sys.sp_executesql N'CREATE INDEX IX_secrets_job_id ON jobs_internal.secrets (job_id)
     WHERE job_id IS NOT NULL;';
+CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id)
+    WHERE is_active = 1;
 
 CREATE TABLE jobs_internal.credentials (
     name       NVARCHAR(128) NOT NULL,

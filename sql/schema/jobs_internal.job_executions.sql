@@ -93,6 +93,8 @@ CREATE INDEX IX_job_executions_job_id ON jobs_internal.job_executions (job_id, s
 CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_executions (job_id, create_time DESC, job_execution_id);
 CREATE INDEX IX_job_executions_start_time ON jobs_internal.job_executions (start_time);
 CREATE INDEX IX_job_executions_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id);
+CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id)
+    WHERE is_active = 1;
 CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_time)
     WHERE is_active = 0 AND purged_at IS NULL;
 CREATE INDEX IX_job_executions_purged_at ON jobs_internal.job_executions (purged_at)
