@@ -52,7 +52,8 @@ type RateLimit struct {
 // maxTenant bounds the ids and subdomains of tenants, in characters.
 const maxTenant = 128
 
-// Check returns all errors of the configuration. databases are the names of control_databases.
+// Check returns all errors of the configuration. databases are the names of control_databases; nil
+// means that the names of databases are not checked.
 func (c Config) Check(databases []string) error {
 	var all []error
 	fault := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
@@ -79,7 +80,7 @@ func (c Config) Check(databases []string) error {
 		if one.Credential != "" && one.AllowAnonymousActions {
 			fault("%s.allow_anonymous_actions: the instance has a credential", path)
 		}
-		place, known := one.Database, one.Database == ""
+		place, known := one.Database, one.Database == "" || databases == nil
 		if known && len(databases) > 0 {
 			place = databases[0]
 		}

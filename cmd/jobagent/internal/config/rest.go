@@ -213,9 +213,12 @@ func (c REST) Check() error {
 		}
 	}
 	var callers []auth.Instance
+	services := sap.Config{Limit: c.SAP.Limit}
 	for _, i := range c.SAP.Instances {
 		callers = append(callers, i.Callers())
+		services.Instances = append(services.Instances, i.SAPService)
 	}
+	errs = append(errs, services.Check(nil))
 	if c.NeedsClientCA(callers) && c.TLS.ClientCA == "" {
 		errs = append(errs, errors.New("invalid certificates: want tls.client_ca, the authorities that verify them"))
 	}
