@@ -95,6 +95,9 @@ func openConn(s *Store) (*Conn, error) {
 	if err := c.Without(0); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	if err := c.keepPlans(); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	if err := c.addCollations(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -107,6 +110,21 @@ func openConn(s *Store) (*Conn, error) {
 		}
 	}
 	return c, nil
+}
+
+// keepPlans makes SQLite choose plans without regard to the values of parameters, as SQL Server
+// does. Otherwise it compiles a statement again for each new value that is compared with the
+// condition of a partial index, which costs more than the statement itself.
+func (c *Conn) keepPlans() error {
+	args := libc.NewVaList(int32(1), uintptr(0))
+	if args == 0 {
+		return errors.New("out of memory")
+	}
+	defer libc.Xfree(c.tls, args)
+	if rc := lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, args); rc != lib.SQLITE_OK {
+		return fmt.Errorf("keep the plans of statements: sqlite code %d", rc)
+	}
+	return nil
 }
 
 // handle reads a C pointer from an unexported field of one of the driver's objects. The driver has
