@@ -1,6 +1,7 @@
 package controldb_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -305,7 +306,8 @@ BEGIN
 END;
 EXECUTE jobs.sp_add_job @job_name = N'j';
 EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 1;', @target_group_name = N'g';
-EXECUTE jobs.sp_start_job @job_name = N'j';`)
+`)
+		run := c.start(t, "j")
 		var terms []controldb.TermID
 		for range 2 {
 			term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Minute)
@@ -324,6 +326,9 @@ EXECUTE jobs.sp_start_job @job_name = N'j';`)
 		limits, err := c.Limits(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int{3, 3, 4}, []int{limits[0].Max, limits[0].Running, limits[0].Waiting})
+		explained, err := c.ExplainExecution(ctx, run)
+		require.NoError(t, err)
+		require.Contains(t, fmt.Sprintf("%+v", explained), "capacity of the job agent")
 		_, err = c.CompleteTasks(ctx, terms[0], []controldb.Outcome{{Task: first[0].ID, Attempt: 1, Outcome: targets.Succeeded}})
 		require.NoError(t, err)
 		require.Len(t, pass(terms[1]), 1)

@@ -207,6 +207,25 @@ BEGIN
         SELECT l.queue_id, l.scope, l.limit_key, l.running, l.max_concurrent_targets, l.description
         FROM used_up AS l
         WHERE l.place = 1;
+    -- The limit of scope Agent counts all targets. Plan: one key of UQ_limits_name, and IX_task_executions_held as above.
+    IF @is_active = 1
+        INSERT INTO @full (queue_id, scope, limit_key, running, max_concurrent_targets, description)
+        SELECT q.queue_id, l.scope, l.scope, u.running, l.max_concurrent_targets, N'capacity of the job agent (limit of scope Agent)'
+        FROM jobs_internal.limits AS l
+        CROSS JOIN (
+            SELECT COUNT(*) AS running
+            FROM jobs_internal.task_executions AS k
+            WHERE k.ended_at IS NULL
+                AND k.kind = N'Run'
+        ) AS u
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = @execution_id AND s.is_active = 1
+        INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = s.step_execution_id
+        WHERE l.scope = N'Agent'
+            AND l.name = N'*'
+            AND l.server_name = N''
+            AND l.job_id IS NULL
+            AND u.running >= l.max_concurrent_targets
+            AND NOT EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = q.queue_id);
     IF EXISTS (SELECT 1 FROM @full AS f)
         WITH running_jobs AS (
             SELECT v.limit_key, t.job_id, COUNT(*) AS running
