@@ -211,7 +211,7 @@ func sameResource(path, kind, id, resourceType, name string, names ...string) (f
 }
 
 // maxRepeats bounds how often a change is tried again after another session was faster.
-const maxRepeats = 5
+const maxRepeats = 50
 
 func (s *Surface) putCollection(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	return s.writeCollection(ctx, r, false)

@@ -24,5 +24,5 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(frontRunner{m}) }
 func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 	network, err := outbound.New(outbound.Config{Allow: outbound.LoopbackAllowed()})
 	require.NoError(t, err)
-	return []*rest.Mount{{Surface: scheduler.New(scheduler.Config{}, f.Directory, network.Check), ARM: true}}
+	return []*rest.Mount{{Surface: scheduler.New(scheduler.Config{Authority: f.H.URL}, f.Directory, network.Check), ARM: true}}
 }

@@ -39,6 +39,7 @@ func (s *Surface) readTiming(p jobProperties) (text string, gap int64, faults []
 			}}
 		}
 		dropNulls(t.Recurrence)
+		normalize(t.Recurrence)
 		if end, ok := t.Recurrence["endTime"].(string); ok {
 			t.Recurrence["endTime"] = normalTime(end)
 		}
@@ -152,35 +153,44 @@ func shownTiming(text string) (start string, recurrence json.RawMessage) {
 		return shownText(t.StartTime), nil
 	}
 	r := t.Recurrence
-	if f, ok := r["frequency"].(string); ok {
-		r["frequency"] = strings.ToLower(f)
-	}
-	if r["interval"] == nil {
-		r["interval"] = 1
-	}
+	normalize(r)
 	if end, ok := r["endTime"].(string); ok {
 		r["endTime"] = shownText(end)
-	}
-	if inner, ok := r["schedule"].(map[string]any); ok {
-		for _, name := range []string{"minutes", "hours", "weekDays", "monthDays"} {
-			if v, has := inner[name]; has {
-				inner[name] = listOf(v)
-			}
-		}
-		if days, ok := inner["weekDays"].([]any); ok {
-			for i, d := range days {
-				days[i] = shownDay(d)
-			}
-		}
-		if list, has := inner["monthlyOccurrences"]; has {
-			inner["monthlyOccurrences"] = shownOccurrences(listOf(list))
-		}
 	}
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return shownText(t.StartTime), nil // values of JSON
 	}
 	return shownText(t.StartTime), raw
+}
+
+// normalize changes a recurrence to the form of answers, except its end: equal recurrences are
+// equal texts then, and what a client reads and writes again changes nothing. Faults stay as they
+// are.
+func normalize(r map[string]any) {
+	if f, ok := r["frequency"].(string); ok {
+		r["frequency"] = strings.ToLower(f)
+	}
+	if r["interval"] == nil {
+		r["interval"] = 1
+	}
+	inner, ok := r["schedule"].(map[string]any)
+	if !ok {
+		return
+	}
+	for _, name := range []string{"minutes", "hours", "weekDays", "monthDays"} {
+		if v, has := inner[name]; has {
+			inner[name] = listOf(v)
+		}
+	}
+	if days, ok := inner["weekDays"].([]any); ok {
+		for i, d := range days {
+			days[i] = shownDay(d)
+		}
+	}
+	if list, has := inner["monthlyOccurrences"]; has {
+		inner["monthlyOccurrences"] = shownOccurrences(listOf(list))
+	}
 }
 
 // listOf returns a list; one value stands for a list of it (D-A13).
