@@ -308,7 +308,7 @@ func takenSchemasFinding(objects []schemaObject) Finding {
 		) + " already, and jobagent did not create it",
 	}
 	if len(names) == 0 {
-		f.Why, f.SQL = "a deployment creates the schemas jobs and jobs_internal", strings.Join(drop, "\n")
+		f.Why, f.SQL = "a deployment creates the schemas jobs, jobs_internal and jobs_rest", strings.Join(drop, "\n")
 		return f
 	}
 	f.Found += fmt.Sprintf("; it holds %s (%s)", plural(len(names), "object"), firstNames(names))

@@ -55,7 +55,7 @@ func fixEmptySchema(schema string) string {
 	return fmt.Sprintf("DROP SCHEMA %s;", tsql.Name(schema))
 }
 
-// fixForeign moves a foreign object out of the schemas jobs and jobs_internal; name is quoted. A
+// fixForeign moves a foreign object out of the schemas of jobagent; name is quoted. A
 // trigger moves only with its table, so it is dropped.
 func fixForeign(kind, name string) string {
 	switch kind {

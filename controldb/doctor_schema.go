@@ -441,7 +441,7 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 		found = append(found, f)
 	}
 	if len(found) == 0 {
-		found = append(found, good(CodeForeign, "the schemas jobs and jobs_internal hold only objects of jobagent"))
+		found = append(found, good(CodeForeign, "the schemas jobs, jobs_internal and jobs_rest hold only objects of jobagent"))
 	}
 	return found, nil
 }

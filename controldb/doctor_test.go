@@ -337,7 +337,7 @@ func TestRefusedDeployments(t *testing.T) {
 		{"schema of another product", `EXECUTE (N'CREATE SCHEMA jobs;'); EXECUTE (N'CREATE TABLE jobs.jobs_of_azure (id INT);');`,
 			"the database has the schema jobs already, and jobagent did not create it; it holds 1 object (jobs.jobs_of_azure): the schemas belong to another product", `DROP TABLE jobs.jobs_of_azure; DROP SCHEMA jobs;`},
 		{"empty foreign schema", `CREATE SCHEMA jobs_internal;`,
-			"the database has the schema jobs_internal already, and jobagent did not create it: a deployment creates the schemas jobs and jobs_internal; to fix it: DROP SCHEMA [jobs_internal];", ""},
+			"the database has the schema jobs_internal already, and jobagent did not create it: a deployment creates the schemas jobs, jobs_internal and jobs_rest; to fix it: DROP SCHEMA [jobs_internal];", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			testenv.Each(t, func(t *testing.T, env *testenv.Env) {

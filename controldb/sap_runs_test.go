@@ -132,6 +132,15 @@ func TestSAPRunLog(t *testing.T) {
 		require.Equal(t, []string{"1"}, c.rows(t, `SELECT COUNT(*) FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id IS NULL`, ids[7].String()))
 		c.exec(t, `EXECUTE jobs.sp_set_setting @name = N'sap_run_log_days', @value = 20;`)
 		require.Equal(t, 231, read(page(0, 1)).Total)
+
+		// The action log is kept as long as the history.
+		_, err = c.AddSAPSchedule(ctx, scope, by, job, cron(""))
+		require.NoError(t, err)
+		c.exec(t, `UPDATE a SET a.at = DATEADD(DAY, -46, a.at) FROM jobs_internal.rest_action_log AS a WHERE a.log_id = 1`)
+		c.exec(t, `EXECUTE jobs_internal.purge_history;`)
+		_, total, err := c.SAPActions(ctx, scope, job, uuid.Nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, total)
 	})
 }
 

@@ -13,8 +13,8 @@
 --   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), and
---            parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log (X), skipping locked
---            rows.
+--            parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log and of
+--            the action log (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -34,6 +34,7 @@ BEGIN
     DECLARE @scheduler_oldest DATETIME2(7);
     DECLARE @schedules_oldest DATETIME2(7);
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @entries TABLE (log_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @first_claimed_at DATETIME2(7); -- of the tasks that are left
@@ -78,6 +79,18 @@ BEGIN
     DELETE TOP (1000) f
     FROM jobs_internal.schedule_backfills AS f
     WHERE f.ended_at < @oldest;
+    -- Entries are in the order of their time. Plan: the first keys of PK_rest_action_log.
+    INSERT INTO @entries (log_id)
+    SELECT f.log_id
+    FROM (
+        SELECT TOP (1000) a.log_id, a.at
+        FROM jobs_internal.rest_action_log AS a
+        ORDER BY a.log_id
+    ) AS f
+    WHERE f.at < @oldest;
+    DELETE a
+    FROM @entries AS f
+    INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READPAST, ROWLOCK) ON a.log_id = f.log_id;
     SET @schedules_oldest = DATEADD(
         DAY,
         -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_retention_days'),

@@ -108,7 +108,7 @@ func TestRoleMatrix(t *testing.T) {
 		rows, err := owner.QueryContext(t.Context(), `
 SELECT CONCAT(SCHEMA_NAME(o.schema_id), N'.', o.name), (SELECT MIN(c.name) FROM sys.columns AS c WHERE c.object_id = o.object_id AND o.type = 'U' AND c.is_identity = 0)
 FROM sys.objects AS o
-WHERE o.type IN ('P', 'V', 'U') AND SCHEMA_NAME(o.schema_id) IN (N'jobs', N'jobs_internal');`)
+WHERE o.type IN ('P', 'V', 'U') AND SCHEMA_NAME(o.schema_id) IN (N'jobs', N'jobs_internal', N'jobs_rest');`)
 		require.NoError(t, err)
 		defer rows.Close()
 		for rows.Next() {
