@@ -7,12 +7,14 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -713,4 +715,91 @@ func TestBodiesDecode(t *testing.T) {
 		require.Equal(t, "InvalidResourceRequestBody", a.Code(t))
 	}
 	require.Equal(t, http.StatusMethodNotAllowed, f.Do(t, "PATCH", at("jobs", "ignored"), obj{}).Status)
+}
+
+// TestLongTexts: SQL Server cuts off a text that is longer than a parameter, so the surface must
+// refuse it: a longer name is another one, and does not exist.
+func TestLongTexts(t *testing.T) {
+	f := front.Shared(t)
+	long := strings.Repeat("n", 128)
+	ok(t, f, 201, "PUT", at("jobs", long), obj{})
+	ok(t, f, 201, "PUT", at("targetGroups", long), props("members", []any{}))
+	ok(t, f, 201, "PUT", at("jobs", long, "steps", long), step("SELECT 1", "targetGroup", front.A+"/targetGroups/"+long))
+	for _, path := range []string{at("jobs", long+"n"), at("targetGroups", long+"n"), at("jobs", long, "steps", long+"n"), at("credentials", long+"n"), at("jobs", long+"n", "steps")} {
+		refused(t, f, 404, "ResourceNotFound", "", "GET", path, nil)
+	}
+	refused(t, f, 404, "ResourceNotFound", "", "DELETE", at("jobs", long+"n"), nil)
+	refused(t, f, 404, "ResourceNotFound", "", "POST", at("jobs", long+"n", "start"), nil)
+	refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", at("jobs", long+"n"), obj{})
+	refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", at("jobs", long, "steps", long+"n"), step("SELECT 1"))
+	refused(t, f, 400, "InvalidResourceId", "", "PUT", at("jobs", long, "steps", long), step("SELECT 1", "targetGroup", front.A+"/targetGroups/"+long+"n"))
+	for path, body := range map[string]obj{
+		"$.properties.description":             props("description", strings.Repeat("d", 513)),
+		"$.properties.members[0].databaseName": props("members", []any{obj{"type": "SqlDatabase", "serverName": "s", "databaseName": long + "n"}}),
+		"$.properties.output.tableName":        step("SELECT 1", "output", obj{"serverName": "s", "databaseName": "d", "tableName": long + "n"}),
+	} {
+		where := at("jobs", long)
+		if strings.Contains(path, "members") {
+			where = at("targetGroups", long)
+		} else if strings.Contains(path, "output") {
+			where = at("jobs", long, "steps", long)
+		}
+		require.Equal(t, path, refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", where, body).At(t, "error.target"))
+	}
+	for _, name := range []string{"\x00", "\xff", "a\nb", strings.Repeat("ä", 2000), "'; DROP TABLE x --", "../..", "%"} {
+		require.Equal(t, 404, f.Do(t, "GET", at("jobs", name), nil).Status, "%q", name)
+	}
+	ok(t, f, 200, "DELETE", at("jobs", long), nil)
+}
+
+// TestConcurrentPuts: of PUTs at the same time, one creates (R-51), and none fails.
+func TestConcurrentPuts(t *testing.T) {
+	f := front.Shared(t)
+	put := func(path string, body obj) {
+		statuses := make(chan int, 8)
+		var clients sync.WaitGroup
+		for range cap(statuses) {
+			clients.Go(func() { statuses <- f.Do(t, "PUT", path, body).Status })
+		}
+		clients.Wait()
+		close(statuses)
+		counts := map[int]int{}
+		for s := range statuses {
+			counts[s]++
+		}
+		require.Equal(t, map[int]int{201: 1, 200: 7}, counts, path)
+	}
+	put(at("jobs", "race"), props("description", "d"))
+	put(at("jobs", "race", "steps", "s"), step("SELECT 1"))
+	put(at("targetGroups", "race"), props("members", []any{member(f, "t1")}))
+	put(at("credentials", "race"), props("username", "u", "password", "p"))
+	put(at("privateEndpoints", "race"), props("targetServerAzureResourceId", "/x"))
+	start := uuid.NewString()
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() { f.Do(t, "PUT", at("jobs", "race", "executions", start), nil) })
+	}
+	clients.Wait()
+	require.Equal(t, []string{"1"}, rows(t, f, `SELECT CAST(COUNT(*) AS NVARCHAR(9)) FROM jobs.job_executions WHERE job_name = N'race' AND step_id IS NULL`))
+	require.Equal(t, 1.0, ok(t, f, 200, "GET", at("jobs", "race"), nil).At(t, "properties.version"))
+}
+
+func TestCase070Roles(t *testing.T) {
+	f := front.Shared(t)
+	for _, test := range []struct {
+		role         rest.Role
+		method, path string
+		status       int
+	}{
+		{rest.RoleOperator, "PUT", at("jobs", "x70"), 403}, {rest.RoleOperator, "POST", at("jobs", "j1", "start"), 200},
+		{rest.RoleReader, "POST", at("jobs", "j1", "start"), 403}, {rest.RoleReader, "GET", at("jobs", "j1"), 200},
+		{rest.RoleAuthor, "PUT", at("credentials", "x70"), 403}, {rest.RoleAuthor, "PUT", at("jobs", "x70"), 201},
+		{rest.RoleAuthor, "DELETE", at("privateEndpoints", "x70"), 403},
+	} {
+		a := f.DoAs(t, test.role, test.method, test.path, `{}`)
+		require.Equal(t, test.status, a.Status, "%v %s %s: %s", test.role, test.method, test.path, a.Body)
+		if test.status == 403 {
+			require.Equal(t, "AuthorizationFailed", a.Code(t))
+		}
+	}
 }

@@ -37,7 +37,7 @@ const (
 	credentialPath = agentPath + "/credentials"
 	// sealAttempts is how often a password is sealed again, because another session has set it or a
 	// key was added meanwhile.
-	sealAttempts = 3
+	sealAttempts = 10
 )
 
 // credentialOperations are A6 to A9.
@@ -168,7 +168,7 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 	if err := f.err(); err != nil {
 		return in, err
 	}
-	if strings.TrimSpace(in.Properties.Username) == "" || len(in.Properties.Username) > maxName {
+	if strings.TrimSpace(in.Properties.Username) == "" || units(in.Properties.Username) > maxName {
 		return in, badRequest(codeUsername, "$.properties.username", "The user name of a credential is invalid: want 1 to %d characters.", maxName)
 	}
 	return in, nil

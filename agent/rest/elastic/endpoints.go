@@ -118,7 +118,7 @@ func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 	var f faults
 	in.check(&f, at.id("privateEndpoints", name), name, typeEndpoint)
 	target := in.Properties.TargetServerAzureResourceID
-	if target == "" || len(target) > maxResourceID {
+	if target == "" || units(target) > maxResourceID {
 		f.add("$.properties.targetServerAzureResourceId", "The id of the target's server is invalid: want 1 to %d characters.", maxResourceID)
 	}
 	if err := f.err(); err != nil {

@@ -104,6 +104,13 @@ func (f *faults) add(path, format string, args ...any) {
 	f.list = append(f.list, rest.Detail{Code: body.CodeValue, Target: path, Message: fmt.Sprintf(format, args...)})
 }
 
+// short adds a fault if a text is longer than the control database takes, which would cut it off.
+func (f *faults) short(path, text string, limit int) {
+	if n := units(text); n > limit {
+		f.add(path, "The text has %d characters: want at most %d.", n, limit)
+	}
+}
+
 // err returns the faults as one error; nil means none.
 func (f *faults) err() error {
 	if len(f.list) == 0 {

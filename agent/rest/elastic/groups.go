@@ -154,6 +154,14 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 	}
 	var f faults
 	in.check(&f, p.id("targetGroups", name), name, typeGroup)
+	for i, m := range *in.Properties.Members {
+		for _, one := range [][2]string{
+			{"membershipType", m.MembershipType}, {"type", m.Type}, {"serverName", p.serverOf(m.ServerName)}, {"databaseName", m.DatabaseName},
+			{"elasticPoolName", m.ElasticPoolName}, {"shardMapName", m.ShardMapName},
+		} {
+			f.short(fmt.Sprintf("$.properties.members[%d].%s", i, one[0]), one[1], maxName)
+		}
+	}
 	if err := f.err(); err != nil {
 		return nil, err
 	}

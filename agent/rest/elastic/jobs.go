@@ -104,6 +104,9 @@ func (s *Surface) jobOperations() []rest.Operation {
 	}
 }
 
+// maxDescription is the longest description of a job.
+const maxDescription = 512
+
 // systemPrefix begins the names of system jobs, which this API does not show.
 const systemPrefix = "jobagent$"
 
@@ -233,6 +236,7 @@ func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error)
 		return spec, f.err()
 	}
 	spec.Description = &in.Properties.Description
+	f.short("$.properties.description", in.Properties.Description, maxDescription)
 	schedule := in.Properties.Schedule
 	if schedule == nil {
 		return spec, f.err()

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -39,6 +40,12 @@ func (s *Surface) place(ctx context.Context, r *rest.Request) (*place, error) {
 	entry, agent, err := s.agents.Agent(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	// A longer name would be cut off by the procedure's parameter, and be another one.
+	for parameter, kind := range namedTypes {
+		if name := r.Path[parameter]; units(name) > maxName && r.HTTP.Method != http.MethodPut {
+			return nil, notFound(kind, name[:maxName]+"…")
+		}
 	}
 	return &place{entry: entry, store: entry.Store, agent: agent.Name}, nil
 }
@@ -82,21 +89,30 @@ func (p *place) self(r *rest.Request, id string) string {
 	return p.url(r, id, url.Values{"api-version": {versionOf(r)}})
 }
 
+// units returns the length of a text as the control database counts it: in UTF-16 units.
+func units(text string) (n int) {
+	for _, c := range text {
+		n++
+		if c > 0xffff {
+			n++
+		}
+	}
+	return n
+}
+
+// namedTypes are the parameters of paths that are names, with the types of their resources.
+var namedTypes = map[string]string{
+	"job": typeJob, "step": typeStep, "group": typeGroup, "credential": typeCredential, "endpoint": typeEndpoint,
+}
+
 // checkName checks a name in the path of a request that creates a resource. The control database
 // has further rules.
 func checkName(kind, name string) error {
-	units := 0
-	for _, c := range name {
-		units++
-		if c > 0xffff {
-			units++
-		}
-	}
 	switch {
 	case strings.TrimSpace(name) == "":
 		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' is empty.", kind)
-	case units > maxName:
-		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' has %d characters: want at most %d.", kind, units, maxName)
+	case units(name) > maxName:
+		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' has %d characters: want at most %d.", kind, units(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' is not valid Unicode text.", kind)
 	}
@@ -138,7 +154,7 @@ func (p *place) idOf(collection, id, path string) (string, error) {
 	if unescaped, err := url.PathUnescape(name); err == nil {
 		name = unescaped
 	}
-	if name == "" {
+	if name == "" || units(name) > maxName {
 		return "", invalidID(collection, id, path)
 	}
 	return name, nil
@@ -146,6 +162,9 @@ func (p *place) idOf(collection, id, path string) (string, error) {
 
 // invalidID returns the error about an id that is none of a collection.
 func invalidID(collection, id, path string) error {
+	if len(id) > maxResourceID {
+		id = strings.ToValidUTF8(id[:maxResourceID], "") + "…"
+	}
 	return badRequest(codeInvalidID, path, "The id '%s' is invalid: want /subscriptions/…/resourceGroups/…/providers/Microsoft.Sql/servers/…/jobAgents/…/%s/….",
 		id, collection)
 }

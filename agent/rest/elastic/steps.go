@@ -90,7 +90,11 @@ type optionsView struct {
 	RetryIntervalMultiplier float32 `json:"retryIntervalBackoffMultiplier"`
 }
 
-const stepPath = jobPath + "/steps"
+const (
+	stepPath = jobPath + "/steps"
+	// maxType is the longest name of a type, and maxOutputServer of the server of an output.
+	maxType, maxOutputServer = 50, 256
+)
 
 // stepOperations are A20 to A25.
 func (s *Surface) stepOperations() []rest.Operation {
@@ -281,6 +285,7 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 	if props.Action.Type != "" {
 		spec.CommandType = &props.Action.Type
 	}
+	f.short("$.properties.action.type", props.Action.Type, maxType)
 	spec.StepID = intOf(props.StepID)
 	if o := props.ExecutionOptions; o != nil {
 		spec.Timeout, spec.RetryAttempts = intOf(o.TimeoutSeconds), intOf(o.RetryAttempts)
@@ -312,6 +317,15 @@ func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, e
 		in.Type = "SqlDatabase"
 	}
 	server := p.serverOf(in.ServerName)
+	for _, one := range []struct {
+		name, text string
+		limit      int
+	}{
+		{"type", in.Type, maxType}, {"resourceGroupName", in.ResourceGroupName, maxName}, {"serverName", server, maxOutputServer},
+		{"databaseName", in.DatabaseName, maxName}, {"schemaName", in.SchemaName, maxName}, {"tableName", in.TableName, maxName},
+	} {
+		f.short("$.properties.output."+one.name, one.text, one.limit)
+	}
 	o := &controldb.OutputSpec{
 		Type: &in.Type, Server: &server, Database: &in.DatabaseName, Table: &in.TableName, ResourceGroup: &in.ResourceGroupName,
 	}
