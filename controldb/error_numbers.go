@@ -262,7 +262,7 @@ var conditions = map[int32]condition{
 	50184: {KindConflict, ErrAgentBusy, "an operation on the job agent is in progress"},
 	50185: {KindNotFound, ErrAgentNotFound, "the job agent does not exist"},
 	50186: {KindConflict, ErrAgentLinked, "the control database has a job agent of another name"},
-	50187: {KindConflict, nil, "the job agent cannot go from its state to this one"},
+	50187: {KindConflict, nil, "the job agent is Faulted"},
 	50190: {KindConflict, ErrNoRoleUser, "the call does not run as the database user of the caller's role"},
 	50192: {KindNotFound, ErrSAPNotFound, "the tenant has no such subscription"},
 	50172: {KindNotFound, ErrSAPNotFound, "the job does not exist in the tenant"},

@@ -14,7 +14,6 @@
 -- Throws:
 --   50184 another operation on the job agent is in progress.
 --   50185 the job agent does not exist.
---   50187 the job agent cannot go from its state to this one.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job_agent
     @agent_name   NVARCHAR(128),
     @operation_id UNIQUEIDENTIFIER = NULL OUTPUT

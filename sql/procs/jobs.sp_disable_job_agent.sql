@@ -42,6 +42,8 @@ BEGIN
         SET @message = REPLACE(CONCAT(N'The job agent is ', @state, N'. Wait until this operation has ended.'), N'%', N'%%');
         THROW 50184, @message, 1;
     END;
+    IF @state = N'Faulted'
+        THROW 50187, N'The job agent is Faulted, so nothing works already. Enable it before, or repair it with jobs.sp_set_job_agent.', 1;
     IF @state = N'Disabled'
         UPDATE a
         SET a.reason = @reason,

@@ -6,7 +6,6 @@
 -- Throws:
 --   50184 an operation on the job agent is in progress.
 --   50185 there is no job agent.
---   50187 the job agent cannot go from its state to this one.
 CREATE OR ALTER PROCEDURE jobs.sp_enable_job_agent
 AS
 BEGIN

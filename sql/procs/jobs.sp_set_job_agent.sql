@@ -26,7 +26,6 @@
 --   50184 an operation on the job agent is in progress.
 --   50185 the job agent does not exist.
 --   50186 the control database has a job agent of another name.
---   50187 the job agent cannot go from its state to this one.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job_agent
     @agent_name   NVARCHAR(128),
     @location     NVARCHAR(128) = NULL,

@@ -25,7 +25,6 @@
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is out of range.
---   50187 the job agent cannot go from its state to this one.
 CREATE OR ALTER PROCEDURE jobs_internal.advance_job_agent
     @holder        UNIQUEIDENTIFIER = NULL,
     @lease_seconds INT = 30,

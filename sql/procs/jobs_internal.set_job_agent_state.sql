@@ -23,7 +23,7 @@
 -- Locks:     the row of the job agent (X).
 -- Returns:   0.
 -- Throws:
---   50187 the job agent cannot go from its state to this one.
+--   50029 the job agent cannot go from its state to this one.
 CREATE OR ALTER PROCEDURE jobs_internal.set_job_agent_state
     @to           NVARCHAR(20),
     @reason       NVARCHAR(2000) = NULL,
@@ -60,7 +60,7 @@ BEGIN
     )
     BEGIN
         SET @message = REPLACE(CONCAT(N'The job agent cannot go from the state ', @from, N' to ', @to, N'.'), N'%', N'%%');
-        THROW 50187, @message, 1;
+        THROW 50029, @message, 1;
     END;
 
     IF @to IN (N'None', N'Deleted')
