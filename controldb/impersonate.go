@@ -86,13 +86,15 @@ func (c *call) textFor(ctx context.Context) (text string, args []any, err error)
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(" @" + named.Name + " = @" + named.Name)
+		variable := "p_" + named.Name // tsqlcheck (.ci/bind) binds no variable of the same name
+		b.WriteString(" @" + named.Name + " = @" + variable)
+		a = sql.Named(variable, named.Value)
 		switch v := named.Value.(type) {
 		case sql.Out:
 			b.WriteString(" OUTPUT")
 		case string:
 			// The type of a sized string has its length, so each length would have its own plan.
-			a = sql.Named(named.Name, mssqldb.NVarCharMax(v))
+			a = sql.Named(variable, mssqldb.NVarCharMax(v))
 		}
 		args = append(args, a)
 	}
