@@ -90,6 +90,9 @@ func TestSchedulerJobs(t *testing.T) {
 		c.fails(t, 50169, `EXEC jobs.sp_update_jobstep N'jc/h1', @step_id = 1, @retry_attempts = 1`)
 		c.fails(t, 50169, `EXEC jobs.sp_add_jobstep N'jc/h1', @step_name = N's', @command_type = N'Http', @command = N'{"url": "https://h.example"}'`)
 		c.fails(t, 50169, `EXEC jobs.sp_update_job N'jc/h1', @new_name = N'other'`)
+		c.fails(t, 50169, `EXEC jobs.sp_update_job N'jc/h1', @enabled = 1`)
+		c.fails(t, 50169, `EXEC jobs.sp_add_schedule N'jc/h1', N's', N'cron5', N'* * * * *'`)
+		c.fails(t, 50169, `EXEC jobs.sp_delete_job N'jc/h1'`)
 		c.fails(t, 50169, `EXEC jobs.sp_update_schedule N'jc/h1', N'scheduler', @spec = N'{}'`)
 		c.fails(t, 50169, `EXEC jobs.sp_delete_schedule N'jc/h1', N'scheduler'`)
 		c.exec(t, `EXEC jobs.sp_add_job N'jc/h2'`)
@@ -107,10 +110,6 @@ func TestSchedulerJobs(t *testing.T) {
 		_, err = c.SchedulerJob(t.Context(), "jc", "h1")
 		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound)
 
-		// Deleted as any job, it leaves its collection, too.
-		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
-		require.NoError(t, err)
-		require.NoError(t, c.DeleteJob(t.Context(), "jc/h3", false))
 		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
 		require.NoError(t, err)
 		require.NoError(t, c.DeleteJobCollection(t.Context(), "jc", nil))

@@ -34,6 +34,7 @@
 --   50073 a name in the parameters is there twice.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
+--   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_schedule

@@ -13,6 +13,7 @@
 --   50001 the job name is missing or empty.
 --   50100 the job does not exist.
 --   50102 the job has active executions.
+--   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
@@ -61,10 +62,6 @@ BEGIN
     SET j.deleted_at = @now
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id;
-
-    DELETE s
-    FROM jobs_internal.scheduler_jobs AS s
-    WHERE s.job_id = @job_id;
 
     -- The schedules' rows are locked in the order of their keys; revision is in no index, so that the locks are on the clustered ones.
     INSERT INTO @schedules (schedule_id)

@@ -45,8 +45,6 @@ BEGIN
     IF @schedule_name = N''
         THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.', 1;
 
-    IF @schedule_name = N'scheduler'
-        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = N'Deleted', @now = @now;
     DELETE s
     FROM jobs_internal.schedules AS s

@@ -59,6 +59,7 @@ BEGIN
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
+    EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_before OUTPUT, @revision = @revision_before OUTPUT;
 
@@ -74,7 +75,6 @@ BEGIN
 
     IF @new_name IS NOT NULL
     BEGIN
-        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
         -- index: UQ_jobs_name, in which other sessions may add the same name
         IF EXISTS (
             SELECT 1

@@ -88,8 +88,6 @@ BEGIN
         @schedule_id = @schedule_id,
         @state = @audit_before OUTPUT,
         @revision = @revision_before OUTPUT;
-    IF @schedule_name = N'scheduler'
-        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     IF @schedule_name = N'' AND (
         @parameters IS NULL
         OR COALESCE(@new_name, @kind, @spec, @time_zone, @catch_up, @overlap) IS NOT NULL

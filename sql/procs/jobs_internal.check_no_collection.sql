@@ -3,8 +3,7 @@
 -- Parameters:
 --   @job_id    The job; the caller has locked it.
 --   @job_name  Its name, for the message.
--- Called by: jobs_internal.lock_steps; jobs.sp_set_job, jobs.sp_update_job, jobs.sp_update_schedule, jobs.sp_delete_schedule, within
---            their transactions.
+-- Called by: jobs_internal.refuse_rest_job; jobs.sp_update_job, jobs.sp_set_job, within their transactions.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
@@ -22,7 +21,8 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The job ''', @job_name,
-            N''' belongs to a job collection. Change it with jobs.sp_set_scheduler_job, or where it was made: in the Scheduler API.'
+            N''' belongs to a job collection. It is changed as a whole: by the Scheduler API, jobs.sp_set_scheduler_job or',
+            N' jobs.sp_delete_scheduler_job.'
         ), N'%', N'%%');
         THROW 50169, @message, 1;
     END;

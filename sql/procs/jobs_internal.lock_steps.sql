@@ -34,6 +34,5 @@ BEGIN
         ), N'%', N'%%');
         THROW 50118, @message, 1;
     END;
-    EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     RETURN 0;
 END;

@@ -1,5 +1,5 @@
--- Refuses a change of a job of the SAP surface by T-SQL (S-67): only the surface keeps its rows consistent. T-SQL may enable and disable
--- such a job and its schedules, start and stop its runs, and purge its history.
+-- Refuses a change of a job of the SAP surface by T-SQL (S-67), and of a job of a job collection: only the surface keeps its rows
+-- consistent. T-SQL may enable and disable such a job and its schedules, start and stop its runs, and purge its history.
 --
 -- Parameters:
 --   @job_id    The job.
@@ -9,6 +9,7 @@
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
+--   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 CREATE OR ALTER PROCEDURE jobs_internal.refuse_rest_job
     @job_id   UNIQUEIDENTIFIER,
@@ -19,6 +20,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
 
+    EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     IF EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = @job_id)
     BEGIN
         SET @message = REPLACE(CONCAT(
