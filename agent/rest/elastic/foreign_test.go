@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -87,4 +88,16 @@ func TestLostAnswerOfAStart(t *testing.T) {
 	require.NoError(t, env.DB(t, control).QueryRowContext(t.Context(),
 		`SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND job_name = N'j1'`).Scan(&runs))
 	require.Equal(t, 1, runs)
+
+	t.Run("a disabled agent", func(t *testing.T) {
+		ok(t, f, 200, "GET", at("jobs", "j1"), nil)
+		_, _, err := store.SetJobAgent(t.Context(), controldb.JobAgentChange{Name: front.Agent})
+		require.NoError(t, err)
+		require.NoError(t, store.AdvanceJobAgent(t.Context(), uuid.New(), time.Minute))
+		require.NoError(t, store.DisableJobAgent(t.Context(), "maintenance"))
+		a := refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50183", "PUT", at("jobs", "j1"), props("description", "x"))
+		require.Contains(t, a.At(t, "error.message"), "maintenance")
+		refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50183", "POST", at("jobs", "j1", "start"), nil)
+		ok(t, f, 200, "GET", at("jobs", "j1"), nil)
+	})
 }
