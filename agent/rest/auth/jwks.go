@@ -173,7 +173,7 @@ func (k *remoteKeys) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
 	var keys map[string]publicKey
-	var err error = errNoKeys // if fetch panics
+	err := errNoKeys // if fetch panics
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
