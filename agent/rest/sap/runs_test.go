@@ -239,6 +239,22 @@ func TestCase084Reports(t *testing.T) {
 	require.Equal(t, `{"n":1}`, s.run("SUCCESS")["runText"])
 }
 
+func TestReports(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ü", maxMessage)
+	r, faults := readReport([]byte(`{"success":1,"message":"` + long + `"}`))
+	require.Empty(t, faults)
+	require.True(t, r.Success)
+	require.Equal(t, long, r.Message)
+	r, _ = readReport([]byte(`{"success":"false","message":"` + long + `x"}`))
+	require.False(t, r.Success)
+	require.Equal(t, strings.Repeat("ü", maxMessage-1)+"…", r.Message, "S-29")
+	r, _ = readReport([]byte(`{"success":0,"message":null}`))
+	require.Empty(t, r.Message)
+	r, _ = readReport([]byte(`{"success":true,"message":"a\u0000b"}`))
+	require.Equal(t, "a\uFFFDb", r.Message)
+}
+
 func TestCase082Late(t *testing.T) {
 	// Not parallel: it changes the time-out of the instance.
 	p := as(t, provider)

@@ -26,6 +26,7 @@ func serveAgain(t *testing.T, f *front.Front, store *controldb.Store, limit Rate
 		Instance: Instance{Name: "instance", Tenant: provider, SubDomain: "provider-subdomain", AllowAnonymousActions: true, Limit: limit}, Store: store,
 	}}, unlimited, logger(f.Log))
 	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context()))
 	server, err := rest.New(rest.Config{
 		Mounts:        []*rest.Mount{{Surface: s, MaxBody: MaxBody, Timeout: Timeout}},
 		Authenticator: f.Tokens, Authorizer: f.Tokens, PublicURL: f.URL, Log: logger(f.Log),
@@ -111,6 +112,36 @@ func TestControlDatabaseBreaks(t *testing.T) {
 		require.Greater(t, place, 3, "%v: the tenant, the settings, the change and the answer", kind)
 	}
 	require.Positive(t, refused, "some faults were answered 503")
+}
+
+// TestLoginOfTheFront serves with a login that has the role jobs_front only.
+func TestLoginOfTheFront(t *testing.T) {
+	t.Parallel()
+	shared := front.Shared(t)
+	const password = "Pass-word-of-the-front-1"
+	db := shared.DB(t, shared.Control)
+	for _, text := range []string{
+		"CREATE LOGIN sap_front WITH PASSWORD = '" + password + "';", "CREATE USER sap_front FOR LOGIN sap_front;", "ALTER ROLE jobs_front ADD MEMBER sap_front;",
+	} {
+		_, err := db.ExecContext(t.Context(), text)
+		require.NoError(t, err)
+	}
+	f := serveAgain(t, shared, shared.OpenControlAs(t, shared.Control, "sap_front", password), unlimited)
+	a := &api{t: t, f: f, token: tenantOne}
+	path, job := a.job("login of the front", object{"time": "2099-01-01"})
+	one := path + "/schedules/" + scheduleOf(t, job, 0)
+	for _, get := range []string{"/jobs", path, path + "/schedules", one + "?displayLogs=true", one + "/runs", "/jobCount", "/globalParameters", "/search/jobs?q=x",
+		"/search/schedules?q=x", "/actionLogs?jobId=" + path[len("/jobs/"):]} {
+		require.Equal(t, 200, (&api{t: t, f: f, token: tenantOne + "-read"}).do("GET", get, nil).Status, get)
+	}
+	a.ok(200, "PUT", path, object{"description": "x"})
+	a.ok(200, "PUT", one, object{"description": "x"})
+	a.failure(404, "PUT", one+"/runs/00000000-0000-0000-0000-000000000001", object{"success": true})
+	a.ok(200, "POST", path+"/schedules/activationStatus", object{"activationStatus": true})
+	a.ok(200, "DELETE", path, nil)
+	admin := "Authorization: Bearer " + provider + "-admin"
+	require.Equal(t, 200, f.Do(t, "PUT", "/admin/tenants/tenant-login/subscriptions/app", object{}, admin).Status)
+	require.Equal(t, 200, f.Do(t, "DELETE", "/admin/tenants/tenant-login/subscriptions/app", nil, admin).Status)
 }
 
 // TestLimitedClient is S-64 as SAP's client sees it: a request that is refused works after

@@ -64,8 +64,10 @@ func New(services []Service, total RateLimit, log *zap.Logger) (*Surface, error)
 }
 
 // Start stores the tenants of the providers in the control databases. It is called before requests
-// are served; repeats change nothing.
+// are served; repeats change nothing. The front's login may do nothing itself, so the calls are
+// made as an administrator.
 func (s *Surface) Start(ctx context.Context) error {
+	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: controldb.DoorREST})
 	for _, one := range s.services {
 		if err := one.Store.SetSAPProvider(ctx, one.Tenant, one.SubDomain); err != nil {
 			return fmt.Errorf("instance %q of the SAP surface: %w", one.Name, err)
