@@ -413,3 +413,34 @@ func TestSAPReruns(t *testing.T) {
 		require.Equal(t, "DEACTIVATION_NO_FUTURE_RUN", log[0].Action)
 	})
 }
+
+// TestSAPUnreachable: the schedules of a job whose endpoint is not reached for too long are
+// deactivated, with an entry in the action log (S-45); activating them ends that.
+func TestSAPUnreachable(t *testing.T) {
+	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
+		f.exec(t, f.Control, "EXECUTE jobs.sp_set_setting @name = N'unreachable_days', @value = 0;")
+		every := controldb.SAPScheduleSpec{Mode: controldb.SAPCron, Spec: `{"cron":"* * * * * * */20"}`, Active: true}
+		job, ids := f.job(t, f.scope, "gone", "http://no-host.example/", "POST", every, every)
+		f.start(t)
+		active := func() []bool {
+			list, _, err := f.Store.SAPSchedules(t.Context(), f.scope, job, uuid.Nil, controldb.SAPPage{})
+			require.NoError(t, err)
+			return []bool{list[0].Active, list[1].Active}
+		}
+		for i := 0; i < 120 && active()[0]; i++ {
+			f.pause(t, time.Second)
+		}
+		require.Equal(t, []bool{false, false}, active())
+		log, total, err := f.Store.SAPActions(t.Context(), f.scope, job, uuid.Nil)
+		require.NoError(t, err)
+		require.Equal(t, 3, total)
+		require.Equal(t, []string{"DEACTIVATION_UNREACHABLE", "DEACTIVATION_UNREACHABLE", "CREATE"}, []string{log[0].Action, log[1].Action, log[2].Action})
+		require.ElementsMatch(t, ids, []uuid.UUID{log[0].Schedule, log[1].Schedule})
+		_, err = f.Store.ActivateSAPSchedules(t.Context(), f.scope, sapBy, job, true)
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, true}, active())
+		got, err := f.Store.SAPJob(t.Context(), f.scope, controldb.SAPJobRef{ID: job})
+		require.NoError(t, err)
+		require.Equal(t, []any{true, 2, 0}, []any{got.Active, got.ActiveCount, got.InactiveCount})
+	})
+}
