@@ -371,6 +371,10 @@ func TestSAPReruns(t *testing.T) {
 		require.Equal(t, `{"again":true}`, f.endpoint.Requests()[1].Body)
 		_, err = f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{Mode: controldb.SAPCron, Spec: ptr(`{"cron":"* * * * * */10 0"}`)})
 		require.ErrorIs(t, err, controldb.ErrSAPMode)
+		_, err = f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{Description: ptr("only words")})
+		require.NoError(t, err)
+		f.pause(t, 2*time.Second)
+		require.Len(t, f.runs(t, job, ids[0]), 2, "a description runs nothing")
 		// S-47: activating it runs it again, too.
 		_, err = f.Store.ActivateSAPSchedules(t.Context(), f.scope, sapBy, job, true)
 		require.NoError(t, err)

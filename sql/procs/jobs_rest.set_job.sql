@@ -45,6 +45,7 @@ BEGIN
     DECLARE @name NVARCHAR(MAX), @action NVARCHAR(MAX), @method NVARCHAR(100), @active BIT, @user NVARCHAR(MAX);
     DECLARE @description NVARCHAR(MAX), @given NVARCHAR(MAX), @password NVARCHAR(128), @sealed NVARCHAR(MAX);
     DECLARE @owner NVARCHAR(128);
+    DECLARE @job_name NVARCHAR(128); -- the name, after its length was checked
     DECLARE @rest_job_id INT;
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @before NVARCHAR(MAX);
@@ -99,6 +100,7 @@ BEGIN
         sealed        NVARCHAR(MAX) '$.password.sealed' AS JSON
     ) AS g;
     EXECUTE jobs_internal.check_rest_job @name = @name, @action = @action, @http_method = @method, @user_name = @user;
+    SET @job_name = @name;
     INSERT INTO @schedules (ordinal, definition, digest, place, active, data)
     SELECT CAST(v.[key] AS INT), v.value, h.digest, 0, COALESCE(g.active, 0), g.data
     FROM OPENJSON(COALESCE(@given, N'[]')) AS v
@@ -133,7 +135,7 @@ BEGIN
     SELECT @rest_job_id = r.rest_job_id
     FROM jobs_internal.rest_jobs AS r
     WHERE r.tenant_id = @owner
-        AND r.name = @name;
+        AND r.name = @job_name;
     IF @rest_job_id IS NOT NULL AND @create_only = 1
     BEGIN
         SET @message = REPLACE(CONCAT(N'Job with name ''', @name, N''' already exists'), N'%', N'%%');
@@ -145,7 +147,7 @@ BEGIN
         SET @created = 1;
         EXECUTE jobs_internal.add_rest_job
             @tenant_id = @owner,
-            @name = @name,
+            @name = @job_name,
             @now = @now,
             @rest_job_id = @rest_job_id OUTPUT,
             @job_id = @job_id OUTPUT;

@@ -98,9 +98,6 @@ BEGIN
         THROW 50181, N'Changing the scheduling mode is not supported', 1;
     IF @active = 1 AND @state = N'Completed' AND @old_mode = N'time'
         SET @restart = 1;
-    -- A schedule that has ended is not active any more.
-    IF @state IN (N'Completed', N'Faulted') AND @active IS NULL AND @restart = 0 AND @spec IS NULL
-        SET @active = @was;
 
     UPDATE x
     SET x.spec = COALESCE(@spec, x.spec),
