@@ -116,14 +116,14 @@ ORDER BY started_at DESC, term_id DESC;`)
 
 // LiveAgents returns the number of live agents. Unlike Agents, it needs only the role jobs_reader.
 func (s *Store) LiveAgents(ctx context.Context) (int, error) {
-	const op = "count live agents"
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	n, err := selectOne[int](ctx, s.db, "SELECT live_agents FROM jobs.live_agents;")
+	list, err := selectAll[int](ctx, s, "count live agents", "SELECT live_agents FROM jobs.live_agents;")
 	if err != nil {
-		return 0, translateCall(ctx, op, err)
+		return 0, err
 	}
-	return n, nil
+	if len(list) != 1 {
+		return 0, fmt.Errorf("count live agents: got %d rows, want 1", len(list))
+	}
+	return list[0], nil
 }
 
 // EnsureSystemJobs creates the system jobs and restores those that were edited.
