@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -14,8 +15,12 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
+
+// The full size: go test ./agent -run TestFleetNoAccountStarvesAnother -fleet.targets=10000
+var fleetTargets = flag.Int("fleet.targets", 60, "targets of the large account in TestFleetNoAccountStarvesAnother")
 
 // runFleet runs a fleet over fixtures until the returned function is called or the test ends.
 func runFleet(t *testing.T, cfg agent.Config, members ...agent.Member) (stop func()) {
@@ -50,6 +55,12 @@ func (f *fixture) member(t *testing.T, name string) agent.Member {
 func TestFleetNoAccountStarvesAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		big, small := newFixture(t, env, 60), newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
+		for i := range *fleetTargets - 60 { // they wait behind the others, so they need not exist
+			_, err := big.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
+				Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: fmt.Sprintf("later%05d", i),
+			})
+			require.NoError(t, err)
+		}
 		big.AddJob(t, "big", []string{"WAITFOR DELAY '00:10:00';"})
 		small.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:01';"})
 		away := agent.Member{Name: "away", Store: big.Store, OpenTools: func(context.Context) (agent.Tools, func(), error) {
@@ -73,7 +84,9 @@ func TestFleetNoAccountStarvesAnother(t *testing.T) {
 			id := small.Start(t, "small")
 			rows := small.ended(t, id, time.Minute)
 			require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
-			require.Less(t, rows[0].EndTime.Sub(rows[0].CreateTime), 5*time.Second, "run %d of the small account", i)
+			took := rows[0].EndTime.Sub(rows[0].CreateTime)
+			require.Less(t, took, 5*time.Second, "run %d of the small account", i)
+			t.Logf("a run of 1 s of the small account took %s", took)
 		}
 		require.NoError(t, big.Store.StopJob(t.Context(), run))
 		big.ended(t, run, time.Minute)
