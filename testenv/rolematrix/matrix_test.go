@@ -114,7 +114,8 @@ func start(t *testing.T) *matrix {
 	authenticator, err := auth.New(cfg, auth.Options{PublicURL: "https://front.example", Instances: []auth.Instance{{Name: instance, Tenant: "provider"}}})
 	require.NoError(t, err)
 	m.Front = front.Start(t, func(t testing.TB, f *front.Front) (mounts []*rest.Mount) {
-		for _, s := range surfaces(t, f) {
+		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "provider", ""))
+		for _, s := range surfaces(t, f.Directory, f.Store) {
 			w := newWatch(s)
 			m.surfaces[s.Name()] = w
 			mounts = append(mounts, &rest.Mount{Surface: w, ARM: s.Name() != "sap"})
@@ -126,13 +127,13 @@ func start(t *testing.T) *matrix {
 }
 
 // surfaces returns the surfaces of all APIs.
-func surfaces(t testing.TB, f *front.Front) []rest.Surface {
+func surfaces(t testing.TB, directory *rest.Directory, store *controldb.Store) []rest.Surface {
+	t.Helper()
 	service, err := sap.New([]sap.Service{{
-		Instance: sap.Instance{Name: instance, Tenant: "provider", AllowAnonymousActions: true}, Store: f.Store,
+		Instance: sap.Instance{Name: instance, Tenant: "provider", AllowAnonymousActions: true}, Store: store,
 	}}, sap.RateLimit{}, zap.NewNop())
 	require.NoError(t, err)
-	require.NoError(t, service.Start(t.Context()))
-	return []rest.Surface{elastic.New(elastic.Config{Directory: f.Directory}), scheduler.New(scheduler.Config{}, f.Directory, nil), service}
+	return []rest.Surface{elastic.New(elastic.Config{Directory: directory}), scheduler.New(scheduler.Config{}, directory, nil), service}
 }
 
 // send sends the request of a sample. database is the database role of an erring front.

@@ -10,22 +10,23 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/gateway"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // Operations that need no credential, and operations that any known caller may call, are listed
 // here one by one: an operation without a role is no oversight.
 func TestOperationsWithoutRole(t *testing.T) {
-	m := start(t)
+	t.Parallel()
+	directory, err := rest.NewDirectory()
+	require.NoError(t, err)
 	dev, err := issuer.NewDev("https://localhost:1", []string{"a"}, nil, nil)
 	require.NoError(t, err)
 	uaa, err := issuer.NewUAA("https://front.example", nil, nil, nil)
 	require.NoError(t, err)
 	authenticator, err := auth.New(auth.Config{}, auth.Options{PublicURL: "https://front.example"})
 	require.NoError(t, err)
-	all := []rest.Surface{gateway.New(gateway.Config{Directory: m.Directory, Authorizer: authenticator, PublicURL: "https://front.example"}), uaa, dev}
-	for _, w := range m.surfaces {
-		all = append(all, w)
-	}
+	all := append(surfaces(t, directory, &controldb.Store{}), uaa, dev,
+		gateway.New(gateway.Config{Directory: directory, Authorizer: authenticator, PublicURL: "https://front.example"}))
 	var open, known []string
 	for _, s := range all {
 		for _, op := range s.Operations() {
