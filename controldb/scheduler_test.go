@@ -1,6 +1,7 @@
 package controldb_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
 )
 
 const (
@@ -290,6 +292,58 @@ WHERE job_execution_id = @p1`, done.String())
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE job_name = N'jc/new' AND step_id IS NULL`))
 		c.exec(t, `EXEC jobs_internal.purge_history @retention_days = 45, @now = @p1`, time.Now().UTC().AddDate(0, 0, 2).Format("2006-01-02T15:04:05"))
 		require.Equal(t, []string{"active Completed"}, states())
+	})
+}
+
+// The tries of a run are counted and listed: at once, and after the run was accounted for.
+func TestSchedulerHistory(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		for _, name := range []string{"a", "jc", "z"} {
+			c.collection(t, controldb.JobCollectionSpec{Name: name})
+		}
+		list, err := c.JobCollections(ctx, "a", 5)
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		require.Equal(t, "jc", list[0].Name)
+		_, _, err = c.SetSchedulerJob(ctx, schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.Main.Retries, s.Enabled = 1, false }))
+		require.NoError(t, err)
+		run := uuid.New()
+		require.NoError(t, c.RunSchedulerJob(ctx, "jc", "h1", run))
+		term := c.actionTerm(t)
+		c.endpoint(t, term)
+		c.complete(t, term, targets.Failed, "refused", c.pass(t, term).Tasks...)
+		shown := func() (list []string) {
+			j, err := c.SchedulerJob(ctx, "jc", "h1")
+			require.NoError(t, err)
+			runs, err := c.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{}, 10)
+			require.NoError(t, err)
+			require.Len(t, runs, 1)
+			require.Equal(t, run, runs[0].ID)
+			require.False(t, runs[0].Scheduled)
+			older, err := c.SchedulerRuns(ctx, j.ID, runs[0], 10)
+			require.NoError(t, err)
+			require.Empty(t, older)
+			attempts, err := c.SchedulerHistory(ctx, j.ID, runs[0].CreatedTime, runs[0].CreatedTime, "")
+			require.NoError(t, err)
+			for _, a := range attempts {
+				list = append(list, fmt.Sprintf("%s %s %d %s", a.Action, a.Status, a.RetryCount, a.Message))
+			}
+			return append(list, fmt.Sprintf("%d %d %d", j.ExecutionCount, j.FailureCount, j.FaultedCount))
+		}
+		postponed := "MainAction Postponed 0 Http Action - Request to host 'h' failed: refused"
+		require.Equal(t, []string{postponed, "1 1 0"}, shown())
+		c.exec(t, `UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`)
+		c.complete(t, term, targets.TimedOut, "too slow", c.pass(t, term).Tasks...)
+		want := []string{"MainAction Failed 1 Http Action - Request to host 'h' failed: too slow", postponed, "2 2 1"}
+		c.pass(t, term)
+		require.Equal(t, want, shown())
+		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE unaccounted = 1`))
+		c.pass(t, term)
+		require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE unaccounted = 1`))
+		require.Equal(t, want, shown())
+		require.Equal(t, "2|2|1|0", c.rows(t,
+			`SELECT main_attempts, main_failures, faults, executions FROM jobs_internal.schedules WHERE name = N'scheduler'`)[0])
 	})
 }
 
