@@ -281,6 +281,12 @@ func TestSAPPasswords(t *testing.T) {
 		job, err = c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: 1})
 		require.NoError(t, err)
 		require.Equal(t, []any{"", false}, []any{job.User, job.HasPassword})
+		c.fails(t, 50090, `EXECUTE jobs_rest.set_job @tenant = NULL, @job = N'{"action": "https://h.example/"}';`)
+		c.fails(t, 50090, `EXECUTE jobs_rest.set_job @tenant = NULL, @job = N'[';`)
+		for _, name := range []string{"", " x", "x ", "123", "a#1", strings.Repeat("x", 129), "50%"} {
+			_, err = c.CreateSAPJob(ctx, scope, by, sapSpec(name))
+			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), name)
+		}
 		// A URL with a variable could show any secret to any host.
 		for _, url := range []string{"https://evil.example/?x=$(secret.api)", "ftp://h.example", "", "https://" + strings.Repeat("x", 3000)} {
 			bad := sapSpec("bad")

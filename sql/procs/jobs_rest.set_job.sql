@@ -99,6 +99,8 @@ BEGIN
         password_name NVARCHAR(128) '$.password.name',
         sealed        NVARCHAR(MAX) '$.password.sealed' AS JSON
     ) AS g;
+    IF @name IS NULL OR @action IS NULL
+        THROW 50090, N'Missing name or action of a job.', 1;
     EXECUTE jobs_internal.check_rest_job @name = @name, @action = @action, @http_method = @method, @user_name = @user;
     SET @job_name = @name;
     INSERT INTO @schedules (ordinal, definition, digest, place, active, data)
