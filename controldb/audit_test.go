@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // lastEntry returns columns of the latest entry of the audit log, separated by "|".
@@ -199,5 +200,24 @@ func TestAuditOfManySessions(t *testing.T) {
 		group.Wait()
 		require.Equal(t, 80, get[int](t, c, `SELECT COUNT(DISTINCT job_name) FROM jobs.audit_log;`))
 		require.Equal(t, 80, c.entries(t))
+	})
+}
+
+// TestMigrateAudit: after the migration of release 0, with data and active runs, changes are
+// recorded, old entries are deleted, and a front can make calls.
+func TestMigrateAudit(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		const name = "old"
+		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g'; EXECUTE jobs.sp_add_job N'old';
+EXECUTE jobs.sp_add_jobstep N'old', @command = N'SELECT 1', @target_group_name = N'g'; EXECUTE jobs.sp_start_job N'old';`)
+		require.NoError(t, c.Migrate(t.Context()))
+		require.Equal(t, 0, c.entries(t), "the migration itself is no change of a definition")
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: name, Description: ptr("migrated")}))
+		require.Contains(t, c.lastEntry(t), `"description":"migrated"`)
+		require.NoError(t, c.front(t, 1).UpdateJob(as(t.Context(), "jobs_author", "ada"), controldb.JobUpdate{Name: name, Description: ptr("x")}))
+		require.Equal(t, 2, c.entries(t))
+		c.exec(t, `DECLARE @later DATETIME2(7) = DATEADD(DAY, 366, SYSUTCDATETIME()); EXECUTE jobs_internal.delete_audit_entries @now = @later;`)
+		require.Equal(t, 0, c.entries(t))
 	})
 }
