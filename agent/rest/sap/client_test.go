@@ -158,6 +158,7 @@ func TestClient(t *testing.T) {
 		require.NotEmpty(t, results(t, c.call("getScheduleActionLogs", one)))
 	})
 	t.Run("16", func(t *testing.T) {
+		skipUnderRace(t)
 		once := as(t, tenantOne)
 		path, made := once.job("client once", object{"time": "now", "active": true})
 		id := scheduleOf(t, made, 0)
