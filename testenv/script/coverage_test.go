@@ -13,6 +13,15 @@ import (
 	jobsql "github.com/jobagent/jobagent/sql"
 )
 
+// unreachable are errors that a procedure lists only because a procedure that it calls throws them,
+// for arguments that it never gives.
+var unreachable = map[string]string{
+	"jobs.sp_set_job 50100":              "it calls sp_update_job only for a job that it has locked",
+	"jobs.sp_set_target_group 50106":     "it calls lock_target_group only for a group that it has found or made",
+	"jobs.sp_set_credential 50074":       "it has checked the name, and store_secret accepts any name of a credential",
+	"jobs_internal.get_credential 50150": "a credential is stored and deleted with its secret in one transaction",
+}
+
 // TestEveryErrorHasAScript compares the scripts of testdata/procs with the sources of the control
 // database. Some script must expect each error that the header of a procedure lists, and must use
 // each procedure and view.
@@ -60,7 +69,9 @@ func TestEveryErrorHasAScript(t *testing.T) {
 			for _, e := range o.Throws {
 				number, err := strconv.Atoi(e.Name)
 				require.NoError(t, err)
-				if !used[number] {
+				if why := unreachable[o.Name+" "+e.Name]; why != "" {
+					require.False(t, used[number], "%s throws %d after all; it was held to be unreachable: %s", o.Name, number, why)
+				} else if !used[number] {
 					missing = append(missing, fmt.Sprintf("%s never throws %d (%s)", o.Name, number, e.Text))
 				}
 			}
