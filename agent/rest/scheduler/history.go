@@ -77,7 +77,11 @@ func (s *Surface) listHistory(ctx context.Context, r *rest.Request) (*rest.Respo
 func (s *Surface) readHistory(
 	ctx context.Context, p place, j controldb.SchedulerJob, at historyToken, status string, size int, list *[]record,
 ) (next historyToken, ended bool, err error) {
-	found, err := p.Store.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{ID: at.Run, CreatedTime: at.Created}, s.runsAtOnce)
+	limit := s.runsAtOnce
+	if status == "" {
+		limit = min(limit, at.Skip+size+1) // a run has at least one record, unless it has just begun
+	}
+	found, err := p.Store.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{ID: at.Run, CreatedTime: at.Created}, limit)
 	if err != nil || len(found) == 0 {
 		return at, true, err
 	}
@@ -119,7 +123,7 @@ func (s *Surface) readHistory(
 			at.Occurrence--
 		}
 	}
-	return at, len(found) < s.runsAtOnce, nil
+	return at, len(found) < limit, nil
 }
 
 // maxTicks is the last instant of .NET in units of 100 ns since the year 1.
