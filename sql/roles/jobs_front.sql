@@ -1,5 +1,5 @@
 -- The permissions that the login of a REST front needs: it makes each call as the user of the caller's role, and none of its own but
--- to learn the version of the schema.
+-- to learn the version of the schema, to carry on with the operations on the job agent, and to receive reports on actions.
 IF DATABASE_PRINCIPAL_ID(N'jobs_front') IS NULL
     CREATE ROLE jobs_front AUTHORIZATION dbo;
 GRANT IMPERSONATE ON USER::jobagent_reader TO jobs_front;
@@ -10,3 +10,7 @@ GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_front;
 GRANT SELECT ON OBJECT::jobs_internal.code_objects TO jobs_front;
 GRANT SELECT ON OBJECT::jobs_internal.agent_protocols TO jobs_front;
 GRANT EXECUTE ON OBJECT::jobs_internal.advance_job_agent TO jobs_front;
+GRANT SELECT ON OBJECT::jobs.control_database TO jobs_front;
+GRANT SELECT ON OBJECT::jobs.agent TO jobs_front;
+GRANT SELECT ON OBJECT::jobs.agent_operations TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.report_callback TO jobs_front;

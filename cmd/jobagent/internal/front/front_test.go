@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -54,6 +55,13 @@ func serve(t *testing.T, change func(*config.REST)) *served {
 	t.Helper()
 	s := &served{dir: t.TempDir()}
 	s.startServer(t, "127.0.0.1:0")
+	s.serveAs(t, s.server.DSN(embedded.ControlDatabase), change)
+	return s
+}
+
+// serveAs starts a front whose login is that of a connection string.
+func (s *served) serveAs(t *testing.T, dsn string, change func(*config.REST)) {
+	t.Helper()
 	certificate, key := filepath.Join(s.dir, "c.pem"), filepath.Join(s.dir, "k.pem")
 	pair, err := embedded.LoadOrCreateCertificate(certificate, key, "127.0.0.1:0")
 	require.NoError(t, err)
@@ -70,7 +78,6 @@ func serve(t *testing.T, change func(*config.REST)) *served {
 	core, logs := observer.New(zap.DebugLevel)
 	s.log = logs
 	agent := "agent1"
-	dsn := s.server.DSN(embedded.ControlDatabase)
 	o := front.Options{
 		Databases: []config.ControlDatabase{{
 			Name: "jobdb1", Subscription: subscription, ResourceGroup: "rg1", Server: "server1", Location: "onprem", ImplicitAgent: &agent,
@@ -90,7 +97,6 @@ func serve(t *testing.T, change func(*config.REST)) *served {
 	stop, _ := f.Start(context.WithoutCancel(t.Context()))
 	t.Cleanup(func() { require.NoError(t, stop()) })
 	s.url = f.PublicURL()
-	return s
 }
 
 // password is that of sa, which only the test's process uses.
@@ -367,6 +373,45 @@ func TestCallbacks(t *testing.T) {
 	for _, entry := range s.log.All() {
 		require.NotContains(t, fmt.Sprint(entry.Message, entry.ContextMap()), token)
 	}
+}
+
+// A login with the role jobs_front, and no other right in the control database, is enough.
+func TestFrontWithLeastRights(t *testing.T) {
+	t.Parallel()
+	s := &served{dir: t.TempDir()}
+	s.startServer(t, "127.0.0.1:0")
+	db, err := s.server.Open(embedded.ControlDatabase)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), "CREATE LOGIN rest_front WITH PASSWORD = '"+password+"';")
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "CREATE USER rest_front FOR LOGIN rest_front; ALTER ROLE jobs_front ADD MEMBER rest_front;")
+	require.NoError(t, err)
+	dsn, err := url.Parse(s.server.DSN(embedded.ControlDatabase))
+	require.NoError(t, err)
+	dsn.User = url.UserPassword("rest_front", password)
+	s.serveAs(t, dsn.String(), nil)
+	collections := "/subscriptions/" + subscription + "/resourceGroups/rg1/providers/Microsoft.Scheduler/jobCollections"
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/readyz", "", 200},
+		{"GET", agentPath + version, "", 200},
+		{"PUT", agentPath + version, `{"location":"onprem","sku":{"name":"JA100"},"properties":{"databaseId":"` + servers + `/databases/jobdb1"}}`, 200},
+		{"PUT", agentPath + "/targetGroups/g" + version, `{"properties":{"members":[]}}`, 201},
+		{"PUT", agentPath + "/jobs/j" + version, `{"properties":{}}`, 201},
+		{"PUT", agentPath + "/jobs/j/steps/s" + version, `{"properties":{"targetGroup":"` + agentPath + `/targetGroups/g","action":{"value":"SELECT 1"}}}`, 201},
+		{"POST", agentPath + "/jobs/j/start" + version, "", 200},
+		{"GET", agentPath + "/executions" + version, "", 200},
+		{"PUT", collections + "/jc?api-version=2016-03-01", `{"location":"onprem","properties":{"sku":{"name":"Standard"}}}`, 201},
+		{"GET", collections + "?api-version=2016-03-01", "", 200},
+		{"POST", "/callbacks/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", `{"success":true}`, 404},
+	} {
+		r, text := s.do(t, c.method, c.path, c.body)
+		require.Equal(t, c.status, r.StatusCode, "%s %s: %s %v", c.method, c.path, text, s.log.FilterField(zap.Int("status", r.StatusCode)).All())
+	}
+	require.Zero(t, s.log.FilterMessage("could not look after the job agent").Len())
 }
 
 // Faults of the configuration are found without a connection.
