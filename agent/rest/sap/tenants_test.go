@@ -237,6 +237,10 @@ func TestTenantThatLeft(t *testing.T) {
 	require.Equal(t, 404, admin.f.Do(t, "DELETE", "/admin/tenants/"+tenantOne+"/subscriptions/none", nil, "Authorization: Bearer "+admin.token).Status)
 	as(t, "tenant-unknown").failure(403, "GET", "/jobs", nil)
 	require.Equal(t, 403, as(t, provider).f.Do(t, "GET", "/admin/tenants", nil, "Authorization: Bearer "+provider).Status)
+	for _, one := range []string{"GET /admin/tenants", "PUT /admin/tenants/x/subscriptions/y", "DELETE /admin/tenants/" + tenantTwo + "/subscriptions/app"} {
+		method, path, _ := strings.Cut(one, " ")
+		require.Equal(t, 403, admin.f.Do(t, method, path, nil, "Authorization: Bearer "+tenantOne+"-admin").Status, "a subscriber manages no tenants")
+	}
 	require.Contains(t, admin.f.Do(t, "GET", "/admin/tenants", nil, "Authorization: Bearer "+admin.token).Body, `"tenantId":"tenant-one"`)
 }
 
