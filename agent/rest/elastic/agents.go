@@ -376,8 +376,15 @@ func unprepared(e *rest.Entry, err error) error {
 
 // apply begins the change of a job agent, waits for a while, and answers.
 func (a *agents) apply(ctx context.Context, r *rest.Request, e *rest.Entry, change controldb.JobAgentChange) (*rest.Response, error) {
+	var err error
+	if change.Operation, err = uuid.NewRandom(); err != nil {
+		return nil, fmt.Errorf("make the id of an operation: %w", err)
+	}
 	created, id, err := e.Store.SetJobAgent(ctx, change)
 	a.forget(e)
+	if a.begunAnyway(ctx, e, change.Operation, err) {
+		id, err = change.Operation, nil
+	}
 	if err != nil {
 		return nil, agentError(err)
 	}
@@ -439,8 +446,15 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 			return response, err
 		}
 	}
-	id, err := f.entry.Store.DeleteJobAgent(ctx, f.agent.Name, uuid.Nil)
+	operationID, err := uuid.NewRandom()
+	if err != nil {
+		return nil, fmt.Errorf("make the id of an operation: %w", err)
+	}
+	id, err := f.entry.Store.DeleteJobAgent(ctx, f.agent.Name, operationID)
 	a.forget(f.entry)
+	if a.begunAnyway(ctx, f.entry, operationID, err) {
+		id, err = operationID, nil
+	}
 	if errors.Is(err, controldb.ErrAgentNotFound) {
 		return &rest.Response{Status: http.StatusNoContent}, nil
 	}
@@ -453,6 +467,16 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 		return response, err
 	}
 	return &rest.Response{Status: http.StatusOK}, nil
+}
+
+// begunAnyway reports whether an operation was begun although the answer of the database was lost:
+// what was committed is not answered with 503.
+func (a *agents) begunAnyway(ctx context.Context, e *rest.Entry, id uuid.UUID, err error) bool {
+	if err == nil || !errors.Is(err, controldb.ErrUnreachable) {
+		return false
+	}
+	_, ok, err := e.Store.JobAgentOperation(ctx, id)
+	return err == nil && ok
 }
 
 // forget drops the copy of an entry's job agent, which has changed. The name stays known.
