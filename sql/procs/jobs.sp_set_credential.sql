@@ -43,8 +43,6 @@ BEGIN
     DECLARE @revision_before BIGINT;
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
-    IF @credential_name IS NULL OR LTRIM(@credential_name) = N''
-        THROW 50080, N'Missing credential name: @credential_name is NULL or empty.', 1;
     IF @username IS NULL OR LTRIM(@username) = N''
         THROW 50080, N'Missing user name: @username is NULL or empty.', 1;
 

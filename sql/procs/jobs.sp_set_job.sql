@@ -21,8 +21,6 @@
 --   50001 the job name is missing or empty.
 --   50002 the job name contains %.
 --   50003 the job name is reserved for system jobs.
---   50100 the job does not exist.
---   50169 the job belongs to a job collection.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job
@@ -56,19 +54,14 @@ BEGIN
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;
 
-    -- index: UQ_jobs_name, in which other sessions may add the same name
-    IF EXISTS (
-        SELECT 1
-        FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
-        WHERE j.name = @job_name
-            AND j.deleted_at IS NULL
-    )
-        SET @created = 0;
-    IF @created = 0
-    BEGIN
-        EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
-        EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
-    END;
+    -- revision is in no index, so that the lock is on the clustered key, and on the name, which other sessions may add.
+    SELECT
+        @created = 0,
+        @job_id = j.job_id,
+        @revision = j.revision
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.name = @job_name
+        AND j.deleted_at IS NULL;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     IF @created = 1
         EXECUTE jobs.sp_add_job

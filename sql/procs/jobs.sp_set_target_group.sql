@@ -21,7 +21,6 @@
 --   50025 a name is given that the target type does not use.
 --   50078 a member is there twice.
 --   50079 the members are no JSON array of objects.
---   50106 the target group does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
@@ -41,6 +40,7 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
     DECLARE @before_revision BIGINT;
+    DECLARE @stored_name NVARCHAR(128);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
     -- Names are compared exactly: whether SQL Server tells T1 and t1 apart depends on the target's server.
     DECLARE @wanted TABLE (
@@ -189,18 +189,15 @@ BEGIN
 
     SET @revision = NULL;
     SET @created = 1;
-    -- index: UQ_target_groups_name, in which other sessions may add the same name
-    IF EXISTS (
-        SELECT 1
-        FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
-        WHERE g.name = @target_group_name
-    )
-        SET @created = 0;
-    IF @created = 0
-        EXECUTE jobs_internal.lock_target_group
-            @target_group_name = @target_group_name OUTPUT,
-            @target_group_id = @target_group_id OUTPUT,
-            @revision = @revision OUTPUT;
+    -- revision is in no index, so that the lock is on the clustered key, and on the name, which other sessions may add.
+    SELECT
+        @created = 0,
+        @target_group_id = g.target_group_id,
+        @stored_name = g.name,
+        @revision = g.revision
+    FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
+    WHERE g.name = @target_group_name;
+    SET @target_group_name = COALESCE(@stored_name, @target_group_name);
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     IF @created = 1
     BEGIN

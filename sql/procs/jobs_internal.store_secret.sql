@@ -47,7 +47,7 @@ BEGIN
             AND (LEN(@name) <> 37
                 OR LEFT(@name, 5) COLLATE Latin1_General_100_BIN2 <> N'rest-'
                 OR SUBSTRING(@name, 6, 32) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9a-f]%'))
-        THROW 50074, N'Invalid secret name: want rest- and 32 hexadecimal digits in lower case for a secret of REST.', 1;
+        THROW 50074, N'Invalid secret name: want a name, which is rest- and 32 hexadecimal digits in lower case for a secret of REST.', 1;
     IF @sealed IS NULL OR ISJSON(@sealed) = 0 OR LEFT(LTRIM(@sealed), 1) <> N'{'
         THROW 50075, N'Invalid sealed secret: want a JSON object, not a value in clear. jobagent secret set seals a secret.', 1;
     SELECT
