@@ -148,7 +148,7 @@ func TestJobAgentArguments(t *testing.T) {
 func TestJobAgentOperationIsResumed(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		_, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		_, _, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
 		require.NoError(t, err)
 		hold := func(attempts int) {
 			c.exec(t, `UPDATE jobs_internal.job_agent_operations
@@ -161,7 +161,7 @@ SET holder = NEWID(), held_until = DATEADD(SECOND, 30, SYSUTCDATETIME()), attemp
 		require.NoError(t, err)
 		require.Equal(t, controldb.AgentReady, a.State)
 
-		_, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(5)})
+		_, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(5)})
 		require.NoError(t, err)
 		hold(20)
 		c.exec(t, "DECLARE @now DATETIME2(7) = DATEADD(SECOND, 31, SYSUTCDATETIME()); EXECUTE jobs_internal.advance_job_agent @now = @now;")

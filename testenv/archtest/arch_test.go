@@ -53,11 +53,11 @@ var allowed = map[string][]string{
 	// The REST front. A surface is one API; no surface imports another one.
 	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
 	"agent/rest/auth":            {"agent/rest", "agent/rest/auth/...", "targets/secretref", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
-	"agent/rest/auth/internal":   {},
+	"agent/rest/auth/internal":   {"agent/rest/internal/listen"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
 	"agent/rest/auth/tokenfile":  {"golang.org/x/sys/..."},
 	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
-	"agent/rest/callbacks":       {"agent/rest/internal/listen", "controldb", "go.uber.org/zap/..."},
+	"agent/rest/callbacks":       {"agent/rest/internal/listen", "agent/rest/internal/clip", "controldb", "go.uber.org/zap/..."},
 	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"agent/rest", "agent/rest/internal/...", "controldb", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},

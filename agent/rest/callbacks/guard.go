@@ -1,7 +1,6 @@
 package callbacks
 
 import (
-	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -22,29 +21,6 @@ type misses struct {
 	mu      sync.Mutex
 	since   time.Time // when the current window began
 	counted map[netip.Prefix]int
-}
-
-// origin returns the network that an address is counted for: an IPv4 address, or the 64 bits of an
-// IPv6 network, whose hosts choose their addresses themselves.
-func origin(remote string) netip.Prefix {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr = addr.Unmap().WithZone("")
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
-	}
-	prefix, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return prefix
 }
 
 // exceeded reports whether an address has used up its misses, and how long it has to wait.

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/rest/internal/listen"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -70,7 +71,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "Report with POST.")
 		return
 	}
-	from, now := origin(r.RemoteAddr), time.Now()
+	from, now := listen.Network(r.RemoteAddr), time.Now()
 	if wait, exceeded := h.misses.exceeded(from, now); exceeded {
 		header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 		fail(w, http.StatusTooManyRequests, "Too many requests with unknown tokens.")

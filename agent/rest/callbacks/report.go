@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 )
 
 const (
@@ -44,30 +45,16 @@ func parseMessage(value json.RawMessage) (string, error) {
 	if len(value) == 0 || string(value) == "null" {
 		return "", nil
 	}
-	var text string
+	var message string
 	if value[0] == '"' {
-		if err := json.Unmarshal(value, &text); err != nil {
+		if err := json.Unmarshal(value, &message); err != nil {
 			return "", fmt.Errorf("invalid message: %w", err)
 		}
-		return cut(text), nil
+		return clip.Text(message, maxMessage), nil
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
 		return "", fmt.Errorf("invalid message: %w", err)
 	}
-	return cut(compact.String()), nil
-}
-
-// cut shortens a text to maxMessage characters, the last of which is then "…".
-func cut(text string) string {
-	if utf8.RuneCountInString(text) <= maxMessage {
-		return text
-	}
-	n := 0
-	for i := range text {
-		if n++; n == maxMessage {
-			return text[:i] + "…"
-		}
-	}
-	return text
+	return clip.Text(compact.String(), maxMessage), nil
 }

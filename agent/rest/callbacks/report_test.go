@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,8 +48,12 @@ func TestParseReport(t *testing.T) {
 
 func TestLongMessagesAreCut(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, strings.Repeat("ä", maxMessage), cut(strings.Repeat("ä", maxMessage)))
-	require.Equal(t, strings.Repeat("ä", maxMessage-1)+"…", cut(strings.Repeat("ä", maxMessage+1)))
+	for _, body := range []string{`{"success":true,"message":"%s"}`, `{"success":true,"message":{"a":"%s"}}`} {
+		_, message, err := parseReport([]byte(fmt.Sprintf(body, strings.Repeat("ä", maxMessage+1))))
+		require.NoError(t, err)
+		require.Equal(t, maxMessage, utf8.RuneCountInString(message))
+		require.True(t, strings.HasSuffix(message, "ä…"))
+	}
 }
 
 func FuzzParseReport(f *testing.F) {

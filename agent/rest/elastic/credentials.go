@@ -75,20 +75,7 @@ func (p *place) credentialView(c controldb.Credential) credentialView {
 }
 
 func (s *Surface) listCredentials(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.Credentials(ctx, p.after(), p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l, err := result(p, rows, at, r, at.id("credentials"), func(c controldb.Credential) string { return c.Name }, at.credentialView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return answerNames(ctx, s, r, "credentials", (*controldb.Store).Credentials, func(o controldb.Credential) string { return o.Name }, (*place).credentialView)
 }
 
 func (s *Surface) getCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -209,14 +196,10 @@ func (s *Surface) deleteCredential(ctx context.Context, r *rest.Request) (*rest.
 	if err := s.configured(name); err != nil {
 		return nil, err
 	}
-	c := etag.Parse(r.HTTP.Header)
-	var match *int64
-	if c.NeedsRevision() {
-		current, readErr := at.store.Credential(ctx, name)
-		match, err = expected(c, at.id("credentials", current.Name), current.Revision, readErr, controldb.ErrCredentialNotFound)
-	} else {
-		match, err = c.Expect("", 0)
-	}
+	match, err := expect(r, controldb.ErrCredentialNotFound, func() (string, int64, error) {
+		current, err := at.store.Credential(ctx, name)
+		return at.id("credentials", current.Name), current.Revision, err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -68,20 +67,7 @@ func (p *place) endpointView(e controldb.PrivateEndpoint) endpointView {
 }
 
 func (s *Surface) listEndpoints(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.PrivateEndpoints(ctx, p.after(), p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l, err := result(p, rows, at, r, at.id("privateEndpoints"), func(e controldb.PrivateEndpoint) string { return e.Name }, at.endpointView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return answerNames(ctx, s, r, "privateEndpoints", (*controldb.Store).PrivateEndpoints, func(o controldb.PrivateEndpoint) string { return o.Name }, (*place).endpointView)
 }
 
 func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -137,12 +123,10 @@ func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 
 // expectEndpoint returns the revision of a private endpoint that the headers of a request want.
 func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
-	c := etag.Parse(r.HTTP.Header)
-	if !c.NeedsRevision() {
-		return c.Expect("", 0)
-	}
-	current, err := p.store.PrivateEndpoint(ctx, name)
-	return expected(c, p.id("privateEndpoints", current.Name), current.Revision, err, controldb.ErrEndpointNotFound)
+	return expect(r, controldb.ErrEndpointNotFound, func() (string, int64, error) {
+		endpoint, err := p.store.PrivateEndpoint(ctx, name)
+		return p.id("privateEndpoints", endpoint.Name), endpoint.Revision, err
+	})
 }
 
 func (s *Surface) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -88,20 +87,7 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 }
 
 func (s *Surface) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := at.store.TargetGroupDetails(ctx, p.after(), p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l, err := result(p, groups, at, r, at.id("targetGroups"), func(g controldb.TargetGroupDetail) string { return g.Name }, at.groupView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return answerNames(ctx, s, r, "targetGroups", (*controldb.Store).TargetGroupDetails, func(o controldb.TargetGroupDetail) string { return o.Name }, (*place).groupView)
 }
 
 func (s *Surface) getGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -181,12 +167,10 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 
 // expectGroup returns the revision of a target group that the headers of a request want.
 func (p *place) expectGroup(ctx context.Context, r *rest.Request, name string) (*int64, error) {
-	c := etag.Parse(r.HTTP.Header)
-	if !c.NeedsRevision() {
-		return c.Expect("", 0)
-	}
-	group, err := p.store.TargetGroup(ctx, name)
-	return expected(c, p.id("targetGroups", group.Name), group.Revision, err, controldb.ErrGroupNotFound)
+	return expect(r, controldb.ErrGroupNotFound, func() (string, int64, error) {
+		group, err := p.store.TargetGroup(ctx, name)
+		return p.id("targetGroups", group.Name), group.Revision, err
+	})
 }
 
 func (s *Surface) deleteGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {

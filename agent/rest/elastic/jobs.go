@@ -15,12 +15,6 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// The defaults of a schedule.
-var (
-	scheduleStart = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	scheduleEnd   = time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC)
-)
-
 // jobInput is the body of PUT job.
 type jobInput struct {
 	envelope
@@ -165,20 +159,7 @@ func statusOf(put controldb.Put) int {
 }
 
 func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	jobs, err := at.store.JobDetails(ctx, p.after(), p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l, err := result(p, jobs, at, r, at.id("jobs"), func(j controldb.JobDetail) string { return j.Name }, at.jobView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return answerNames(ctx, s, r, "jobs", (*controldb.Store).JobDetails, func(o controldb.JobDetail) string { return o.Name }, (*place).jobView)
 }
 
 func (s *Surface) getJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -275,16 +256,21 @@ func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error)
 
 // expectJob returns the revision of a job that the headers of a request want.
 func (p *place) expectJob(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+	return expect(r, controldb.ErrJobNotFound, func() (string, int64, error) {
+		job, err := p.store.JobDetail(ctx, name)
+		return p.id("jobs", job.Name), job.Revision, err
+	})
+}
+
+// expect returns the revision that the headers of a request want an object to have: the argument
+// ifMatch of methods of controldb. read returns the object's id and revision, or an error that
+// wraps missing. It is called only if they matter.
+func expect(r *rest.Request, missing error, read func() (id string, revision int64, err error)) (*int64, error) {
 	c := etag.Parse(r.HTTP.Header)
 	if !c.NeedsRevision() {
 		return c.Expect("", 0)
 	}
-	job, err := p.store.JobDetail(ctx, name)
-	return expected(c, p.id("jobs", job.Name), job.Revision, err, controldb.ErrJobNotFound)
-}
-
-// expected is c.Expect for an object that was read. missing is the error of an absent one.
-func expected(c etag.Condition, id string, revision int64, err, missing error) (*int64, error) {
+	id, revision, err := read()
 	switch {
 	case errors.Is(err, missing):
 		return c.Expect("", 0)

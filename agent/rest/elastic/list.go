@@ -1,6 +1,8 @@
 package elastic
 
 import (
+	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -156,4 +158,26 @@ func (p page[K]) after() K {
 		return zero
 	}
 	return *p.key
+}
+
+// answerNames answers with a page of the objects below a job agent that follow each other by name.
+// read reads those behind a name.
+func answerNames[R, T any](
+	ctx context.Context, s *Surface, r *rest.Request, resources string,
+	read func(*controldb.Store, context.Context, string, controldb.Page) ([]R, error), name func(R) string, view func(*place, R) T,
+) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[string](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := read(at.store, ctx, p.after(), p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l, err := result(p, rows, at, r, at.id(resources), name, func(row R) T { return view(at, row) })
+	return &rest.Response{Status: http.StatusOK, Body: l}, err
 }

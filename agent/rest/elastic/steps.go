@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -346,12 +345,10 @@ func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, e
 
 // expectStep returns the revision of a step that the headers of a request want.
 func (p *place) expectStep(ctx context.Context, r *rest.Request, where steps, name string) (*int64, error) {
-	c := etag.Parse(r.HTTP.Header)
-	if !c.NeedsRevision() {
-		return c.Expect("", 0)
-	}
-	step, err := p.store.JobStep(ctx, where.job, nil, name)
-	return expected(c, p.stepID(where, step.StepName), step.Revision, err, controldb.ErrStepNotFound)
+	return expect(r, controldb.ErrStepNotFound, func() (string, int64, error) {
+		step, err := p.store.JobStep(ctx, where.job, nil, name)
+		return p.stepID(where, step.StepName), step.Revision, err
+	})
 }
 
 func (s *Surface) deleteStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -159,13 +160,7 @@ func nameFault(name string) string {
 }
 
 // cut shortens a text for a message.
-func cut(text string) string {
-	const most = 128
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
-}
+func cut(text string) string { return clip.Text(text, 128) }
 
 func (r *definitionReader) name(v *value) string {
 	if v.kind != '"' {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -159,20 +159,6 @@ func readReport(body []byte) (controldb.Report, []fault) {
 		}
 	}
 	// The control database cannot store this character.
-	r.Message = shorten(strings.ReplaceAll(r.Message, "\x00", "\uFFFD"))
+	r.Message = clip.Text(strings.ReplaceAll(r.Message, "\x00", "\uFFFD"), maxMessage)
 	return r, faults
-}
-
-// shorten cuts a message to maxMessage characters, the last of which is then "…".
-func shorten(text string) string {
-	if utf8.RuneCountInString(text) <= maxMessage {
-		return text
-	}
-	n := 0
-	for i := range text {
-		if n++; n == maxMessage {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }

@@ -2,11 +2,12 @@
 package misses
 
 import (
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/listen"
 )
 
 const (
@@ -34,35 +35,12 @@ type key struct {
 	user string
 }
 
-// origin returns the network that an address is counted for: an IPv4 address, or the 64 bits of an
-// IPv6 network, whose hosts choose their addresses themselves.
-func origin(remote string) netip.Prefix {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr = addr.Unmap().WithZone("")
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
-	}
-	prefix, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return prefix
-}
-
 // Wait returns how long the sender of a request, host:port, has to wait; 0 means not at all.
 func (c *Counter) Wait(remote, user string, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn(now)
-	from := origin(remote)
+	from := listen.Network(remote)
 	if c.users[key{from, cut(user)}] < MaxPerUser && c.addresses[from] < MaxPerAddress {
 		return 0
 	}
@@ -74,7 +52,7 @@ func (c *Counter) Add(remote, user string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn(now)
-	from := origin(remote)
+	from := listen.Network(remote)
 	if k := (key{from, cut(user)}); c.users[k] > 0 || len(c.users) < maxEntries {
 		c.users[k]++
 	}
