@@ -21,7 +21,8 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @other NVARCHAR(128);
     DECLARE @created_at DATETIME2(7);
-    DECLARE @state NVARCHAR(MAX);
+    DECLARE @before NVARCHAR(MAX);
+    DECLARE @after NVARCHAR(MAX);
 
     IF @tenant IS NULL OR LTRIM(@tenant) = N''
         THROW 50089, N'Missing id of a tenant.', 1;
@@ -40,6 +41,7 @@ BEGIN
         ), N'%', N'%%');
         THROW 50179, @message, 1;
     END;
+    EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @state = @before OUTPUT;
     IF @created_at IS NULL
         INSERT INTO jobs_internal.tenants (tenant_id, subdomain, is_provider, created_at)
         VALUES (@tenant, COALESCE(@subdomain, N''), 1, @now);
@@ -52,20 +54,15 @@ BEGIN
         WHERE n.tenant_id = @tenant
             AND (n.subdomain <> COALESCE(@subdomain, N'') OR n.is_provider = 0 OR n.is_subscribed = 0);
 
-    IF @created_at IS NULL
-    BEGIN
-        SET @state = (
-            SELECT n.tenant_id AS name, n.subdomain, n.is_provider, n.is_subscribed
-            FROM jobs_internal.tenants AS n
-            WHERE n.tenant_id = @tenant
-            FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
-        );
-        EXECUTE jobs_internal.audit
-            @action = N'jobs_rest.set_provider',
-            @object_kind = N'Tenant',
-            @object_name = @tenant,
-            @after = @state;
-    END;
+    -- A repetition leaves no entry: nothing differs.
+    EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @state = @after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'jobs_rest.set_provider',
+        @object_kind = N'Tenant',
+        @object_name = @tenant,
+        @before = @before,
+        @after = @after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -19,7 +19,8 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @created_at DATETIME2(7);
-    DECLARE @state NVARCHAR(MAX);
+    DECLARE @before NVARCHAR(MAX);
+    DECLARE @after NVARCHAR(MAX);
 
     IF @tenant IS NULL OR LTRIM(@tenant) = N'' OR @app IS NULL OR LTRIM(@app) = N''
         THROW 50089, N'Missing id of a tenant, or name of an application.', 1;
@@ -30,6 +31,7 @@ BEGIN
     SELECT @created_at = n.created_at
     FROM jobs_internal.tenants AS n WITH (UPDLOCK, HOLDLOCK)
     WHERE n.tenant_id = @tenant;
+    EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @app = @app, @state = @before OUTPUT;
     IF @created_at IS NULL
         INSERT INTO jobs_internal.tenants (tenant_id, subdomain, created_at)
         VALUES (@tenant, COALESCE(@subdomain, N''), @now);
@@ -40,21 +42,18 @@ BEGIN
         FROM jobs_internal.tenants AS n
         WHERE n.tenant_id = @tenant;
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.tenant_subscriptions AS s WHERE s.tenant_id = @tenant AND s.app = @app)
-    BEGIN
         INSERT INTO jobs_internal.tenant_subscriptions (tenant_id, app, created_at)
         VALUES (@tenant, @app, @now);
-        SET @state = (
-            SELECT n.tenant_id AS name, n.subdomain, n.is_provider, n.is_subscribed, @app AS app
-            FROM jobs_internal.tenants AS n
-            WHERE n.tenant_id = @tenant
-            FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
-        );
-        EXECUTE jobs_internal.audit
-            @action = N'jobs_rest.subscribe',
-            @object_kind = N'Tenant',
-            @object_name = @tenant,
-            @after = @state;
-    END;
+
+    -- A repetition leaves no entry: nothing differs.
+    EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @app = @app, @state = @after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'jobs_rest.subscribe',
+        @object_kind = N'Tenant',
+        @object_name = @tenant,
+        @before = @before,
+        @after = @after,
+        @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -1,6 +1,11 @@
--- Removes a subscription of a tenant of the SAP surface. With the last one, its jobs are deleted with their schedules, logs and
--- secrets, its active runs are canceled, and its tokens are refused from then on (S-59). The row of the tenant stays. The jobs are
--- deleted one transaction each; if the call is interrupted, or meets a job that is being deleted, a repetition deletes the rest.
+-- Removes a subscription of a tenant of the SAP surface. With the last one, its jobs are deleted with their schedules and logs, its
+-- active runs are canceled, and its tokens are refused from then on (S-59). The row of the tenant stays. The jobs are deleted one
+-- transaction each; if the call is interrupted, or meets a job that is being deleted, a repetition deletes the rest.
+--
+-- A deleted job is in no view any more, and no run uses its secrets. Their sealed values and the data of its runs stay in tables until
+-- agents delete them, when its runs have ended: see jobs_internal.delete_leftovers.
+--
+-- The audit log has one entry for each subscription that ends. Jobs that a repetition deletes belong to the entry of the first call.
 --
 -- Parameters:
 --   @tenant  Id of the tenant.
@@ -20,7 +25,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @created_at DATETIME2(7);
-    DECLARE @state NVARCHAR(MAX);
+    DECLARE @before NVARCHAR(MAX);
+    DECLARE @after NVARCHAR(MAX);
     DECLARE @is_provider BIT;
     DECLARE @subscribed BIT;
     DECLARE @job INT;
@@ -35,6 +41,7 @@ BEGIN
         @subscribed = n.is_subscribed
     FROM jobs_internal.tenants AS n WITH (UPDLOCK, ROWLOCK)
     WHERE n.tenant_id = @tenant;
+    EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @app = @app, @state = @before OUTPUT;
     DELETE s
     FROM jobs_internal.tenant_subscriptions AS s
     WHERE s.tenant_id = @tenant
@@ -50,17 +57,14 @@ BEGIN
         SET @subscribed = 0;
     END;
 
-    SET @state = (
-        SELECT n.tenant_id AS name, n.subdomain, n.is_provider, n.is_subscribed, @app AS app
-        FROM jobs_internal.tenants AS n
-        WHERE n.tenant_id = @tenant
-        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
-    );
+    -- A repetition leaves no entry: nothing differs.
+    EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @app = @app, @state = @after OUTPUT;
     EXECUTE jobs_internal.audit
         @action = N'jobs_rest.unsubscribe',
         @object_kind = N'Tenant',
         @object_name = @tenant,
-        @before = @state;
+        @before = @before,
+        @after = @after;
 
     COMMIT TRANSACTION;
     IF @subscribed = 1
