@@ -67,7 +67,7 @@ func callerFindings(user string, users []roleUser, sees bool) []Finding {
 		return []Finding{{
 			Code:     CodeCallers,
 			Severity: SeverityError,
-			Found:    fmt.Sprintf("users of roles are missing, or are no members of their roles: %s", strings.Join(missing, ", ")),
+			Found:    fmt.Sprintf("users of roles are missing, or are not members of their roles: %s", strings.Join(missing, ", ")),
 			Why:      "a REST front makes the calls of a caller as the user of the caller's role",
 			SQL:      strings.Join(append(fix, grant...), "\n"),
 		}}
@@ -82,5 +82,5 @@ func callerFindings(user string, users []roleUser, sees bool) []Finding {
 	case front:
 		return []Finding{good(CodeCallers, "user %s may make the calls of a REST front", tsql.Name(user))}
 	}
-	return []Finding{good(CodeCallers, "user %s cannot make the calls of a REST front: it is no member of jobs_front", tsql.Name(user))}
+	return []Finding{good(CodeCallers, "user %s cannot make the calls of a REST front: it is not a member of jobs_front", tsql.Name(user))}
 }

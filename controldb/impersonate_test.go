@@ -186,7 +186,7 @@ func TestExamineCallers(t *testing.T) {
 
 		c.exec(t, `ALTER ROLE jobs_operator DROP MEMBER jobagent_operator;`)
 		found = c.findings(t, controldb.CodeCallers)
-		require.Contains(t, found[0].Found, "no members of their roles: jobagent_operator")
+		require.Contains(t, found[0].Found, "not members of their roles: jobagent_operator")
 		c.fix(t, found[0].SQL)
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeCallers)))
 

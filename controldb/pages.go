@@ -44,7 +44,7 @@ func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
 	return onlyRow(list, err, "read job", ErrJobNotFound)
 }
 
-// JobDetails lists the jobs that are no system jobs by name, behind the name after.
+// JobDetails lists the jobs that are not system jobs by name, behind the name after.
 func (s *Store) JobDetails(ctx context.Context, after string, p Page) ([]JobDetail, error) {
 	w := newFilter(p.Top)
 	w.add("is_system = 0")
@@ -255,7 +255,7 @@ const executionColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_versio
     v.last_message, v.target_type, v.target_id, v.target_group_name, v.target_server_name, v.target_database_name`
 
 // Runs lists runs behind a key, the latest first; runs of the same time by their ids. An empty name
-// means those of all jobs that are no system jobs.
+// means those of all jobs that are not system jobs.
 //
 // Plan: TOP rows from IX_job_executions_create_time, or from IX_job_executions_job_id_create_time
 // for a job, both in the wanted order: a page reads its own rows. With is_active = 1,

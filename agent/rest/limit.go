@@ -52,8 +52,8 @@ func newLimiter(l Limits) *limiter {
 	return &limiter{limits: [kinds]Limit{l.Reads, l.Writes, l.Deletes}, callers: map[string]*[kinds]bucket{}}
 }
 
-// bucket holds what a caller has left: of the burst, and of the hour. The hour only is for headers:
-// it fills as fast as the burst, and holds more.
+// bucket holds what a caller has left: of the burst, and of the hour. The rest of the hour is for
+// headers only: it fills as fast as the burst, and has a higher limit.
 type bucket struct {
 	burst, hour float64
 	filled      time.Time // zero: the bucket is new, and full

@@ -65,6 +65,9 @@ func (c ListenConfig) listener() listen.Config {
 // CheckPublicURL returns an error if a public URL is invalid.
 func CheckPublicURL(text string) error { return listen.CheckPublicURL(text) }
 
+// Loopback reports whether a host is this machine. Names other than localhost are not resolved.
+func Loopback(host string) bool { return listen.Loopback(host) }
+
 // Listener is an open address of a front.
 type Listener struct {
 	open *listen.Listener

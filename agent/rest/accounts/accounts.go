@@ -1,5 +1,5 @@
-// Package accounts creates, changes and deletes job agents (accounts), for every door: REST, the
-// command line, and agents.
+// Package accounts creates, changes and deletes job agents (accounts), for REST, the command
+// line and agents.
 //
 // A job agent is a row of its control database, and the database decides everything about it: a
 // change begins an operation, and whoever sees an operation in progress carries it out. So an

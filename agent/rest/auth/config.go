@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/internal/hashed"
 	"github.com/jobagent/jobagent/agent/rest/auth/signing"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
@@ -221,16 +221,10 @@ func checkURL(text string) error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" && !strings.Contains(text, "/token_keys?") || u.Fragment != "":
 		return fmt.Errorf("invalid address %q: want https://HOST/PATH", text)
-	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
+	case u.Scheme != "https" && !(u.Scheme == "http" && rest.Loopback(u.Hostname())):
 		return fmt.Errorf("invalid address %q: want https (http only for a loopback address)", text)
 	}
 	return nil
-}
-
-// loopback reports whether a host is this machine. Names other than localhost are not resolved.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // checkScopes checks scopes of the SAP surface.

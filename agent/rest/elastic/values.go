@@ -15,7 +15,7 @@ import (
 // timestamp is an instant in RFC 3339. Without a zone it is UTC.
 type timestamp struct{ at time.Time }
 
-// errTime is the error about a text that is no instant.
+// errTime is the error about a text that is not an instant.
 var errTime = errors.New("want a time of the years 1 to 9999 in RFC 3339, such as 2030-01-31T12:00:00Z")
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -54,7 +54,7 @@ type interval struct {
 	count int
 }
 
-// errInterval is the error about a duration that is no interval.
+// errInterval is the error about a duration that is not an interval.
 var errInterval = errors.New("want a positive duration of whole minutes, or of months and years alone")
 
 // single is a duration of one unit, which keeps its unit.

@@ -20,7 +20,8 @@ type oldAuthentication struct {
 	Audiences     []string `json:"audiences"`
 }
 
-// metadata is the answer to all later versions. Services that there are not have empty addresses.
+// metadata is the answer to all later versions. Services that this cloud lacks have empty
+// addresses.
 type metadata struct {
 	Name                       string           `json:"name"`
 	ResourceManager            string           `json:"resourceManager"`

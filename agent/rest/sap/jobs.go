@@ -76,8 +76,8 @@ func (c *call) putJob(ctx context.Context) (*rest.Response, error) {
 // spec returns the job for the control database.
 func (c *call) spec(ctx context.Context, d *jobDefinition) (controldb.SAPJobSpec, error) {
 	job := controldb.SAPJobSpec{
-		Name: d.Name, Description: value0(d.Description), Action: value0(d.Action), Method: http.MethodPost, Active: value0(d.Active),
-		Ans: d.ANS, Calm: d.CALM, User: value0(d.User), Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS,
+		Name: d.Name, Description: valueOf(d.Description), Action: valueOf(d.Action), Method: http.MethodPost, Active: valueOf(d.Active),
+		Ans: d.ANS, Calm: d.CALM, User: valueOf(d.User), Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS,
 		Schedules: []controldb.SAPScheduleSpec{},
 	}
 	if d.Method != nil {
@@ -101,8 +101,8 @@ func (b *bound) parts() (time.Time, string) {
 	return b.At, b.Raw
 }
 
-// value0 returns the value of a pointer, or the zero value.
-func value0[T any](p *T) (v T) {
+// valueOf returns the value of a pointer; nil: the zero value.
+func valueOf[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}
@@ -112,7 +112,7 @@ func value0[T any](p *T) (v T) {
 // spec returns the schedule for the control database.
 func (d *scheduleDefinition) spec() controldb.SAPScheduleSpec {
 	s := controldb.SAPScheduleSpec{
-		Mode: controldb.SAPMode(d.Mode), Spec: d.Spec(), Description: value0(d.Description), Active: value0(d.Active), Data: d.Data,
+		Mode: controldb.SAPMode(d.Mode), Spec: d.Spec(), Description: valueOf(d.Description), Active: valueOf(d.Active), Data: d.Data,
 	}
 	s.Start, _ = d.Start.parts()
 	s.End, _ = d.End.parts()
@@ -128,7 +128,7 @@ func stored(id uuid.UUID, job int64, s *controldb.SAPScheduleSpec) *controldb.SA
 
 // password seals the password of a job for the host of its action (S-53).
 func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*controldb.SAPPassword, error) {
-	if value0(d.Password) == "" {
+	if valueOf(d.Password) == "" {
 		return nil, nil
 	}
 	u, err := url.Parse(action)
@@ -263,7 +263,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		at, text := d.End.parts()
 		change.End, change.EndText = &at, text
 	}
-	if d.Name != "" || value0(d.Password) != "" {
+	if d.Name != "" || valueOf(d.Password) != "" {
 		job, err := c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{ID: id})
 		if err != nil {
 			return nil, err
@@ -340,7 +340,7 @@ func (c *call) findJob(ctx context.Context) (*rest.Response, error) {
 		}
 		ref.Name = name
 	}
-	return c.job1(ctx, ref, schedules)
+	return c.answerJob(ctx, ref, schedules)
 }
 
 // getJob is E4.
@@ -353,11 +353,11 @@ func (c *call) getJob(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.job1(ctx, controldb.SAPJobRef{ID: id}, schedules)
+	return c.answerJob(ctx, controldb.SAPJobRef{ID: id}, schedules)
 }
 
-// job1 answers with one job.
-func (c *call) job1(ctx context.Context, ref controldb.SAPJobRef, schedules bool) (*rest.Response, error) {
+// answerJob answers with one job.
+func (c *call) answerJob(ctx context.Context, ref controldb.SAPJobRef, schedules bool) (*rest.Response, error) {
 	job, err := c.service.Store.SAPJob(ctx, c.scope, ref)
 	if errors.Is(err, controldb.ErrSAPAmbiguous) {
 		return nil, invalid(fetchingJob, fault{text: "Several tenants have a job of this name: specify tenantId"})

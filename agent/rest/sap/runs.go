@@ -137,7 +137,7 @@ func (c *call) reportRun(ctx context.Context) (*rest.Response, error) {
 }
 
 // readReport reads the body of E17 (S-41): success in one of the forms of S-10, and message, of
-// which a value that is no text is kept as JSON.
+// which a value that is not a text is kept as JSON.
 func readReport(body []byte) (controldb.Report, []fault) {
 	var r controldb.Report
 	v, faults := readObject(body)

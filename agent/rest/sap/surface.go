@@ -234,7 +234,7 @@ func ok(body any) (*rest.Response, error) {
 	return &rest.Response{Status: http.StatusOK, Body: body}, nil
 }
 
-// jobID returns the id of a job in a text; an id that is no number is unknown (S-6).
+// jobID returns the id of a job in a text; an id that is not a number is unknown (S-6).
 func jobID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 || !isDigits(text) {

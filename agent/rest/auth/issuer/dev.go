@@ -30,9 +30,9 @@ const DevName = "dev"
 // devLifetime is how long its tokens are valid.
 const devLifetime = time.Hour
 
-// Dev issues tokens in the form of Microsoft Entra ID to static clients, so that azidentity and
-// terraform can log in. Its key lives as long as the process. It is a surface of the front, for
-// loopback addresses only.
+// Dev issues tokens in the form of Microsoft Entra ID to static clients, so that azidentity
+// can log in. Its key lasts as long as the process. It is a surface of the front, for loopback
+// addresses only.
 type Dev struct {
 	publicURL string
 	audiences []string

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrInvalid is the error about a text that is no duration.
+// ErrInvalid is the error about a text that is not a duration.
 var ErrInvalid = errors.New("want a duration of ISO 8601, such as PT15M, PT2H, P1D, P1W or P1M")
 
 // Duration is a duration: Months and Nanoseconds together. A day has 24 hours.
@@ -19,7 +19,7 @@ type Duration struct {
 // form is the form of a duration. The sign is checked apart.
 var form = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,9}))?S)?)?$`)
 
-// maxLength bounds a text: longer ones are no durations that anybody writes.
+// maxLength bounds a text: nobody writes longer durations.
 const maxLength = 100
 
 // Parse reads a duration in any case of its letters. It has no sign.

@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// ErrToken is the error about a text that is no token.
+// ErrToken is the error about a text that is not a token.
 var ErrToken = errors.New("the token is not one that this list has given")
 
 // Encode returns the token of a place.

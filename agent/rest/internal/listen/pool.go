@@ -118,7 +118,7 @@ type conn struct {
 	net.Conn
 	pool *pool
 
-	// The fields below belong to the pool's lock.
+	// The pool's lock guards the fields below.
 	counted bool
 	at      *list.Element // in pool.idle; nil while a request is under way
 	since   time.Time     // when it became idle

@@ -125,7 +125,7 @@ func (f *Front) build(o Options) error {
 	if o.DevClients != nil {
 		// The secrets of its clients are weak, and its tokens open everything.
 		host, _, err := net.SplitHostPort(o.Config.Listen)
-		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if err != nil || !rest.Loopback(host) {
 			return exit.Usagef("invalid listen %q with an issuer for development: want a loopback address", o.Config.Listen)
 		}
 		if dev, err = issuer.NewDev(f.publicURL, []string{f.publicURL}, o.DevClients, nil); err != nil {
