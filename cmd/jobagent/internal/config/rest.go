@@ -218,7 +218,7 @@ func (c REST) Check() error {
 		callers = append(callers, i.Callers())
 		services.Instances = append(services.Instances, i.SAPService)
 	}
-	errs = append(errs, services.Check(nil))
+	errs = append(errs, services.Check(nil), c.Config.Check(callers))
 	if c.NeedsClientCA(callers) && c.TLS.ClientCA == "" {
 		errs = append(errs, errors.New("invalid certificates: want tls.client_ca, the authorities that verify them"))
 	}

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -30,6 +31,9 @@ func OptionsOf(a *connect.App) (o Options, err error) {
 		}
 	}
 	if o.Databases, err = file.Databases(dsn); err != nil {
+		if other := file.REST.Check(); other != nil { // all faults at once
+			err = exit.Usage(errors.Join(err, other))
+		}
 		return o, err
 	}
 	for _, c := range file.Credentials {

@@ -228,7 +228,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 			if err != nil {
 				return fileError(err)
 			}
-			return a.Done(revoked, "revoked %d tokens", len(revoked.IDs))
+			return a.Done(revoked, "%s", count(len(revoked.IDs)))
 		},
 	}
 	cmd.Flags().BoolVar(&expired, "expired", false, "revoke all tokens that have expired")
@@ -268,4 +268,12 @@ is faster to verify.`,
 	}
 	cmd.Flags().BoolVar(&generate, "generate", false, "make a random secret")
 	return cmd
+}
+
+// count says how many tokens were revoked.
+func count(n int) string {
+	if n == 1 {
+		return "revoked 1 token"
+	}
+	return fmt.Sprintf("revoked %d tokens", n)
 }
