@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,17 @@ func (e *Endpoint) Handle(path string, handler http.HandlerFunc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.handlers[path] = handler
+}
+
+// Forget removes the handler of a path and the requests that it has received.
+func (e *Endpoint) Forget(path string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.handlers, path)
+	e.requests = slices.DeleteFunc(e.requests, func(r Received) bool {
+		p, _, _ := strings.Cut(r.Path, "?")
+		return p == path
+	})
 }
 
 // Requests returns the requests whose path, without the query, is path.

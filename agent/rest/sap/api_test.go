@@ -23,10 +23,14 @@ type api struct {
 // as returns the shared front with the token of a tenant.
 func as(t *testing.T, token string) *api { return &api{t: t, f: front.Shared(t), token: token} }
 
-// do sends a request below /scheduler.
+// do sends a request below /scheduler. A job that it makes is deleted when the test ends.
 func (a *api) do(method, path string, body any) front.Answer {
 	a.t.Helper()
-	return a.f.Do(a.t, method, root+path, body, "Authorization: Bearer "+a.token)
+	answer := a.f.Do(a.t, method, root+path, body, "Authorization: Bearer "+a.token)
+	if answer.Status == http.StatusCreated && !strings.HasSuffix(path, "/schedules") {
+		forget(a.t, front.Shared(a.t).Store, answer.JSON(a.t))
+	}
+	return answer
 }
 
 // ok sends a request that succeeds with a status, and returns the answer.
@@ -249,7 +253,8 @@ func TestUpsert(t *testing.T) {
 }
 
 func TestCase006Pages(t *testing.T) {
-	a := as(t, tenantTwo)
+	tenant := ownTenant(t)
+	a := as(t, tenant)
 	for i := range 25 {
 		a.job(fmt.Sprintf("page %02d", i))
 	}
@@ -262,17 +267,42 @@ func TestCase006Pages(t *testing.T) {
 	require.Empty(t, results(t, list))
 	require.Nil(t, list["next_url"])
 	require.Equal(t, "/scheduler/jobs?page_size=10&offset=99989", list["prev_url"])
-	list = a.ok(200, "GET", "/jobs?sort_by=name&sort_order=desc&page_size=2&jobType=HTTP_ENDPOINT", nil) // 56
+	list = a.ok(200, "GET", "/jobs?sort_by=name&sort_order=desc&page_size=2&jobType=HTTP_ENDPOINT", nil)
 	require.Equal(t, "page 24", results(t, list)[0]["name"])
 	require.Equal(t, "/scheduler/jobs?page_size=2&offset=2", list["next_url"])
 	require.Equal(t, listingJobs+"Invalid Page Size", a.failure(400, "GET", "/jobs?page_size=101", nil))
-	require.Equal(t, listingJobs+"tenantId is not allowed for a subscriber", a.failure(400, "GET", "/jobs?tenantId="+tenantTwo, nil))
-	count := a.ok(200, "GET", "/jobCount", nil)
-	require.Equal(t, object{"active": 25.0, "inactive": 0.0}, count) // 22
+	require.Equal(t, listingJobs+"tenantId is not allowed for a subscriber", a.failure(400, "GET", "/jobs?tenantId="+tenant, nil))
 	search := a.ok(200, "GET", "/search/jobs?q=page&page_size=5&offset=5", nil)
 	require.Equal(t, true, search["pagination_enabled"])
 	require.Equal(t, "/scheduler/search/jobs?q=page&page_size=5", search["prev_url"])
 	require.Equal(t, "/scheduler/search/jobs?q=page&page_size=5&offset=10", search["next_url"])
+}
+
+// TestCase056Tasks lists task jobs. They are made by SQL, because the surface reads them only.
+func TestCase056Tasks(t *testing.T) {
+	a := as(t, ownTenant(t))
+	for i := range 5 {
+		a.job(fmt.Sprintf("task %d", i))
+		a.job(fmt.Sprintf("web %d", i))
+	}
+	_, err := a.f.DB(t, a.f.Control).ExecContext(t.Context(),
+		"UPDATE jobs_internal.rest_jobs SET job_type = N'CF_TASK' WHERE tenant_id = @p1 AND name LIKE N'task %';", a.token)
+	require.NoError(t, err)
+	names := func(list object) (all []string) {
+		for _, job := range results(t, list) {
+			require.Equal(t, "CF_TASK", job["jobType"])
+			all = append(all, job["name"].(string))
+		}
+		return all
+	}
+	list := a.ok(200, "GET", "/jobs?jobType=CF_TASK&sort_by=name&sort_order=desc", nil)
+	require.Equal(t, []string{"task 4", "task 3", "task 2", "task 1", "task 0"}, names(list))
+	require.Equal(t, 5.0, list["total"])
+	require.Nil(t, list["next_url"])
+	list = a.ok(200, "GET", "/jobs?jobType=CF_TASK&sort_by=name&sort_order=desc&page_size=2", nil)
+	require.Equal(t, []string{"task 4", "task 3"}, names(list))
+	require.Equal(t, "/scheduler/jobs?page_size=2&offset=2", list["next_url"], "nothing but page_size and offset")
+	require.Equal(t, 5.0, a.ok(200, "GET", "/jobs?jobType=HTTP_ENDPOINT", nil)["total"])
 }
 
 // TestValidation holds the cases 32 to 56 that need the server or the control database. The others

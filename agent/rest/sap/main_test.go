@@ -1,13 +1,18 @@
 package sap
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -39,17 +44,7 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 		t.Fatal(err)
 	}
 	for _, tenant := range []string{provider, tenantOne, tenantTwo, "tenant-unknown"} {
-		for suffix, role := range map[string]rest.Role{"": rest.RoleAuthor, "-read": rest.RoleReader, "-admin": rest.RoleAdmin} {
-			p := rest.Principal{ID: "sub:" + tenant + suffix, Name: "client of " + tenant, Instance: "instance", Tenant: tenant}
-			for _, token := range []string{tenant + suffix, tenant + suffix + jwtTail} {
-				f.Tokens.Add(token, p, func(surface string, scope rest.Scope) rest.Role {
-					if surface == "sap" && scope.Instance == "instance" {
-						return role
-					}
-					return rest.RoleNone
-				})
-			}
-		}
+		addTokens(f, tenant)
 	}
 	for tenant, subDomain := range map[string]string{tenantOne: "one", tenantTwo: "two"} {
 		if err := f.Store.SubscribeSAPTenant(t.Context(), tenant, subDomain, "app"); err != nil {
@@ -57,6 +52,46 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 		}
 	}
 	return []*rest.Mount{{Surface: s, MaxBody: MaxBody, Timeout: Timeout}}
+}
+
+// addTokens makes the tokens of a tenant known.
+func addTokens(f *front.Front, tenant string) {
+	for suffix, role := range map[string]rest.Role{"": rest.RoleAuthor, "-read": rest.RoleReader, "-admin": rest.RoleAdmin} {
+		p := rest.Principal{ID: "sub:" + tenant + suffix, Name: "client of " + tenant, Instance: "instance", Tenant: tenant}
+		for _, token := range []string{tenant + suffix, tenant + suffix + jwtTail} {
+			f.Tokens.Add(token, p, func(surface string, scope rest.Scope) rest.Role {
+				if surface == "sap" && scope.Instance == "instance" {
+					return role
+				}
+				return rest.RoleNone
+			})
+		}
+	}
+}
+
+// ownTenant subscribes a tenant for one test, which counts its jobs, and returns its id.
+func ownTenant(t *testing.T) string {
+	t.Helper()
+	f, tenant := front.Shared(t), "tenant-"+uuid.NewString()
+	addTokens(f, tenant)
+	require.NoError(t, f.Store.SubscribeSAPTenant(t.Context(), tenant, tenant, "app"))
+	t.Cleanup(func() {
+		require.NoError(t, f.Store.UnsubscribeSAPTenant(context.WithoutCancel(t.Context()), tenant, "app"))
+	})
+	return tenant
+}
+
+// forget deletes a job when the test ends, so that the next run of the test can use its name again.
+func forget(t *testing.T, store *controldb.Store, job object) {
+	t.Helper()
+	id, isNumber := job["_id"].(float64)
+	require.True(t, isNumber, "%v", job)
+	t.Cleanup(func() {
+		_, err := store.DeleteSAPJob(context.WithoutCancel(t.Context()), controldb.SAPProvider(), controldb.SAPWrite{By: "test"}, int64(id))
+		if !errors.Is(err, controldb.ErrSAPNotFound) { // the test itself has deleted it
+			require.NoError(t, err)
+		}
+	})
 }
 
 // logger returns a logger that writes into the log of a front.

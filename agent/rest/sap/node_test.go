@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/front"
 )
 
 // nodeModules returns the folder in which .ci/npm installed SAP's client, or skips the test.
@@ -109,13 +111,17 @@ func (c *sapClient) try(method string, options any) (json.RawMessage, *clientErr
 // object is a JSON object.
 type object = map[string]any
 
-// call calls a method of the client, which succeeds.
+// call calls a method of the client, which succeeds. A job that it makes is deleted when the test
+// ends.
 func (c *sapClient) call(method string, options any) object {
 	c.t.Helper()
 	text, failure := c.try(method, options)
 	require.Nil(c.t, failure, "%s: %+v", method, failure)
 	var result object
 	require.NoError(c.t, json.Unmarshal(text, &result), string(text))
+	if method == "createJob" || method == "upsertJob" {
+		forget(c.t, front.Shared(c.t).Store, result)
+	}
 	return result
 }
 

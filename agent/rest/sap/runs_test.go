@@ -41,6 +41,7 @@ func start(t *testing.T, name string, handler http.HandlerFunc, change ...func(j
 	if handler != nil {
 		a.f.H.Handle("/"+name, handler)
 	}
+	t.Cleanup(func() { a.f.H.Forget("/" + name) })
 	body := object{
 		"name": name, "action": a.f.H.URL + "/" + name, "active": true, "httpMethod": "POST",
 		"schedules": []object{{"time": "now", "active": true, "data": object{"n": 1}}},
