@@ -48,11 +48,14 @@ type SAPWrite struct {
 	// request is returned again, with Replayed set. Of two equal requests at once, the second one
 	// waits for the first one.
 	Key SAPRequestKey
+	// Note is the text of the entry in the action log, at most 1,000 UTF-16 units. Only writes that
+	// create or change a job or a schedule take one; empty for none.
+	Note string
 }
 
 // in adds the arguments of the write to a call.
 func (w SAPWrite) in(c *call) *call {
-	c.optText("by", w.By)
+	c.optText("by", w.By).optText("note", w.Note)
 	if w.Key != (SAPRequestKey{}) {
 		c.in("request", w.Key[:])
 	}

@@ -6,6 +6,7 @@
 --   @schedule  JSON object, as in jobs_internal.add_rest_schedule.
 --   @by        Who does it.
 --   @request   See jobs_internal.begin_rest_request.
+--   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U), the stored parameters (S); inserts into schedules and rest_schedules.
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
@@ -18,7 +19,8 @@ CREATE OR ALTER PROCEDURE jobs_rest.add_schedule
     @job      BIGINT,
     @schedule NVARCHAR(MAX),
     @by       NVARCHAR(128) = NULL,
-    @request  BINARY(32) = NULL
+    @request  BINARY(32) = NULL,
+    @note     NVARCHAR(1000) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -59,6 +61,7 @@ BEGIN
             @schedule = @id,
             @action = N'CREATE',
             @by = @by,
+            @text = @note,
             @procedure = N'jobs_rest.add_schedule',
             @before = @before,
             @now = @now;

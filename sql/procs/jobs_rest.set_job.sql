@@ -10,6 +10,7 @@
 --   @create_only  1: a job of this name must not exist.
 --   @by           Who does it.
 --   @request      See jobs_internal.begin_rest_request.
+--   @note         Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the tenant (U), the name in jobs (U), the job (U, X), its schedules (U, X) and their active runs (X).
 -- Returns:   one row: result (JSON object: job, created, schedules), replayed, answer.
@@ -34,7 +35,8 @@ CREATE OR ALTER PROCEDURE jobs_rest.set_job
     @job         NVARCHAR(MAX),
     @create_only BIT = 0,
     @by          NVARCHAR(128) = NULL,
-    @request     BINARY(32) = NULL
+    @request     BINARY(32) = NULL,
+    @note        NVARCHAR(1000) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -282,6 +284,7 @@ BEGIN
         @job = @rest_job_id,
         @action = @log,
         @by = @by,
+        @text = @note,
         @procedure = N'jobs_rest.set_job',
         @before = @before,
         @now = @now;

@@ -7,6 +7,7 @@
 --             calm_config, user, password (object: name, sealed), allow_http (of a given action). An empty text removes a value.
 --   @by       Who does it.
 --   @request  See jobs_internal.begin_rest_request.
+--   @note     Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U, X), its schedules (U, X).
 -- Returns:   one row: result (JSON object: job), replayed, answer.
@@ -29,7 +30,8 @@ CREATE OR ALTER PROCEDURE jobs_rest.update_job
     @job     BIGINT,
     @changes NVARCHAR(MAX),
     @by      NVARCHAR(128) = NULL,
-    @request BINARY(32) = NULL
+    @request BINARY(32) = NULL,
+    @note    NVARCHAR(1000) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -130,6 +132,7 @@ BEGIN
             @job = @job,
             @action = @log,
             @by = @by,
+            @text = @note,
             @procedure = N'jobs_rest.update_job',
             @before = @before,
             @now = @now;

@@ -11,6 +11,7 @@
 --              given), description, active, data (empty: none). What is absent stays.
 --   @by        Who does it.
 --   @request   See jobs_internal.begin_rest_request.
+--   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), runs of the schedule that have not begun (X).
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
@@ -26,7 +27,8 @@ CREATE OR ALTER PROCEDURE jobs_rest.update_schedule
     @schedule UNIQUEIDENTIFIER,
     @changes  NVARCHAR(MAX),
     @by       NVARCHAR(128) = NULL,
-    @request  BINARY(32) = NULL
+    @request  BINARY(32) = NULL,
+    @note     NVARCHAR(1000) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -180,6 +182,7 @@ BEGIN
         @schedule = @schedule,
         @action = @log,
         @by = @by,
+        @text = @note,
         @procedure = N'jobs_rest.update_schedule',
         @before = @before,
         @now = @now;

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -85,6 +86,34 @@ func unknown(v *value, known ...string) (names []string) {
 	for _, m := range v.members {
 		if !slices.Contains(known, m.name) {
 			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// maxNote bounds a text in the action log, in characters. A character has at most two of the 1,000
+// UTF-16 units of the column.
+const maxNote = 500
+
+// note returns the text of the action log about members that were ignored (S-14); empty for none.
+// It has their names only, because a value may be a secret.
+func note(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return clip.Text("Ignored members: "+strings.Join(quoted, ", "), maxNote)
+}
+
+// ignored returns the names of the unknown members of a job and of its schedules.
+func (d *jobDefinition) ignored() []string {
+	names := slices.Clone(d.Ignored)
+	for i := range d.Schedules {
+		for _, name := range d.Schedules[i].Ignored {
+			names = append(names, fmt.Sprintf("schedules[%d].%s", i, name))
 		}
 	}
 	return names

@@ -2,9 +2,11 @@ package sap
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -168,4 +170,33 @@ func FuzzJobBody(f *testing.F) {
 			require.NotEmpty(t, s.Mode)
 		}
 	})
+}
+
+// TestIgnoredMembers checks S-14: the action log names members that are not known.
+func TestIgnoredMembers(t *testing.T) {
+	a := as(t, provider)
+	job := a.ok(201, "POST", "/jobs", object{
+		"name": "ignored", "action": "https://h.example/", "naem": "hunter2", "schedules": []object{{"time": "2099-01-01", "tiem": 1}, {"time": "2098-01-01"}},
+	})
+	path := fmt.Sprintf("/jobs/%v", job["_id"])
+	a.ok(200, "PUT", path, object{"description": "x", "a \"b\"": 1})
+	a.ok(200, "PUT", path, object{"description": "y", "_id": 1, "createdAt": "x"})
+	a.ok(200, "PUT", "/jobs/ignored", object{"name": "ignored", "action": "https://h.example/", "schedules": []object{}, "\x00": 1})
+	a.ok(201, "POST", path+"/schedules", object{"time": "2099-01-01", "c": 1})
+	job = a.ok(200, "GET", path+"?displaySchedules=true", nil)
+	a.ok(200, "PUT", path+"/schedules/"+scheduleOf(t, job, 0), object{"description": "z", "d": 1, strings.Repeat("ü", 2*maxNote): 2})
+	var texts []string
+	for _, entry := range results(t, a.ok(200, "GET", "/actionLogs?jobId="+path[len("/jobs/"):], nil)) {
+		texts = append(texts, fmt.Sprintf("%v %v", entry["action"], entry["text"]))
+	}
+	require.Len(t, texts, 6)
+	require.Regexp(t, `^UPDATE Ignored members: "d", "ü+…$`, texts[0])
+	require.Equal(t, maxNote, utf8.RuneCountInString(texts[0])-len("UPDATE "))
+	require.Equal(t, []string{ // no values
+		`CREATE Ignored members: "c"`,
+		`UPDATE Ignored members: "\x00"`,
+		"UPDATE ",
+		`UPDATE Ignored members: "a \"b\""`,
+		`CREATE Ignored members: "naem", "schedules[0].tiem"`,
+	}, texts[1:])
 }

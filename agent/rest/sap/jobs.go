@@ -167,6 +167,7 @@ func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest
 		set = c.service.Store.CreateSAPJob
 	}
 	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		w.Note = note(d.ignored())
 		res, err := set(ctx, c.scope, w, job)
 		return res, jobWriteError(err, d.Name)
 	}, func(res controldb.SAPResult) (storedAnswer, error) {
@@ -280,6 +281,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		}
 	}
 	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		w.Note = note(d.ignored())
 		return c.service.Store.UpdateSAPJob(ctx, c.scope, w, id, change)
 	}, success)
 }

@@ -44,6 +44,7 @@ func (c *call) createSchedule(ctx context.Context) (*rest.Response, error) {
 	}
 	spec := d.spec()
 	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		w.Note = note(d.Ignored)
 		return c.service.Store.AddSAPSchedule(ctx, c.scope, w, job, spec)
 	}, func(res controldb.SAPResult) (storedAnswer, error) {
 		if len(res.Schedules) != 1 {
@@ -84,6 +85,7 @@ func (c *call) updateSchedule(ctx context.Context) (*rest.Response, error) {
 		return nil, err
 	}
 	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+		w.Note = note(d.Ignored)
 		res, err := c.service.Store.UpdateSAPSchedule(ctx, c.scope, w, job, id, change)
 		if errors.Is(err, controldb.ErrSAPMode) {
 			err = errModeChange
