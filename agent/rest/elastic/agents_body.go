@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -190,7 +191,7 @@ func checkSame(r *rest.Request, b agentBody) error {
 // checkAgentName refuses a name that the control database would refuse (R-18).
 func checkAgentName(name string) error {
 	invalidRune := func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>*%&:\/?`, r) }
-	if strings.TrimSpace(name) == "" || len([]rune(name)) > 128 || strings.ContainsFunc(name, invalidRune) ||
+	if strings.TrimSpace(name) == "" || clip.Units(name) > maxName || strings.ContainsFunc(name, invalidRune) ||
 		strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
 		return badAgent(codeAgentBody, "$.name", "Invalid name '%s' of a job agent: want 1 to 128 characters, none of <>*%%&:\\/?, and no . or space at the end.", name)
 	}

@@ -179,7 +179,7 @@ func TestJobAgentFaults(t *testing.T) {
 		require.Equal(t, want, a.Code(t), body)
 		require.NotEmpty(t, a.At(t, "error.message"))
 	}
-	for _, name := range []string{"a%25b", "a%3Fb", "a.", "%20", strings.Repeat("a", 129), "a%0Ab"} {
+	for _, name := range []string{"a%25b", "a%3Fb", "a.", "%20", strings.Repeat("a", 129), strings.Repeat("%F0%9F%98%80", 65), "a%0Ab"} {
 		a := f.Do(t, "PUT", front.Servers+"/jobAgents/"+name+front.Version, putBody("jobdb1", "JA100", 100))
 		require.Equal(t, 400, a.Status, "%s: %s", name, a.Body)
 		require.Equal(t, "InvalidResourceRequestBody", a.Code(t), name)

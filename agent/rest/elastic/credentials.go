@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -155,7 +156,7 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 	if err := f.err(); err != nil {
 		return in, err
 	}
-	if strings.TrimSpace(in.Properties.Username) == "" || units(in.Properties.Username) > maxName {
+	if strings.TrimSpace(in.Properties.Username) == "" || clip.Units(in.Properties.Username) > maxName {
 		return in, badRequest(codeUsername, "$.properties.username", "The user name of a credential is invalid: want 1 to %d characters.", maxName)
 	}
 	return in, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -43,8 +44,8 @@ func (s *Surface) place(ctx context.Context, r *rest.Request) (*place, error) {
 	}
 	// A longer name would be cut off by the procedure's parameter, and be another one.
 	for parameter, kind := range namedTypes {
-		if name := r.Path[parameter]; units(name) > maxName && r.HTTP.Method != http.MethodPut {
-			return nil, notFound(kind, name[:maxName]+"…")
+		if name := r.Path[parameter]; clip.Units(name) > maxName && r.HTTP.Method != http.MethodPut {
+			return nil, notFound(kind, clip.Text(name, maxName))
 		}
 	}
 	return &place{entry: entry, store: entry.Store, agent: agent.Name}, nil
@@ -89,17 +90,6 @@ func (p *place) self(r *rest.Request, id string) string {
 	return p.url(r, id, url.Values{"api-version": {versionOf(r)}})
 }
 
-// units returns the length of a text as the control database counts it: in UTF-16 units.
-func units(text string) (n int) {
-	for _, c := range text {
-		n++
-		if c > 0xffff {
-			n++
-		}
-	}
-	return n
-}
-
 // namedTypes are the parameters of paths that are names, with the types of their resources.
 var namedTypes = map[string]string{
 	"job": typeJob, "step": typeStep, "group": typeGroup, "credential": typeCredential, "endpoint": typeEndpoint,
@@ -111,8 +101,8 @@ func checkName(kind, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' is empty.", kind)
-	case units(name) > maxName:
-		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' has %d characters: want at most %d.", kind, units(name), maxName)
+	case clip.Units(name) > maxName:
+		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' has %d characters: want at most %d.", kind, clip.Units(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' is not valid Unicode text.", kind)
 	}
@@ -154,7 +144,7 @@ func (p *place) idOf(collection, id, path string) (string, error) {
 	if unescaped, err := url.PathUnescape(name); err == nil {
 		name = unescaped
 	}
-	if name == "" || units(name) > maxName {
+	if name == "" || clip.Units(name) > maxName {
 		return "", invalidID(collection, id, path)
 	}
 	return name, nil

@@ -3,9 +3,9 @@ package sap
 import (
 	"context"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 )
 
 // subscriptionRequest is the body of a subscription.
@@ -66,7 +66,7 @@ func (c *call) subscription() (tenant, app string, err error) {
 	}
 	tenant, app = c.Path["tenantId"], c.Path["app"]
 	for _, text := range []string{tenant, app} {
-		if utf8.RuneCountInString(text) > maxTenant {
+		if clip.Units(text) > maxTenant {
 			return "", "", errNotFound
 		}
 	}
@@ -89,7 +89,7 @@ func (c *call) subscribe(ctx context.Context) (*rest.Response, error) {
 			return nil, invalid(inAction, faults...)
 		}
 		if m := v.get("subdomain"); m != nil {
-			if subDomain = m.text; m.kind != '"' || utf8.RuneCountInString(subDomain) > maxTenant {
+			if subDomain = m.text; m.kind != '"' || clip.Units(subDomain) > maxTenant {
 				return nil, invalid(inAction, fault{text: "'subdomain' must be of type 'string', of at most 128 characters"})
 			}
 		}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 )
 
 // Config is the section rest.sap of the configuration.
@@ -49,7 +50,8 @@ type RateLimit struct {
 	Deny     *int `json:"deny"`
 }
 
-// maxTenant bounds the ids and subdomains of tenants, in characters.
+// maxTenant bounds the ids and subdomains of tenants, in UTF-16 units: a procedure would cut off a
+// longer one.
 const maxTenant = 128
 
 // Check returns all errors of the configuration. databases are the names of control_databases; nil
@@ -68,10 +70,10 @@ func (c Config) Check(databases []string) error {
 			fault("%s.name: two instances have the name %q", path, one.Name)
 		}
 		names[one.Name] = true
-		if one.Tenant == "" || utf8.RuneCountInString(one.Tenant) > maxTenant {
+		if one.Tenant == "" || clip.Units(one.Tenant) > maxTenant {
 			fault("%s.tenant: want the id of the provider's tenant, of at most %d characters", path, maxTenant)
 		}
-		if utf8.RuneCountInString(one.SubDomain) > maxTenant {
+		if clip.Units(one.SubDomain) > maxTenant {
 			fault("%s.subdomain: want at most %d characters", path, maxTenant)
 		}
 		if one.Credential == "" && !one.AllowAnonymousActions {

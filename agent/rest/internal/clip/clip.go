@@ -1,4 +1,4 @@
-// Package clip shortens texts.
+// Package clip measures and shortens texts.
 package clip
 
 import "unicode/utf8"
@@ -16,4 +16,15 @@ func Text(text string, limit int) string {
 		}
 	}
 	return text
+}
+
+// Units returns the length of a text as the control database counts it: in UTF-16 units.
+func Units(text string) (n int) {
+	for _, c := range text {
+		n++
+		if c > 0xffff {
+			n++
+		}
+	}
+	return n
 }

@@ -15,3 +15,10 @@ func TestText(t *testing.T) {
 	require.Equal(t, "…", Text("ab", 1))
 	require.Equal(t, "\xffa…", Text("\xffa"+strings.Repeat("b", 2), 3), "an invalid byte counts as one character")
 }
+
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, Units(""))
+	require.Equal(t, 3, Units("aä€"))
+	require.Equal(t, 3, Units("a😀"), "a character beyond the basic plane is a pair")
+}
