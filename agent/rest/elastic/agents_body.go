@@ -85,8 +85,14 @@ type (
 	}
 )
 
-// agentFault returns an error about a request.
+// agentFault returns an error about a request. Long texts among args are cut: a client may have
+// sent any.
 func agentFault(status int, code rest.Code, target, format string, args ...any) error {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = clip.Text(text, maxResourceID)
+		}
+	}
 	return &rest.Error{Status: status, Code: code, Target: target, Message: fmt.Sprintf(format, args...)}
 }
 

@@ -184,6 +184,9 @@ func TestJobAgentFaults(t *testing.T) {
 		require.Equal(t, 400, a.Status, "%s: %s", name, a.Body)
 		require.Equal(t, "InvalidResourceRequestBody", a.Code(t), name)
 	}
+	long := f.Do(t, "PUT", front.A+front.Version, `{"location":"`+strings.Repeat("x", 100_000)+`","properties":{"databaseId":"`+db+`"}}`)
+	require.Equal(t, 400, long.Status)
+	require.Less(t, len(long.Body), 2000, "a message does not repeat a long text")
 	for method, path := range map[string]string{"GET": "/jobAgents/agent1", "PUT": "/jobAgents/agent1", "DELETE": "/jobAgents/agent1"} {
 		a := f.Do(t, method, strings.Replace(front.Servers, "/server1", "/server2", 1)+path+front.Version, putBody("jobdb1", "JA100", 100))
 		require.Equal(t, 404, a.Status, a)

@@ -369,7 +369,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 	var noWait bool
 	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete an account: stop its runs, and wait until it is gone", Args: cobra.ExactArgs(1),
-		Long: `Delete an account: nothing starts any more, its active runs are stopped, and its agents leave. Jobs, schedules
+		Long: `Delete an account: nothing starts any more, its active runs are stopped, and agents end their work for it. Jobs, schedules
 and history are left in the control database, and work again for its next account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withDatabases(a, func(list []database) error {
