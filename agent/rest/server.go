@@ -322,7 +322,7 @@ func (e *exchange) context() context.Context {
 		name = r.Principal.ID
 	}
 	return controldb.WithCaller(ctx, controldb.Caller{
-		Role: r.Role.DatabaseRole(), Name: name, Door: "REST", Address: address, CorrelationID: r.CorrelationID,
+		Role: r.Role.DatabaseRole(), Name: name, Door: controldb.DoorREST, Address: address, CorrelationID: r.CorrelationID,
 	})
 }
 

@@ -24,7 +24,7 @@ func (f *Front) tenants(instances []config.SAPInstance) tenants {
 // Tenant implements issuer.Tenants. Clients ask for a token twice a day, so the list is read each
 // time. An ID wins over a subdomain; a subdomain of two tenants names neither.
 func (t tenants) Tenant(ctx context.Context, instance, name string) (issuer.Tenant, bool, error) {
-	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: "jobs_reader", Name: "issuer of tokens", Door: "REST"})
+	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: "jobs_reader", Name: "issuer of tokens", Door: controldb.DoorREST})
 	list, err := t[instance].SAPTenants(ctx, "")
 	if err != nil {
 		return issuer.Tenant{}, false, err

@@ -27,7 +27,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 		Use: "list", Short: "List the entries of the audit log, latest first", Args: cobra.NoArgs,
 		Long: `List the entries of the audit log, latest first.
 
-Each call that changed something has an entry, by whichever door it came: T-SQL, CLI or REST. Calls
+Each call that changed something has an entry, whether it came by T-SQL, CLI or REST. Calls
 that were refused or changed nothing have none. Commands of steps and parameters of runs are shown as
 hashes. The setting audit_retention_days says how long entries are kept.`,
 		Example: "  jobagent audit list --job nightly --since 2026-11-01\n  jobagent audit list --who ada@example.com -o json",
@@ -45,7 +45,7 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 			}
 			if correlation != "" {
 				if f.Correlation, err = uuid.Parse(correlation); err != nil {
-					return exit.Usagef("--correlation-id %q: not a GUID", correlation)
+					return exit.Usagef("invalid --correlation-id %q: want a GUID", correlation)
 				}
 			}
 			if f.Limit < 1 {
