@@ -176,7 +176,7 @@ func FuzzJobBody(f *testing.F) {
 func TestIgnoredMembers(t *testing.T) {
 	a := as(t, provider)
 	job := a.ok(201, "POST", "/jobs", object{
-		"name": "ignored", "action": "https://h.example/", "naem": "hunter2", "schedules": []object{{"time": "2099-01-01", "tiem": 1}, {"time": "2098-01-01"}},
+		"name": "ignored", "action": "https://h.example/", "nom": "hunter2", "schedules": []object{{"time": "2099-01-01", "zeit": 1}, {"time": "2098-01-01"}},
 	})
 	path := fmt.Sprintf("/jobs/%v", job["_id"])
 	a.ok(200, "PUT", path, object{"description": "x", "a \"b\"": 1})
@@ -197,6 +197,6 @@ func TestIgnoredMembers(t *testing.T) {
 		`UPDATE Ignored members: "\x00"`,
 		"UPDATE ",
 		`UPDATE Ignored members: "a \"b\""`,
-		`CREATE Ignored members: "naem", "schedules[0].tiem"`,
+		`CREATE Ignored members: "nom", "schedules[0].zeit"`,
 	}, texts[1:])
 }
