@@ -141,7 +141,7 @@ func TestExamine(t *testing.T) {
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'4000000');`},
 		},
 		{
-			name: "setting that is no number", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			name: "setting that is not a number", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
 			found: "is N'12 days'",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'12 days');`},
 		},

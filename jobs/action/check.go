@@ -398,7 +398,7 @@ func (c checker) storageQueue(q *StorageQueue) {
 		c.fault("$.envelope_region", "invalid member: it belongs to an envelope")
 	}
 	if q.KeyProperty != "" && !isJSONObject(c.sampleJSON(q.Message)) {
-		c.fault("$.key_property", "the message is no JSON object, so that it has no member for the key")
+		c.fault("$.key_property", "the message is not a JSON object, so that it has no member for the key")
 	}
 }
 

@@ -390,7 +390,7 @@ func (x *expander) jsonText(parts []part) (string, error) {
 		opened = false
 	}
 	if !json.Valid([]byte(b.String())) {
-		return "", errors.New("the expanded text is no JSON")
+		return "", errors.New("the expanded text is not JSON")
 	}
 	return b.String(), nil
 }

@@ -143,7 +143,7 @@ func TestExpand(t *testing.T) {
 		{name: "numbers in JSON", text: `{"url": "https://h.example/", "body": "{\"n\": $(param.n), \"t\": $(param.t), \"z\": $(param.z), \"s\": $(param.host), \"o\": $(param.o)}"}`, body: `{"n": 12.50, "t": true, "z": null, "s": "eu.api", "o": {"k":["x",7]}}`},
 		{name: "JSON in a string", text: `{"url": "https://h.example/", "body": {"o": "$(param.o)", "z": "$(param.z)", "e": "$(param.o.k.1)"}}`, body: `{"o":"{\"k\":[\"x\",7]}","z":"","e":"7"}`},
 		{name: "a whole string as JSON", text: `{"url": "https://h.example/", "body": {"o": "$(json:param.o)", "s": "x $(json:param.host)", "t": "$(json:param.text)"}}`, body: `{"o":{"k":["x",7]},"s":"x \"eu.api\"","t":"a/b?c&d=é \"<'>"}`},
-		{name: "raw in JSON", text: `{"url": "https://h.example/", "body": {"o": "$(raw:param.text)"}}`, fault: "$.body: the expanded text is no JSON"},
+		{name: "raw in JSON", text: `{"url": "https://h.example/", "body": {"o": "$(raw:param.text)"}}`, fault: "$.body: the expanded text is not JSON"},
 		{name: "XML", text: `{"url": "https://h.example/", "body": "<a b='$(param.text)'>$(param.text)</a>"}`, body: `<a b='a/b?c&amp;d=é &#34;&lt;&#39;&gt;'>a/b?c&amp;d=é &#34;&lt;&#39;&gt;</a>`},
 		{name: "form", text: `{"url": "https://h.example/", "headers": {"Content-Type": "application/x-www-form-urlencoded"}, "body": "a=$(param.text)&b=1"}`, body: "a=a%2Fb%3Fc%26d%3D%C3%A9+%22%3C%27%3E&b=1"},
 		{name: "text", text: `{"url": "https://h.example/", "body": "to $(param.text)"}`, body: `to a/b?c&d=é "<'>`},

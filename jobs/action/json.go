@@ -53,7 +53,7 @@ func parse(faults *Faults, text string, known []string) *object {
 	return newObject(faults, "$", raw, known)
 }
 
-// syntaxMessage says where a text is no JSON. It quotes at most one character of the text.
+// syntaxMessage says where a text is not JSON. It quotes at most one character of the text.
 func syntaxMessage(text string, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {

@@ -259,7 +259,7 @@ func (r *Result) sapParameters(job *Job, o *object, data sapData) string {
 	case nil:
 	case string:
 		if v != "" {
-			r.lost(job.Name, o.at("data"), "data of %s that is no JSON object", size(v))
+			r.lost(job.Name, o.at("data"), "data of %s that is not a JSON object", size(v))
 		}
 	case map[string]any:
 		if len(v) == 0 || data.body != nil {
@@ -271,7 +271,7 @@ func (r *Result) sapParameters(job *Job, o *object, data sapData) string {
 		}
 		return compact(v)
 	default:
-		r.lost(job.Name, o.at("data"), "data of %s that is no JSON object", size(v))
+		r.lost(job.Name, o.at("data"), "data of %s that is not a JSON object", size(v))
 	}
 	return ""
 }

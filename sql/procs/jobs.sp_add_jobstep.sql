@@ -59,7 +59,7 @@
 --   50058 the definition of an action is invalid.
 --   50063 @run_when is not Succeeded, Failed or Finished.
 --   50064 @on_targets is neither All nor Failed.
---   50065 @after is no list of names.
+--   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.

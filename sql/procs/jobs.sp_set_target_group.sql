@@ -20,7 +20,7 @@
 --   50024 a name that the target type needs is missing.
 --   50025 a name is given that the target type does not use.
 --   50078 a member is there twice.
---   50079 the members are no JSON array of objects.
+--   50079 the members are not a JSON array of objects.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group

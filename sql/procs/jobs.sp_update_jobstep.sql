@@ -65,7 +65,7 @@
 --   50059 a TSql step would await a report.
 --   50063 @run_when is not Succeeded, Failed or Finished.
 --   50064 @on_targets is neither All nor Failed.
---   50065 @after is no list of names.
+--   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50100 the job does not exist.

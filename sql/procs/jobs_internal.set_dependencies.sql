@@ -16,7 +16,7 @@
 -- Throws:
 --   50063 @run_when is not Succeeded, Failed or Finished.
 --   50064 @on_targets is neither All nor Failed.
---   50065 @after is no list of names.
+--   50065 @after is not a list of names.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50142 @after names a step that does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.set_dependencies

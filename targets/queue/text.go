@@ -61,27 +61,27 @@ func withKey(text, property string, key uuid.UUID) (string, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	first, err := dec.Token()
 	if err != nil || first != json.Delim('{') {
-		return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+		return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
 	}
 	start := int(dec.InputOffset())
 	members := 0
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
-			return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+			return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
 		}
 		if name == property {
 			return text, nil
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+			return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
 		}
 		members++
 	}
 	_, err = dec.Token()
 	if _, end := dec.Token(); err != nil || !errors.Is(end, io.EOF) {
-		return "", faultf("the message is no JSON object, and key_property %q needs one", property)
+		return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
 	}
 	name, err := json.Marshal(property)
 	if err != nil {

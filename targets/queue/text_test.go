@@ -139,7 +139,7 @@ func TestKeyProperty(t *testing.T) {
 	}
 	for _, message := range []string{``, `[]`, `"a"`, `1`, `{`, `{"a"`, `{"a":}`, `{"a":1}}`, `{} {}`, `{"a":1} x`, `{'a':1}`} {
 		_, err := storageText(&action.StorageQueue{Message: message, KeyProperty: "id"}, theAttempt(), "")
-		requireFault(t, err, "the message is no JSON object")
+		requireFault(t, err, "the message is not a JSON object")
 	}
 }
 
