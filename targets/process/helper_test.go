@@ -47,10 +47,10 @@ func play(part string, args []string) int {
 		for i := range 3 {
 			fmt.Fprintf(out, "out %d\n", i)
 			out.Flush()
-			time.Sleep(20 * time.Millisecond) // lets the reader see this line before the next
+			time.Sleep(lineTime)
 			fmt.Fprintf(errs, "err %d\n", i)
 			errs.Flush()
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(lineTime)
 		}
 	case "flood":
 		line := strings.Repeat("x", 99) + "\n"
@@ -107,6 +107,10 @@ func play(part string, args []string) int {
 	}
 	return 0
 }
+
+// lineTime lets the reader of one stream see a line before the other stream has the next one, also
+// on a busy machine. The process is real, so there is no virtual time.
+const lineTime = 200 * time.Millisecond
 
 // startChild starts a child of the process. It returns when the child runs.
 func startChild(kind string) {

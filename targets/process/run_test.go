@@ -410,8 +410,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// The test is not parallel: the order is that in which the agent reads the two streams.
 func TestOutputOrder(t *testing.T) {
-	t.Parallel()
 	r := newRunner(t, helperEntry(t))
 	res := r.Run(t.Context(), newAttempt("both"))
 	require.Equal(t, targets.Succeeded, res.Outcome)
