@@ -271,6 +271,9 @@ WHERE p.type = 'R'
 		otherOptions[key] = !p.Options
 	}
 	for _, o := range objects {
+		if o.Kind == sqlfs.KindUser {
+			continue // the doctor examines users with their roles (subject callers)
+		}
 		key := strings.ToLower(o.Name)
 		if _, ok := names[key]; !ok {
 			c.Missing = append(c.Missing, o.Name)

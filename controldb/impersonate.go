@@ -10,7 +10,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// roleUsers are the loginless users of the roles of callers; sql/roles creates them.
+// roleUsers are the loginless users of the roles of callers; sql/users creates them.
 var roleUsers = map[string]string{
 	"jobs_reader":   "jobagent_reader",
 	"jobs_operator": "jobagent_operator",

@@ -13,16 +13,17 @@ import (
 	"sync"
 )
 
-//go:embed install.txt schema views procs roles migrations
+//go:embed install.txt schema users views procs roles migrations
 var files embed.FS
 
 // Kind is the kind of an object.
 type Kind string
 
-// The kinds. Schemas and tables are state; the others are code, which can be replaced.
+// The kinds. Schemas, tables and users are state; the others are code, which can be replaced.
 const (
 	KindSchema    Kind = "SCHEMA"
 	KindTable     Kind = "TABLE"
+	KindUser      Kind = "USER"
 	KindView      Kind = "VIEW"
 	KindProcedure Kind = "PROCEDURE"
 	KindRole      Kind = "ROLE"
@@ -34,8 +35,8 @@ func (k Kind) IsCode() bool { return k == KindView || k == KindProcedure || k ==
 // Object is one file of a fresh install.
 type Object struct {
 	Kind Kind
-	// Name is the schema and the name, as in "jobs.sp_add_job"; for schemas and roles only the
-	// name.
+	// Name is the schema and the name, as in "jobs.sp_add_job"; schemas, users and roles have only
+	// the name.
 	Name string
 	// File is the path within this package.
 	File string
@@ -74,6 +75,8 @@ var objects = sync.OnceValues(func() ([]Object, error) {
 			if !strings.Contains(o.Name, ".") {
 				o.Kind = KindSchema
 			}
+		case "users":
+			o.Kind = KindUser
 		case "views":
 			o.Kind = KindView
 		case "procs":

@@ -36,7 +36,7 @@ func TestInstallListsEveryFileOnce(t *testing.T) {
 		listed = append(listed, d.File)
 	}
 	var present []string
-	for _, folder := range []string{"schema", "views", "procs", "roles"} {
+	for _, folder := range []string{"schema", "users", "views", "procs", "roles"} {
 		require.NoError(t, fs.WalkDir(files, folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				present = append(present, path)
@@ -77,6 +77,7 @@ func TestFileHoldsItsObject(t *testing.T) {
 	first := map[Kind]string{
 		KindSchema: "CREATE SCHEMA ", KindTable: "CREATE TABLE ", KindView: "CREATE OR ALTER VIEW ",
 		KindProcedure: "CREATE OR ALTER PROCEDURE ", KindRole: "IF DATABASE_PRINCIPAL_ID(N'",
+		KindUser: "CREATE USER ",
 	}
 	for _, d := range list {
 		t.Run(d.File, func(t *testing.T) {

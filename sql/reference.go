@@ -22,6 +22,7 @@ func Reference() (string, error) {
 		{"Public views", "jobs.", KindView},
 		{"Procedures of the SAP surface", "jobs_rest.", KindProcedure},
 		{"Roles", "", KindRole},
+		{"Users", "", KindUser},
 		{"Internal procedures (called by agents)", "jobs_internal.", KindProcedure},
 		{"Internal views", "jobs_internal.", KindView},
 		{"Tables", "jobs_internal.", KindTable},

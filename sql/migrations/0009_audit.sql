@@ -1,4 +1,4 @@
--- Makes the audit log.
+-- Makes the audit log, and the users without a login as whom REST fronts make calls.
 CREATE TABLE jobs_internal.audit_entries (
     entry_id        BIGINT NOT NULL IDENTITY(1, 1),
     at              DATETIME2(7) NOT NULL,
@@ -29,3 +29,8 @@ CREATE INDEX IX_audit_entries_job_name ON jobs_internal.audit_entries (job_name)
 
 -- A table lock of the purge would block every session that writes (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.audit_entries SET (LOCK_ESCALATION = DISABLE);
+
+CREATE USER jobagent_reader WITHOUT LOGIN;
+CREATE USER jobagent_operator WITHOUT LOGIN;
+CREATE USER jobagent_author WITHOUT LOGIN;
+CREATE USER jobagent_admin WITHOUT LOGIN;

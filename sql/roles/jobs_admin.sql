@@ -6,7 +6,4 @@ GRANT EXECUTE ON SCHEMA::jobs TO jobs_admin;
 GRANT EXECUTE ON OBJECT::jobs_rest.set_provider TO jobs_admin;
 GRANT EXECUTE ON OBJECT::jobs_rest.subscribe TO jobs_admin;
 GRANT EXECUTE ON OBJECT::jobs_rest.unsubscribe TO jobs_admin;
--- REST fronts make the calls of callers with this role as this user, which has no login.
-IF DATABASE_PRINCIPAL_ID(N'jobagent_admin') IS NULL
-    CREATE USER jobagent_admin WITHOUT LOGIN;
 ALTER ROLE jobs_admin ADD MEMBER jobagent_admin;

@@ -35,7 +35,4 @@ GRANT EXECUTE ON OBJECT::jobs_rest.update_schedule TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs_rest.delete_schedules TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs_rest.activate_schedules TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs_rest.set_timeout TO jobs_author;
--- REST fronts make the calls of callers with this role as this user, which has no login.
-IF DATABASE_PRINCIPAL_ID(N'jobagent_author') IS NULL
-    CREATE USER jobagent_author WITHOUT LOGIN;
 ALTER ROLE jobs_author ADD MEMBER jobagent_author;

@@ -17,7 +17,4 @@ GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs_rest.report_run TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs_rest.finish_request TO jobs_operator;
--- REST fronts make the calls of callers with this role as this user, which has no login.
-IF DATABASE_PRINCIPAL_ID(N'jobagent_operator') IS NULL
-    CREATE USER jobagent_operator WITHOUT LOGIN;
 ALTER ROLE jobs_operator ADD MEMBER jobagent_operator;

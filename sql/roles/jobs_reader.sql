@@ -13,7 +13,4 @@ GRANT EXECUTE ON OBJECT::jobs_rest.list_actions TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_rest.get_settings TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_rest.list_tenants TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_internal.begin_call TO jobs_reader;
--- REST fronts make the calls of callers with this role as this user, which has no login.
-IF DATABASE_PRINCIPAL_ID(N'jobagent_reader') IS NULL
-    CREATE USER jobagent_reader WITHOUT LOGIN;
 ALTER ROLE jobs_reader ADD MEMBER jobagent_reader;
