@@ -29,7 +29,7 @@ CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
     @step_id     INT = NULL,
     @step_name   NVARCHAR(128) = NULL,
     @job_version INT = NULL OUTPUT,
-    @if_match     BIGINT = NULL
+    @if_match    BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -37,8 +37,6 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @found INT;
-    DECLARE @object NVARCHAR(400);
-    DECLARE @revision BIGINT;
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128);
     DECLARE @list NVARCHAR(1000);
@@ -55,6 +53,7 @@ BEGIN
         @step_id = @step_id,
         @step_name = @step_name,
         @allow_only_step = 0,
+        @if_match = @if_match,
         @found = @found OUTPUT;
     EXECUTE jobs_internal.state_of_step
         @job_id = @job_id,
@@ -62,17 +61,6 @@ BEGIN
         @step_id = @found,
         @state = @audit_before OUTPUT,
         @revision = @revision_before OUTPUT;
-    IF @if_match IS NOT NULL
-    BEGIN
-        SELECT
-            @object = CONCAT(N'The step ''', s.step_name, N''' of the job ''', @job_name, N''''),
-            @revision = s.revision
-        FROM jobs_internal.job_steps AS s
-        WHERE s.job_id = @job_id
-            AND s.version = @version
-            AND s.step_id = @found;
-        EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
-    END;
 
     SELECT @list = LEFT(
         STRING_AGG(CAST(CONCAT(s.step_id, N' ''', s.step_name, N'''') AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY s.step_id),

@@ -108,7 +108,7 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @after                             NVARCHAR(MAX) = NULL,
     @run_when                          NVARCHAR(50) = NULL,
     @on_targets                        NVARCHAR(50) = NULL,
-    @if_match                           BIGINT = NULL
+    @if_match                          BIGINT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -119,8 +119,6 @@ BEGIN
     DECLARE @version INT;
     DECLARE @steps INT;
     DECLARE @found INT;
-    DECLARE @object NVARCHAR(400);
-    DECLARE @revision BIGINT;
     DECLARE @command_id BIGINT;
     DECLARE @former_type NVARCHAR(50);
     DECLARE @on_unknown_outcome NVARCHAR(10);
@@ -144,6 +142,7 @@ BEGIN
         @step_id = @step_id,
         @step_name = @step_name,
         @allow_only_step = 1,
+        @if_match = @if_match,
         @found = @found OUTPUT;
     EXECUTE jobs_internal.state_of_step
         @job_id = @job_id,
@@ -151,17 +150,6 @@ BEGIN
         @step_id = @found,
         @state = @audit_before OUTPUT,
         @revision = @revision_before OUTPUT;
-    IF @if_match IS NOT NULL
-    BEGIN
-        SELECT
-            @object = CONCAT(N'The step ''', s.step_name, N''' of the job ''', @job_name, N''''),
-            @revision = s.revision
-        FROM jobs_internal.job_steps AS s
-        WHERE s.job_id = @job_id
-            AND s.version = @version
-            AND s.step_id = @found;
-        EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
-    END;
     SELECT
         @former_type = c.command_type,
         @on_unknown_outcome = s.on_unknown_outcome

@@ -1,4 +1,4 @@
--- Finds a step by id, by name, or by both.
+-- Finds a step by id, by name, or by both, and checks its revision.
 --
 -- Parameters:
 --   @job_name           Name of the job, for messages.
@@ -7,6 +7,7 @@
 --   @step_id            Position of the step, or NULL.
 --   @step_name          Name of the step, or NULL.
 --   @allow_only_step    1: without id and name, the only step of the job is found, if it has exactly one.
+--   @if_match           The revision that the step must have; NULL: any.
 --   @found              Receives the position.
 -- Called by: jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options.
 -- Locks:     nothing beyond what the caller holds.
@@ -15,6 +16,7 @@
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
 --   50104 the job step does not exist.
+--   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs_internal.find_step
     @job_name        NVARCHAR(128),
     @job_id          UNIQUEIDENTIFIER,
@@ -22,6 +24,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.find_step
     @step_id         INT,
     @step_name       NVARCHAR(128),
     @allow_only_step BIT,
+    @if_match        BIGINT,
     @found           INT OUTPUT
 AS
 BEGIN
@@ -31,6 +34,8 @@ BEGIN
     DECLARE @list NVARCHAR(1000);
     DECLARE @steps INT;
     DECLARE @by_name INT;
+    DECLARE @object NVARCHAR(400);
+    DECLARE @revision BIGINT;
 
     SELECT
         @steps = COUNT(*),
@@ -43,13 +48,10 @@ BEGIN
         AND s.version = @version;
     SET @list = CASE WHEN @steps = 0 THEN N'The job has no steps.' ELSE CONCAT(N'Its steps are: ', @list, N'.') END;
 
+    IF @step_id IS NULL AND @step_name IS NULL AND @allow_only_step = 1 AND @steps = 1
+        SET @step_id = 1;
     IF @step_id IS NULL AND @step_name IS NULL
     BEGIN
-        IF @allow_only_step = 1 AND @steps = 1
-        BEGIN
-            SET @found = 1;
-            RETURN 0;
-        END;
         SET @message = REPLACE(CONCAT(
             N'Missing step of the job ''', @job_name, N''': want @step_id or @step_name. ', @list
         ), N'%', N'%%');
@@ -85,5 +87,16 @@ BEGIN
     END;
 
     SET @found = COALESCE(@step_id, @by_name);
+    IF @if_match IS NOT NULL
+    BEGIN
+        SELECT
+            @object = CONCAT(N'The step ''', s.step_name, N''' of the job ''', @job_name, N''''),
+            @revision = s.revision
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_id = @found;
+        EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
+    END;
     RETURN 0;
 END;
