@@ -64,7 +64,23 @@ var allowed = map[string][]string{
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/rest/sap":             {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
-	"agent":                      {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
+	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
+	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb"},
+	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
+	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
+	"agent/web/actions":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/targets":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid", "github.com/alecthomas/chroma/v2/...", "github.com/aymanbagabas/go-udiff"},
+	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
+	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
+	"agent/telemetry/tracing": {"controldb", "jobs/...", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
+	"agent/alerts":            {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail"},
+	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.
@@ -74,7 +90,7 @@ var allowed = map[string][]string{
 	commandRoom + "output":    {"jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/mattn/go-isatty"},
 	commandRoom + "exit":      {commandRoom + "output", "controldb"},
 	commandRoom + "command":   {commandRoom + "exit", "github.com/spf13/cobra"},
-	commandRoom + "config":    {commandRoom + "exit", "agent/rest/...", "targets/..."},
+	commandRoom + "config":    {commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
 	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
 	commandRoom + "daemon":    {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
@@ -89,12 +105,12 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "front": {
-		commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/outbound", "agent/rest/...", "controldb",
+		commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "jobs/...",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "testenv/tsqld/...", "github.com/google/uuid",
-		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
+		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "charm.land/...",
 	},
 	commandRoom + "demo": {
 		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",
@@ -105,7 +121,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "go.uber.org/zap/...",
 	},
 
-	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "testenv/...", "github.com/stretchr/testify/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/prometheus/...", "go.opentelemetry.io/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":            {"jobs"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
 	"testenv/tsqld":             {"testenv/tsqld/..."},

@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// idleJob waits until no run of j1 is active. Other tests start runs of it, too, and a target on which
-// the job runs already is skipped.
+// idleJob waits until no run of j1 is active. Other tests start runs of it, too, and a target on
+// which the job runs already is skipped.
 func idleJob(t *testing.T, f *front.Front) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {

@@ -1,0 +1,182 @@
+// Package page is the contract between the dashboard's server (agent/web) and its pages. The pages
+// of a subject are a [Set], in a package of their own. Pages show what methods of controldb return,
+// and decide nothing: what changes something is an [Action], which calls a procedure.
+package page
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/live"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Set is the pages of a subject.
+type Set struct {
+	// Name is unique: overview, runs, jobs, … Static files have the path /ui/static/NAME/FILE.
+	Name string
+	// Files holds the templates (*.html, parsed together with the partial templates of the server)
+	// and static files (*.js, *.css, *.svg).
+	Files fs.FS
+	Pages []Page
+	// Actions change something.
+	Actions []Action
+	// Topics are the sources of live updates.
+	Topics []live.Topic
+}
+
+// Page is one page. All pages need a caller.
+type Page struct {
+	// Path is a pattern of http.ServeMux for the path below /ui/{database}, such as /runs/{run}.
+	// The method is GET.
+	Path string
+	// Role is the least role that may see the page.
+	Role rest.Role
+	// Handle makes the page. Calls of r.Store with ctx run as the database user of the viewer's
+	// role. Errors of controldb such as "not found" become pages that say so.
+	Handle func(ctx context.Context, r *Request) (*View, error)
+}
+
+// Action is something that a person does. The server makes two pages of it: GET shows a form that
+// says what will happen, and POST does it, so that it works without scripts. The server checks the
+// role, the CSRF token and the origin before Do.
+type Action struct {
+	// Path is a pattern as in Page, such as /runs/{run}/stop.
+	Path string
+	// Role is the least role that may do it. Pages link to actions that the viewer may do (see
+	// [Request.May]).
+	Role rest.Role
+	// Confirm returns the form. It is called again, with r.Form, if Do refuses the input.
+	Confirm func(ctx context.Context, r *Request) (*Confirmation, error)
+	// Do carries the action out. An *InputError shows the form again.
+	Do func(ctx context.Context, r *Request) (*Done, error)
+}
+
+// Request is a request whose page or action is known.
+type Request struct {
+	HTTP *http.Request
+	// Entry is the control database, and Store calls it.
+	Entry *rest.Entry
+	Store *controldb.Store
+	// Viewer is the person, and Role is the person's role at the control database.
+	Viewer rest.Principal
+	Role   rest.Role
+	// Base is the path of the control database's pages, such as /ui/main, without a slash at the
+	// end and with the prefix of a reverse proxy.
+	Base string
+	// Form holds the fields of an action's form; nil for pages.
+	Form url.Values
+	// Operation is a new ID for each form that was shown. An action that starts a run uses it as
+	// the run's ID, so that a form that is sent twice starts one run.
+	Operation string
+	// Now is the server's time. Ages that a page shows are differences to the database's clock
+	// where a view has one.
+	Now time.Time
+}
+
+// May reports whether the viewer's role includes role.
+func (r *Request) May(role rest.Role) bool { return r.Role >= role }
+
+// Value returns a parameter of the path, unescaped.
+func (r *Request) Value(name string) string { return r.HTTP.PathValue(name) }
+
+// Query returns a query parameter; empty if it is absent.
+func (r *Request) Query(name string) string { return r.HTTP.URL.Query().Get(name) }
+
+// View is what a page shows.
+type View struct {
+	// Title is the text of <title> and <h1>.
+	Title string
+	// Nav is the entry of the navigation that is marked: overview, runs, jobs, groups, schedules,
+	// agents, limits, alerts or audit.
+	Nav string
+	// Crumbs lead to the page, from the outermost.
+	Crumbs []Link
+	// Template is a template of the set: the file's name without .html. Data is its dot.Data; the
+	// whole dot is a [Dot].
+	Template string
+	Data     any
+	// Actions are shown beside the title. Those that the viewer may not do are left out.
+	Actions []Link
+	// Equivalents are shown at the end of the page, to copy.
+	Equivalents []Equivalent
+	// Scripts are further ES modules of sets: "runs/grid.js".
+	Scripts []string
+	// Topic names the live updates, such as "run/0f8fad5b-…"; empty means none. Without a script of
+	// its own, a page is updated by events of [live.Fragments].
+	Topic string
+	// Write, if it is not nil, writes the answer in place of a template: JSON for scripts, for
+	// example. Headers of the server, such as the Content-Security-Policy, are set before.
+	Write func(w http.ResponseWriter)
+}
+
+// Dot is the dot of a page's template.
+type Dot struct {
+	*Request
+	View *View
+	Data any
+}
+
+// Link is a link.
+type Link struct {
+	Text string
+	// Href is a path; see [Request.Base].
+	Href string
+	// Danger marks an action that ends or deletes something.
+	Danger bool
+	// Role is the least role that sees the link; RoleNone means everyone.
+	Role rest.Role
+}
+
+// Equivalent is what a page shows or an action does, for another door.
+type Equivalent struct {
+	// Door is CLI or T-SQL.
+	Door string
+	Text string
+}
+
+// Confirmation is the form of an action.
+type Confirmation struct {
+	Title string
+	// Effects say what will happen, one sentence each, with numbers: "Stops the run on 812 targets
+	// that have not ended."
+	Effects []string
+	Fields  []Field
+	// Button is the text of the button, a verb: "Stop the run".
+	Button      string
+	Danger      bool
+	Equivalents []Equivalent
+	// Back is the path of the page from which people come.
+	Back string
+	// Nav is as in [View].
+	Nav string
+}
+
+// Field is a field of a form.
+type Field struct {
+	Name, Label, Help, Value string
+	// Kind is text (default), textarea, number, datetime, checkbox, select or hidden.
+	Kind     string
+	Options  []Option
+	Required bool
+	// MaxLength is in UTF-16 code units; 0 means no limit.
+	MaxLength int
+	// Problem says what is wrong with Value; the server sets it from an [InputError].
+	Problem string
+}
+
+// Option is an option of a select field.
+type Option struct{ Value, Text string }
+
+// Done is the result of an action: the page to go to, and what it says there once.
+type Done struct{ Location, Notice string }
+
+// InputError means that a field of a form is invalid.
+type InputError struct{ Field, Problem string }
+
+// Error implements error.
+func (e *InputError) Error() string { return "invalid " + e.Field + ": " + e.Problem }

@@ -1,0 +1,1 @@
+-- Alerts. See jobs_internal.alert_rules.
