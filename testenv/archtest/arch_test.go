@@ -68,13 +68,14 @@ var allowed = map[string][]string{
 	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb"},
 	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
+	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/web/actions":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
-	"agent/web/targets":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
-	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid", "github.com/alecthomas/chroma/v2/...", "github.com/aymanbagabas/go-udiff"},
+	"agent/web/targets":     {"agent/web/code", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "agent/web/code", "github.com/google/uuid", "github.com/alecthomas/chroma/v2/...", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
