@@ -101,6 +101,12 @@ EXECUTE jobs.sp_delete_target_group_member N'h', @id;`)
 			c.exec(t, `EXECUTE jobs.sp_complete_callback @p1, 1, N'`+canary+`';`, run.String())
 			return nil
 		}},
+		{"sp_acknowledge_alert", "", "sp_acknowledge_alert|Alert|r: s|BA", func(ctx context.Context) error {
+			c.exec(t, `INSERT INTO jobs_internal.alerts (rule_id, rule_name, condition, severity, subject_key, subject_kind, subject,
+    event_key, state, occurrences, first_at, last_at, raised_at, title, message, notifications)
+VALUES (1, N'r', N'NoAgent', N'Warning', N'control', N'ControlDatabase', N's', N'', N'Open', 1, '2026-01-01', '2026-01-01', '2026-01-01', N't', N'm', 0);`)
+			return c.AcknowledgeAlert(ctx, get[int64](t, c, `SELECT MAX(alert_id) FROM jobs.alerts;`), "mine")
+		}},
 		{"sp_set_job_agent", `N'a'`, "sp_set_job_agent|JobAgent|a|A", nil},
 		{"sp_disable_job_agent", "", "sp_disable_job_agent|JobAgent|a|BA", func(ctx context.Context) error {
 			c.exec(t, `UPDATE jobs_internal.job_agent SET state = N'Ready', operation_id = NULL; DELETE FROM jobs_internal.job_agent_operations;`)

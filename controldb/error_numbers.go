@@ -103,6 +103,8 @@ var (
 	ErrQuotaExceeded = errors.New("quota exceeded")
 	// ErrCollectionJob means that the job belongs to a job collection, and is changed there.
 	ErrCollectionJob = errors.New("the job belongs to a job collection")
+	// ErrAlertNotFound means that no alert has this id.
+	ErrAlertNotFound = errors.New("alert not found")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
 )
@@ -224,6 +226,7 @@ var conditions = map[int32]condition{
 	50117: {KindConflict, nil, "a target group that the rerun needs no longer exists"},
 	50118: {KindConflict, nil, "the steps of a system job cannot be changed"},
 	50120: {KindNotFound, nil, "the limit does not exist"},
+	50124: {KindNotFound, ErrAlertNotFound, "the alert does not exist"},
 	50125: {KindNotFound, ErrScheduleNotFound, "the schedule does not exist"},
 	50126: {KindConflict, ErrScheduleExists, "a schedule of this name exists already"},
 	50127: {KindConflict, nil, "the schedule is the one of jobs.sp_add_job"},

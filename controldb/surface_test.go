@@ -102,6 +102,7 @@ var ownProcedures = []string{
 	"sp_set_job_agent", "sp_delete_job_agent", "sp_enable_job_agent", "sp_disable_job_agent",
 	"sp_set_job_collection", "sp_enable_job_collection", "sp_delete_job_collection",
 	"sp_set_scheduler_job", "sp_enable_scheduler_job", "sp_run_scheduler_job", "sp_delete_scheduler_job",
+	"sp_acknowledge_alert",
 }
 
 // typeText formats a type as in declarations.

@@ -19,6 +19,7 @@ var alwaysPermitted = map[string]string{
 	"jobs.sp_set_setting":       "it is for administrators, and defines no job",
 	"jobs.sp_add_secret_key":    "it is for administrators, and defines no job",
 	"jobs.sp_retire_secret_key": "it is for administrators, and defines no job",
+	"jobs.sp_acknowledge_alert": "it defines nothing",
 	"jobs.sp_set_job_agent":     "it checks the state itself",
 	"jobs.sp_delete_job_agent":  "it checks the state itself",
 	"jobs.sp_enable_job_agent":  "it checks the state itself",

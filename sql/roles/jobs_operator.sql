@@ -13,6 +13,7 @@ GRANT EXECUTE ON OBJECT::jobs.sp_cancel_backfill TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_enable_job_collection TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_enable_scheduler_job TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_run_scheduler_job TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_acknowledge_alert TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs_rest.report_run TO jobs_operator;
