@@ -1,8 +1,12 @@
--- Reads all public views and explains what a run waits for; nothing else.
+-- Reads all public views, the summaries of the overview, and explains what a run waits for; nothing else.
 IF DATABASE_PRINCIPAL_ID(N'jobs_reader') IS NULL
     CREATE ROLE jobs_reader AUTHORIZATION dbo;
 GRANT SELECT ON SCHEMA::jobs TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_explain_execution TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs.sp_get_overview TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs.sp_get_failures TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs.sp_get_recent_runs TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs.sp_get_limits TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_rest.list_jobs TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_rest.get_job TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_rest.list_schedules TO jobs_reader;

@@ -97,6 +97,9 @@ CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_execution
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_time)
     WHERE is_active = 0 AND purged_at IS NULL;
+CREATE INDEX IX_job_executions_unsuccessful ON jobs_internal.job_executions (end_time)
+    INCLUDE (job_execution_id, job_id, job_version, purged_at)
+    WHERE lifecycle IN (N'Canceled', N'Failed', N'TimedOut');
 CREATE INDEX IX_job_executions_purged_at ON jobs_internal.job_executions (purged_at)
     WHERE purged_at IS NOT NULL;
 CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (rerun_of)

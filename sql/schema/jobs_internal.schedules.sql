@@ -142,6 +142,8 @@ CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)
     WHERE closed_at IS NOT NULL;
 CREATE INDEX IX_schedules_paused_at ON jobs_internal.schedules (paused_at)
     WHERE paused = 1;
+CREATE INDEX IX_schedules_faulted ON jobs_internal.schedules (closed_at)
+    WHERE state = N'Faulted';
 CREATE INDEX IX_schedules_payload_id ON jobs_internal.schedules (payload_id)
     WHERE payload_id IS NOT NULL;
 
