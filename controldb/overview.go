@@ -76,8 +76,8 @@ type ActiveRun struct {
 	StepID      int    `db:"step_id"`
 	StepName    string `db:"step_name"`
 	ActiveSteps int    `db:"active_steps"`
-	// BeganAt is when the list of this step's StepTargets targets was frozen; StepActive of them have
-	// not ended.
+	// BeganAt is when the list of this step's StepTargets targets was frozen; StepActive of them
+	// have not ended.
 	BeganAt     time.Time `db:"began_at"`
 	StepTargets int       `db:"step_targets"`
 	StepActive  int       `db:"step_active"`
@@ -122,8 +122,8 @@ type WaitingRun struct {
 	ID         uuid.UUID `db:"job_execution_id"`
 	JobName    string    `db:"job_name"`
 	CreateTime time.Time `db:"create_time"`
-	// For is a keyword as in [Wait]. CommandType is the type of commands that no live agent runs; it
-	// is empty if no agent is live, and unless For is Agent.
+	// For is a keyword as in [Wait]. CommandType is the type of commands that no live agent runs;
+	// it is empty if no agent is live, and unless For is Agent.
 	For         string    `db:"waits_for"`
 	CommandType string    `db:"command_type"`
 	Since       time.Time `db:"since"`
@@ -175,8 +175,8 @@ type BackfillProgress struct {
 	RequestedAt time.Time `db:"requested_time"`
 }
 
-// Overview returns the present state of all jobs; each list has at most top rows, of at most 200. It
-// costs as much as what is active, however long the history is.
+// Overview returns the present state of all jobs; each list has at most top rows, of at most 200.
+// It costs as much as what is active, however long the history is.
 func (s *Store) Overview(ctx context.Context, top int) (Overview, error) {
 	const op = "read the overview"
 	var (
@@ -269,8 +269,8 @@ type RecentRun struct {
 	EndTime    time.Time      `db:"end_time"`
 }
 
-// RecentRuns returns the latest runs of the jobs that ran in the last days: at most jobs jobs, of at
-// most 500, and at most runs runs of each, of at most 200.
+// RecentRuns returns the latest runs of the jobs that ran in the last days: at most jobs jobs, of
+// at most 500, and at most runs runs of each, of at most 200.
 func (s *Store) RecentRuns(ctx context.Context, days, jobs, runs int) (RecentRuns, error) {
 	const op = "list recent runs"
 	var (
@@ -310,8 +310,8 @@ type LimitedJob struct {
 	Description string     `db:"description"`
 	JobName     string     `db:"job_name"`
 	Max         int        `db:"max_concurrent_targets"`
-	// Used is the number of running targets of all jobs that this object counts. Running and Waiting
-	// are targets of this job.
+	// Used is the number of running targets of all jobs that this object counts. Running and
+	// Waiting are targets of this job.
 	Used    int  `db:"used"`
 	Running int  `db:"running"`
 	Waiting int  `db:"waiting"`
