@@ -1,0 +1,198 @@
+// Receives the server-sent events of a page and keeps the page up to date.
+//
+// The page names its stream: <main data-live="/ui/main/events?topic=overview">. Each event becomes a
+// DOM event "live:NAME" on the document whose detail is the event's data, so scripts of sets only
+// listen: document.addEventListener("live:delta", e => …). The event "fragment" is handled here:
+// the element with its id becomes what the server rendered. After that, "live:updated" is
+// dispatched on the element.
+//
+// The banner #live-status says since when there is no news. A hidden page closes its stream after
+// a minute, and opens it again when it is shown.
+
+const quiet = 50_000; // ms without any event; the server sends one at least every 15 s
+const hiddenTime = 60_000; // ms
+const names = ["fragment", "stale", "fresh", "beat", "end", "delta", "state", "gone"];
+
+let source = null; // the EventSource
+let url = "";
+let last = 0; // performance.now() of the last event; 0: none yet
+let watch = 0; // timer: no event for too long
+let again = 0; // timer: connect again
+let failures = 0;
+let hidden = 0; // timer: close while hidden
+let ended = false;
+let databaseAway = false; // the stream works, but the front cannot read the database
+let staleSince = 0; // Date.now() of the last news; 0: there is news
+
+/** Opens the stream; closes the one before. */
+function open() {
+  clearTimeout(again);
+  source?.close();
+  if (ended) return;
+  source = new EventSource(url);
+  for (const name of names) source.addEventListener(name, receive);
+  source.onerror = failed;
+}
+
+/** The stream broke. Browsers reconnect by themselves, but not after an answer such as 503. */
+function failed() {
+  noNews(last ? Date.now() - (performance.now() - last) : Date.now());
+  if (source.readyState !== EventSource.CLOSED) return;
+  failures++;
+  again = setTimeout(open, Math.min(60_000, 2000 * 2 ** Math.min(failures, 5)) * (0.75 + Math.random() / 2));
+}
+
+/** Handles an event of the stream. */
+function receive(event) {
+  last = performance.now();
+  failures = 0;
+  clearTimeout(watch);
+  watch = setTimeout(() => noNews(Date.now() - quiet), quiet);
+  const data = JSON.parse(event.data || "{}");
+  switch (event.type) {
+    case "fragment":
+      swap(data.id, data.html);
+      break;
+    case "stale":
+      databaseAway = true;
+      noNews(Date.now() - (data.age ?? 0), data.age === undefined);
+      break;
+    case "fresh":
+      databaseAway = false;
+      news();
+      break;
+    case "end":
+      source.close();
+      if (data.reason === "session") {
+        ended = true;
+        say("Your session has ended. Sign in again to see what is new.", location.href);
+      } else {
+        noNews(Date.now());
+        again = setTimeout(open, 1000 + 4000 * Math.random()); // the front stops; another one may answer
+      }
+      return;
+    default:
+      if (staleSince && !databaseAway) news();
+  }
+  document.dispatchEvent(new CustomEvent("live:" + event.type, { detail: data }));
+}
+
+/** Shows since when there is no news. never: nothing was ever read. */
+function noNews(since, never = false) {
+  if (ended) return;
+  if (!staleSince) staleSince = since;
+  const time = new Date(staleSince).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  say(never ? "The control database cannot be read now. The page is updated when it can." :
+    `No news since ${time}. The page is updated when the connection is back.`);
+}
+
+/** There is news again. */
+function news() {
+  staleSince = 0;
+  const banner = document.getElementById("live-status");
+  if (banner) {
+    banner.hidden = true;
+    banner.replaceChildren();
+  }
+  document.documentElement.classList.remove("stale");
+}
+
+/** Shows a text in the banner, with a link to sign in if href is given. */
+function say(text, href) {
+  let banner = document.getElementById("live-status");
+  if (!banner) {
+    banner = document.createElement("p");
+    banner.id = "live-status";
+    banner.setAttribute("role", "status");
+    document.querySelector("main")?.before(banner);
+  }
+  document.documentElement.classList.add("stale");
+  banner.hidden = false;
+  if (banner.firstChild?.nodeValue === text) return; // screen readers would read it again
+  banner.replaceChildren(text);
+  if (href) {
+    const link = document.createElement("a");
+    link.href = href;
+    link.textContent = "Load the page again";
+    banner.append(" ", link);
+  }
+}
+
+/** Replaces the element with an id by what the server rendered. */
+export function swap(id, html) {
+  const old = document.getElementById(id);
+  if (!old) return;
+  // The server's templates have made the text; its scripts would not run (Content-Security-Policy).
+  const fresh = new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
+  if (!fresh || fresh.id !== id) return;
+  morph(old, fresh);
+  old.dispatchEvent(new CustomEvent("live:updated", { bubbles: true }));
+}
+
+/** Changes old into fresh. Elements that stay keep the focus, their scroll position and selection. */
+function morph(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    // What the person opened stays open.
+    if (!fresh.hasAttribute(name) && !(name === "open" && old.localName === "details")) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  if (old.matches("input, select, textarea") && old === document.activeElement) return;
+  children(old, fresh);
+}
+
+/** Changes the children of old into those of fresh. Children with an id or data-key are moved. */
+function children(old, fresh) {
+  const keyed = new Map();
+  for (const c of old.children) if (key(c)) keyed.set(key(c), c);
+  let at = old.firstChild;
+  for (const f of [...fresh.childNodes]) {
+    let match = null;
+    if (f.nodeType === Node.ELEMENT_NODE && key(f)) match = keyed.get(key(f)) ?? null;
+    else if (at && at.nodeType === f.nodeType && at.nodeName === f.nodeName && !key(at)) match = at;
+    if (!match || match.nodeName !== f.nodeName) {
+      old.insertBefore(document.importNode(f, true), at);
+      continue;
+    }
+    if (match !== at) old.insertBefore(match, at);
+    else at = at.nextSibling;
+    if (f.nodeType === Node.ELEMENT_NODE) morph(match, f);
+    else if (match.nodeValue !== f.nodeValue) match.nodeValue = f.nodeValue;
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+/** Returns what identifies an element among its siblings. */
+function key(node) {
+  return node.nodeType === Node.ELEMENT_NODE ? node.id || node.dataset.key || "" : "";
+}
+
+/** Begins when all modules of the page listen. */
+function start() {
+  url = document.querySelector("[data-live]")?.dataset.live ?? "";
+  if (!url) return;
+  open();
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hidden);
+    if (document.hidden) {
+      hidden = setTimeout(() => {
+        source?.close();
+        source = null;
+        clearTimeout(watch);
+        clearTimeout(again);
+      }, hiddenTime);
+    } else if (!source) {
+      open();
+    }
+  });
+  addEventListener("pagehide", () => source?.close());
+  addEventListener("pageshow", (e) => e.persisted && open());
+}
+
+if (document.readyState === "complete") start();
+else document.addEventListener("DOMContentLoaded", start);
