@@ -390,7 +390,7 @@ func TestFrame(t *testing.T) {
 	assert.Equal(t, "event: x\ndata: a\ndata: b\n\n", string(frame(Event{Name: "x", Data: []byte("a\r\nb\n")})))
 }
 
-// 500 streams over the network stay open beyond the server's limits of time, by HTTP/1.1 and HTTP/2.
+// 500 streams stay open beyond the server's limits of time, by HTTP/1.1 and by HTTP/2.
 func TestManyStreams(t *testing.T) {
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(proto, func(t *testing.T) {
