@@ -13,7 +13,7 @@ type Caller struct {
 	Role string
 	// Name names the person or program, such as a user principal name.
 	Name string
-	// Door is the way by which the call came: CLI or REST. Empty means T-SQL.
+	// Door is the way by which the call came: CLI, REST or Web. Empty means T-SQL.
 	Door string
 	// Address is the network address of the client; empty if it is not known.
 	Address string

@@ -42,6 +42,9 @@ const DoorCLI = "CLI"
 // DoorREST is the door of the REST front.
 const DoorREST = "REST"
 
+// DoorWeb is the door of the dashboard.
+const DoorWeb = "Web"
+
 // user returns the database user of the caller's role, or "" for the login itself.
 func (c Caller) user() (string, error) {
 	if c.Role == "" {

@@ -37,6 +37,9 @@ type Config struct {
 	Mounts []*Mount
 	// Handlers answer paths outside of the surfaces.
 	Handlers []Handler
+	// Home is the path to which a GET of "/", and of Home without its last slash, is redirected;
+	// empty means none.
+	Home string
 	// Authenticator and Authorizer are not needed if all operations are of RoleNone.
 	Authenticator Authenticator
 	Authorizer    Authorizer
@@ -132,6 +135,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 	}
 	if s.cors(w, h) {
 		e.status, e.route = http.StatusNoContent, "CORS preflight"
+		return
+	}
+	if home := s.cfg.Home; home != "" && (path == "" || path == "/" || path+"/" == home) && (h.Method == http.MethodGet || h.Method == http.MethodHead) {
+		e.status, e.route = http.StatusFound, "/"
+		http.Redirect(w, h, s.publicPath+home, http.StatusFound)
 		return
 	}
 	for _, one := range s.cfg.Handlers {

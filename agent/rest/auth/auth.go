@@ -348,21 +348,13 @@ func unavailable(message string) error {
 
 // byToken returns the caller that a static token names.
 func (a *Auth) byToken(h *http.Request, surface, text string) (rest.Principal, error) {
-	id, secret, ok := tokenfile.Parse(text)
-	if !ok {
-		return rest.Principal{}, a.invalid(surface, errors.New("it is not a token of this front"))
-	}
-	t, found, err := a.token(id)
-	if err != nil {
-		a.options.Log.Error("the token file cannot be read", zap.Error(err))
-		return rest.Principal{}, unavailable("The tokens of the front cannot be read now. Try again later.")
-	}
-	// An unknown token is compared as well, with the zero token, which matches nothing.
-	if !t.Matches(secret) || !found {
-		return rest.Principal{}, a.invalid(surface, errors.New("it is not known"))
-	}
-	if t.Expired(a.options.Now()) {
-		return rest.Principal{}, a.invalid(surface, errExpired)
+	t, err := a.checkToken(text)
+	var known *rest.Error
+	switch {
+	case errors.As(err, &known):
+		return rest.Principal{}, err
+	case err != nil:
+		return rest.Principal{}, a.invalid(surface, err)
 	}
 	return a.place(rest.Principal{ID: tokenKind + t.ID, Name: printable(cmp.Or(t.Name, tokenKind+t.ID))}, h, surface)
 }

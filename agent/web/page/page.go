@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
@@ -81,8 +82,24 @@ type Request struct {
 // May reports whether the viewer's role includes role.
 func (r *Request) May(role rest.Role) bool { return r.Role >= role }
 
-// Value returns a parameter of the path, unescaped.
-func (r *Request) Value(name string) string { return r.HTTP.PathValue(name) }
+// Value returns a parameter of the path, unescaped. It undoes [Segment].
+func (r *Request) Value(name string) string {
+	return strings.TrimPrefix(r.HTTP.PathValue(name), "~")
+}
+
+// Path returns the path of a page below [Request.Base]. Each part is one segment, and is escaped:
+// r.Path("jobs", name) is /ui/main/jobs/NAME.
+func (r *Request) Path(segments ...string) string {
+	var b strings.Builder
+	b.WriteString(r.Base)
+	for _, one := range segments {
+		b.WriteString("/" + Segment(one))
+	}
+	if len(segments) == 0 {
+		b.WriteByte('/')
+	}
+	return b.String()
+}
 
 // Query returns a query parameter; empty if it is absent.
 func (r *Request) Query(name string) string { return r.HTTP.URL.Query().Get(name) }

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/gateway"
 	"github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
+	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
@@ -164,9 +165,17 @@ func (f *Front) build(o Options) error {
 		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: login,
 		TenantID: tenant, Documented: documented,
 	})})
+	dashboard, err := f.dashboard(authenticator)
+	if err != nil {
+		return err
+	}
 	f.server, err = rest.New(rest.Config{
-		Mounts:        mounts,
-		Handlers:      []rest.Handler{{Prefix: callbacks.PathPrefix, Handler: callbacks.NewHandler(f.stores, f.log)}},
+		Mounts: mounts,
+		Handlers: []rest.Handler{
+			{Prefix: callbacks.PathPrefix, Handler: callbacks.NewHandler(f.stores, f.log)},
+			{Prefix: web.Path, Handler: dashboard},
+		},
+		Home:          web.Path,
 		Authenticator: authenticator, Authorizer: authenticator, PublicURL: f.publicURL, Region: f.region(),
 		CORSOrigins: o.Config.CORSOrigins, Log: f.log,
 	})
@@ -236,6 +245,9 @@ func (f *Front) region() string {
 // PublicURL returns the front's address as seen by clients.
 func (f *Front) PublicURL() string { return f.publicURL }
 
+// Dashboard returns the address of the dashboard.
+func (f *Front) Dashboard() string { return f.publicURL + web.Path }
+
 // Address returns host:port of the listener.
 func (f *Front) Address() string { return f.listener.Address() }
 
@@ -274,7 +286,7 @@ func (f *Front) Serve(ctx context.Context) error {
 	if !hasCallers(f.callers) {
 		f.log.Warn("nobody may call the front: the section rest has no tokens, issuers or certificates (see jobagent token create)")
 	}
-	f.log.Info("REST is served", zap.String("listen", f.listener.Address()), zap.String("public_url", f.publicURL))
+	f.log.Info("REST is served", zap.String("listen", f.listener.Address()), zap.String("public_url", f.publicURL), zap.String("dashboard", f.Dashboard()))
 	return f.listener.Serve(ctx, f.server)
 }
 

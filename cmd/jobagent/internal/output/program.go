@@ -22,6 +22,7 @@ type Ready struct {
 	CertificateSHA256 string `json:"certificate_sha256"`
 	REST              string `json:"rest"`            // address of the REST front
 	RESTTokenFile     string `json:"rest_token_file"` // path of the file with the token of an administrator
+	Dashboard         string `json:"dashboard"`       // address of the dashboard; sign in with the token
 }
 
 // FrontCheck is the result of the check of a front's configuration.

@@ -58,8 +58,9 @@ Jobs run with the login ` + embedded.TargetLogin + `, which is db_owner in all d
 and the control database. Its password changes at each start. Other agents and commands use this
 login with --config DIR/` + embedded.ConfigFile + `, where DIR is the data directory.
 
-The REST APIs (see jobagent serve) are served over TLS with the same certificate. The file ` + RESTTokenFile + `
-in the data directory has the token of an administrator.
+The REST APIs and the dashboard (see jobagent serve) are served over TLS with the same certificate.
+The file ` + RESTTokenFile + ` in the data directory has the token of an administrator, with which people sign in
+at the dashboard too.
 
 Refused logins are logged and delayed. After five failures from one address, a login is locked out
 for this address, at first for one second and at most for five minutes. All loopback addresses count
@@ -261,13 +262,14 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 			Certificate: server.CertificateFile, CertificateSHA256: mssql.CertificatePin(server.Certificate),
 		}
 		if f != nil {
-			ready.REST, ready.RESTTokenFile = f.PublicURL(), tokenFile
+			ready.REST, ready.RESTTokenFile, ready.Dashboard = f.PublicURL(), tokenFile, f.Dashboard()
 		}
 		return json.NewEncoder(a.Stdout).Encode(ready)
 	}
 	if _, err = fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase)); err != nil || f == nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "rest %s (certificate %s, token of an administrator in %s)\n", f.PublicURL(), server.CertificateFile, tokenFile)
+	_, err = fmt.Fprintf(a.Stdout, "rest %s (certificate %s, token of an administrator in %s)\ndashboard %s (sign in with this token)\n",
+		f.PublicURL(), server.CertificateFile, tokenFile, f.Dashboard())
 	return err
 }

@@ -1,0 +1,16 @@
+package web
+
+import (
+	"github.com/jobagent/jobagent/agent/web/actions"
+	"github.com/jobagent/jobagent/agent/web/definitions"
+	"github.com/jobagent/jobagent/agent/web/operate"
+	"github.com/jobagent/jobagent/agent/web/overview"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/agent/web/runs"
+	"github.com/jobagent/jobagent/agent/web/targets"
+)
+
+// Sets returns all sets of pages.
+func Sets() []page.Set {
+	return []page.Set{overview.Set(), runs.Set(), targets.Set(), definitions.Set(), operate.Set(), actions.Set()}
+}

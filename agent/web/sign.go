@@ -1,0 +1,148 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+)
+
+// maxSignIn bounds the body of the form to sign in, in bytes.
+const maxSignIn = 8 << 10
+
+// serveSession answers requests about sessions.
+func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, name string) {
+	get := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case name == "session" && get:
+		s.tellSession(w, r)
+	case name == "login" && get:
+		s.showSignIn(w, r, "", http.StatusOK)
+	case name == "login" && r.Method == http.MethodPost:
+		s.signIn(w, r)
+	case name == "logout" && r.Method == http.MethodPost:
+		s.signOut(w, r)
+	case name == "logout" && get: // a link from elsewhere must not sign anybody out
+		http.Redirect(w, r, s.prefix+Path, http.StatusFound)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		s.fail(w, r, nil, methodNotAllowed())
+	}
+}
+
+// tellSession says whether a session goes on. Scripts ask while a person uses a page, so that the
+// session of somebody who reads for long does not end.
+func (s *Server) tellSession(w http.ResponseWriter, r *http.Request) {
+	one := s.cfg.Sessions.Find(w, r)
+	if one == nil {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"ends":` + strconv.Quote(one.Ends.UTC().Format(time.RFC3339)) + `}`)) // the client may have gone
+}
+
+// askToSignIn answers a request without a session. A form that was sent is lost: it says so.
+func (s *Server) askToSignIn(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		s.showSignIn(w, r, "Your session has ended. Nothing was done. Sign in, and send the form again.", http.StatusUnauthorized)
+	case strings.Contains(r.Header.Get("Accept"), "text/event-stream"), r.Header.Get("Sec-Fetch-Dest") == "empty":
+		http.Error(w, "The session has ended.", http.StatusUnauthorized)
+	default:
+		to := s.prefix + r.URL.RequestURI()
+		http.Redirect(w, r, s.prefix+Path+"login?to="+url.QueryEscape(to), http.StatusFound)
+	}
+}
+
+// showSignIn shows the page to sign in. problem says why signing in failed.
+func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, problem string, status int) {
+	to := ""
+	if r.Method == http.MethodPost {
+		to = r.PostFormValue("to")
+	} else {
+		to = r.URL.Query().Get("to")
+	}
+	f := s.frame(r, nil, nil)
+	f.View = &page.View{Title: "Sign in"}
+	err := s.body(f, "login.html", map[string]any{
+		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.SignIn,
+	})
+	if err == nil {
+		err = s.write(w, f, s.sets[frameName], status)
+	}
+	if err != nil {
+		s.cfg.Log.Error("the page to sign in could not be made", zap.Error(err))
+		http.Error(w, "Internal error.", http.StatusInternalServerError)
+	}
+}
+
+// signIn exchanges a static token for a session.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
+	if err := s.origins.Check(r); err != nil { // else another site could sign somebody in as itself
+		s.fail(w, r, nil, forged())
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, nil, formProblem(err))
+		return
+	}
+	p, err := s.cfg.Sessions.SignIn(r.RemoteAddr, strings.TrimSpace(r.PostForm.Get("token")))
+	var known *rest.Error
+	switch {
+	case errors.As(err, &known):
+		if known.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
+		}
+		s.cfg.Log.Info("signing in was refused", zap.String("address", r.RemoteAddr), zap.String("reason", known.Message))
+		s.showSignIn(w, r, known.Message, known.Status)
+		return
+	case err != nil:
+		s.fail(w, r, nil, &problem{status: http.StatusInternalServerError, title: "Internal error", text: "Signing in failed. The log of the front says more.", cause: err})
+		return
+	}
+	s.begin(w, r, p, r.PostForm.Get("to"))
+}
+
+// begin begins the session of a person who has signed in, and leads to a page.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, p rest.Principal, to string) {
+	if err := s.cfg.Sessions.Begin(w, p); err != nil {
+		s.fail(w, r, nil, &problem{status: http.StatusInternalServerError, title: "Internal error", text: "The session could not begin. The log of the front says more.", cause: err})
+		return
+	}
+	s.cfg.Log.Info("signed in", zap.String("principal", p.ID), zap.String("address", r.RemoteAddr))
+	http.Redirect(w, r, s.cfg.Sessions.Own(to), http.StatusSeeOther)
+}
+
+// signOut ends a session.
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
+	one := s.cfg.Sessions.Find(w, r)
+	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, one, formProblem(err))
+		return
+	}
+	if one != nil && (s.origins.Check(r) != nil || one.Forged(r.PostForm.Get(fieldCSRF))) {
+		s.fail(w, r, one, forged())
+		return
+	}
+	s.cfg.Sessions.End(w, one)
+	http.Redirect(w, r, s.prefix+Path+"login", http.StatusSeeOther)
+}
+
+// formProblem returns the problem of a form that cannot be read.
+func formProblem(err error) *problem {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return &problem{status: http.StatusRequestEntityTooLarge, title: "Form too large", text: "The form is larger than this page takes. Nothing was done."}
+	}
+	return &problem{status: http.StatusBadRequest, title: "Invalid form", text: "The form could not be read. Nothing was done."}
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+)
+
+// frameName is the name of the server's own set: the frame of all pages.
+const frameName = "web"
+
+//go:embed ui
+var embedded embed.FS
+
+// files are the templates and static files of the frame.
+var files = func() fs.FS {
+	sub, err := fs.Sub(embedded, "ui")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return sub
+}()
+
+// types are the types of static files. Others are not served.
+var types = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
+	".woff2": "font/woff2",
+}
+
+// static serves the static files of all sets from memory, at /ui/static/SET/FILE?v=HASH.
+type static struct{ files map[string]staticFile }
+
+// staticFile is a file with its type, and the beginning of its hash.
+type staticFile struct {
+	content     []byte
+	kind, short string
+}
+
+// newStatic reads the static files of all sets.
+func newStatic(sets []page.Set) (*static, error) {
+	s := &static{files: map[string]staticFile{}}
+	for _, one := range append([]page.Set{{Name: frameName, Files: files}}, sets...) {
+		if one.Files == nil {
+			continue
+		}
+		err := fs.WalkDir(one.Files, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || types[path.Ext(name)] == "" {
+				return err
+			}
+			content, err := fs.ReadFile(one.Files, name)
+			if err != nil {
+				return err
+			}
+			sum := sha256.Sum256(content)
+			s.files[one.Name+"/"+name] = staticFile{content: content, kind: types[path.Ext(name)], short: hex.EncodeToString(sum[:6])}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read static files of %s: %w", one.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// serve answers a request for a file. A file whose hash the address has never changes.
+func (s *static) serve(w http.ResponseWriter, r *http.Request, name string) {
+	f, ok := s.files[name]
+	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "There is no file of this name.", http.StatusNotFound)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("ETag", `"`+f.short+`"`)
+	if r.URL.Query().Get("v") == f.short {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		// Modules import each other without the hash.
+		h.Set("Cache-Control", "no-cache")
+	}
+	if strings.Contains(r.Header.Get("If-None-Match"), `"`+f.short+`"`) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write(f.content) // the client may have gone
+}
+
+// url returns the path of a file, such as "runs/grid.js", below prefix.
+func (s *static) url(prefix, name string) (string, error) {
+	f, ok := s.files[name]
+	if !ok {
+		return "", fmt.Errorf("there is no static file %q", name)
+	}
+	return prefix + Path + "static/" + name + "?v=" + f.short, nil
+}
