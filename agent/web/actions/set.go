@@ -1,4 +1,4 @@
-// Package actions has what people can do in the dashboard. Each action asks before it does something.
+// Package actions has what people can do in the dashboard. Each action asks first.
 package actions
 
 import "github.com/jobagent/jobagent/agent/web/page"
