@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 // ScheduleSpec is the argument of AddSchedule: the parameters of jobs.sp_add_schedule. A nil field
@@ -186,6 +188,41 @@ type Schedule struct {
 	DefinedTime time.Time `db:"defined_time"`
 	// Parameters are a JSON object; empty means none.
 	Parameters string `db:"parameters"`
+	// IntervalType to Anchor are the schedule of the job's own definition, which has no Spec.
+	// Anchor is the origin of its intervals; zero means that it was never enabled.
+	IntervalType  string    `db:"interval_type"`
+	IntervalCount int       `db:"interval_count"`
+	Start         time.Time `db:"start_time"`
+	End           time.Time `db:"end_time"`
+	Anchor        time.Time `db:"anchor_time"`
+	JobID         uuid.UUID `db:"job_id"`
+}
+
+// noEnd is the year of an end time that means no end: the default of jobs.sp_add_job.
+const noEnd = 9999
+
+// Elastic returns the schedule of a job's own definition.
+func (s Schedule) Elastic() schedule.Elastic {
+	e := schedule.Elastic{Interval: schedule.Interval(s.IntervalType), Count: s.IntervalCount, Start: s.Start}
+	if s.Start.Year() <= 1 {
+		e.Start = s.Anchor
+	}
+	if s.End.Year() < noEnd {
+		e.End = s.End
+	}
+	return e
+}
+
+// Describe returns the schedule in words. It is empty if the definition is invalid.
+func (s Schedule) Describe() schedule.Description {
+	if s.Spec == "" {
+		return schedule.DescribeElastic(s.Elastic())
+	}
+	d, err := schedule.Describe(schedule.Kind(s.Kind), []byte(s.Spec), schedule.Options{Zone: s.TimeZone, Created: s.DefinedTime})
+	if err != nil {
+		return schedule.Description{}
+	}
+	return d
 }
 
 // ScheduleFilter restricts Schedules. The zero value means all rows.
@@ -264,7 +301,7 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
     time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
     last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
-    parameters
+    parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id
 FROM jobs.schedules`+w.text()+`
 ORDER BY job_name, schedule_name;`, w.args...)
 }

@@ -250,6 +250,8 @@ func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 // blackouts holds the calendars of one schedule.
 type blackouts struct {
 	calendars []*Calendar
+	// names are the calendars in words.
+	names []string
 	// deferred reports whether the instants in a window are replaced by one due instant at the end
 	// of the window. If deferred is false, they are dropped.
 	deferred bool
@@ -276,6 +278,11 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	for _, item := range p.Items(list, "calendars") {
 		if item.Kind != '"' {
 			b.calendars = append(b.calendars, calendarOf(item, p.Zone, p.Faults))
+			b.names = append(b.names, "windows of its own")
+			continue
+		}
+		if p.opts.anyCalendar {
+			b.names = append(b.names, "the calendar "+item.Text)
 			continue
 		}
 		c, ok := p.opts.Calendars[item.Text]
@@ -300,6 +307,7 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 			continue
 		}
 		b.calendars = append(b.calendars, c)
+		b.names = append(b.names, "the calendar "+item.Text)
 	}
 	return b
 }

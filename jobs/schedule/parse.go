@@ -49,6 +49,8 @@ type Options struct {
 	assumed time.Time
 	// today is the creation time assumed by a preview that has neither a start nor an "after".
 	today time.Time
+	// anyCalendar means that calendars are taken as they are named, without their windows.
+	anyCalendar bool
 	// probing reports whether the text is a proposal under test.
 	probing bool
 }
@@ -84,6 +86,9 @@ type Plan struct {
 	inclusive bool
 	// end is the end in the specification; zero means none.
 	end time.Time
+	// describe returns the description; nil if there is none. text is the specification.
+	describe func() Description
+	text     string
 	// bound applies the bounds, the blackouts and the end by count to the schedule that follows
 	// from an actual start.
 	bound func(Schedule) Schedule
@@ -127,6 +132,9 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	}
 	p.Reader.RefuseOthers(slices.Concat(names, commonElements), words)
 	if inner != nil && len(p.Faults.List) == 0 {
+		if !opts.probing {
+			p.prepareWords(inner, spec)
+		}
 		p.finish(inner)
 	}
 	if err := p.Faults.Err(); err != nil {

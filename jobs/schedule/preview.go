@@ -37,13 +37,16 @@ type Previewed struct {
 	Started []time.Time
 	// Exhausted reports whether nothing is due after those listed.
 	Exhausted bool
+	// Description is the schedule in words.
+	Description Description
 	// Warnings are the warnings of the Plan.
 	Warnings []string
 	// Zone is the zone of clock times.
 	Zone *time.Location
 }
 
-// MarshalJSON returns {"due", "exhausted"}, with "started" and "warnings" unless they are empty.
+// MarshalJSON returns {"due", "exhausted", "description"}, with "clocks", "notes", "started" and
+// "warnings" unless they are empty.
 func (p Previewed) MarshalJSON() ([]byte, error) {
 	text := func(list []time.Time) []string {
 		var out []string
@@ -53,11 +56,14 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 		return out
 	}
 	out := struct {
-		Due       []string `json:"due"`
-		Exhausted bool     `json:"exhausted"`
-		Started   []string `json:"started,omitempty"`
-		Warnings  []string `json:"warnings,omitempty"`
-	}{Due: text(p.Due), Exhausted: p.Exhausted, Started: text(p.Started), Warnings: p.Warnings}
+		Due         []string `json:"due"`
+		Exhausted   bool     `json:"exhausted"`
+		Description string   `json:"description"`
+		Clocks      string   `json:"clocks,omitempty"`
+		Notes       []string `json:"notes,omitempty"`
+		Started     []string `json:"started,omitempty"`
+		Warnings    []string `json:"warnings,omitempty"`
+	}{Due: text(p.Due), Exhausted: p.Exhausted, Description: p.Description.Text, Clocks: p.Description.Clocks, Notes: p.Description.Notes, Started: text(p.Started), Warnings: p.Warnings}
 	if out.Due == nil {
 		out.Due = []string{}
 	}
@@ -119,7 +125,7 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 		count = 5
 	}
 	p := plan.run(from, count)
-	p.Warnings, p.Zone = plan.Warnings, plan.Zone
+	p.Warnings, p.Zone, p.Description = plan.Warnings, plan.Zone, plan.Describe()
 	if len(p.Due) == 0 && p.Exhausted {
 		first := firstWhole(from)
 		warning := "nothing is due from " + first.UTC().Format(time.RFC3339) + " on"

@@ -39,6 +39,13 @@
 --   defined_time           When kind or text was last changed (UTC). A text such as "tomorrow at 4pm" is relative to
 --                          it.
 --   parameters             The JSON object that its runs get as parameters; NULL: none.
+--   interval_type          Once, Minutes, Hours, Days, Weeks or Months: the schedule of jobs.sp_add_job; NULL for all others, whose
+--                          text defines them.
+--   interval_count         Units between two due instants, likewise.
+--   start_time             Earliest instant at which a run may begin, likewise (UTC).
+--   end_time               Instant after which none may begin, likewise (UTC).
+--   anchor_time            Origin of the intervals (UTC); NULL: the schedule was never enabled, or the text defines it.
+--   job_id                 Id of the job.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT
@@ -77,7 +84,13 @@ SELECT
     s.created_at AS created_time,
     s.updated_at AS updated_time,
     COALESCE(s.defined_at, s.created_at) AS defined_time,
-    p.text AS parameters
+    p.text AS parameters,
+    s.interval_type,
+    s.interval_count,
+    s.start_time,
+    s.end_time,
+    s.anchor_at AS anchor_time,
+    s.job_id
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = s.last_execution_id

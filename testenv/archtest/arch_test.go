@@ -29,10 +29,11 @@ var allowed = map[string][]string{
 	"jobs/schedule":        {"jobs/internal/suggest", "jobs/schedule/internal/..."},
 	"jobs/schedule/firing": {"jobs/schedule"},
 	// The dialects. No dialect imports another one.
-	"jobs/schedule/internal":        {"jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/internal/suggest", "jobs/schedule/internal/syntax"},
+	"jobs/schedule/internal":        {"jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/internal/suggest", "jobs/schedule/internal/syntax", "jobs/schedule/internal/words"},
 	"jobs/schedule/internal/civil":  {},
 	"jobs/schedule/internal/engine": {"jobs/schedule/internal/civil"},
-	"jobs/schedule/internal/syntax": {"jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/internal/suggest"},
+	"jobs/schedule/internal/words":  {"jobs/schedule/internal/civil", "jobs/schedule/internal/engine"},
+	"jobs/schedule/internal/syntax": {"jobs/schedule/internal/words", "jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/internal/suggest"},
 	"jobs/internal":                 {},
 	"jobs/importer":                 {"jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                     {},

@@ -22,10 +22,13 @@ type CalendarName struct {
 
 // SchedulePreview lists the instants at which a schedule is due. It is printed on one line.
 type SchedulePreview struct {
-	Due       []string `json:"due"`               // in UTC
-	Exhausted bool     `json:"exhausted"`         // nothing is due after the last instant
-	Started   []string `json:"started,omitempty"` // when the agent would start the runs, if not when they are due
-	Warnings  []string `json:"warnings,omitempty"`
+	Due         []string `json:"due"`               // in UTC
+	Exhausted   bool     `json:"exhausted"`         // nothing is due after the last instant
+	Description string   `json:"description"`       // the schedule in words
+	Clocks      string   `json:"clocks,omitempty"`  // what happens when clocks change
+	Notes       []string `json:"notes,omitempty"`   // what may be misread
+	Started     []string `json:"started,omitempty"` // when the agent would start the runs, if not when they are due
+	Warnings    []string `json:"warnings,omitempty"`
 }
 
 // DefinitionErrors lists all errors of a definition that was refused; the exit code is 2.
@@ -96,6 +99,7 @@ type Schedule struct {
 	Kind             string          `json:"kind"`
 	Spec             string          `json:"spec,omitempty"`
 	TimeZone         string          `json:"time_zone,omitempty"`
+	Description      string          `json:"description,omitempty"` // the schedule in words; absent if the definition is invalid
 	Enabled          bool            `json:"enabled"`
 	State            string          `json:"state"` // Enabled, Disabled, Completed or Faulted
 	Reason           string          `json:"reason,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // frequencies holds the frequencies of a recurrence and their largest intervals (a.3, D-A14).
@@ -118,6 +119,9 @@ func read(p *syntax.Parser) engine.Schedule {
 		// The bounds apply only to the recurrence: the run at once is due even if the end is
 		// earlier.
 		inner = engine.Union{A: engine.Single{At: start}, B: engine.Bounded{Inner: inner, First: start}}
+		if p.Words != nil {
+			p.Words.Also = start
+		}
 	}
 	return inner
 }
@@ -139,16 +143,22 @@ func readStart(p *syntax.Parser) time.Time {
 	return start.In(p.Zone)
 }
 
+// onceAt returns the schedule of one run.
+func onceAt(p *syntax.Parser, at time.Time) engine.Schedule {
+	p.Words = &words.Rule{At: at}
+	return engine.Single{At: at}
+}
+
 // once returns the schedule of a job without a recurrence: one run at its start, or at once if the
 // start has passed or is absent.
 func once(p *syntax.Parser, start time.Time) engine.Schedule {
 	if start.IsZero() {
-		return engine.Single{At: p.NeedCreation("startTime")}
+		return onceAt(p, p.NeedCreation("startTime"))
 	}
 	if now := p.Creation(); p.Activated.IsZero() && now.After(start) {
-		return engine.Single{At: now}
+		return onceAt(p, now)
 	}
-	return engine.Single{At: start}
+	return onceAt(p, start)
 }
 
 func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interval int64, recurs bool) {
@@ -303,6 +313,7 @@ func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, star
 			g.Base -= int64(second % 3600)
 			g.Offsets = offsetsOf(s.minutes, second%60)
 		}
+		p.Words = &words.Rule{Grid: g}
 		return g
 	}
 	if s == nil && (frequency == "Month" || frequency == "Year") {
@@ -310,7 +321,9 @@ func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, star
 		if frequency == "Year" {
 			months = 12
 		}
-		return p.Wall(&engine.Steps{Start: civil.DateOf(day), Second: int64(second), Months: months}, true)
+		steps := &engine.Steps{Start: civil.DateOf(day), Second: int64(second), Months: months}
+		p.Words = words.Steps(steps)
+		return p.Wall(steps, true)
 	}
 	if s == nil {
 		s = &scheduleParts{}
@@ -333,7 +346,33 @@ func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, star
 			clock.Minutes |= 1 << m
 		}
 	}
+	p.Words = &words.Rule{Times: clock, Days: recurrenceWords(frequency, int(interval), day, s)}
 	return p.Wall(&engine.OnDays{Days: recurrenceDays(frequency, int(interval), day, s), Times: clock}, !everyHour)
+}
+
+// recurrenceWords returns the days of a recurrence for the description; see recurrenceDays.
+func recurrenceWords(frequency string, interval int, start int64, s *scheduleParts) words.Days {
+	d := words.Days{Every: words.Every{N: int64(interval), Unit: strings.ToLower(frequency), From: civil.DateOf(start)}}
+	switch frequency {
+	case "Week":
+		if d.Weekdays = s.weekDays; d.Weekdays == 0 {
+			d.Weekdays = 1 << civil.Weekday(start)
+		}
+		d.Every.From = civil.DateOf(start - int64(civil.Weekday(start)))
+	case "Month":
+		if s.monthDays == nil && s.occurrences == nil {
+			d.MonthDays, d.OrLast = words.Values([]int{civil.DateOf(start).Day}), true
+		}
+		d.MonthDays = append(d.MonthDays, words.Values(s.monthDays)...)
+		for _, o := range s.occurrences {
+			if o.N == 0 {
+				d.Weekdays |= 1 << o.Day
+			} else {
+				d.Nth = append(d.Nth, o)
+			}
+		}
+	}
+	return d
 }
 
 // offsetsOf returns the seconds of the hour for some minutes and one second, ascending and without

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // field is one field of a cron line.
@@ -165,6 +166,9 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 		p.Warn("day of month and day of week are both restricted: a day that matches either counts, as in Unix cron")
 	}
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[n-4]), Minutes: masks[n-5], Seconds: seconds}}
+	p.Words = &words.Rule{Times: pattern.Times, Days: words.Days{
+		Months: d.months, MonthDays: words.Set(uint64(d.days)), Weekdays: d.weekdays & 0x7f, Either: d.either,
+	}}
 	return parts, possible(p, v, pattern, 2000, parts, n-3)
 }
 

@@ -2,6 +2,8 @@ package cron
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // The fields of Quartz. Sunday is 1.
@@ -81,6 +84,7 @@ func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *e
 		return nil, nil
 	}
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[2]), Minutes: masks[1], Seconds: masks[0]}}
+	p.Words = &words.Rule{Times: pattern.Times, Days: d.words()}
 	// Named years end in 2099, so the 400 years from 1970 include all of them.
 	return parts, possible(p, v, pattern, 1970, parts, 3)
 }
@@ -279,6 +283,33 @@ func quartzNth(name, n, sign string) string {
 		return ""
 	}
 	return near + sign + n
+}
+
+// words returns the days for the description.
+func (d *quartzDays) words() words.Days {
+	w := words.Days{Months: d.months}
+	if d.years != nil {
+		for _, year := range slices.Sorted(maps.Keys(d.years)) {
+			if n := len(w.Years); n > 0 && w.Years[n-1].To == year-1 {
+				w.Years[n-1].To = year
+			} else {
+				w.Years = append(w.Years, words.Range{From: year, To: year})
+			}
+		}
+	}
+	if d.byWeekday {
+		w.Weekdays, w.Nth = d.weekdays, d.nth
+		return w
+	}
+	w.MonthDays = words.Set(uint64(d.days))
+	for _, offset := range d.lastOffset {
+		w.MonthDays = append(w.MonthDays, words.Range{From: -offset - 1, To: -offset - 1})
+	}
+	w.Workdays = append(w.Workdays, d.nearWeekday...)
+	for _, offset := range d.lastWeekday {
+		w.Workdays = append(w.Workdays, -offset-1)
+	}
+	return w
 }
 
 func (d *quartzDays) of(year int, month time.Month) uint32 {

@@ -3,8 +3,10 @@ package elastic
 import (
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // Dialect is the dialect of Azure Elastic Jobs.
@@ -40,7 +42,27 @@ func read(p *syntax.Parser) engine.Schedule {
 	p.CheckBounds("schedule_end_time")
 	// The end is checked here, and the plan enforces it. So e itself needs no end.
 	e.Start = p.Start
+	p.Words = e.Words()
 	return e
+}
+
+// Words returns the schedule for the description. All times are in UTC.
+func (e Schedule) Words() *words.Rule {
+	start := e.Start.UTC().Truncate(time.Second)
+	if start.Before(e.Start) {
+		start = start.Add(time.Second)
+	}
+	switch unit, fixed := seconds[e.Interval]; {
+	case fixed:
+		return &words.Rule{Grid: &engine.Grid{Base: start.Unix(), Step: unit * int64(e.Count), From: start.Unix()}}
+	case e.Interval == Months:
+		at := civil.Seconds(start)
+		day := civil.FloorDiv(at, civil.DaySeconds)
+		return words.Steps(&engine.Steps{Start: civil.DateOf(day), Second: civil.FloorMod(at, civil.DaySeconds), Months: e.Count})
+	case e.Interval == Once:
+		return &words.Rule{At: start}
+	}
+	return nil
 }
 
 // readInstant parses an instant in UTC. A fraction of a second is rounded up, as in Schedule.Start.

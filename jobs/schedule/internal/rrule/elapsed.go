@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // elapsed is a rule below the day: the instants of a grid of elapsed time (D-Z5) whose wall clock
@@ -60,6 +61,10 @@ func buildElapsed(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]b
 	if len(list) == 0 || !s.possible() {
 		p.Faults.Add(v.Path, v.Raw, "a rule that matches some day; this one matches none within 400 years", "")
 		return nil
+	}
+	p.Words = &words.Rule{Grid: &s.grid, Hours: s.hours, Minutes: s.minutes, Seconds: s.seconds}
+	if s.days != nil {
+		p.Words.Days = r.wordsOfDays()
 	}
 	if !s.filtered() {
 		return &s.grid

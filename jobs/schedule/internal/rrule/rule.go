@@ -384,6 +384,7 @@ func buildSchedule(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]
 		p.Faults.Add(v.Path, v.Raw, "a rule that matches some day; this one matches none within 400 years", p.FirstValid("rrule", withNearDays(v.Text)...))
 		return nil
 	}
+	p.Words = r.words(clock)
 	return p.Wall(pattern, true)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // cronField is one of the seven fields, from left to right (b.2).
@@ -102,8 +103,37 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, 2)...))
 		return nil
 	}
+	p.Words = &words.Rule{Times: pattern.Times, Days: d.words(items[2])}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
 	return p.Wall(pattern, fixed)
+}
+
+// words returns the days for the description. days are the items of the field of the day.
+func (d *cronDays) words(days []cronItem) words.Days {
+	w := words.Days{Months: d.months}
+	for _, y := range d.years {
+		if y.divisible {
+			w.DivisibleYears = append(w.DivisibleYears, y.step)
+		} else {
+			w.Years = append(w.Years, words.Range{From: y.from, To: y.to, Step: y.step})
+		}
+	}
+	var positive uint64
+	for _, i := range days {
+		switch {
+		case i.divisible:
+			positive |= itemMask([]cronItem{i}, cronField{low: 1, high: 31})
+		case i.from > 0 && i.to > 0:
+			positive |= uint64(dayMask([]cronItem{i}, 31))
+		default:
+			w.MonthDays = append(w.MonthDays, words.Range{From: i.from, To: i.to, Step: i.step})
+		}
+	}
+	w.MonthDays = append(words.Set(positive), w.MonthDays...)
+	if !d.anyDay {
+		w.Weekdays, w.Nth = d.weekdays, d.nth
+	}
+	return w
 }
 
 // everMatches reports whether a pattern has any match (D-E1).

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // modeNames are the four forms of a schedule. A schedule has exactly one of them (b.1).
@@ -237,11 +238,13 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 		}
 	}
 	r := &repeat{grid: engine.Grid{Base: start.Unix(), Step: step, From: start.Unix()}}
+	p.Words = &words.Rule{Grid: &r.grid, Moving: moving}
 	if !moving {
 		return &r.grid
 	}
 	if !started.IsZero() && started.After(start) {
 		p.FirstStarted = started
+		p.Words = nil // a preview with a late first run
 		return r.StartedAt(start, started)
 	}
 	return r
@@ -269,7 +272,8 @@ func readTime(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	if now := p.Creation(); p.Activated.IsZero() && now.After(at) {
 		at = now
 	}
-	return engine.Single{At: at.Truncate(time.Second)}
+	p.Words = &words.Rule{At: at.Truncate(time.Second)}
+	return engine.Single{At: p.Words.At}
 }
 
 // readRepeatAt parses a time of day that repeats every day.
@@ -292,5 +296,6 @@ func readRepeatAt(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 		}
 	}
 	every := &engine.OnDays{Days: engine.MonthDays, Times: engine.Times{List: []int32{int32(second)}}}
+	p.Words = &words.Rule{Times: every.Times}
 	return p.Wall(every, true)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
 // Dialect is one kind of schedule: the names of its elements, and the functions that parse them.
@@ -93,6 +94,9 @@ type Parser struct {
 	ZoneGiven bool
 	Gap       engine.Gap     // empty: the default of the pattern
 	Overlap   engine.Overlap // likewise
+
+	// Words is the rule for its description; nil if the dialect has no words for it.
+	Words *words.Rule
 
 	// PlannedStart is the start given in the options, for dialects without a start in the text;
 	// zero means none.

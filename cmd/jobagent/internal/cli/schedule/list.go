@@ -28,7 +28,7 @@ func viewSchedule(s controldb.Schedule) output.Schedule {
 		PauseNote: s.PauseNote, NextDue: output.Optional(s.NextDue), LastDue: output.Optional(s.LastDue),
 		Upcoming: s.Upcoming, Executions: s.Executions, Failures: s.Failures,
 		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp,
-		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered,
+		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered, Description: s.Describe().Text,
 		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors,
 		Warnings: s.Warnings, Parameters: json.RawMessage(s.Parameters), Created: output.Optional(s.CreatedTime),
 		Updated: output.Optional(s.UpdatedTime),
@@ -97,10 +97,10 @@ func newListCommand(a *connect.App) *cobra.Command {
 					views = append(views, viewSchedule(s))
 				}
 				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("JOB", "SCHEDULE", "KIND", "STATE", "NEXT DUE (UTC)", "ZONE", "LAST DUE (UTC)", "RUNS",
+					t := output.NewTable("JOB", "SCHEDULE", "KIND", "STATE", "WORDS", "NEXT DUE (UTC)", "ZONE", "LAST DUE (UTC)", "RUNS",
 						"LAST RUN", "REASON")
 					for _, v := range views {
-						t.Add(v.Job, scheduleTitle(v.Name), v.Kind, v.State, v.NextDue, v.TimeZone, v.LastDue, v.Executions,
+						t.Add(v.Job, scheduleTitle(v.Name), v.Kind, v.State, output.Shorten(v.Description, 60), v.NextDue, v.TimeZone, v.LastDue, v.Executions,
 							v.LastLifecycle, output.Shorten(v.Reason, 60))
 					}
 					return t.Write(w)
@@ -150,6 +150,9 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	fmt.Fprintf(&b, "%s of job %s: %s", scheduleTitle(v.Name), v.Job, v.State)
 	if v.Reason != "" {
 		fmt.Fprintf(&b, ": %s", output.OneLine(v.Reason))
+	}
+	if v.Description != "" {
+		fmt.Fprintf(&b, "\n%s", output.OneLine(v.Description))
 	}
 	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"),
 		v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))

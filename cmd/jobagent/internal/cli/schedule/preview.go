@@ -71,6 +71,12 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 	case err != nil:
 		return exit.Usage(err)
 	}
+	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Description.Text))
+	for _, note := range append([]string{p.Description.Clocks}, p.Description.Notes...) {
+		if note != "" {
+			fmt.Fprintln(a.Stdout, note)
+		}
+	}
 	if len(p.Due) == 0 {
 		return a.Warn(p.Warnings)
 	}

@@ -85,12 +85,14 @@ func TestSchedulePreviewReportsPastEnd(t *testing.T) {
 
 	code, out, err := preview("azure-scheduler", daily, "--start", "2019-12-31T00:00:00Z", "-o", "json")
 	require.Equal(t, exit.CodeOK, code, err)
-	require.JSONEq(t, `{"due": ["2019-12-31T00:00:00Z", "2020-01-01T00:00:00Z"], "exhausted": true}`, out)
+	require.JSONEq(t, `{"due": ["2019-12-31T00:00:00Z", "2020-01-01T00:00:00Z"], "exhausted": true,
+		"description": "At 00:00 every day, UTC; from Tue 31 Dec 2019 00:00; until Wed 1 Jan 2020 00:00"}`, out)
 
 	code, out, err = preview("azure-scheduler", daily, "--start", "2019-12-31T00:00:00Z", "--after",
 		"2021-01-01T00:00:00Z", "-o", "json")
 	require.Equal(t, exit.CodeOK, code, err)
-	require.JSONEq(t, `{"due": [], "exhausted": true, "warnings": ["nothing is due after 2021-01-01T00:00:00Z: the end is 2020-01-01T00:00:00Z"]}`, out)
+	require.JSONEq(t, `{"due": [], "exhausted": true, "warnings": ["nothing is due after 2021-01-01T00:00:00Z: the end is 2020-01-01T00:00:00Z"],
+		"description": "At 00:00 every day, UTC; from Tue 31 Dec 2019 00:00; until Wed 1 Jan 2020 00:00"}`, out)
 
 	code, out, err = preview("cron5", `{"cron": "0 8 * * *", "endTime": "2020-01-01T00:00:00Z"}`)
 	require.Equal(t, exit.CodeOK, code)

@@ -1,0 +1,167 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
+)
+
+// Description is a schedule in English words, made from the parsed rule.
+type Description struct {
+	// Text says when the schedule is due: "At 02:00 and 14:00 on the first Monday of the month,
+	// Europe/Berlin". It ends without a full stop. A rule without exact words has the text of its
+	// specification instead.
+	Text string
+	// Exact reports whether Text is in words.
+	Exact bool
+	// Clocks says what happens when clocks change; empty if it makes no difference.
+	Clocks string
+	// Notes says what may be misread, one sentence each.
+	Notes []string
+}
+
+// Describe parses a specification and describes it. Calendars are named and not read, so that
+// opts.Calendars is not needed. The error is a *Error.
+func Describe(kind Kind, spec []byte, opts Options) (Description, error) {
+	opts.Uncounted, opts.anyCalendar = true, true
+	if opts.Created.IsZero() && opts.assumed.IsZero() {
+		opts.assumed = opts.Start
+	}
+	plan, err := Parse(kind, spec, opts)
+	if err != nil {
+		return Description{}, err
+	}
+	return plan.Describe(), nil
+}
+
+// Describe describes the plan.
+func (p *Plan) Describe() Description {
+	if p.describe != nil {
+		if d := p.describe(); d.Exact {
+			return d
+		}
+	}
+	return Description{Text: fmt.Sprintf("By the rule of the kind %s: %s", p.Kind, p.text)}
+}
+
+// DescribeElastic describes the schedule of jobs.sp_add_job. All its times are in UTC. A Start in
+// the year 1 means that the intervals are counted from an activation that is not known.
+func DescribeElastic(e Elastic) Description {
+	if e.Start.UTC().Year() <= 1 && e.Validate() == nil {
+		unit := strings.ToLower(string(e.Interval))
+		text := fmt.Sprintf("Every %d %s", e.Count, unit)
+		if e.Count == 1 {
+			text = "Every " + strings.TrimSuffix(unit, "s")
+		}
+		if e.Interval == Once {
+			text = "Once, when it is enabled"
+		} else {
+			text += ", counted from the time at which it is enabled"
+		}
+		text += ", UTC"
+		if !e.End.IsZero() {
+			text += "; until " + words.Instant(e.End, time.UTC)
+		}
+		return Description{Text: text, Exact: true}
+	}
+	rule := e.Words()
+	if rule == nil || e.Validate() != nil {
+		return Description{Text: fmt.Sprintf("Every %d × %s (not a valid interval)", e.Count, e.Interval)}
+	}
+	return describe(rule, time.UTC, nil, bounds{end: e.End, start: e.Start})
+}
+
+// bounds are the limits of a schedule in a description.
+type bounds struct {
+	start, end time.Time
+	count      int64
+	blackouts  []string
+	deferred   bool
+}
+
+// describe returns the description of a rule in a zone.
+func describe(rule *words.Rule, zone *time.Location, wall *engine.Wall, b bounds) Description {
+	text := rule.Text(zone)
+	if text == "" {
+		return Description{}
+	}
+	d := Description{Exact: true, Notes: rule.Notes()}
+	if first := firstWhole(b.start); !b.start.IsZero() && rule.At.IsZero() && (rule.Grid == nil || first.Unix() > rule.First()) {
+		text += "; from " + words.Instant(first, zone)
+	}
+	if !b.end.IsZero() {
+		text += "; until " + words.Instant(b.end, zone)
+	}
+	switch {
+	case b.count == 1:
+		text += "; 1 run"
+	case b.count > 1:
+		text += fmt.Sprintf("; %d runs", b.count)
+	}
+	if len(b.blackouts) > 0 {
+		what := "; not during "
+		if b.deferred {
+			what = "; put off to the end of "
+		}
+		text += what + words.Join(b.blackouts, "and")
+	}
+	d.Text = text
+	switch {
+	case wall != nil:
+		d.Clocks = clocks(wall)
+	case rule.Grid != nil && !fixedOffset(zone):
+		d.Clocks = "The distance is elapsed time: a change of clocks does not alter it."
+	}
+	return d
+}
+
+// clocks says what a rule on the wall clock does at changes of clocks.
+func clocks(wall *engine.Wall) string {
+	if fixedOffset(wall.Zone) {
+		return ""
+	}
+	gap := map[Gap]string{
+		GapShift: "a clock time that does not exist is moved forward by as much as the clocks",
+		GapSkip:  "a clock time that does not exist is left out",
+		GapAtEnd: "clock times that do not exist become one run when the clocks have changed",
+	}[wall.Gap]
+	overlap := map[Overlap]string{
+		OverlapFirst:  "a clock time that occurs twice counts the first time",
+		OverlapSecond: "a clock time that occurs twice counts the second time",
+		OverlapBoth:   "a clock time that occurs twice counts both times",
+	}[wall.Overlap]
+	return "When clocks go forward, " + gap + ". When they go back, " + overlap + "."
+}
+
+// fixedOffset reports whether a zone is known to have one offset at all times.
+func fixedOffset(zone *time.Location) bool {
+	return zone == time.UTC || zone.String() == "" || zone.String() == "UTC" || strings.HasPrefix(zone.String(), "Etc/")
+}
+
+// prepareWords lets the plan describe itself when it is asked.
+func (p *planner) prepareWords(inner Schedule, spec []byte) {
+	p.plan.text = strings.TrimSpace(string(spec))
+	if p.Words == nil {
+		return
+	}
+	b := bounds{start: p.Start, end: p.End, count: p.Count}
+	if p.blackouts != nil {
+		b.blackouts, b.deferred = p.blackouts.names, p.blackouts.deferred
+	}
+	if u, ok := inner.(engine.Union); ok {
+		inner = u.B
+		if bounded, ok := inner.(engine.Bounded); ok {
+			inner = bounded.Inner
+		}
+		b.start = time.Time{}
+	}
+	wall, _ := inner.(*engine.Wall)
+	zone := p.Zone
+	if p.plan.Kind == KindElastic {
+		zone = time.UTC
+	}
+	p.plan.describe = func() Description { return describe(p.Words, zone, wall, b) }
+}

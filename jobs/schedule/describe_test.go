@@ -1,0 +1,207 @@
+package schedule
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var wordRules = flag.Int("words.rules", 400, "the number of random rules whose words are read back")
+
+// The words of schedules of every kind.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 8, 27, 40, 0, time.UTC)
+	for _, c := range []struct {
+		kind       Kind
+		spec, zone string
+		want       string
+	}{
+		{KindCron5, "0 2,14 * * 1#1", "", ""},
+		{KindQuartz, "0 0 2,14 ? * MON#1", "Europe/Berlin", "At 02:00 and 14:00 on the first Monday of the month, Europe/Berlin"},
+		{KindQuartz, "0 0 9 LW * ?", "", "At 09:00 on the last day from Monday to Friday of the month, UTC"},
+		{KindQuartz, "0 0 9 15W,L-2 1-3 ? 2027", "", "At 09:00 on the 3rd-to-last day and the day from Monday to Friday nearest to the 15th of the month in January to March, only in 2027, UTC"},
+		{KindCron5, "*/15 9-17 * * 1-5", "Europe/Berlin", "Every 15 minutes from 09:00 to 17:45 from Monday to Friday, Europe/Berlin"},
+		{KindCron5, "7 * * * *", "", "Every hour at :07, UTC"},
+		{KindCron5, "*/7 3,9 * * *", "", "At minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56 of hours 3 and 9, UTC"},
+		{KindCron5, "0 0 13 * fri", "", "At 00:00 on the 13th of the month, or on Friday, UTC"},
+		{KindCron5, "0 0 */2 * fri", "", "At 00:00 on the 1st, the 3rd, the 5th, the 7th, the 9th, the 11th, the 13th, the 15th, the 17th, the 19th, the 21st, the 23rd, the 25th, the 27th, the 29th and the 31st of the month if it is a Friday, UTC"},
+		{KindCron6, "*/10 * * * * *", "", "Every 10 seconds (second 0 to 50), UTC"},
+		{KindSAP, `{"cron": "* * 13 fri 0 0 0"}`, "", "At 00:00 on the 13th of the month if it is a Friday, UTC"},
+		{KindSAP, `{"repeatInterval": "90 minutes"}`, "", "Every 90 minutes, counted from the start of the run before, first on Thu 1 Jan 2026 08:27:40, UTC"},
+		{KindRRule, "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0", "", "At 09:00 on Monday and Friday, every 2 weeks counted from the week of Mon 29 Dec 2025, UTC; from Thu 1 Jan 2026 08:27:40"},
+		{KindRRule, "FREQ=HOURLY;INTERVAL=2;BYHOUR=9,10,11", "Europe/Berlin", "Every 2 hours, counted from Thu 1 Jan 2026 09:27:40, only in hours 9 to 11 of the clock, Europe/Berlin"},
+		{KindRRule, "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;COUNT=3", "", "Only the last of these times in each month: at 08:27:40 from Monday to Friday, UTC; from Thu 1 Jan 2026 08:27:40; 3 runs"},
+		{KindAzureScheduler, `{"frequency": "Hour", "interval": 2, "schedule": {"minutes": [5, 35]}}`, "", "0:05:40 and 0:35:40 after every 2 hours counted from Thu 1 Jan 2026 08:00, UTC; from Thu 1 Jan 2026 08:27:40"},
+		{KindElastic, `{"schedule_interval_type": "Months", "schedule_interval_count": 3, "schedule_start_time": "2026-01-31T08:00:00Z"}`, "", "At 08:00 on the 31st of the month (the last day of a shorter month), every 3 months counted from January 2026, UTC; from Sat 31 Jan 2026 08:00"},
+		{KindElastic, `{"schedule_interval_type": "Minutes", "schedule_interval_count": 15, "schedule_start_time": "2026-01-31T08:00:00Z"}`, "", "Every 15 minutes, counted from Sat 31 Jan 2026 08:00, UTC"},
+	} {
+		o := Options{Zone: c.zone}
+		if c.kind != KindCron5 && c.kind != KindQuartz && c.kind != KindCron6 && !strings.Contains(c.spec, "cron") {
+			o.Start = start
+		}
+		d, err := Describe(c.kind, []byte(c.spec), o)
+		if c.want == "" {
+			assert.Error(t, err)
+			continue
+		}
+		require.NoError(t, err, c.spec)
+		assert.Equal(t, c.want, d.Text)
+		assert.True(t, d.Exact)
+	}
+}
+
+// The words of random rules, read by a second reader, mean the same instants as the rules.
+func TestWordsMeanTheRule(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(16, uint64(*wordRules)))
+	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo"}
+	parsed, exact, read := 0, 0, 0
+	unread := map[string]int{}
+	for range *wordRules {
+		kind, spec := randomSpec(rng)
+		start := time.Date(2026, time.Month(1+rng.IntN(12)), 1+rng.IntN(31), rng.IntN(24), rng.IntN(60), rng.IntN(2)*rng.IntN(60), 0, time.UTC)
+		o := Options{Zone: zones[rng.IntN(len(zones))], Start: start, Uncounted: true}
+		plan, err := Parse(kind, []byte(spec), o)
+		if err != nil {
+			continue
+		}
+		parsed++
+		d := plan.Describe()
+		if !d.Exact {
+			continue
+		}
+		exact++
+		reader, err := readWords(d)
+		if err != nil {
+			unread[err.Error()]++
+			continue
+		}
+		read++
+		for _, after := range []time.Time{start.Add(-time.Hour), time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 3, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC)} {
+			horizon := after.AddDate(2, 0, 0)
+			want := []time.Time{}
+			for at, ok := plan.Next(after); ok && at.Before(horizon) && len(want) < 12; at, ok = plan.Next(at) {
+				want = append(want, at)
+			}
+			got := reader.between(after, horizon, 12)
+			require.Equal(t, want, got, "%s %s in %s from %s, after %s\n%s\n%s", kind, spec, o.Zone, start, after, d.Text, d.Clocks)
+		}
+	}
+	t.Logf("%d of %d texts are rules; %d have words, %d of these are read: %v", parsed, *wordRules, exact, read, unread)
+	require.Greater(t, parsed, *wordRules/2)
+	require.Greater(t, exact, parsed*9/10, "rules without words")
+	require.Greater(t, read, exact*95/100, "words that the reader does not know: %v", unread)
+}
+
+// randomSpec returns a random text of a kind. It is not always valid.
+func randomSpec(rng *rand.Rand) (Kind, string) {
+	pick := func(options ...string) string { return options[rng.IntN(len(options))] }
+	list := func(low, high, most int) string {
+		var items []string
+		for range 1 + rng.IntN(most) {
+			items = append(items, fmt.Sprint(low+rng.IntN(high-low+1)))
+		}
+		return strings.Join(items, ",")
+	}
+	field := func(low, high int) string {
+		a := low + rng.IntN(high-low+1)
+		switch rng.IntN(7) {
+		case 0, 1:
+			return "*"
+		case 2:
+			return fmt.Sprintf("*/%d", 1+rng.IntN(min(high, 30)))
+		case 3:
+			return fmt.Sprintf("%d-%d", a, a+rng.IntN(high-a+1))
+		case 4:
+			return fmt.Sprintf("%d-%d/%d", a, a+rng.IntN(high-a+1), 1+rng.IntN(5))
+		}
+		return list(low, high, 3)
+	}
+	policies := ""
+	if rng.IntN(4) == 0 {
+		policies = fmt.Sprintf(`, "gap": %q, "overlap": %q`, pick("shift", "skip", "at_end"), pick("first", "second", "both"))
+	}
+	switch rng.IntN(7) {
+	case 0:
+		return KindCron5, fmt.Sprintf(`{"cron": "%s %s %s %s %s"%s}`, field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 7), policies)
+	case 1:
+		return KindCron6, fmt.Sprintf(`{"cron": "%s %s %s %s %s %s"%s}`, field(0, 59), field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 6), policies)
+	case 2:
+		days, weekdays := pick(field(1, 31), "L", "L-3", "LW", "15W,1", "1W", "31W", "L-2W,5"), "?"
+		if rng.IntN(2) == 0 {
+			days, weekdays = "?", pick(field(1, 7), "MON#1", "6L", "2#5,3", "L", "MON-FRI", "FRI#3,2L")
+		}
+		return KindQuartz, fmt.Sprintf(`{"cron": "%s %s %s %s %s %s%s"%s}`, pick("0", field(0, 59)), field(0, 59), field(0, 23), days, field(1, 12), weekdays, pick("", " *", " 2026-2027", " 2026/2"), policies)
+	case 3:
+		switch rng.IntN(5) {
+		case 0:
+			return KindSAP, fmt.Sprintf(`{"repeatInterval": "%d %s", "anchor": "start"}`, 1+rng.IntN(90), pick("minutes", "hours", "days", "seconds", "weeks"))
+		case 1:
+			return KindSAP, fmt.Sprintf(`{"repeatAt": "%d.%02d"}`, rng.IntN(24), rng.IntN(60))
+		}
+		colon := func(text string) string { return strings.ReplaceAll(text, "-", ":") }
+		return KindSAP, fmt.Sprintf(`{"cron": "%s %s %s %s %s %s %s"%s}`, pick("*", "2026", "2026:2027", "*/2", "2026,2028"), colon(field(1, 12)),
+			pick(colon(field(1, 31)), "-1", "3:-2", "-5:-1", "-7:-1/2,15", "20:-3", "-20:15", "5:-1/4", "31"), pick("*", "*", "mon", "mon,fri", "1.mon", "-1.fri,3.tue,wed", "mon:fri", "*/2"),
+			colon(field(0, 23)), colon(field(0, 59)), pick("0", colon(field(0, 59))), policies)
+	case 4:
+		return KindElastic, fmt.Sprintf(`{"schedule_interval_type": %q, "schedule_interval_count": %d}`, pick("Once", "Minutes", "Hours", "Days", "Weeks", "Months"), 1+rng.IntN(40))
+	case 5:
+		spec := ""
+		frequency := pick("Minute", "Hour", "Day", "Week", "Month", "Year")
+		var parts []string
+		add := func(text string) { parts = append(parts, text) }
+		if frequency != "Minute" && frequency != "Year" && rng.IntN(3) > 0 {
+			add(`"minutes": [` + list(0, 59, 4) + `]`)
+		}
+		if strings.Contains("Day Week Month", frequency) && rng.IntN(2) == 0 {
+			add(`"hours": [` + list(0, 23, 4) + `]`)
+		}
+		if frequency == "Week" && rng.IntN(2) == 0 {
+			add(`"weekDays": [` + pick(`"monday"`, `"monday", "sunday"`, `"tuesday", "wednesday", "thursday"`) + `]`)
+		}
+		if frequency == "Month" && rng.IntN(2) == 0 {
+			add(`"monthDays": [` + pick("1, 14", "-1", "31", "29, 30, 31, -1") + `]`)
+		}
+		if frequency == "Month" && rng.IntN(3) == 0 {
+			add(`"monthlyOccurrences": [` + pick(`{"day": "friday", "occurrence": -1}`, `{"day": "monday", "occurrence": 1}, {"day": "sunday"}`) + `]`)
+		}
+		if len(parts) > 0 {
+			spec = `, "schedule": {` + strings.Join(parts, ", ") + `}`
+		}
+		return KindAzureScheduler, fmt.Sprintf(`{"frequency": %q, "interval": %d%s%s}`, frequency, map[bool]int{true: 1, false: 1 + rng.IntN(12)}[frequency == "Year"], spec, policies)
+	}
+	frequency := pick("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY")
+	spec := fmt.Sprintf("FREQ=%s;INTERVAL=%d", frequency, 1+rng.IntN(4))
+	add := func(odds int, text string) {
+		if rng.IntN(odds) == 0 {
+			spec += ";" + text
+		}
+	}
+	add(3, "BYMONTH="+list(1, 12, 4))
+	add(3, "BYDAY="+pick("MO", "MO,TU,WE,TH,FR", "SA,SU", "MO,WE,SU", "1MO", "-1FR,2TU", "TU,3FR", "20MO", "-2SU,WE"))
+	add(4, "BYMONTHDAY="+pick("1", "13", "-1", "1,15,-2", "29,30,31", "-31", "1,2,3,4,5,6,7"))
+	add(2, "BYHOUR="+list(0, 23, 4))
+	add(2, "BYMINUTE="+list(0, 59, 4))
+	add(3, "BYSECOND="+list(0, 59, 2))
+	add(6, "BYYEARDAY="+pick("1", "100,200", "-1", "366", "-366"))
+	add(6, "BYWEEKNO="+pick("1", "20,53", "-1", "10,11,12"))
+	add(3, "BYSETPOS="+pick("1", "-1", "1,-1", "2,3", "-2"))
+	add(4, "WKST="+pick("SU", "WE"))
+	return KindRRule, spec
+}
+
+func TestDescribeElastic(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
+	require.Equal(t, "Every 2 days, counted from Sat 31 Jan 2026 08:00, UTC; until Sun 1 Feb 2026 08:00",
+		DescribeElastic(Elastic{Interval: Days, Count: 2, Start: start, End: start.AddDate(0, 0, 1)}).Text)
+	require.Equal(t, "Once, on Sat 31 Jan 2026 08:00, UTC", DescribeElastic(Elastic{Interval: Once, Start: start}).Text)
+	require.False(t, DescribeElastic(Elastic{Interval: "Fortnights", Count: 2, Start: start}).Exact)
+}
