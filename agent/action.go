@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -70,6 +71,8 @@ func IdempotencyKey(targetExecutionID uuid.UUID) uuid.UUID {
 // definitionCache caches decoded definitions by the IDs of their commands, whose texts never
 // change. It is safe for concurrent use.
 type definitionCache struct {
+	reads *metrics.Cache // counts hits and misses; nil: not
+
 	mu      sync.Mutex
 	decoded map[int64]decoded
 }
@@ -88,6 +91,7 @@ func (c *definitionCache) get(id int64, commandType action.Type, text string) (*
 	c.mu.Lock()
 	d, ok := c.decoded[id]
 	c.mu.Unlock()
+	c.reads.Read(ok)
 	if ok {
 		return d.definition, d.err
 	}
@@ -162,6 +166,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		return before, err
 	}
 	res := runner.Run(ctx, attempt)
+	h.cfg.Metrics.ActionEnded(string(task.CommandType), string(res.Error.Class), statusOf(res))
 	if res.Outcome == targets.NotSent && refused != nil {
 		return h.retreat(ctx, task, refused.Error())
 	}

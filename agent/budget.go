@@ -90,6 +90,18 @@ func (s *share) room() int {
 	return own + max(0, min(rest-lent, fair-loan))
 }
 
+// parts returns how many workers the agent always has, and how many it has beyond that. Without a
+// budget, all workers are its own.
+func (s *share) parts(workers int) (floor, lent int) {
+	if s == nil {
+		return workers, 0
+	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	floor = s.budget.floor()
+	return floor, max(0, s.used-floor)
+}
+
 // reserve reserves up to want tasks for a claim and returns how many. settle must follow.
 func (s *share) reserve(want int) int {
 	if s == nil {

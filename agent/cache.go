@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
@@ -16,6 +17,7 @@ const cachedBytes = 32 << 20
 // parameters of runs. The value of an ID never changes. With the cache, an agent reads a script
 // once for thousands of targets. It is safe for concurrent use.
 type cache[T any] struct {
+	reads *metrics.Cache // counts hits and misses; nil: not
 	// read reads a value. bytes is its approximate size.
 	read func(ctx context.Context, id int64) (value T, bytes int, err error)
 
@@ -26,8 +28,10 @@ type cache[T any] struct {
 	loading map[int64]chan struct{}
 }
 
-func newCache[T any](read func(ctx context.Context, id int64) (value T, bytes int, err error)) *cache[T] {
-	return &cache[T]{read: read, values: map[int64]T{}, loading: map[int64]chan struct{}{}}
+func newCache[T any](
+	reads *metrics.Cache, read func(ctx context.Context, id int64) (value T, bytes int, err error),
+) *cache[T] {
+	return &cache[T]{reads: reads, read: read, values: map[int64]T{}, loading: map[int64]chan struct{}{}}
 }
 
 // readCommand reads the text of a command for a cache.
@@ -64,8 +68,10 @@ func (c *cache[T]) get(ctx context.Context, id int64) (T, error) {
 		c.mu.Unlock()
 		switch {
 		case ok:
+			c.reads.Read(true)
 			return value, nil
 		case !busy:
+			c.reads.Read(false)
 			return c.load(ctx, id, wait)
 		}
 		select {
@@ -74,6 +80,13 @@ func (c *cache[T]) get(ctx context.Context, id int64) (T, error) {
 			return value, context.Cause(ctx)
 		}
 	}
+}
+
+// size returns the approximate size of the values in bytes.
+func (c *cache[T]) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes
 }
 
 // load reads a value and caches it. It closes done, even after a panic: calls that wait for this

@@ -13,7 +13,7 @@ import (
 func TestCacheAfterPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cache := newCache[string](nil) // each read panics
+		cache := newCache[string](nil, nil) // each read panics
 		require.Panics(t, func() { _, _ = cache.get(t.Context(), 1) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -99,6 +99,7 @@ func (c *communicator) done(e *entry, r report) {
 // again.
 func (c *communicator) report(e *entry, r report) {
 	e.cancel(nil)
+	r.endedAt = time.Now()
 	c.outbox.add(r)
 	c.queue.finish() // after add: when the queue counts no task, all reports are in the outbox
 	notify(c.outbox.ready)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 )
 
 // Config configures an agent. The zero value of each field means its default.
@@ -55,6 +57,9 @@ type Config struct {
 	// Grace is how long a stopping agent waits for running scripts before it cancels them. Default
 	// 30 s; a negative value means no grace period.
 	Grace time.Duration
+
+	// Metrics counts what the agent does; nil counts nothing.
+	Metrics *metrics.Agent
 }
 
 // slowPollInterval is how often state that changes rarely is polled: new schedules, and drift under

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -119,9 +120,14 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 		Term: c.term.ID, MaxTasks: free, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets, LastTask: &c.lastTask,
 	})
 	if err != nil {
+		c.cfg.Metrics.PassFailed(time.Since(asked))
 		c.comm.unanswered(free)
 		return 0, err
 	}
+	c.cfg.Metrics.PassAnswered(metrics.Pass{
+		Elapsed: time.Since(asked), Tasks: len(res.Tasks), Cancels: len(res.Cancels),
+		Skipped: res.AdvanceSkipped, AdvancedAgo: res.AdvancedAgo,
+	})
 	if res.CleanupDue {
 		notify(c.cleanup)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -24,8 +25,9 @@ type Member struct {
 	// OpenTools makes the tools for the targets of this control database, and a function that
 	// closes them. It is called when the database can be reached, and again after a failure.
 	OpenTools func(ctx context.Context) (Tools, func(), error)
-	// AccountRequired is that of [Config].
+	// AccountRequired and Metrics are those of [Config].
 	AccountRequired bool
+	Metrics         *metrics.Agent
 }
 
 // Fleet runs an agent for each of several control databases. The agents share workers; no failure
@@ -131,7 +133,7 @@ func (f *Fleet) serveOnce(ctx context.Context, m Member, log *zap.Logger) (err e
 	}
 	defer closeTools()
 	cfg := f.cfg
-	cfg.AccountRequired = m.AccountRequired
+	cfg.AccountRequired, cfg.Metrics = m.AccountRequired, m.Metrics
 	tools.Actions.Receiver = nil // the fleet serves it
 	hosting, err := New(cfg, m.Store, tools, f.skipGrace, log)
 	if err != nil {

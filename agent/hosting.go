@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -136,8 +137,12 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	asked := time.Now()
 	term, err := h.startTerm(ctx)
 	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, controldb.ErrAgentUnavailable) {
+			h.cfg.Metrics.CoreFailed(metrics.CauseNoTerm)
+		}
 		return err
 	}
+	h.cfg.Metrics.TermStarted()
 	log := h.log.With(zap.Int64(keyTermID, int64(term.ID)))
 	log.Info("term started")
 
@@ -151,11 +156,13 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	defer share.leave()
 	comm := newCommunicator(h.store, term.ID, termCtx, share, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
+	host := newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log)
+	defer h.cfg.Metrics.Watch(func() metrics.State { return stateOf(h.cfg, comm, host, share, trust) })()
 	err = supervise(ctx,
-		newLease(h.store, term, trust, cancelTerm, log),
+		newLease(h.store, term, trust, cancelTerm, h.cfg.Metrics, log),
 		comm,
 		gate,
-		newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log),
+		host,
 		newMaintainer(h.store, log),
 		cleaner,
 		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
@@ -163,6 +170,9 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	)
 	if cause := context.Cause(termCtx); errors.Is(cause, ErrTermLost) && !errors.Is(err, ErrTermLost) {
 		err = errors.Join(err, cause)
+	}
+	if ctx.Err() == nil {
+		h.cfg.Metrics.CoreFailed(failureCause(err))
 	}
 	return err
 }

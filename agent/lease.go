@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -21,6 +22,7 @@ type lease struct {
 	// cancelTerm cancels the context of the term, from which the contexts of all its tasks derive.
 	cancelTerm context.CancelCauseFunc
 	trust      *trust
+	metrics    *metrics.Agent
 }
 
 // trust says when this process must assume that its term is lost: the start of the last call that
@@ -55,10 +57,11 @@ func (t *trust) extend(askedAt time.Time, ttl time.Duration) {
 func margin(ttl time.Duration) time.Duration { return ttl / 6 }
 
 func newLease(
-	store *controldb.Store, term controldb.Term, trust *trust, cancelTerm context.CancelCauseFunc, log *zap.Logger,
+	store *controldb.Store, term controldb.Term, trust *trust, cancelTerm context.CancelCauseFunc, m *metrics.Agent,
+	log *zap.Logger,
 ) *lease {
 	return &lease{
-		store: store, term: term, trust: trust, cancelTerm: cancelTerm,
+		store: store, term: term, trust: trust, cancelTerm: cancelTerm, metrics: m,
 		log: log.With(zap.String(keyService, "lease")),
 	}
 }
@@ -87,6 +90,7 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 			if !timer.Stop() {
 				return ErrTermLost // the answer was late: the timer has canceled everything
 			}
+			l.metrics.TermRenewed(time.Until(l.trust.end()))
 			l.trust.extend(started, l.term.TTL)
 			timer.Reset(time.Until(l.trust.end()))
 			retry.Reset()

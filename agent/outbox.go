@@ -24,6 +24,8 @@ type report struct {
 	outcome controldb.Outcome
 	// resolution is the answer to a resolution that was carried out; otherwise nil.
 	resolution *controldb.Resolution
+	// endedAt is when the task ended, on the process's clock.
+	endedAt time.Time
 }
 
 // outbox holds reports until the control database has acknowledged them, and delivers them in
@@ -271,8 +273,10 @@ func (o *outbox) end() (more bool) {
 // remove deletes reports that the control database has accepted or refused, and their tasks.
 func (o *outbox) remove(reports []report) {
 	acknowledged := make(map[controldb.TaskID]bool, len(reports))
+	now := time.Now()
 	for _, r := range reports {
 		acknowledged[r.task] = true
+		o.cfg.Metrics.Delivered(now.Sub(r.endedAt))
 	}
 	o.registry.remove(reports)
 	o.mu.Lock()

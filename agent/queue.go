@@ -179,6 +179,13 @@ func (q *queue) idle() int {
 	return q.queued
 }
 
+// counts returns how many tasks wait for a worker, and how many workers carry out.
+func (q *queue) counts() (queued, running int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.queued, q.running
+}
+
 // awaitsDelivery reports whether a delivery should not wait for more reports: no task is queued or
 // running, or the queue needs tasks, for which delivered reports make room.
 func (q *queue) awaitsDelivery() bool {

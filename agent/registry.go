@@ -12,6 +12,8 @@ import (
 // for the control database to acknowledge it. The fields never change.
 type entry struct {
 	task controldb.Task
+	// claimedAt is a time before the call that claimed the task, on the process's clock.
+	claimedAt time.Time
 	// deadline is the end of the step's time limit for this target, on the process's clock; zero
 	// means no limit.
 	deadline time.Time
@@ -40,7 +42,7 @@ func newRegistry(termCtx context.Context) *registry {
 
 // add registers a task that was claimed at claimedAt, on the process's clock.
 func (r *registry) add(task controldb.Task, claimedAt time.Time) *entry {
-	e := &entry{task: task}
+	e := &entry{task: task, claimedAt: claimedAt}
 	if task.Timeout > 0 {
 		e.deadline = claimedAt.Add(task.Timeout)
 	}

@@ -178,7 +178,9 @@ func (s *scheduler) fire(
 	round := firing.Round{
 		Now: due.Now, WorkingSince: due.WorkingSince, LastWorked: due.LastWorkedAt, MissedAfter: s.cfg.MissedAfter,
 	}
+	read := time.Now() // due.Now by the process's clock
 	var firings []controldb.Firing
+	own := map[controldb.ScheduleID]bool{}   // schedules whose own instants are due
 	again := map[controldb.ScheduleID]bool{} // schedules that are due again after this round
 	runs, locked := 0, 0
 	for _, sched := range due.Schedules {
@@ -202,6 +204,7 @@ func (s *scheduler) fire(
 			})
 		}
 		firings = append(firings, f)
+		own[sched.ID] = true
 		runs += len(d.Runs)
 		if !d.Fire.IsZero() && !d.Fire.After(due.Now) {
 			again[sched.ID] = true
@@ -240,6 +243,7 @@ func (s *scheduler) fire(
 		return false, err
 	}
 	for _, f := range fired {
+		s.cfg.Metrics.InstantHandled(f.Result)
 		switch f.Result {
 		case controldb.FiredStale:
 			continue // another agent has handled it
@@ -251,6 +255,9 @@ func (s *scheduler) fire(
 			continue
 		case controldb.FiredStarted:
 			notify(s.wakeController)
+			if own[f.Schedule] {
+				s.cfg.Metrics.RunStarted(due.Now.Sub(f.DueAt) + time.Since(read))
+			}
 		}
 		fields := []zap.Field{
 			zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result),

@@ -44,8 +44,10 @@ func newTaskHost(
 	return &taskHost{
 		store: store, termID: termID, comm: comm,
 		runner: tools.Runner, resolver: tools.Resolver, actions: tools.Actions, gate: gate,
-		commands: newCache(readCommand(store)), payloads: newCache(readParameters(store)),
-		cfg: cfg, skipGrace: skipGrace, log: log.With(zap.String(keyService, "taskHost")),
+		commands:    newCache(cfg.Metrics.Cache(cacheCommands), readCommand(store)),
+		payloads:    newCache(cfg.Metrics.Cache(cacheParameters), readParameters(store)),
+		definitions: definitionCache{reads: cfg.Metrics.Cache(cacheDefinitions)},
+		cfg:         cfg, skipGrace: skipGrace, log: log.With(zap.String(keyService, "taskHost")),
 	}
 }
 
@@ -91,7 +93,7 @@ func (h *taskHost) work(ctx context.Context) {
 		case <-ctx.Done():
 		case e := <-h.comm.queue.tasks:
 			h.comm.take()
-			h.comm.done(e, h.carryOut(e))
+			h.comm.done(e, h.counted(e))
 		}
 	}
 }
@@ -115,6 +117,15 @@ func notSent(task controldb.Task, reason string) report {
 	return report{task: task.ID, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: targets.NotSent, Message: reason,
 	}}
+}
+
+// counted carries out a task, returns its report, and counts it.
+func (h *taskHost) counted(e *entry) report {
+	started, command := time.Now(), commandOf(e.task)
+	h.cfg.Metrics.TaskTaken(command, e.task.Attempt, started.Sub(e.claimedAt))
+	r := h.carryOut(e)
+	h.cfg.Metrics.TaskEnded(command, outcomeOf(r), time.Since(started))
+	return r
 }
 
 // carryOut carries out a task and returns its report. A panic fails this task only.

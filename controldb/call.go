@@ -71,10 +71,13 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	return s.retry(ctx, op, func() (bool, error) {
-		if _, err := s.db.ExecContext(ctx, text, args...); err != nil {
-			return true, translateCall(ctx, op, err)
+		started := time.Now()
+		_, err := s.db.ExecContext(ctx, text, args...)
+		if err != nil {
+			err = translateCall(ctx, op, err)
 		}
-		return true, nil
+		s.observe(c.proc, started, err)
+		return true, err
 	})
 }
 
@@ -91,7 +94,9 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 		}
 	}
 	return s.retry(ctx, op, func() (bool, error) {
+		started := time.Now()
 		err := s.queryOnce(ctx, op, c, sets)
+		s.observe(c.proc, started, err)
 		return !read, err // a retry would deliver the rows twice
 	})
 }

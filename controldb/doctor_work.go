@@ -50,6 +50,8 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.code_objects", `SELECT TOP (0) o.name FROM jobs_internal.code_objects AS o;`},
 	{"jobs_internal.agent_status", `SELECT TOP (0) a.agent_id FROM jobs_internal.agent_status AS a;`},
 	{"jobs_internal.advance_status", `SELECT TOP (0) v.last_advanced_at FROM jobs_internal.advance_status AS v;`},
+	{"jobs_internal.run_states", `SELECT TOP (0) r.lifecycle FROM jobs_internal.run_states AS r;`},
+	{"jobs_internal.skip_counts", `SELECT TOP (0) k.cause FROM jobs_internal.skip_counts AS k;`},
 	{"jobs_internal.agent_protocols", `SELECT TOP (0) p.oldest FROM jobs_internal.agent_protocols AS p;`},
 	{"jobs.agent", `SELECT TOP (0) a.agent_name FROM jobs.agent AS a;`},
 	{"jobs.control_database", `SELECT TOP (0) d.database_id FROM jobs.control_database AS d;`},

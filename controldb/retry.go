@@ -43,6 +43,9 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 		}
 		wait := rand.N(deadlockWait << n)
 		s.onDeadlock(op, wait)
+		if s.observer != nil {
+			s.observer.Retried()
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

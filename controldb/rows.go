@@ -58,11 +58,13 @@ func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...a
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
+	started := time.Now()
 	list, err := selectRows[T](ctx, s.db, query, args...)
 	if err != nil {
-		return nil, translateCall(ctx, op, err)
+		list, err = nil, translateCall(ctx, op, err)
 	}
-	return list, nil
+	s.observe(op, started, err)
+	return list, err
 }
 
 // into returns a function that scans the current row into a T and appends it to *list; see

@@ -261,6 +261,9 @@ func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string
 // policy. FireSchedules records further causes of its own: see the view jobs.schedule_skips.
 const SkipCatchUp = "CatchUp"
 
+// SkipOverlap is the cause of an instant at which an earlier run of the schedule was active.
+const SkipOverlap = "Overlap"
+
 // Skip is a sequence of due instants that are not run (I10).
 type Skip struct {
 	// DueAt is the first of these instants, and Count their number.

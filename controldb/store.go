@@ -39,6 +39,7 @@ type Store struct {
 	serverName string
 	limit      time.Duration                       // of each call of a procedure or view; 0: only the context's
 	onDeadlock func(op string, wait time.Duration) // nil: calls are not repeated after a deadlock
+	observer   Observer                            // nil: none
 }
 
 // pingTimeout bounds the first connection of Open.
@@ -115,7 +116,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // connection that has stopped responding. Whether such a call had an effect is unknown. Closing
 // either store closes both.
 func (s *Store) WithCallLimit(limit time.Duration) *Store {
-	return &Store{db: s.db, serverName: s.serverName, limit: limit}
+	return &Store{db: s.db, serverName: s.serverName, limit: limit, observer: s.observer}
 }
 
 // bounded returns ctx with the limit of a call.

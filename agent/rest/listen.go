@@ -95,6 +95,9 @@ func (l *Listener) Address() string { return l.open.Address() }
 // URL returns the address with its scheme, as seen from this machine.
 func (l *Listener) URL() string { return l.open.URL() }
 
+// Connections returns the number of open connections.
+func (l *Listener) Connections() int { return l.open.Connections() }
+
 // Close closes a listener whose Serve was not called.
 func (l *Listener) Close() error { return l.open.Close() }
 

@@ -50,7 +50,16 @@ type Config struct {
 	Region string
 	// CORSOrigins are the origins whose scripts may call the front; "*" means any.
 	CORSOrigins []string
-	Log         *zap.Logger
+	// Observer is told about each request; nil: nobody is.
+	Observer Observer
+	Log      *zap.Logger
+}
+
+// Observer is told about requests. It is called by many goroutines at once, and must not block.
+type Observer interface {
+	// Answered is called when a request has ended. surface is empty outside of the surfaces.
+	// operation is the ID of the operation, the prefix of a handler, or empty for an unknown path.
+	Answered(surface, operation string, status int, elapsed time.Duration)
 }
 
 // Mount is a surface in a server.
@@ -463,6 +472,22 @@ func (e *exchange) end() {
 		e.detached()
 	}
 	e.logRequest()
+	e.observe()
+}
+
+// observe tells the observer about the request.
+func (e *exchange) observe() {
+	if e.server.cfg.Observer == nil {
+		return
+	}
+	surface, operation := "", e.route
+	if e.request.Mount != nil {
+		surface = e.request.Mount.Surface.Name()
+	}
+	if e.request.Operation != nil {
+		operation = e.request.Operation.ID
+	}
+	e.server.cfg.Observer.Answered(surface, operation, e.status, time.Since(e.started))
 }
 
 // answerPanic answers with status 500. The surface's Failure may be what panicked.

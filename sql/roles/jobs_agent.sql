@@ -27,6 +27,8 @@ GRANT SELECT ON OBJECT::jobs_internal.code_objects TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_protocols TO jobs_agent;
+GRANT SELECT ON OBJECT::jobs_internal.run_states TO jobs_agent;
+GRANT SELECT ON OBJECT::jobs_internal.skip_counts TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.advance_job_agent TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs.agent TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs.control_database TO jobs_agent;

@@ -5,6 +5,8 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/jobagent/jobagent/targets"
 )
 
 // Config is the configuration of Servers. The zero value of each field means its default.
@@ -41,6 +43,9 @@ type Config struct {
 	// Entra returns the driver's connector for a credential of Microsoft Entra ID; see
 	// Logins.Connector in package azure. nil refuses such credentials.
 	Entra func(EntraLogin) (*mssqldb.Connector, error)
+	// OnLogin is told how long a login took, or took to fail, and the class of the error; empty for
+	// none. It must not block.
+	OnLogin func(elapsed time.Duration, class targets.Class)
 }
 
 // ServerEncryption is the encryption of connections to some servers.

@@ -12,6 +12,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
@@ -23,6 +24,8 @@ type Connector struct {
 	inner *mssqldb.Connector
 	limit time.Duration // of one login; 0: that of the context only
 	guard guardConfig
+	// onLogin is Config.OnLogin; nil: none.
+	onLogin func(elapsed time.Duration, class targets.Class)
 }
 
 // guardConfig bounds what a server may send. The zero value, for the control database, allows
@@ -65,6 +68,21 @@ func (c *Connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect logs in. When ctx ends first, the error is its cause.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.onLogin == nil {
+		return c.logIn(ctx)
+	}
+	started := time.Now()
+	made, err := c.logIn(ctx)
+	var class targets.Class
+	if err != nil {
+		class = Classify(err).Class
+	}
+	c.onLogin(time.Since(started), class)
+	return made, err
+}
+
+// logIn implements Connect.
+func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 	if c.limit > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, c.limit, errLoginTimeout)
 		defer cancel()

@@ -154,7 +154,7 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 		}
 		connector = wrapConnector(inner, &encryption, dialer)
 	}
-	connector.limit = s.cfg.LoginTimeout
+	connector.limit, connector.onLogin = s.cfg.LoginTimeout, s.cfg.OnLogin
 	// A session of a pool answers many queries, each of which is small.
 	connector.guard = guardConfig{limits: tdsguard.Limits{MessageBytes: s.cfg.Limits.MessageBytes}, rows: tdsguard.OwnRows}
 	return connector, nil

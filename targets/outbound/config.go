@@ -47,6 +47,9 @@ type Config struct {
 	Resolver Resolver `json:"-"`
 	// Dialer replaces TCP. The addresses that it is called with have passed the check.
 	Dialer func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
+	// OnConnect is told how long a connection took to open, or to fail, and the class of the error;
+	// empty for none. It must not block.
+	OnConnect func(elapsed time.Duration, class targets.Class) `json:"-"`
 }
 
 // Server is the TLS configuration of some hosts.

@@ -111,7 +111,8 @@ func optionsOf(ctx context.Context) connOptions {
 // Dial connects to host:port by TCP, through the proxy if there is one. The address is checked
 // after the name service has answered. A refused address is a *targets.ConfigError, any other error
 // a *PhaseError. The connection belongs to the fence of WithFence.
-func (n *Network) Dial(ctx context.Context, address string) (*Conn, error) {
+func (n *Network) Dial(ctx context.Context, address string) (conn *Conn, err error) {
+	defer n.observe(time.Now(), &err)
 	c, err := n.reach(ctx, address, false)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,8 @@ func (n *Network) Dial(ctx context.Context, address string) (*Conn, error) {
 }
 
 // DialTLS is Dial with TLS 1.2 or later on top. The fence counts the bytes above TLS.
-func (n *Network) DialTLS(ctx context.Context, address string) (*Conn, error) {
+func (n *Network) DialTLS(ctx context.Context, address string) (conn *Conn, err error) {
+	defer n.observe(time.Now(), &err)
 	c, err := n.reach(ctx, address, true)
 	if err != nil {
 		return nil, err
@@ -131,6 +133,22 @@ func (n *Network) DialTLS(ctx context.Context, address string) (*Conn, error) {
 		return nil, err
 	}
 	return newConn(secured, o.fence)
+}
+
+// observe tells OnConnect about a connection that was begun at started, and whether it failed.
+func (n *Network) observe(started time.Time, err *error) {
+	if n.cfg.OnConnect == nil {
+		return
+	}
+	var class targets.Class
+	if *err != nil {
+		known, ok := targets.ClassifyCause(*err)
+		if !ok {
+			known = targets.ClassifyNetwork(*err)
+		}
+		class = known.Class
+	}
+	n.cfg.OnConnect(time.Since(started), class)
 }
 
 // reach connects to host:port without TLS, through the proxy if there is one.
@@ -510,7 +528,8 @@ func (n *Network) dialRequest(ctx context.Context, address string, https bool) (
 }
 
 // dialForProxied connects to the proxy that receives a request for plain http.
-func (n *Network) dialForProxied(ctx context.Context, o connOptions) (*Conn, error) {
+func (n *Network) dialForProxied(ctx context.Context, o connOptions) (conn *Conn, err error) {
+	defer n.observe(time.Now(), &err)
 	host, port, err := splitAddress(o.proxied)
 	if err != nil {
 		return nil, &targets.ConfigError{Subject: fmt.Sprintf("address %q", o.proxied), Err: err}

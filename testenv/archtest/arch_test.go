@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 	"agent/rest/gateway":         {"agent/rest", "agent/rest/internal/...", "controldb", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/rest/scrape":          {"agent/rest", "agent/rest/internal/listen", "go.uber.org/zap"},
 	"agent/rest/sap":             {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.

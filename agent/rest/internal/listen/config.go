@@ -15,6 +15,8 @@ type Config struct {
 	// Certificate and Key are PEM files. Both are empty for plain HTTP, which only a loopback
 	// address may serve.
 	Certificate, Key string
+	// InsecureHTTP permits plain HTTP on any address.
+	InsecureHTTP bool
 	// ClientCA is a PEM file of the authorities whose client certificates are verified. Clients
 	// need not present one. Empty means that none is asked for.
 	ClientCA string
@@ -47,7 +49,7 @@ func (c Config) Check() error {
 		errs = append(errs, errors.New("invalid tls: want both certificate and key, or neither"))
 	case c.Certificate == "" && c.ClientCA != "":
 		errs = append(errs, errors.New("invalid tls: client_ca needs a certificate and a key"))
-	case c.Certificate == "" && err == nil && !Loopback(host): // an empty host means all addresses
+	case c.Certificate == "" && err == nil && !c.InsecureHTTP && !Loopback(host): // an empty host means all addresses
 		errs = append(errs, fmt.Errorf("invalid listen %q: want tls, or a loopback address behind a reverse proxy", c.Address))
 	}
 	return errors.Join(errs...)

@@ -62,6 +62,13 @@ func on(cfg Config, l net.Listener, secured *tls.Config) *Listener {
 // Address returns host:port; the port is the actual one.
 func (l *Listener) Address() string { return l.pool.Addr().String() }
 
+// Connections returns the number of open connections.
+func (l *Listener) Connections() int {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	return l.pool.open
+}
+
 // URL returns the address with its scheme, as seen from this machine.
 func (l *Listener) URL() string {
 	if l.cfg.Certificate != "" {
