@@ -77,6 +77,7 @@ func (s *Server) act(ctx context.Context, w http.ResponseWriter, v *visit, a pag
 	case err != nil:
 		return err
 	}
+	s.hub.Poke(v.Base)
 	if done.Notice != "" {
 		s.cfg.Sessions.Notify(w, v.session, done.Notice)
 	}

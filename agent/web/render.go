@@ -178,7 +178,11 @@ func (s *Server) write(w http.ResponseWriter, f *frame, one *set, status int) er
 		}
 		f.Styles = append(f.Styles, name)
 	}
-	for _, name := range append([]string{frameName + "/base.js"}, f.View.Scripts...) {
+	scripts := []string{frameName + "/base.js"}
+	if f.View.Topic != "" {
+		scripts = append(scripts, liveName+"/events.js")
+	}
+	for _, name := range append(scripts, f.View.Scripts...) {
 		if name, err = s.static.url(s.prefix, name); err != nil {
 			return err
 		}

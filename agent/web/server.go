@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/controldb"
@@ -64,6 +65,7 @@ type Server struct {
 	entries []place
 	origins *http.CrossOriginProtection
 	lost    losses
+	hub     *live.Hub
 }
 
 // place is a control database with its name in paths.
@@ -75,7 +77,7 @@ type place struct {
 // reserved are the names below /ui/ that are not control databases.
 var reserved = []string{"static", "login", "logout", "callback", "session"}
 
-// New returns a server, or an error about sets that contradict each other.
+// New returns a server, or an error about sets that contradict each other. The caller calls Close.
 func New(cfg Config) (*Server, error) {
 	u, err := url.Parse(cfg.PublicURL)
 	if err != nil {
@@ -102,6 +104,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.sets[frameName] = frame
+	var topics []live.Topic
 	for _, one := range cfg.Sets {
 		if one.Name == "" || s.sets[one.Name] != nil {
 			return nil, fmt.Errorf("invalid name %q of a set of pages: want one that no other set has", one.Name)
@@ -112,7 +115,9 @@ func New(cfg Config) (*Server, error) {
 		if err := s.register(s.sets[one.Name]); err != nil {
 			return nil, fmt.Errorf("set %s: %w", one.Name, err)
 		}
+		topics = append(topics, one.Topics...)
 	}
+	s.hub = live.NewHub(live.Config{Topics: topics, Render: s.RenderBlock, Log: cfg.Log})
 	return s, nil
 }
 
@@ -410,9 +415,20 @@ func (s *Server) recover(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, "Internal error. The log of the front says more.\n")
 }
 
-// events answers a request for live updates.
-func (s *Server) events(w http.ResponseWriter, _ *visit) {
-	http.Error(w, "There are no live updates.", http.StatusNotFound)
+// events answers a request for live updates. The stream ends with the session.
+func (s *Server) events(w http.ResponseWriter, v *visit) {
+	if v.HTTP.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, "Want GET.", http.StatusMethodNotAllowed)
+		return
+	}
+	ended, cancel := s.cfg.Sessions.Watch(v.HTTP.Context(), v.session, func() bool { return s.role(v.session, v.Entry) > rest.RoleNone })
+	defer cancel()
+	s.hub.Serve(w, v.HTTP, live.Stream{Base: v.Base, Store: v.Store, Topic: v.Query("topic"), Session: v.session.ID, Ended: ended})
 }
+
+// Close ends all streams of live updates. It must be called before the HTTP server's Shutdown,
+// which waits for them.
+func (s *Server) Close() { s.hub.Close() }
 
 var errNoTemplate = errors.New("the page names no template")

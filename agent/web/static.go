@@ -8,13 +8,19 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 )
 
 // frameName is the name of the server's own set: the frame of all pages.
 const frameName = "web"
+
+// liveName is the name below which the script of live updates is served.
+const liveName = "live"
 
 //go:embed ui
 var embedded embed.FS
@@ -43,10 +49,11 @@ type staticFile struct {
 	kind, short string
 }
 
-// newStatic reads the static files of all sets.
+// newStatic reads the static files of all sets. Modules import each other by their hashes too, so
+// that a browser loads each module once, and never an old one.
 func newStatic(sets []page.Set) (*static, error) {
-	s := &static{files: map[string]staticFile{}}
-	for _, one := range append([]page.Set{{Name: frameName, Files: files}}, sets...) {
+	plain := map[string][]byte{}
+	for _, one := range append([]page.Set{{Name: frameName, Files: files}, {Name: liveName, Files: live.Files}}, sets...) {
 		if one.Files == nil {
 			continue
 		}
@@ -54,19 +61,50 @@ func newStatic(sets []page.Set) (*static, error) {
 			if err != nil || d.IsDir() || types[path.Ext(name)] == "" {
 				return err
 			}
-			content, err := fs.ReadFile(one.Files, name)
-			if err != nil {
-				return err
-			}
-			sum := sha256.Sum256(content)
-			s.files[one.Name+"/"+name] = staticFile{content: content, kind: types[path.Ext(name)], short: hex.EncodeToString(sum[:6])}
-			return nil
+			plain[one.Name+"/"+name], err = fs.ReadFile(one.Files, name)
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read static files of %s: %w", one.Name, err)
 		}
 	}
+	s := &static{files: map[string]staticFile{}}
+	for name := range plain {
+		if err := s.add(name, plain, nil); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
+}
+
+// imports finds the relative paths that a module imports, each at the beginning of a line.
+var imports = regexp.MustCompile(`(?m)^((?:import|export)\b[^"'\n]*["'])(\.{1,2}/[^"'?]+\.js)(["'])`)
+
+// add adds a file, and before it the modules that it imports. way are the modules that led to it.
+func (s *static) add(name string, plain map[string][]byte, way []string) (err error) {
+	if _, done := s.files[name]; done {
+		return nil
+	}
+	content, ok := plain[name]
+	if !ok || slices.Contains(way, name) {
+		return fmt.Errorf("the module %s imports %s, which does not exist or imports it too", way[len(way)-1], name)
+	}
+	if path.Ext(name) == ".js" {
+		content = imports.ReplaceAllFunc(content, func(found []byte) []byte {
+			part := imports.FindSubmatch(found)
+			other := path.Join(path.Dir(name), string(part[2]))
+			if err == nil {
+				err = s.add(other, plain, append(slices.Clone(way), name))
+			}
+			return slices.Concat(part[1], part[2], []byte("?v="+s.files[other].short), part[3])
+		})
+	}
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	s.files[name] = staticFile{content: content, kind: types[path.Ext(name)], short: hex.EncodeToString(sum[:6])}
+	return nil
 }
 
 // serve answers a request for a file. A file whose hash the address has never changes.
@@ -82,7 +120,6 @@ func (s *static) serve(w http.ResponseWriter, r *http.Request, name string) {
 	if r.URL.Query().Get("v") == f.short {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	} else {
-		// Modules import each other without the hash.
 		h.Set("Cache-Control", "no-cache")
 	}
 	if strings.Contains(r.Header.Get("If-None-Match"), `"`+f.short+`"`) {

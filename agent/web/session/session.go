@@ -74,6 +74,13 @@ type Sessions struct {
 
 	mu    sync.Mutex
 	ended map[string]time.Time // sessions that were signed out here, until when their cookies last
+	seen  map[string]*seen     // sessions with open streams here
+}
+
+// seen says when a session with open streams was used last.
+type seen struct {
+	streams int
+	used    time.Time
 }
 
 // Session is the session of a person.
@@ -120,7 +127,7 @@ func New(cfg Config) (*Sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key of sessions: %w", err)
 	}
-	return &Sessions{cfg: cfg, aead: aead, ended: map[string]time.Time{}}, nil
+	return &Sessions{cfg: cfg, aead: aead, ended: map[string]time.Time{}, seen: map[string]*seen{}}, nil
 }
 
 // The names of cookies. Browsers accept a name with __Host- only from the host itself, by TLS and
@@ -218,7 +225,9 @@ func (s *Sessions) Find(w http.ResponseWriter, r *http.Request) *Session {
 	if !s.open(r, sessionCookie, &in) || !s.valid(in) {
 		return nil
 	}
-	if now := s.cfg.Now(); now.Sub(time.Unix(in.Used, 0)) >= renewAfter {
+	now := s.cfg.Now()
+	s.use(in.ID, now)
+	if now.Sub(time.Unix(in.Used, 0)) >= renewAfter {
 		in.Used = now.Unix()
 		if err := s.write(w, in); err != nil {
 			s.cfg.Log.Warn("a session could not be renewed", zap.Error(err))
@@ -279,27 +288,64 @@ func (s *Sessions) End(w http.ResponseWriter, one *Session) {
 	s.ended[one.ID] = one.Ends
 }
 
+// use notes that a session is used, for its open streams.
+func (s *Sessions) use(id string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.seen[id]; one != nil {
+		one.used = now
+	}
+}
+
 // Watch returns a context that ends when the session does, or when may returns false: the person
-// has lost the role. It is checked every 15 s. The caller calls cancel.
+// has lost the role. It is checked every 15 s. The caller calls the function in the end.
 func (s *Sessions) Watch(ctx context.Context, one *Session, may func() bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	go func() { // ends with ctx
-		ticker := time.NewTicker(checkEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-			if !s.cfg.Now().Before(one.Ends) || !s.cfg.Now().Before(one.used.Add(s.cfg.Idle)) ||
-				s.signedOut(one.ID) || s.cfg.Authenticator.Current(one.Principal) != nil || !may() {
-				cancel()
-				return
-			}
+	s.mu.Lock()
+	entry := s.seen[one.ID]
+	if entry == nil {
+		entry = &seen{used: one.used}
+		s.seen[one.ID] = entry
+	}
+	entry.streams++
+	s.mu.Unlock()
+	go s.watch(ctx, cancel, one, may) // ends with ctx
+	return ctx, sync.OnceFunc(func() {
+		cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if entry.streams--; entry.streams == 0 {
+			delete(s.seen, one.ID)
 		}
-	}()
-	return ctx, cancel
+	})
+}
+
+// watch checks a session until it ends.
+func (s *Sessions) watch(ctx context.Context, end context.CancelFunc, one *Session, may func() bool) {
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !s.goesOn(one) || !may() {
+			end()
+			return
+		}
+	}
+}
+
+// goesOn reports whether a session with an open stream goes on.
+func (s *Sessions) goesOn(one *Session) bool {
+	now, used := s.cfg.Now(), one.used
+	s.mu.Lock()
+	if entry := s.seen[one.ID]; entry != nil {
+		used = entry.used
+	}
+	s.mu.Unlock()
+	return now.Before(one.Ends) && now.Before(used.Add(s.cfg.Idle)) && !s.signedOut(one.ID) && s.cfg.Authenticator.Current(one.Principal) == nil
 }
 
 // Forged reports whether a form does not have the session's CSRF token.

@@ -200,6 +200,7 @@ const helpButton = document.getElementById("help-button");
 helpButton.hidden = false;
 helpButton.addEventListener("click", help);
 localise();
+document.addEventListener("live:updated", (event) => localise(event.target));
 setInterval(() => localise(), 15000); // ages
 if ("signedIn" in document.body.dataset) setInterval(keepSession, pingEvery);
 retryLater();

@@ -56,6 +56,7 @@ type Front struct {
 	directory *rest.Directory
 	stores    []*controldb.Store
 	sap       *sap.Surface // nil: none
+	web       *web.Server
 	callers   config.REST
 	log       *zap.Logger
 }
@@ -165,15 +166,14 @@ func (f *Front) build(o Options) error {
 		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: login,
 		TenantID: tenant, Documented: documented,
 	})})
-	dashboard, err := f.dashboard(authenticator)
-	if err != nil {
+	if f.web, err = f.dashboard(authenticator); err != nil {
 		return err
 	}
 	f.server, err = rest.New(rest.Config{
 		Mounts: mounts,
 		Handlers: []rest.Handler{
 			{Prefix: callbacks.PathPrefix, Handler: callbacks.NewHandler(f.stores, f.log)},
-			{Prefix: web.Path, Handler: dashboard},
+			{Prefix: web.Path, Handler: f.web},
 		},
 		Home:          web.Path,
 		Authenticator: authenticator, Authorizer: authenticator, PublicURL: f.publicURL, Region: f.region(),
@@ -257,6 +257,9 @@ func (f *Front) Directory() *rest.Directory { return f.directory }
 // Close closes the listener and the connections to the control databases.
 func (f *Front) Close() error {
 	var errs []error
+	if f.web != nil {
+		f.web.Close()
+	}
 	if f.listener != nil {
 		_ = f.listener.Close() // closed already after Serve
 	}
@@ -283,6 +286,10 @@ func (f *Front) Serve(ctx context.Context) error {
 	if f.sap != nil {
 		wg.Go(func() { f.startSAP(ctx) })
 	}
+	wg.Go(func() { // else the listener would wait for streams of live updates when it stops
+		<-ctx.Done()
+		f.web.Close()
+	})
 	if !hasCallers(f.callers) {
 		f.log.Warn("nobody may call the front: the section rest has no tokens, issuers or certificates (see jobagent token create)")
 	}
