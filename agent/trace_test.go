@@ -131,8 +131,8 @@ func wait(t *testing.T, receiver *otlp.Receiver, run uuid.UUID) {
 	}, 10*time.Second, 20*time.Millisecond)
 }
 
-// An agent that is gone has exported no span of its attempt. The others record all the rest, so that
-// no span lacks its parent; a rerun is linked to its origin.
+// An agent that is gone has exported no span of its attempt. The others record all the rest, so
+// that no span lacks its parent; a rerun is linked to its origin.
 func TestTraceAfterAnAgentIsLost(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
