@@ -284,6 +284,13 @@ func (f *filter) text() string {
 	return "\nWHERE " + strings.Join(f.where, "\n    AND ")
 }
 
+// scheduleColumns are the columns of a Schedule.
+const scheduleColumns = `job_name, schedule_name, schedule_id, kind, spec,
+    time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
+    last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
+    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
+    parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id`
+
 // Schedules lists rows of jobs.schedules, by job name and schedule name.
 func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
@@ -297,11 +304,7 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 		ctx,
 		s,
 		"list schedules",
-		`SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec,
-    time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
-    last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
-    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
-    parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id
+		`SELECT TOP (@p1) `+scheduleColumns+`
 FROM jobs.schedules`+w.text()+`
 ORDER BY job_name, schedule_name;`, w.args...)
 }

@@ -76,7 +76,7 @@ func TestNamedSchedule(t *testing.T) {
 			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", Enabled: true, State: "Enabled", CatchUp: "all",
 			Overlap: "AllowAll", PauseOnFailure: true, NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}, ValidatedTime: s.ValidatedTime, Engine: "test 1",
 			Warnings: []string{"read this"}, CreatedTime: s.CreatedTime, UpdatedTime: s.UpdatedTime,
-			DefinedTime: s.CreatedTime,
+			DefinedTime: s.CreatedTime, End: s.End, JobID: waiting[0].JobID,
 		}, s)
 		require.False(t, s.ValidatedTime.IsZero())
 

@@ -1,0 +1,432 @@
+package controldb
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// Reads of the dashboard's pages about jobs, schedules and target groups. The cost of each is that
+// of the rows that it returns and of the definitions, not of the history.
+
+// JobFilter restricts FindJobs. The zero value means all jobs that are not system jobs.
+type JobFilter struct {
+	// Search is a part of the name.
+	Search  string
+	Enabled *bool
+	// Failed restricts to jobs whose latest run ended Failed or TimedOut.
+	Failed bool
+}
+
+// FindJobs lists jobs by name, behind the name after.
+//
+// Plan: the names of jobs in order. With Failed, also the newest key per job of
+// IX_job_executions_job_id_create_time.
+func (s *Store) FindJobs(ctx context.Context, f JobFilter, after string, p Page) ([]JobDetail, error) {
+	w := newFilter(p.Top)
+	w.add("is_system = 0")
+	if after != "" {
+		w.add("job_name > %s", after)
+	}
+	if f.Search != "" {
+		w.add("CHARINDEX(%s, job_name) > 0", f.Search)
+	}
+	if f.Enabled != nil {
+		w.add("enabled = %s", *f.Enabled)
+	}
+	if f.Failed {
+		w.add(`EXISTS (
+        SELECT 1
+        FROM (
+            SELECT TOP (1) v.lifecycle
+            FROM jobs.job_executions AS v
+            WHERE v.job_id = d.job_id AND v.step_id IS NULL
+            ORDER BY v.create_time DESC, v.job_execution_id
+        ) AS l
+        WHERE l.lifecycle IN (%s, %s)
+    )`, string(jobs.Failed), string(jobs.TimedOut))
+	}
+	return selectAll[JobDetail](ctx, s, "find jobs", jobDetailColumns+" AS d"+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
+}
+
+// in returns a condition that a column has one of some texts.
+func (f *filter) in(column string, names []string) {
+	values := make([]any, len(names))
+	for i, n := range names {
+		values[i] = n
+	}
+	f.add(column+" IN (%s"+strings.Repeat(", %s", len(names)-1)+")", values...)
+}
+
+// LatestRuns lists the latest runs of some jobs, at most runs of each: by job, and from the oldest
+// to the latest.
+//
+// Plan: per job the newest keys of IX_job_executions_job_id_create_time, each with its row.
+func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]RecentRun, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	w := newFilter(runs)
+	w.in("d.job_name", names)
+	return selectAll[RecentRun](ctx, s, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
+    r.create_time, r.start_time, r.end_time
+FROM jobs.job_details AS d
+CROSS APPLY (
+    SELECT TOP (@p1) v.job_execution_id, v.lifecycle, v.is_active, v.create_time, v.start_time, v.end_time
+    FROM jobs.job_executions AS v
+    WHERE v.job_id = d.job_id AND v.step_id IS NULL
+    ORDER BY v.create_time DESC, v.job_execution_id
+) AS r`+w.text()+"\nORDER BY d.job_name, r.create_time, r.job_execution_id;", w.args...)
+}
+
+// JobSchedules sums up the schedules of a job.
+type JobSchedules struct {
+	JobName string `db:"job_name"`
+	// Active is the number of schedules that are enabled and not paused, Paused of those that are
+	// paused, and Faulted of those whose definition is invalid.
+	Active  int `db:"active"`
+	Paused  int `db:"paused"`
+	Faulted int `db:"faulted"`
+	// NextDue is the earliest next instant of the active ones; zero means none.
+	NextDue time.Time `db:"next_due_time"`
+}
+
+// SchedulesOfJobs sums up the schedules of some jobs, by job.
+func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSchedules, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	w := newFilter(0)
+	w.in("job_name", names)
+	return selectAll[JobSchedules](ctx, s, "sum up schedules", `SELECT TOP (@p1) job_name,
+    SUM(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
+    SUM(CASE WHEN paused = 1 THEN 1 ELSE 0 END) AS paused,
+    SUM(CASE WHEN state = N'Faulted' THEN 1 ELSE 0 END) AS faulted,
+    MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time
+FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
+}
+
+// JobVersion is a row of the view jobs.job_versions.
+type JobVersion struct {
+	Version int       `db:"job_version"`
+	Created time.Time `db:"created_time"`
+}
+
+// LatestJobVersions lists the versions of a job, the latest first, before the number before; 0
+// means from the latest.
+func (s *Store) LatestJobVersions(ctx context.Context, jobName string, before int, p Page) ([]JobVersion, error) {
+	w := newFilter(p.Top)
+	w.add("job_name = %s", jobName)
+	if before > 0 {
+		w.add("job_version < %s", before)
+	}
+	return selectAll[JobVersion](ctx, s, "list the latest versions of a job", `SELECT job_version, created_time
+FROM jobs.job_versions`+w.text()+"\nORDER BY job_version DESC"+p.text(w)+";", w.args...)
+}
+
+// JobStepDetail is a step of a version with all options.
+type JobStepDetail struct {
+	JobStep
+	OnUnknownOutcome string `db:"on_unknown_outcome"`
+	AtMostOnce       bool   `db:"at_most_once"`
+	BindParameters   bool   `db:"bind_parameters"`
+}
+
+// JobStepDetails lists the steps of a version of a job, in order. The list is empty if there is no
+// such version.
+func (s *Store) JobStepDetails(ctx context.Context, jobName string, version int) ([]JobStepDetail, error) {
+	return selectAll[JobStepDetail](ctx, s, "list steps of a version", `SELECT `+jobStepColumns+`,
+    o.on_unknown_outcome, o.at_most_once, o.bind_parameters
+FROM jobs.jobstep_versions AS v`+jobStepOptions+`
+WHERE v.job_name = @p1 AND v.job_version = @p2
+ORDER BY v.step_id;`, jobName, version)
+}
+
+// ScheduleState selects schedules by what people look for.
+type ScheduleState string
+
+// The states of FindSchedules.
+const (
+	SchedulesActive    ScheduleState = "active"
+	SchedulesPaused    ScheduleState = "paused"
+	SchedulesFaulted   ScheduleState = "faulted"
+	SchedulesDisabled  ScheduleState = "disabled"
+	SchedulesCompleted ScheduleState = "completed"
+	// SchedulesDue are those with a next instant, the earliest first.
+	SchedulesDue ScheduleState = "due"
+)
+
+// ScheduleSearch restricts FindSchedules. The zero value means all schedules but the job's own
+// definitions that were never used.
+type ScheduleSearch struct {
+	State ScheduleState
+	// Search is a part of the name of the job or of the schedule.
+	Search string
+	// DueBefore bounds the next instant of SchedulesDue; zero means no bound.
+	DueBefore time.Time
+	// JobName restricts to one job.
+	JobName string
+}
+
+// ScheduleKey is the place of a schedule in a list: by job and name, and for SchedulesDue by its
+// next instant and id.
+type ScheduleKey struct {
+	JobName, Name string
+	Due           time.Time
+	ID            ScheduleID
+}
+
+// FindSchedules lists schedules behind a key, by job and name; those of SchedulesDue by their next
+// instants.
+//
+// Plan: schedules with their jobs. There are as many as people have defined; the history is not
+// read.
+func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, after *ScheduleKey, p Page) ([]Schedule, error) {
+	w := newFilter(p.Top)
+	w.add("job_name NOT LIKE N'jobagent$%%'")
+	switch f.State {
+	case SchedulesActive:
+		w.add("enabled = 1 AND paused = 0 AND state = N'Enabled'")
+	case SchedulesPaused:
+		w.add("paused = 1")
+	case SchedulesFaulted:
+		w.add("state = N'Faulted'")
+	case SchedulesCompleted:
+		w.add("state = N'Completed'")
+	case SchedulesDisabled:
+		w.add("enabled = 0 AND paused = 0")
+	case SchedulesDue:
+		w.add("enabled = 1 AND paused = 0 AND next_due_time IS NOT NULL")
+		if !f.DueBefore.IsZero() {
+			w.add("next_due_time < %s", datetime2(f.DueBefore))
+		}
+	default:
+		w.add("(schedule_name <> N'' OR enabled = 1 OR paused = 1 OR executions > 0)")
+	}
+	if f.JobName != "" {
+		w.add("job_name = %s", f.JobName)
+	}
+	if f.Search != "" {
+		w.add("(CHARINDEX(%s, job_name) > 0 OR CHARINDEX(%s, schedule_name) > 0)", f.Search, f.Search)
+	}
+	order := "job_name, schedule_name"
+	if f.State == SchedulesDue {
+		order = "next_due_time, schedule_id"
+	}
+	switch {
+	case after != nil && f.State == SchedulesDue:
+		at := datetime2(after.Due)
+		w.add("(next_due_time > %s OR (next_due_time = %s AND schedule_id > %s))", at, at, int64(after.ID))
+	case after != nil:
+		w.add("(job_name > %s OR (job_name = %s AND schedule_name > %s))", after.JobName, after.JobName, after.Name)
+	}
+	return selectAll[Schedule](ctx, s, "find schedules", `SELECT `+scheduleColumns+`
+FROM jobs.schedules`+w.text()+"\nORDER BY "+order+p.text(w)+";", w.args...)
+}
+
+// ScheduleRun is a row of the view jobs.schedule_executions.
+type ScheduleRun struct {
+	Due       time.Time      `db:"due_time"`
+	Backfill  BackfillID     `db:"backfill_id"` // 0: not by a backfill
+	ID        uuid.UUID      `db:"job_execution_id"`
+	Lifecycle jobs.Lifecycle `db:"lifecycle"`
+	Active    bool           `db:"is_active"`
+	Created   time.Time      `db:"create_time"`
+	Started   time.Time      `db:"start_time"`
+	Ended     time.Time      `db:"end_time"`
+}
+
+// ScheduleRuns lists the runs of a schedule whose due instants are in [from, to), the latest first.
+//
+// Plan: the keys of UQ_job_executions_due_at in the range, each with its row.
+func (s *Store) ScheduleRuns(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]ScheduleRun, error) {
+	w := newFilter(limit)
+	w.add("schedule_id = %s", int64(id))
+	w.add("due_time >= %s", datetime2(from))
+	w.add("due_time < %s", datetime2(to))
+	return selectAll[ScheduleRun](ctx, s, "list runs of a schedule", `SELECT TOP (@p1) due_time, backfill_id, job_execution_id,
+    lifecycle, is_active, create_time, start_time, end_time
+FROM jobs.schedule_executions`+w.text()+"\nORDER BY due_time DESC;", w.args...)
+}
+
+// SkipsOfSchedule lists the skipped instants of a schedule in [from, to), the latest first.
+//
+// Plan: the keys of UQ_schedule_skips_due_at in the range, each with its row.
+func (s *Store) SkipsOfSchedule(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]ScheduleSkip, error) {
+	w := newFilter(limit)
+	w.add("schedule_id = %s", int64(id))
+	w.add("due_time >= %s", datetime2(from))
+	w.add("due_time < %s", datetime2(to))
+	return selectAll[ScheduleSkip](ctx, s, "list skipped instants of a schedule", `SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
+    schedule_id, due_time, skipped, cause, reason, recorded_time
+FROM jobs.schedule_skips`+w.text()+"\nORDER BY due_time DESC;", w.args...)
+}
+
+// FindTargetGroups lists target groups whose names contain search, by name, behind the name after.
+func (s *Store) FindTargetGroups(ctx context.Context, search, after string, p Page) ([]TargetGroupDetail, error) {
+	w := newFilter(p.Top)
+	if after != "" {
+		w.add("target_group_name > %s", after)
+	}
+	if search != "" {
+		w.add("CHARINDEX(%s, target_group_name) > 0", search)
+	}
+	list, err := selectAll[TargetGroupDetail](ctx, s, "find target groups",
+		targetGroupColumns+w.text()+"\nORDER BY target_group_name"+p.text(w)+";", w.args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, s.addMembers(ctx, list)
+}
+
+// GroupUse is a step of a job's current version that uses a target group.
+type GroupUse struct {
+	Group    string `db:"target_group_name"`
+	JobName  string `db:"job_name"`
+	StepID   int    `db:"step_id"`
+	StepName string `db:"step_name"`
+}
+
+// GroupUses lists the steps of the current versions that use one of some target groups, by group,
+// job and step.
+func (s *Store) GroupUses(ctx context.Context, groups []string, limit int) ([]GroupUse, error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	w := newFilter(limit)
+	w.in("target_group_name", groups)
+	return selectAll[GroupUse](ctx, s, "list uses of target groups", `SELECT TOP (@p1) target_group_name, job_name, step_id, step_name
+FROM jobs.jobsteps`+w.text()+"\nORDER BY target_group_name, job_name, step_id;", w.args...)
+}
+
+// GroupResolution is a row of the view jobs.group_resolutions: the list of targets that a step of a
+// run made of a target group.
+type GroupResolution struct {
+	Run       uuid.UUID      `db:"job_execution_id"`
+	JobName   string         `db:"job_name"`
+	StepID    int            `db:"step_id"`
+	StepName  string         `db:"step_name"`
+	Lifecycle jobs.Lifecycle `db:"lifecycle"`
+	Resolved  time.Time      `db:"resolved_time"`
+}
+
+// resolvedRuns is the number of the latest runs of a job that GroupResolutions reads.
+const resolvedRuns = 8
+
+// GroupResolutions lists the latest lists of targets of a group, the latest first. Only the latest
+// runs of jobs that still use the group are searched.
+//
+// Plan: the jobs by IX_job_steps_target_group_id, per job the newest keys of
+// IX_job_executions_job_id_create_time, per run its steps.
+func (s *Store) GroupResolutions(ctx context.Context, group uuid.UUID, limit int) ([]GroupResolution, error) {
+	return selectAll[GroupResolution](ctx, s, "list resolutions of a target group", `SELECT TOP (@p1) r.job_execution_id, r.job_name, r.step_id,
+    r.step_name, r.lifecycle, r.resolved_time
+FROM (SELECT DISTINCT job_id FROM jobs.jobsteps WHERE target_group_id = @p2) AS u
+CROSS APPLY (
+    SELECT TOP (@p3) v.job_execution_id
+    FROM jobs.job_executions AS v
+    WHERE v.job_id = u.job_id AND v.step_id IS NULL
+    ORDER BY v.create_time DESC, v.job_execution_id
+) AS e
+INNER JOIN jobs.group_resolutions AS r ON r.job_execution_id = e.job_execution_id
+WHERE r.target_group_id = @p2
+ORDER BY r.resolved_time DESC, r.job_execution_id, r.step_id;`, limit, mssqldb.UniqueIdentifier(group), resolvedRuns)
+}
+
+// ResolvedTarget is a target of a list.
+type ResolvedTarget struct {
+	Server    string         `db:"target_server_name"`
+	Database  string         `db:"target_database_name"`
+	Lifecycle jobs.Lifecycle `db:"lifecycle"`
+}
+
+// ResolvedTargets lists the targets of a step of a run whose server or database contains search, by
+// server and database, behind a target.
+func (s *Store) ResolvedTargets(ctx context.Context, run uuid.UUID, step int, search string, after ResolvedTarget, p Page) ([]ResolvedTarget, error) {
+	w := newFilter(p.Top)
+	w.add("job_execution_id = %s AND step_id = %s", mssqldb.UniqueIdentifier(run), step)
+	w.add("target_type = N'SqlDatabase'")
+	if after.Server != "" {
+		w.add("(target_server_name > %s OR (target_server_name = %s AND target_database_name > %s))", after.Server, after.Server, after.Database)
+	}
+	if search != "" {
+		w.add("(CHARINDEX(%s, target_server_name) > 0 OR CHARINDEX(%s, target_database_name) > 0)", search, search)
+	}
+	return selectAll[ResolvedTarget](ctx, s, "list resolved targets", `SELECT target_server_name, target_database_name, lifecycle
+FROM jobs.job_executions`+w.text()+"\nORDER BY target_server_name, target_database_name"+p.text(w)+";", w.args...)
+}
+
+// CountResolvedTargets returns the number of targets of a step of a run.
+func (s *Store) CountResolvedTargets(ctx context.Context, run uuid.UUID, step int) (int, error) {
+	list, err := selectAll[int](ctx, s, "count resolved targets", `SELECT COUNT(*)
+FROM jobs.job_executions
+WHERE job_execution_id = @p1 AND step_id = @p2 AND target_type = N'SqlDatabase';`, mssqldb.UniqueIdentifier(run), step)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[0], nil
+}
+
+// MissingTargets lists targets of one list that another one does not have, by server and database,
+// and their number.
+//
+// Plan: the targets of both runs by IX_target_executions_execution_id, joined by a hash.
+func (s *Store) MissingTargets(ctx context.Context, in, notIn GroupResolution, limit int) (list []ResolvedTarget, count int, err error) {
+	rows, err := selectAll[struct {
+		ResolvedTarget
+		Count int `db:"missing"`
+	}](ctx, s, "compare lists of targets", `SELECT TOP (@p1) a.target_server_name, a.target_database_name, a.lifecycle, COUNT(*) OVER () AS missing
+FROM jobs.job_executions AS a
+WHERE a.job_execution_id = @p2
+    AND a.step_id = @p3
+    AND a.target_type = N'SqlDatabase'
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs.job_executions AS b
+        WHERE b.job_execution_id = @p4
+            AND b.step_id = @p5
+            AND b.target_type = N'SqlDatabase'
+            AND b.target_server_name = a.target_server_name
+            AND b.target_database_name = a.target_database_name
+    )
+ORDER BY a.target_server_name, a.target_database_name;`, limit, mssqldb.UniqueIdentifier(in.Run), in.StepID, mssqldb.UniqueIdentifier(notIn.Run), notIn.StepID)
+	for _, r := range rows {
+		list, count = append(list, r.ResolvedTarget), r.Count
+	}
+	return list, count, err
+}
+
+// FailedTarget is a target that failed in some runs.
+type FailedTarget struct {
+	Server   string    `db:"target_server_name"`
+	Database string    `db:"target_database_name"`
+	Failures int       `db:"failures"`
+	Last     time.Time `db:"last_failure"`
+	// Message is one of its messages.
+	Message string `db:"last_message"`
+}
+
+// FailedTargets lists the targets that failed most in some lists, most failures first.
+func (s *Store) FailedTargets(ctx context.Context, lists []GroupResolution, limit int) ([]FailedTarget, error) {
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	w := newFilter(limit)
+	w.add("target_type = N'SqlDatabase'")
+	w.add("lifecycle IN (%s, %s)", string(jobs.Failed), string(jobs.TimedOut))
+	var pairs []string
+	var values []any
+	for _, r := range lists {
+		pairs = append(pairs, "(job_execution_id = %s AND step_id = %s)")
+		values = append(values, mssqldb.UniqueIdentifier(r.Run), r.StepID)
+	}
+	w.add("("+strings.Join(pairs, " OR ")+")", values...)
+	return selectAll[FailedTarget](ctx, s, "list failed targets", `SELECT TOP (@p1) target_server_name, target_database_name, COUNT(*) AS failures,
+    MAX(end_time) AS last_failure, MAX(LEFT(last_message, 500)) AS last_message
+FROM jobs.job_executions`+w.text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name;", w.args...)
+}

@@ -1,0 +1,148 @@
+package controldb_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// TestReadsOfDefinitions: what the pages about jobs, schedules and target groups read.
+func TestReadsOfDefinitions(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';`)
+		// The retries of a step are not waited for: a failure is final at once.
+		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		c.job(t, "j", once)
+		c.job(t, "k's [50_]", nil)
+		term := c.term(t)
+		first := c.start(t, "j")
+		c.resolve(t, term, "a", "b")
+		c.complete(t, term, targets.Succeeded, "", c.pass(t, term).Tasks...)
+		c.pass(t, term)
+		second := c.start(t, "j")
+		c.resolve(t, term, "b", "c", "d")
+		c.complete(t, term, targets.Failed, "no", c.pass(t, term).Tasks...)
+		c.pass(t, term)
+
+		jobName := func(j controldb.JobDetail) string { return j.Name }
+		find := func(f controldb.JobFilter, after string) []string {
+			list, err := c.FindJobs(ctx, f, after, controldb.Page{Top: 5})
+			require.NoError(t, err)
+			return names(list, jobName)
+		}
+		require.Equal(t, []string{"j", "k's [50_]"}, find(controldb.JobFilter{}, ""))
+		require.Equal(t, []string{"k's [50_]"}, find(controldb.JobFilter{}, "j"))
+		require.Equal(t, []string{"k's [50_]"}, find(controldb.JobFilter{Search: "[50_"}, ""))
+		require.Empty(t, find(controldb.JobFilter{Search: "%"}, "k's [50_]"))
+		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Failed: true}, ""))
+		require.Empty(t, find(controldb.JobFilter{Enabled: ptr(true)}, ""))
+
+		runs, err := c.LatestRuns(ctx, []string{"j", "k's [50_]", "nope"}, 1)
+		require.NoError(t, err)
+		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r controldb.RecentRun) string {
+			return fmt.Sprint(r.JobName, " ", r.ID, " ", r.Lifecycle)
+		}))
+		runs, err = c.LatestRuns(ctx, nil, 1)
+		require.NoError(t, err)
+		require.Empty(t, runs)
+
+		versions, err := c.LatestJobVersions(ctx, "j", 0, controldb.Page{Top: 1})
+		require.NoError(t, err)
+		require.Len(t, versions, 1)
+		require.WithinDuration(t, time.Now(), versions[0].Created, time.Minute)
+		rest, err := c.LatestJobVersions(ctx, "j", versions[0].Version, controldb.Page{})
+		require.NoError(t, err)
+		require.Equal(t, versions[0].Version-1, rest[0].Version)
+		steps, err := c.JobStepDetails(ctx, "j", versions[0].Version)
+		require.NoError(t, err)
+		require.Equal(t, "Retry", steps[0].OnUnknownOutcome)
+
+		for i, name := range []string{"s1", "s2", "s3"} {
+			_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: fmt.Sprintf("%d 2 * * *", i), Enabled: ptr(true)})
+			require.NoError(t, err)
+		}
+		c.validate(t, term, time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC))
+		require.NoError(t, c.PauseSchedule(ctx, "j", "s2", true, "a note"))
+		scheduleName := func(s controldb.Schedule) string { return s.JobName + "/" + s.Name }
+		for name, test := range map[string]struct {
+			search controldb.ScheduleSearch
+			after  *controldb.ScheduleKey
+			want   []string
+		}{
+			"all":       {controldb.ScheduleSearch{}, nil, []string{"j/s1", "j/s2", "j/s3"}},
+			"behind":    {controldb.ScheduleSearch{}, &controldb.ScheduleKey{JobName: "j", Name: "s1"}, []string{"j/s2", "j/s3"}},
+			"active":    {controldb.ScheduleSearch{State: controldb.SchedulesActive}, nil, []string{"j/s1", "j/s3"}},
+			"paused":    {controldb.ScheduleSearch{State: controldb.SchedulesPaused}, nil, []string{"j/s2"}},
+			"faulted":   {controldb.ScheduleSearch{State: controldb.SchedulesFaulted}, nil, []string{}},
+			"completed": {controldb.ScheduleSearch{State: controldb.SchedulesCompleted}, nil, []string{}},
+			"disabled":  {controldb.ScheduleSearch{State: controldb.SchedulesDisabled}, nil, []string{"j/", "k's [50_]/"}},
+			"search":    {controldb.ScheduleSearch{Search: "S3"}, nil, []string{"j/s3"}},
+			"job":       {controldb.ScheduleSearch{JobName: "k's [50_]"}, nil, []string{}},
+			"soon":      {controldb.ScheduleSearch{State: controldb.SchedulesDue, DueBefore: time.Now()}, nil, []string{}},
+		} {
+			list, err := c.FindSchedules(ctx, test.search, test.after, controldb.Page{Top: 9})
+			require.NoError(t, err, name)
+			require.Equal(t, test.want, names(list, scheduleName), name)
+		}
+		due, err := c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, nil, controldb.Page{Top: 1})
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		next, err := c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, &controldb.ScheduleKey{Due: due[0].NextDue, ID: due[0].ID}, controldb.Page{Top: 9})
+		require.NoError(t, err)
+		require.Len(t, next, 1)
+		require.NotEqual(t, due[0].Name, next[0].Name)
+		require.Equal(t, "At 02:00 every day, Europe/Berlin", due[0].Describe().Text)
+
+		sums, err := c.SchedulesOfJobs(ctx, []string{"j"})
+		require.NoError(t, err)
+		require.Equal(t, []controldb.JobSchedules{{JobName: "j", Active: 2, Paused: 1, NextDue: due[0].NextDue}}, sums)
+		from, to := time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, 1, 0)
+		fired, err := c.ScheduleRuns(ctx, due[0].ID, from, to, 10)
+		require.NoError(t, err)
+		require.Empty(t, fired)
+		skips, err := c.SkipsOfSchedule(ctx, due[0].ID, from, to, 10)
+		require.NoError(t, err)
+		require.Empty(t, skips)
+
+		groups, err := c.FindTargetGroups(ctx, "", "", controldb.Page{Top: 10})
+		require.NoError(t, err)
+		require.NotEmpty(t, groups)
+		uses, err := c.GroupUses(ctx, []string{steps[0].TargetGroup}, 10)
+		require.NoError(t, err)
+		require.NotEmpty(t, uses)
+		lists, err := c.GroupResolutions(ctx, steps[0].TargetGroupID, 10)
+		require.NoError(t, err)
+		require.Equal(t, []uuid.UUID{second, first}, []uuid.UUID{lists[0].Run, lists[1].Run})
+		count, err := c.CountResolvedTargets(ctx, second, lists[0].StepID)
+		require.NoError(t, err)
+		require.Equal(t, 3, count)
+		target := func(r controldb.ResolvedTarget) string { return r.Database }
+		list, err := c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.ResolvedTarget{}, controldb.Page{Top: 2})
+		require.NoError(t, err)
+		require.Equal(t, []string{"b", "c"}, names(list, target))
+		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "", list[1], controldb.Page{Top: 2})
+		require.NoError(t, err)
+		require.Equal(t, []string{"d"}, names(list, target))
+		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.ResolvedTarget{}, controldb.Page{})
+		require.NoError(t, err)
+		require.Equal(t, []string{"c"}, names(list, target))
+		added, count, err := c.MissingTargets(ctx, lists[0], lists[1], 1)
+		require.NoError(t, err)
+		require.Equal(t, []string{"c"}, names(added, target))
+		require.Equal(t, 2, count)
+		gone, count, err := c.MissingTargets(ctx, lists[1], lists[0], 5)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a"}, names(gone, target))
+		require.Equal(t, 1, count)
+		failed, err := c.FailedTargets(ctx, lists, 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"b1", "c1"}, names(failed, func(f controldb.FailedTarget) string { return fmt.Sprint(f.Database, f.Failures) }))
+	})
+}
