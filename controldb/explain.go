@@ -100,6 +100,15 @@ type End struct {
 // ExplainExecution explains what each unfinished row of a run waits for, and how the finished ones
 // ended. It returns [ErrExecutionNotFound] when no run has this id.
 func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation, error) {
+	return s.explain(ctx, newCall("jobs.sp_explain_execution").in("job_execution_id", id))
+}
+
+// ExplainTarget is ExplainExecution, and the Waits include the target of a step in any case.
+func (s *Store) ExplainTarget(ctx context.Context, id uuid.UUID, step int, target uuid.UUID) (Explanation, error) {
+	return s.explain(ctx, newCall("jobs.sp_explain_execution").in("job_execution_id", id).in("step_id", step).in("target_id", target))
+}
+
+func (s *Store) explain(ctx context.Context, c *call) (Explanation, error) {
 	const op = "explain the execution"
 	var (
 		heads  []Explanation
@@ -107,7 +116,6 @@ func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation
 		totals []WaitTotal
 		ends   []End
 	)
-	c := newCall("jobs.sp_explain_execution").in("job_execution_id", id)
 	if err := s.query(ctx, op, c, into(&heads), into(&waits), into(&totals), into(&ends)); err != nil {
 		return Explanation{}, err
 	}

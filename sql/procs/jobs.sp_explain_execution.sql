@@ -18,6 +18,8 @@
 --
 -- Parameters:
 --   @job_execution_id  Id of the run.
+--   @step_id           With @target_id: a target that is shown in any case, however many wait for the same. NULL: none.
+--   @target_id         See @step_id.
 -- Called by: members of the role jobs_reader.
 -- Locks:     none.
 -- Returns:   1: one row: job_execution_id, job_name, job_version, lifecycle, is_active, create_time, start_time, end_time,
@@ -34,7 +36,9 @@
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_explain_execution
-    @job_execution_id UNIQUEIDENTIFIER = NULL
+    @job_execution_id UNIQUEIDENTIFIER = NULL,
+    @step_id          INT = NULL,
+    @target_id        UNIQUEIDENTIFIER = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -414,6 +418,39 @@ BEGIN
     INSERT INTO @targets (target_execution_id, waits_for, position)
     SELECT i.target_execution_id, i.waits_for, i.position
     FROM shown AS i;
+    -- Plan: one key of UQ_target_executions_target_id; for its position, the rows of the active steps in IX_target_executions_due.
+    IF @target_id IS NOT NULL
+        INSERT INTO @targets (target_execution_id, waits_for, position)
+        SELECT
+            t.target_execution_id,
+            CASE
+                WHEN t.lifecycle = N'WaitingForCallback' THEN @callback_reason
+                WHEN t.next_attempt_at IS NULL THEN @held_reason
+                WHEN t.next_attempt_at > @now THEN @retry_reason
+                WHEN a.has_agent = 0 AND @stop_requested_at IS NULL THEN N'Agent'
+                WHEN x.is_limited = 1 THEN N'Limit'
+                ELSE @free_reason
+            END,
+            CASE
+                WHEN t.next_attempt_at <= @now THEN (
+                    SELECT COUNT(*)
+                    FROM @active AS b
+                    INNER JOIN jobs_internal.target_executions AS u ON u.step_execution_id = b.step_execution_id
+                    WHERE u.next_attempt_at IS NOT NULL
+                        AND (u.next_attempt_at < t.next_attempt_at
+                            OR (u.next_attempt_at = t.next_attempt_at AND u.target_execution_id <= t.target_execution_id))
+                        AND CASE WHEN EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = u.queue_id) THEN 1 ELSE 0 END = x.is_limited
+                )
+            END
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+            AND t.target_id = @target_id
+        CROSS APPLY (
+            SELECT CASE WHEN EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = t.queue_id) THEN 1 ELSE 0 END AS is_limited
+        ) AS x
+        WHERE a.step_id = @step_id
+            AND t.is_active = 1
+            AND NOT EXISTS (SELECT 1 FROM @targets AS g WHERE g.target_execution_id = t.target_execution_id);
 
     -- The run, while none of its steps is active.
     IF NOT EXISTS (SELECT 1 FROM @active AS a)

@@ -60,10 +60,10 @@ CREATE TABLE jobs_internal.task_executions (
     )
 );
 
--- A claim writes to both, an outcome only to the second. Held tasks are found there, ended tasks by run and step.
+-- A claim writes to both, an outcome only to the second. Held tasks are found there, ended tasks by run, step and target.
 -- The second includes all columns of held tasks that passes read. A lookup of the row would take its locks in the opposite order to an
 -- outcome, which locks the row first, and the two would deadlock without READ_COMMITTED_SNAPSHOT. The included columns never change.
-CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id, step_execution_id);
+CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id, step_execution_id, target_execution_id);
 CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id)
     INCLUDE (kind, execution_id, step_execution_id, target_execution_id, attempt)
     WHERE ended_at IS NULL;

@@ -108,11 +108,6 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	if err != nil {
 		return err
 	}
-	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
-	if err != nil {
-		return err
-	}
-	defer closeTraces()
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
@@ -142,7 +137,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	defer actions.Close()
 	actions.Log(file, log)
 	actions.UseSealedSecrets(store, file, log)
-	tools.Actions, tools.Traces = actions.Actions, traces
+	tools.Actions = actions.Actions
 	return daemon.Run(ctx, cfg, store, tools, log)
 }
 
@@ -163,11 +158,6 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 	if err != nil {
 		return err
 	}
-	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
-	if err != nil {
-		return err
-	}
-	defer closeTraces()
 	var members []agent.Member
 	var stores []*controldb.Store
 	defer func() {
@@ -189,7 +179,7 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 			OpenTools: func(ctx context.Context) (agent.Tools, func(), error) {
 				tools, closeTools, err := a.OpenTools(ctx, store)
 				if err == nil {
-					tools.Actions, tools.Traces = actions.For(store, file, log), traces
+					tools.Actions = actions.For(store, file, log)
 				}
 				return tools, closeTools, err
 			},

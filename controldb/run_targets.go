@@ -1,0 +1,402 @@
+package controldb
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// RunOrigin is a row of the view jobs.job_execution_origins: how a run came to be, and who stopped
+// it.
+type RunOrigin struct {
+	ID         uuid.UUID `db:"job_execution_id"`
+	JobName    string    `db:"job_name"`
+	JobID      uuid.UUID `db:"job_id"`
+	JobVersion int       `db:"job_version"`
+	CreateTime time.Time `db:"create_time"`
+	StartedBy  string    `db:"started_by"`
+	// Schedule is nil if no schedule started the run, or if it was deleted; it is empty for the
+	// schedule of the job itself. Due is zero for runs that were started by hand.
+	Schedule *string   `db:"schedule_name"`
+	Due      time.Time `db:"due_time"`
+	Backfill int64     `db:"backfill_id"`
+	// RerunOf is nil if the run is no rerun, or if the run that it repeats has been purged.
+	RerunOf       uuid.UUID `db:"rerun_of"`
+	RerunOnly     string    `db:"rerun_only"`
+	StopRequested time.Time `db:"stop_requested_time"`
+	StoppedBy     string    `db:"stop_requested_by"`
+	// Now is the database's time of the answer.
+	Now time.Time `db:"database_time"`
+}
+
+// RunOrigin returns how a run came to be. It returns [ErrExecutionNotFound] when no run has this
+// id.
+func (s *Store) RunOrigin(ctx context.Context, id uuid.UUID) (RunOrigin, error) {
+	list, err := selectAll[RunOrigin](ctx, s, "read the origin of a run", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version,
+    v.create_time, v.started_by, v.schedule_name, v.due_time, v.backfill_id, v.rerun_of, v.rerun_only, v.stop_requested_time,
+    v.stop_requested_by, v.database_time
+FROM jobs.job_execution_origins AS v
+WHERE v.job_execution_id = @p1;`, mssqldb.UniqueIdentifier(id))
+	return onlyRow(list, err, "read the origin of a run", ErrExecutionNotFound)
+}
+
+// BackfillRun is a run that a backfill of a schedule has started.
+type BackfillRun struct {
+	ID        uuid.UUID      `db:"job_execution_id"`
+	Due       time.Time      `db:"due_time"`
+	Lifecycle jobs.Lifecycle `db:"lifecycle"`
+}
+
+// BackfillRuns lists the runs of the backfill that started the run o: at most top due before o, o
+// itself, and at most top due after it, by due time.
+//
+// Plan: UQ_job_executions_due_at from the due instant of the run in both directions. Runs of the
+// schedule that the backfill did not request are read and left out.
+func (s *Store) BackfillRuns(ctx context.Context, o RunOrigin, top int) ([]BackfillRun, error) {
+	if o.Backfill == 0 {
+		return nil, nil
+	}
+	return selectAll[BackfillRun](ctx, s, "list the runs of a backfill", `SELECT r.job_execution_id, r.due_time, r.lifecycle
+FROM (
+    SELECT b.job_execution_id, b.due_time, b.lifecycle
+    FROM (
+        SELECT TOP (@p1) v.job_execution_id, v.due_time, v.lifecycle
+        FROM jobs.schedule_executions AS v
+        WHERE v.schedule_id = (SELECT o.schedule_id FROM jobs.schedule_executions AS o WHERE o.job_execution_id = @p3)
+            AND v.backfill_id = @p2
+            AND v.due_time <= @p4
+        ORDER BY v.due_time DESC
+    ) AS b
+    UNION ALL
+    SELECT a.job_execution_id, a.due_time, a.lifecycle
+    FROM (
+        SELECT TOP (@p1) v.job_execution_id, v.due_time, v.lifecycle
+        FROM jobs.schedule_executions AS v
+        WHERE v.schedule_id = (SELECT o.schedule_id FROM jobs.schedule_executions AS o WHERE o.job_execution_id = @p3)
+            AND v.backfill_id = @p2
+            AND v.due_time > @p4
+        ORDER BY v.due_time
+    ) AS a
+) AS r
+ORDER BY r.due_time;`, top+1, o.Backfill, mssqldb.UniqueIdentifier(o.ID), datetime2(o.Due))
+}
+
+// WaitingForCallback is the state of a target whose action waits for a report. Only
+// [RunTarget.Lifecycle] has it; elsewhere such a target is InProgress.
+const WaitingForCallback jobs.Lifecycle = "WaitingForCallback"
+
+// RunTarget is a row of the view jobs.job_execution_targets: a step of a run on one target.
+type RunTarget struct {
+	ID         uuid.UUID `db:"job_execution_id"`
+	JobName    string    `db:"job_name"`
+	JobID      uuid.UUID `db:"job_id"`
+	JobVersion int       `db:"job_version"`
+	StepID     int       `db:"step_id"`
+	StepName   string    `db:"step_name"`
+	TargetID   uuid.UUID `db:"target_id"`
+	TargetType string    `db:"target_type"`
+	Server     string    `db:"target_server_name"`
+	Database   string    `db:"target_database_name"`
+	Pool       string    `db:"elastic_pool_name"`
+	Active     bool      `db:"is_active"`
+	// Lifecycle is also [WaitingForCallback].
+	Lifecycle jobs.Lifecycle `db:"lifecycle"`
+	// Times are zero when the view has NULL. CreateTime is when the list of targets was frozen.
+	CreateTime   time.Time `db:"create_time"`
+	StartTime    time.Time `db:"start_time"`
+	EndTime      time.Time `db:"end_time"`
+	Attempts     int       `db:"attempts"`
+	AttemptStart time.Time `db:"attempt_start_time"`
+	NextAttempt  time.Time `db:"next_attempt_time"`
+	Deadline     time.Time `db:"deadline_time"`
+	LastMessage  string    `db:"last_message"`
+	ErrorNumber  *int32    `db:"error_number"`
+	ErrorLine    *int32    `db:"error_line"`
+	// OutcomeUnknown is true when it is unknown whether the script ran.
+	OutcomeUnknown bool      `db:"outcome_unknown"`
+	InternalID     uuid.UUID `db:"internal_execution_id"`
+}
+
+// Place names the target: server/database, or the server of an endpoint alone.
+func (t RunTarget) Place() string { return Execution{Server: t.Server, Database: t.Database}.Place() }
+
+// Duration is the time from the first attempt to the end, or to now. It is negative for a target
+// that no attempt has begun on.
+func (t RunTarget) Duration(now time.Time) time.Duration {
+	switch {
+	case t.StartTime.IsZero():
+		return -1
+	case !t.EndTime.IsZero():
+		now = t.EndTime
+	}
+	return max(now.Sub(t.StartTime), 0)
+}
+
+const runTargetColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.target_id, v.target_type,
+    v.target_server_name, v.target_database_name, v.elastic_pool_name, v.is_active, v.lifecycle, v.create_time, v.start_time, v.end_time,
+    v.attempts, v.attempt_start_time, v.next_attempt_time, v.deadline_time, v.last_message, v.error_number, v.error_line,
+    v.outcome_unknown, v.internal_execution_id`
+
+// TargetSteps lists the steps of a run on one target, in order. It returns [ErrExecutionNotFound]
+// when the run has no such target.
+//
+// Plan: the steps of the run, and for each of them a key of UQ_target_executions_target_id.
+func (s *Store) TargetSteps(ctx context.Context, run, target uuid.UUID) ([]RunTarget, error) {
+	const op = "read a target of a run"
+	list, err := selectAll[RunTarget](ctx, s, op, `SELECT `+runTargetColumns+`
+FROM jobs.job_execution_targets AS v
+WHERE v.job_execution_id = @p1
+    AND v.target_id = @p2
+ORDER BY v.step_id;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(target))
+	if _, err := onlyRow(list, err, op, ErrExecutionNotFound); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Attempt is a row of the view jobs.job_execution_attempts.
+type Attempt struct {
+	StepID   int       `db:"step_id"`
+	TargetID uuid.UUID `db:"target_id"` // nil: a resolution
+	// ID grows with every attempt. Number counts those that were not handed back.
+	ID     int64 `db:"attempt_id"`
+	Number int   `db:"attempt"`
+	// Start is when an agent claimed it; End is zero while it runs.
+	Start time.Time `db:"start_time"`
+	End   time.Time `db:"end_time"`
+	// Outcome is Succeeded, Failed, TimedOut, Canceled, Unknown, Returned, Accepted or NoAnswer;
+	// empty while the attempt runs.
+	Outcome       string `db:"outcome"`
+	Message       string `db:"message"`
+	ErrorNumber   *int32 `db:"error_number"`
+	ErrorSeverity *int32 `db:"error_severity"`
+	ErrorState    *int32 `db:"error_state"`
+	ErrorLine     *int32 `db:"error_line"`
+	Procedure     string `db:"error_procedure"`
+	RowsAffected  *int64 `db:"rows_affected"`
+	// ElapsedMS is the duration by the agent's clock.
+	ElapsedMS *int64 `db:"elapsed_ms"`
+	SessionID int    `db:"session_id"`
+	// Unreached is true when there was no connection, so that nothing was sent.
+	Unreached bool      `db:"unreached"`
+	SendBegan time.Time `db:"send_began_time"`
+	// AgentID is nil and Host empty when the agent's record is gone.
+	AgentID  uuid.UUID `db:"agent_id"`
+	Host     string    `db:"host_name"`
+	Term     int64     `db:"term_id"`
+	TermOver bool      `db:"is_term_over"`
+}
+
+const attemptColumns = `v.step_id, v.target_id, v.attempt_id, v.attempt, v.start_time, v.end_time, v.outcome, v.message, v.error_number,
+    v.error_severity, v.error_state, v.error_line, v.error_procedure, v.rows_affected, v.elapsed_ms, v.session_id, v.unreached,
+    v.send_began_time, v.agent_id, v.host_name, v.term_id, v.is_term_over`
+
+// TargetAttempts lists the attempts of a step on a target, the latest first, before the attempt
+// before, which is 0 for the latest.
+//
+// Plan: the attempts of this target by IX_task_executions_execution_id.
+func (s *Store) TargetAttempts(ctx context.Context, run uuid.UUID, step int, target uuid.UUID, before int64, top int) ([]Attempt, error) {
+	w := newFilter(top)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	w.add("v.step_id = %s", step)
+	w.add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
+	if before > 0 {
+		w.add("v.attempt_id < %s", before)
+	}
+	return selectAll[Attempt](ctx, s, "list attempts", `SELECT TOP (@p1) `+attemptColumns+`
+FROM jobs.job_execution_attempts AS v`+w.text()+"\nORDER BY v.attempt_id DESC;", w.args...)
+}
+
+// AttemptMessage is a message of one attempt.
+type AttemptMessage struct {
+	Ordinal int
+	Message targets.Message
+}
+
+// AttemptMessages lists the messages of an attempt behind an ordinal, in order; only those that a
+// reader looks for first (errors, and what the agent and a response said) with important.
+//
+// Plan: a range of the key of task_messages.
+func (s *Store) AttemptMessages(ctx context.Context, run uuid.UUID, attempt int64, important bool, after, top int) ([]AttemptMessage, error) {
+	w := newFilter(top)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	w.add("v.attempt_id = %s", attempt)
+	w.add("v.ordinal > %s", after)
+	if important {
+		w.add("v.message_kind NOT IN (N'Info', N'Rows', N'Output')")
+	}
+	rows, err := selectAll[struct {
+		Ordinal   int                 `db:"ordinal"`
+		Kind      targets.MessageKind `db:"message_kind"`
+		Number    int32               `db:"message_number"`
+		Severity  uint8               `db:"severity"`
+		State     uint8               `db:"state"`
+		Line      int32               `db:"line_number"`
+		Procedure string              `db:"procedure_name"`
+		Text      string              `db:"message"`
+		Rows      int64               `db:"row_count"`
+	}](ctx, s, "list messages of an attempt", `SELECT TOP (@p1) v.ordinal, v.message_kind, v.message_number, v.severity, v.state, v.line_number,
+    v.procedure_name, v.message, v.row_count
+FROM jobs.job_execution_messages AS v`+w.text()+"\nORDER BY v.ordinal;", w.args...)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]AttemptMessage, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, AttemptMessage{Ordinal: r.Ordinal, Message: targets.Message{
+			Kind: r.Kind, Number: r.Number, Severity: r.Severity, State: r.State, Line: r.Line, Procedure: r.Procedure, Text: r.Text, Rows: r.Rows,
+		}})
+	}
+	return list, nil
+}
+
+// MessageCount counts the messages of an attempt. Important counts those of
+// [Store.AttemptMessages] with important.
+type MessageCount struct {
+	Total     int `db:"total"`
+	Important int `db:"important"`
+}
+
+// CountMessages counts the messages of an attempt.
+func (s *Store) CountMessages(ctx context.Context, run uuid.UUID, attempt int64) (MessageCount, error) {
+	list, err := selectAll[MessageCount](ctx, s, "count messages of an attempt", `SELECT COUNT(*) AS total,
+    COALESCE(SUM(CASE WHEN v.message_kind NOT IN (N'Info', N'Rows', N'Output') THEN 1 ELSE 0 END), 0) AS important
+FROM jobs.job_execution_messages AS v
+WHERE v.job_execution_id = @p1
+    AND v.attempt_id = @p2;`, mssqldb.UniqueIdentifier(run), attempt)
+	return onlyRow(list, err, "count messages of an attempt", ErrExecutionNotFound)
+}
+
+// TargetResult is the result of a step on a target in one of several runs.
+type TargetResult struct {
+	Run        uuid.UUID      `db:"job_execution_id"`
+	CreateTime time.Time      `db:"create_time"`
+	JobVersion int            `db:"job_version"`
+	RunState   jobs.Lifecycle `db:"run_lifecycle"`
+	// Lifecycle is empty if the run did not have the target at this step.
+	Lifecycle      jobs.Lifecycle `db:"lifecycle"`
+	StepID         int            `db:"step_id"`
+	StartTime      time.Time      `db:"start_time"`
+	EndTime        time.Time      `db:"end_time"`
+	Attempts       int            `db:"attempts"`
+	ErrorNumber    *int32         `db:"error_number"`
+	OutcomeUnknown bool           `db:"outcome_unknown"`
+	LastMessage    string         `db:"last_message"`
+}
+
+// TargetHistory lists the results on a target in a run and in at most top runs of its job before
+// it, the latest first. Steps are compared by name, because their numbers differ between versions.
+//
+// Plan: IX_job_executions_job_id_create_time from the run on; for each run the key of the step and
+// of UQ_target_executions_target_id.
+func (s *Store) TargetHistory(ctx context.Context, t RunTarget, created time.Time, top int) ([]TargetResult, error) {
+	return selectAll[TargetResult](ctx, s, "list the results of a target", `SELECT r.job_execution_id, r.create_time, r.job_version,
+    r.lifecycle AS run_lifecycle, COALESCE(v.lifecycle, N'') AS lifecycle, v.step_id, v.start_time, v.end_time, v.attempts, v.error_number, v.outcome_unknown, v.last_message
+FROM (
+    SELECT TOP (@p1) e.job_execution_id, e.create_time, e.job_version, e.lifecycle
+    FROM jobs.job_executions AS e
+    WHERE e.job_id = @p2
+        AND e.step_id IS NULL
+        AND e.create_time <= @p3
+    ORDER BY e.create_time DESC, e.job_execution_id
+) AS r
+LEFT JOIN jobs.job_execution_targets AS v ON v.job_execution_id = r.job_execution_id
+    AND v.step_name = @p4
+    AND v.target_id = @p5
+ORDER BY r.create_time DESC, r.job_execution_id;`,
+		top+1, mssqldb.UniqueIdentifier(t.JobID), datetime2(created), t.StepName, mssqldb.UniqueIdentifier(t.TargetID))
+}
+
+// StepPeers counts the targets of a step of a run, to tell a fault of the script from one of a
+// target.
+type StepPeers struct {
+	Total     int `db:"total"`
+	Active    int `db:"active"`
+	Succeeded int `db:"succeeded"`
+	Failed    int `db:"failed"`
+	// Alike counts the failed targets with the error number that was asked for.
+	Alike int `db:"alike"`
+}
+
+// StepPeers counts the targets of a step. number is the error to count; nil means failures without
+// a number.
+//
+// Plan: the targets of the run by IX_target_executions_execution_id, as for the page of the run.
+func (s *Store) StepPeers(ctx context.Context, run uuid.UUID, step int, number *int32) (StepPeers, error) {
+	wanted := int32(0)
+	if number != nil {
+		wanted = *number
+	}
+	list, err := selectAll[StepPeers](ctx, s, "count the targets of a step", `SELECT COUNT(*) AS total,
+    COALESCE(SUM(CASE WHEN v.is_active = 1 THEN 1 ELSE 0 END), 0) AS active,
+    COALESCE(SUM(CASE WHEN v.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN 1 ELSE 0 END), 0) AS succeeded,
+    COALESCE(SUM(CASE WHEN v.lifecycle IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END), 0) AS failed,
+    COALESCE(SUM(CASE WHEN v.lifecycle IN (N'Failed', N'TimedOut') AND COALESCE(v.error_number, 0) = @p3 THEN 1 ELSE 0 END), 0) AS alike
+FROM jobs.job_execution_targets AS v
+WHERE v.job_execution_id = @p1
+    AND v.step_id = @p2;`, mssqldb.UniqueIdentifier(run), step, wanted)
+	return onlyRow(list, err, "count the targets of a step", ErrExecutionNotFound)
+}
+
+// StepState counts the targets of a step of a run in one state.
+type StepState struct {
+	StepID int `db:"step_id"`
+	// Lifecycle is also [WaitingForCallback].
+	Lifecycle jobs.Lifecycle `db:"lifecycle"`
+	// Unknown is true for targets of which it is unknown whether the script ran.
+	Unknown bool `db:"outcome_unknown"`
+	Total   int  `db:"total"`
+}
+
+// RunStepStates counts the targets of a run by step and state.
+//
+// Plan: the targets of the run once by IX_target_executions_execution_id.
+func (s *Store) RunStepStates(ctx context.Context, run uuid.UUID) ([]StepState, error) {
+	return selectAll[StepState](ctx, s, "count targets by state", `SELECT v.step_id, v.lifecycle, v.outcome_unknown, COUNT(*) AS total
+FROM jobs.job_execution_targets AS v
+WHERE v.job_execution_id = @p1
+GROUP BY v.step_id, v.lifecycle, v.outcome_unknown
+ORDER BY v.step_id, v.lifecycle, v.outcome_unknown;`, mssqldb.UniqueIdentifier(run))
+}
+
+// FirstTargets lists the first targets of each step and state of a run, by server and database, at
+// most top of each.
+//
+// Plan: the targets of the run once by IX_target_executions_execution_id.
+func (s *Store) FirstTargets(ctx context.Context, run uuid.UUID, top int) ([]RunTarget, error) {
+	return selectAll[RunTarget](ctx, s, "list first targets", `SELECT `+runTargetColumns+`
+FROM (
+    SELECT `+strings.ReplaceAll(runTargetColumns, "v.", "w.")+`,
+        ROW_NUMBER() OVER (PARTITION BY w.step_id, w.lifecycle ORDER BY w.target_server_name, w.target_database_name, w.target_id) AS place
+    FROM jobs.job_execution_targets AS w
+    WHERE w.job_execution_id = @p1
+) AS v
+WHERE v.place <= @p2
+ORDER BY v.step_id, v.lifecycle, v.place;`, mssqldb.UniqueIdentifier(run), top)
+}
+
+// StateTargets lists the targets of a step in one state behind a key, by server and database.
+func (s *Store) StateTargets(
+	ctx context.Context, run uuid.UUID, step int, state jobs.Lifecycle, after *StepRunKey, top int,
+) ([]RunTarget, error) {
+	w := newFilter(top)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	w.add("v.step_id = %s", step)
+	w.add("v.lifecycle = %s", string(state))
+	if after != nil {
+		w.add(`(v.target_server_name > %s
+        OR (v.target_server_name = %s
+            AND (COALESCE(v.target_database_name, N'') > %s
+                OR (COALESCE(v.target_database_name, N'') = %s AND v.target_id > %s))))`,
+			after.Server, after.Server, after.Database, after.Database, mssqldb.UniqueIdentifier(after.TargetID))
+	}
+	return selectAll[RunTarget](ctx, s, "list targets in a state", `SELECT TOP (@p1) `+runTargetColumns+`
+FROM jobs.job_execution_targets AS v`+w.text()+
+		"\nORDER BY v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id;", w.args...)
+}

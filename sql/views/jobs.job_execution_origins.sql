@@ -1,0 +1,41 @@
+-- How runs came to be, and who stopped them (beyond Azure): one row per run. jobs.job_executions has their state.
+--
+-- Columns:
+--   job_execution_id     Id of the run.
+--   job_name             Name of the job.
+--   job_id               Id of the job.
+--   job_version          Version that the run uses.
+--   create_time          When the run was created (UTC, as all times).
+--   started_by           Login that started it; NULL: a schedule did.
+--   schedule_name        Schedule that started it; an empty text for the schedule of jobs.sp_add_job. NULL: none, or it was deleted.
+--   due_time             Instant at which it was due; NULL: it was started by hand.
+--   backfill_id          Backfill that requested it; NULL: none.
+--   rerun_of             Run whose targets it repeats; NULL: none, or that run has been purged.
+--   rerun_only           Final states of the targets that it repeats; NULL: it is no rerun.
+--   stop_requested_time  When a stop was requested; NULL: none was.
+--   stop_requested_by    Who requested it.
+--   database_time        The database's time, to compare with.
+CREATE OR ALTER VIEW jobs.job_execution_origins
+AS
+SELECT
+    e.job_execution_id,
+    j.name AS job_name,
+    e.job_id,
+    e.job_version,
+    e.create_time,
+    e.started_by,
+    h.name AS schedule_name,
+    e.due_at AS due_time,
+    e.backfill_id,
+    o.job_execution_id AS rerun_of,
+    e.rerun_only,
+    e.stop_requested_at AS stop_requested_time,
+    e.stop_requested_by,
+    SYSUTCDATETIME() AS database_time
+FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+LEFT JOIN jobs_internal.schedules AS h ON h.schedule_id = e.schedule_id
+LEFT JOIN jobs_internal.job_executions AS o ON o.execution_id = e.rerun_of
+    AND o.purged_at IS NULL
+WHERE e.purged_at IS NULL
+    AND j.deleted_at IS NULL;
