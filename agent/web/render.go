@@ -172,7 +172,7 @@ func (s *Server) write(w http.ResponseWriter, f *frame, one *set, status int) er
 	}
 	slices.Sort(names)
 	var err error
-	for _, name := range append([]string{frameName + "/app.css"}, names...) {
+	for _, name := range slices.Concat([]string{frameName + "/app.css"}, f.View.Styles, names) {
 		if name, err = s.static.url(s.prefix, name); err != nil {
 			return err
 		}

@@ -123,6 +123,8 @@ type View struct {
 	Equivalents []Equivalent
 	// Scripts are further ES modules of sets: "runs/grid.js".
 	Scripts []string
+	// Styles are stylesheets of other sets, beside those of its own: "code/code.css".
+	Styles []string
 	// Topic names the live updates, such as "run/0f8fad5b-…"; empty means none. Without a script of
 	// its own, a page is updated by events of [live.Fragments].
 	Topic string
