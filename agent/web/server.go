@@ -31,6 +31,9 @@ const Surface = "web"
 // Path is the path of the dashboard.
 const Path = "/ui/"
 
+// CallbackPath is the path to which issuers send people back.
+const CallbackPath = Path + "callback"
+
 const (
 	// requestTime bounds the time of a page.
 	requestTime = 30 * time.Second
@@ -47,9 +50,7 @@ type Config struct {
 	Authorizer rest.Authorizer
 	// PublicURL is the front's address as browsers see it. Its path is a prefix of all paths.
 	PublicURL string
-	// SignIn lists the ways to sign in at issuers.
-	SignIn []session.Provider
-	Log    *zap.Logger
+	Log       *zap.Logger
 	// Now replaces the clock in tests.
 	Now func() time.Time
 }

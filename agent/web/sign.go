@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/agent/web/session"
 )
 
 // maxSignIn bounds the body of the form to sign in, in bytes.
@@ -23,8 +24,12 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, name strin
 	switch {
 	case name == "session" && get:
 		s.tellSession(w, r)
+	case name == "login" && get && r.URL.Query().Has("provider"):
+		s.startLogin(w, r)
 	case name == "login" && get:
 		s.showSignIn(w, r, "", http.StatusOK)
+	case name == "callback" && get:
+		s.finishLogin(w, r)
 	case name == "login" && r.Method == http.MethodPost:
 		s.signIn(w, r)
 	case name == "logout" && r.Method == http.MethodPost:
@@ -73,7 +78,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, problem stri
 	f := s.frame(r, nil, nil)
 	f.View = &page.View{Title: "Sign in"}
 	err := s.body(f, "login.html", map[string]any{
-		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.SignIn,
+		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.Sessions.Logins(),
 	})
 	if err == nil {
 		err = s.write(w, f, s.sets[frameName], status)
@@ -96,20 +101,50 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, err := s.cfg.Sessions.SignIn(r.RemoteAddr, strings.TrimSpace(r.PostForm.Get("token")))
-	var known *rest.Error
-	switch {
-	case errors.As(err, &known):
-		if known.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
-		}
-		s.cfg.Log.Info("signing in was refused", zap.String("address", r.RemoteAddr), zap.String("reason", known.Message))
-		s.showSignIn(w, r, known.Message, known.Status)
-		return
-	case err != nil:
-		s.fail(w, r, nil, &problem{status: http.StatusInternalServerError, title: "Internal error", text: "Signing in failed. The log of the front says more.", cause: err})
+	if err != nil {
+		s.refuse(w, r, err)
 		return
 	}
 	s.begin(w, r, p, r.PostForm.Get("to"))
+}
+
+// refuse shows the page to sign in again, with the reason.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var known *rest.Error
+	if !errors.As(err, &known) {
+		s.cfg.Log.Warn("signing in failed", zap.String("address", r.RemoteAddr), zap.Error(err))
+		s.showSignIn(w, r, "Signing in failed. The log of the front says why.", http.StatusBadGateway)
+		return
+	}
+	if known.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
+	}
+	s.cfg.Log.Info("signing in was refused", zap.String("address", r.RemoteAddr), zap.String("reason", known.Message))
+	s.showSignIn(w, r, known.Message, known.Status)
+}
+
+// startLogin sends a person to an issuer.
+func (s *Server) startLogin(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	address, err := s.cfg.Sessions.StartLogin(w, r, query.Get("provider"), query.Get("to"))
+	switch {
+	case errors.Is(err, session.ErrNoIssuer):
+		s.fail(w, r, nil, notFound("There is no such issuer."))
+	case err != nil:
+		s.refuse(w, r, err)
+	default:
+		http.Redirect(w, r, address, http.StatusFound)
+	}
+}
+
+// finishLogin begins the session of a person who comes back from an issuer.
+func (s *Server) finishLogin(w http.ResponseWriter, r *http.Request) {
+	p, to, err := s.cfg.Sessions.FinishLogin(w, r)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	s.begin(w, r, p, to)
 }
 
 // begin begins the session of a person who has signed in, and leads to a page.

@@ -71,6 +71,7 @@ type Auth struct {
 	guesses   misses.Counter
 	challenge string // of the ARM surfaces
 	clients   *issuer.UAA
+	logins    []*Login
 }
 
 // certificate is a checked Certificate.
@@ -120,6 +121,9 @@ func (a *Auth) addIssuers(f *faults, issuers []Issuer) {
 		keys, err := newRemoteKeys(one, a.options.Transport, a.options.Now, a.options.Log)
 		f.add(fmt.Sprintf("issuers[%d]", i), err)
 		a.arm.issuers = append(a.arm.issuers, trusted{Issuer: one, keys: keys})
+		if one.ClientID != "" && err == nil {
+			a.addLogin(one, keys)
+		}
 		if i == 0 {
 			uri = cmp.Or(one.AuthorizationURI, one.Issuer)
 		}
@@ -128,6 +132,7 @@ func (a *Auth) addIssuers(f *faults, issuers []Issuer) {
 		a.arm.issuers = append(a.arm.issuers, trusted{
 			Issuer: Issuer{Name: issuer.DevName, Issuer: dev.Issuer(), Audiences: dev.Audiences()}, keys: localKeys{dev.Keys()},
 		})
+		a.addDevLogin(dev)
 		if len(issuers) == 0 {
 			uri = dev.AuthorizationURI()
 		}

@@ -61,6 +61,12 @@ type Issuer struct {
 	CA string `json:"ca"`
 	// AuthorizationURI is told to callers without a valid token; empty means Issuer.
 	AuthorizationURI string `json:"authorization_uri"`
+	// ClientID is the client of the dashboard at this issuer; people can sign in with it. Empty
+	// means that they cannot. ClientSecret refers to its secret: env:NAME or file:PATH. Title is
+	// how the page to sign in names the issuer; empty means Name.
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	Title        string `json:"title"`
 	// ScopePrefix is removed from the scopes of a token of the SAP surface, as in
 	// "sap-jobs!t123.". Only scopes with this prefix count.
 	ScopePrefix string `json:"scope_prefix"`
@@ -192,6 +198,7 @@ func (i Issuer) check() error {
 		f.add("name", fmt.Errorf("invalid name %q: want no @", i.Name))
 	}
 	f.add("default_scopes", checkScopes(i.DefaultScopes))
+	f.errs = append(f.errs, i.checkLogin())
 	if i.CA != "" {
 		_, err := readAuthorities(i.CA)
 		f.add("ca", err)
@@ -329,6 +336,16 @@ func (c Config) SecretFiles() []string {
 		return nil
 	}
 	return []string{c.TokenFile}
+}
+
+// SecretReferences returns the references to the secrets of clients at issuers.
+func (c Config) SecretReferences() (refs []string) {
+	for _, i := range c.Issuers {
+		if i.ClientSecret != "" {
+			refs = append(refs, i.ClientSecret)
+		}
+	}
+	return refs
 }
 
 // SecretReferences returns the references to the secrets of an instance.

@@ -68,6 +68,7 @@ type claims struct {
 	Roles       texts  `json:"roles"`
 	Scp         texts  `json:"scp"`
 	Scope       texts  `json:"scope"`
+	Nonce       string `json:"nonce"` // of ID tokens
 }
 
 // tenant returns the tenant that a token names.

@@ -18,9 +18,8 @@ const signInUser = "\x00sign-in"
 // SignIn returns the caller of a static token that a person has typed in. remote is the sender's
 // host:port; an address that has typed too many wrong tokens has to wait.
 func (a *Auth) SignIn(remote, text string) (rest.Principal, error) {
-	now := a.options.Now()
-	if wait := a.guesses.Wait(remote, signInUser, now); wait > 0 {
-		return rest.Principal{}, tooManyFailures(wait)
+	if err := a.MaySignIn(remote); err != nil {
+		return rest.Principal{}, err
 	}
 	t, err := a.checkToken(text)
 	var known *rest.Error
@@ -28,7 +27,7 @@ func (a *Auth) SignIn(remote, text string) (rest.Principal, error) {
 	case errors.As(err, &known):
 		return rest.Principal{}, err
 	case err != nil:
-		a.guesses.Add(remote, signInUser, now)
+		a.SignInFailed(remote)
 		return rest.Principal{}, &rest.Error{Status: http.StatusUnauthorized, Code: rest.CodeUnauthenticated, Message: "The token is invalid: " + err.Error() + "."}
 	}
 	return rest.Principal{ID: tokenKind + t.ID, Name: printable(cmp.Or(t.Name, tokenKind+t.ID))}, nil

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/auth"
 )
 
 const (
@@ -41,6 +42,10 @@ type Authenticator interface {
 	// SignIn returns the caller of a static token, which a person has typed in. remote is the
 	// sender's host:port. Errors are of type *rest.Error.
 	SignIn(remote, token string) (rest.Principal, error)
+	// MaySignIn returns a *rest.Error if an address has failed to sign in too often, and SignInFailed
+	// counts a failure.
+	MaySignIn(remote string) error
+	SignInFailed(remote string)
 	// Current returns nil while a caller may go on: its static token is known and has not expired.
 	Current(p rest.Principal) error
 	// Known returns a caller without the groups and roles that no grant names.
@@ -50,6 +55,10 @@ type Authenticator interface {
 // Config configures [Sessions].
 type Config struct {
 	Authenticator Authenticator
+	// Logins are the issuers at which people sign in, and CallbackURL is the address to which they
+	// send people back.
+	Logins      []*auth.Login
+	CallbackURL string
 	// Key seals cookies; fronts that serve the same people have the same key. Empty means a random
 	// key: then sessions end with the process. A key has at least 32 bytes.
 	Key []byte

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -39,6 +40,10 @@ type Dev struct {
 	clients   map[string]DevClient
 	keys      *signing.Keys
 	now       func() time.Time
+	users     []DevUser
+
+	mu    sync.Mutex
+	codes map[string]devCode // that were issued and not exchanged
 }
 
 // DevClient is a client of the issuer for development.
@@ -46,6 +51,8 @@ type DevClient struct {
 	ID, Secret string
 	// Roles and Groups are claims of the client's tokens. Grants give them rights.
 	Roles, Groups []string
+	// RedirectURIs are the addresses to which people are sent who sign in by this client.
+	RedirectURIs []string
 }
 
 // NewDev returns an issuer for development. publicURL has no path, because Microsoft's libraries
@@ -67,6 +74,7 @@ func NewDev(publicURL string, audiences []string, clients []DevClient, now func(
 	}
 	d := &Dev{
 		publicURL: strings.TrimSuffix(publicURL, "/"), audiences: audiences, clients: map[string]DevClient{}, keys: &signing.Keys{}, now: now,
+		codes: map[string]devCode{},
 	}
 	for _, c := range clients {
 		if c.ID == "" || c.Secret == "" {
@@ -107,6 +115,10 @@ func (d *Dev) Operations() []rest.Operation {
 			Summary: "Issues a token for client credentials.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[tokenBody]()},
 		},
 		{
+			ID: "Dev_Authorize", Method: http.MethodGet, Path: base + "/oauth2/v2.0/authorize", Handle: d.authorize,
+			Summary: "Lets a person choose a user, and issues an authorization code.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusFound: nil},
+		},
+		{
 			ID: "Dev_Discovery", Method: http.MethodGet, Path: base + "/v2.0/.well-known/openid-configuration", Handle: d.discovery,
 			Summary: "Describes the issuer.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[discoveryBody]()},
 		},
@@ -136,11 +148,14 @@ func (d *Dev) token(_ context.Context, r *rest.Request) (*rest.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGrantType(form); err != nil {
-		return nil, err
-	}
 	in, err := parseLogin(r.HTTP, form)
 	if err != nil {
+		return nil, err
+	}
+	if form.Get("grant_type") == "authorization_code" {
+		return d.exchange(in, form)
+	}
+	if err := checkGrantType(form); err != nil {
 		return nil, err
 	}
 	client, ok := d.client(in)
@@ -211,7 +226,7 @@ func (d *Dev) discovery(context.Context, *rest.Request) (*rest.Response, error) 
 	return &rest.Response{Status: http.StatusOK, Body: discoveryBody{
 		Issuer: d.Issuer(), TokenEndpoint: base + "/oauth2/v2.0/token", Authorization: base + "/oauth2/v2.0/authorize",
 		JWKSURI: base + "/discovery/v2.0/keys", AuthMethods: []string{"client_secret_post", "client_secret_basic"},
-		GrantTypes: []string{"client_credentials"}, ResponseTypes: []string{"code", "id_token", "token"}, SubjectTypes: []string{"pairwise"},
+		GrantTypes: []string{"authorization_code", "client_credentials"}, ResponseTypes: []string{"code", "id_token", "token"}, SubjectTypes: []string{"pairwise"},
 		Algorithms: []string{"RS256"},
 	}}, nil
 }

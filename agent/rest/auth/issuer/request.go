@@ -45,6 +45,7 @@ type errorBody struct {
 // tokenBody is the body of an answer with a token.
 type tokenBody struct {
 	AccessToken string `json:"access_token"`
+	IDToken     string `json:"id_token,omitempty"`
 	TokenType   string `json:"token_type"`
 	ExpiresIn   int    `json:"expires_in"`
 	ExtExpires  int    `json:"ext_expires_in,omitempty"`

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/secretref"
 )
 
 // Defaults of the front.
@@ -60,6 +61,17 @@ type REST struct {
 	CORSOrigins []string            `json:"cors_origins"` // origins whose scripts may call; "*" is any
 	SAP         SAP                 `json:"sap"`
 	Scheduler   scheduler.Config    `json:"scheduler"`
+	Web         Web                 `json:"web"`
+}
+
+// Web configures the dashboard.
+type Web struct {
+	// SessionKey refers to a text of at least 32 bytes that seals sessions: env:NAME or file:PATH.
+	// Fronts behind one address have the same. Default: a random key, so that sessions end with the
+	// process.
+	SessionKey string   `json:"session_key"`
+	Idle       Duration `json:"idle"`     // ends a session that is not used; default: 1h
+	Lifetime   Duration `json:"lifetime"` // ends each session; default: 12h
 }
 
 // Identity is an identity that a job agent may have. Clients are shown its IDs.
@@ -222,15 +234,31 @@ func (c REST) Check() error {
 	if c.NeedsClientCA(callers) && c.TLS.ClientCA == "" {
 		errs = append(errs, errors.New("invalid certificates: want tls.client_ca, the authorities that verify them"))
 	}
-	errs = append(errs, c.Scheduler.Check())
+	errs = append(errs, c.Scheduler.Check(), c.Web.check())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rest: %w", err)
 	}
 	return nil
 }
 
+// check returns the faults of the settings.
+func (w Web) check() error {
+	var errs []error
+	if w.SessionKey != "" && !secretref.IsReference(w.SessionKey) {
+		errs = append(errs, fmt.Errorf("invalid web.session_key: %w", secretref.ErrInvalid))
+	}
+	if w.Idle < 0 || w.Lifetime < 0 {
+		errs = append(errs, errors.New("invalid web.idle or web.lifetime: want times above 0"))
+	}
+	return errors.Join(errs...)
+}
+
 // secretReferences returns what refers to secrets.
 func (c REST) secretReferences() (refs []string) {
+	refs = append(refs, c.Config.SecretReferences()...)
+	if c.Web.SessionKey != "" {
+		refs = append(refs, c.Web.SessionKey)
+	}
 	for _, i := range c.SAP.Instances {
 		refs = append(refs, i.SecretReferences()...)
 	}

@@ -43,8 +43,9 @@ type Options struct {
 	// Open opens the control database of an entry. It does not need to connect.
 	Open func(config.ControlDatabase) (*controldb.Store, error)
 	// DevClients are the clients of an issuer of tokens for tools, in development; nil means that
-	// there is no such issuer.
+	// there is no such issuer. DevUsers are the people whom it signs in.
 	DevClients []issuer.DevClient
+	DevUsers   []issuer.DevUser
 	Log        *zap.Logger
 }
 
@@ -130,9 +131,14 @@ func (f *Front) build(o Options) error {
 		if err != nil || !rest.Loopback(host) {
 			return exit.Usagef("invalid listen %q with an issuer for development: want a loopback address", o.Config.Listen)
 		}
-		if dev, err = issuer.NewDev(f.publicURL, []string{f.publicURL}, o.DevClients, nil); err != nil {
+		clients := slices.Clone(o.DevClients)
+		for i := range clients { // people sign in by any of them
+			clients[i].RedirectURIs = append(slices.Clone(clients[i].RedirectURIs), f.publicURL+web.CallbackPath)
+		}
+		if dev, err = issuer.NewDev(f.publicURL, []string{f.publicURL}, clients, nil); err != nil {
 			return exit.Usage(err)
 		}
+		dev.AddUsers(o.DevUsers...)
 	}
 	authenticator, err := auth.New(o.Config.Config, auth.Options{
 		PublicURL: f.publicURL, Instances: instances, Tenants: f.tenants(o.Config.SAP.Instances), Dev: dev, Log: f.log,
@@ -166,7 +172,7 @@ func (f *Front) build(o Options) error {
 		Directory: f.directory, Authorizer: authenticator, PublicURL: f.publicURL, Audiences: audiences, LoginEndpoint: login,
 		TenantID: tenant, Documented: documented,
 	})})
-	if f.web, err = f.dashboard(authenticator); err != nil {
+	if f.web, err = f.dashboard(o, authenticator); err != nil {
 		return err
 	}
 	f.server, err = rest.New(rest.Config{

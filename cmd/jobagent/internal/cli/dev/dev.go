@@ -82,7 +82,8 @@ as one.`,
 	cmd.Flags().StringVar(&rest.listen, flagRESTListen, config.DefaultListen,
 		"address of the REST front; empty: none (by default another port if this one is in use)")
 	cmd.Flags().BoolVar(&rest.issuer, "dev-issuer", false,
-		"issue tokens as Microsoft Entra ID does, for tools that log in with azidentity; the client is "+RESTClientID)
+		"issue tokens as Microsoft Entra ID does, for tools that log in with azidentity; the client is "+RESTClientID+
+			"; people can sign in at the dashboard as admin, author, operator or reader, without a password")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
 	cmd.Flags().StringVar(&password, "sa-password", "",
 		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")

@@ -99,6 +99,10 @@ func addDevClient(data string, o *front.Options) error {
 		return fmt.Errorf("store the secret of the front's client: %w", err)
 	}
 	o.DevClients = []issuer.DevClient{{ID: RESTClientID, Secret: secret}}
+	for _, role := range []string{"admin", "author", "operator", "reader"} { // people who sign in at the dashboard
+		o.DevUsers = append(o.DevUsers, issuer.DevUser{Name: role, Roles: []string{"dev-" + role}})
+		o.Config.Grants = append(o.Config.Grants, auth.Grant{Principal: "role:dev-" + role + "@" + issuer.DevName, Role: role, Scope: "/"})
+	}
 	o.Config.Grants = append([]auth.Grant{{Principal: "app:" + RESTClientID + "@" + issuer.DevName, Role: "admin", Scope: "/"}}, o.Config.Grants...)
 	o.Log.Info("tools log in at the issuer for development with the client's secret in a file", zap.String("client_id", RESTClientID),
 		zap.String("tenant_id", issuer.DevTenant), zap.String("file", filepath.Join(data, RESTClientSecretFile)))
