@@ -42,8 +42,8 @@ type Authenticator interface {
 	// SignIn returns the caller of a static token, which a person has typed in. remote is the
 	// sender's host:port. Errors are of type *rest.Error.
 	SignIn(remote, token string) (rest.Principal, error)
-	// MaySignIn returns a *rest.Error if an address has failed to sign in too often, and SignInFailed
-	// counts a failure.
+	// MaySignIn returns a *rest.Error if an address has failed to sign in too often, and
+	// SignInFailed counts a failure.
 	MaySignIn(remote string) error
 	SignInFailed(remote string)
 	// Current returns nil while a caller may go on: its static token is known and has not expired.
