@@ -13,5 +13,5 @@ import (
 
 // Sets returns all sets of pages.
 func Sets() []page.Set {
-	return []page.Set{overview.Set(), runs.Set(), targets.Set(), definitions.Set(), operate.Set(), actions.Set(), *code.Set()}
+	return []page.Set{overview.Set(), runs.Set(), targets.Set(), definitions.Set(), operate.Set(), actions.Set(), code.Set()}
 }

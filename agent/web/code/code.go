@@ -17,7 +17,7 @@ import (
 var files embed.FS
 
 // Set serves the stylesheet, and has no pages.
-func Set() *page.Set { return &page.Set{Name: "code", Files: files} }
+func Set() page.Set { return page.Set{Name: "code", Files: files} }
 
 // Language is the language of a text.
 type Language int
@@ -155,7 +155,7 @@ func writeVisible(w *strings.Builder, text string) {
 			continue
 		}
 		w.WriteString(html.EscapeString(text[start:i]))
-		w.WriteString(`<span class="control-character" title="` + name + `">` + name + "</span>")
+		w.WriteString(`<span class="control" title="` + name + `">` + name + "</span>")
 		start = i + len(string(r))
 	}
 	if start < len(text) {

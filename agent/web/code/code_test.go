@@ -64,7 +64,7 @@ func TestControlCharacters(t *testing.T) {
 }
 
 func named(n string) string {
-	return `<span class="control-character" title="` + n + `">` + n + `</span>`
+	return `<span class="control" title="` + n + `">` + n + `</span>`
 }
 
 // TestBlock checks line numbers, marks, notes and the restriction to some lines.
