@@ -1,0 +1,215 @@
+package overview
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// render renders the page, or a block.
+func render(t *testing.T, name string, d *data) string {
+	t.Helper()
+	templates, err := page.Parse(files, template.FuncMap{"static": func(string) string { return "" }})
+	require.NoError(t, err)
+	if d.Failures == nil {
+		d.Failures = groupFailures(controldb.Failures{Now: now, Since: now.Add(-24 * time.Hour), CompleteSince: now.Add(-24 * time.Hour)})
+	}
+	if d.Strips == nil {
+		d.Strips = newStrips(controldb.RecentRuns{Now: now})
+	}
+	var b bytes.Buffer
+	r := &page.Request{HTTP: &http.Request{URL: &url.URL{}}, Role: rest.RoleReader, Base: "/ui/main", Now: now}
+	require.NoError(t, templates.ExecuteTemplate(&b, name, page.Dot{Request: r, View: &page.View{}, Data: d}))
+	return b.String()
+}
+
+func TestFirstPage(t *testing.T) {
+	html := render(t, "overview.html", &data{O: controldb.Overview{Now: now}})
+	require.Contains(t, html, "There are no jobs yet")
+	require.Contains(t, html, "jobagent run")
+	require.NotContains(t, html, "Nothing failed", "nothing about runs before there are jobs")
+	require.NotContains(t, html, "overview-figures\"")
+}
+
+// TestBlocks: each block has one element whose id is its name, or it could not be replaced.
+func TestBlocks(t *testing.T) {
+	d := &data{O: controldb.Overview{Now: now, Jobs: 1}}
+	for _, name := range blocks {
+		html := strings.TrimSpace(render(t, name, d))
+		require.Regexp(t, `^<(div|section) id="`+name+`"`, html)
+		require.Equal(t, 1, strings.Count(html, `id="`+name+`"`))
+		require.Equal(t, 1, strings.Count(render(t, "overview.html", d), `id="`+name+`"`))
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	titles := func(o controldb.Overview) string {
+		o.Now = now
+		if o.JobAgentState == "" {
+			o.JobAgentState = controldb.AgentNone
+		}
+		var list []string
+		for _, a := range (&data{O: o}).Alarms() {
+			list = append(list, a.Class+": "+a.Title)
+			require.NotEmpty(t, a.Text)
+		}
+		return strings.Join(list, " ")
+	}
+	require.Empty(t, titles(controldb.Overview{Jobs: 1, LiveAgents: 1, ActiveRuns: 5}))
+	require.Empty(t, titles(controldb.Overview{}), "an empty database is no alarm")
+	require.Equal(t, "bad: No agent is alive, and work waits.", titles(controldb.Overview{Jobs: 1, ActiveRuns: 1}))
+	require.Equal(t, "bad: No agent is alive, and work waits.", titles(controldb.Overview{Jobs: 1, OverdueSchedules: 3}))
+	require.Equal(t, "warn: No agent is alive.", titles(controldb.Overview{Jobs: 1, LastAgentAt: now}))
+	require.Equal(t, "bad: The job agent (account) is Disabled.", titles(controldb.Overview{Jobs: 1, ActiveRuns: 1, JobAgentState: controldb.AgentDisabled}))
+	require.Contains(t, titles(controldb.Overview{Jobs: 1, LiveAgents: 1, AdvanceSkippedSince: now}), "do not advance")
+	require.Equal(t, "warn: 1 schedule is overdue by more than a minute.", titles(controldb.Overview{Jobs: 1, LiveAgents: 1, OverdueSchedules: 1}))
+	require.Contains(t, titles(controldb.Overview{Jobs: 1, LiveAgents: 1, OverdueSchedules: controldb.OverviewMany}), "10000 or more schedules are")
+}
+
+// hostile is a text that must not be read as HTML, nor change the direction of the text around it.
+const hostile = "<img src=x onerror=alert(1)>\u202etxt"
+
+func TestHostileNames(t *testing.T) {
+	long := strings.Repeat("é", 8000)
+	d := &data{
+		ages: true,
+		O: controldb.Overview{
+			Now: now, Jobs: 3, JobAgentState: controldb.AgentDisabled, JobAgentReason: hostile,
+			Runs:     []controldb.ActiveRun{{ID: uuid.New(), JobName: hostile, StepName: hostile, Steps: 2, Targets: 3, Failed: 1}},
+			Waiting:  []controldb.WaitingRun{{JobName: hostile, For: hostile, Since: now}},
+			Missing:  []controldb.MissingType{{CommandType: hostile, Since: now}},
+			Due:      []controldb.DueNext{{JobName: hostile, Schedule: "../" + hostile, NextDue: now.Add(12 * time.Minute), NextFire: now.Add(12 * time.Minute)}},
+			Stopped:  []controldb.StoppedSchedule{{JobName: hostile, Schedule: hostile, State: "Paused", Reason: long, By: hostile}},
+			Backfill: []controldb.BackfillProgress{{JobName: hostile, RequestedBy: hostile}},
+		},
+		Alerts: []controldb.Alert{{Title: hostile, Severity: "Critical", AcknowledgedBy: hostile, State: controldb.AlertAcknowledged}},
+		Agents: []controldb.AgentStatus{{Host: hostile, Version: hostile, Live: true}, {Host: hostile, EndReason: "Replaced"}},
+	}
+	d.Failures = groupFailures(controldb.Failures{Errors: []controldb.FailureGroup{
+		{JobName: hostile, StepName: hostile, Message: hostile, Server: hostile, Database: hostile, Lifecycle: jobs.Failed, Last: now},
+	}})
+	d.Strips = newStrips(controldb.RecentRuns{Runs: []controldb.RecentRun{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
+	html := render(t, "overview.html", d)
+	for _, bad := range []string{"<img", "\u202e", "style=", "/../"} {
+		require.False(t, strings.Contains(html, bad), "%q is in the page", bad)
+	}
+	for _, good := range []string{"U+202E", "in 12\u00a0min", "show all"} {
+		require.True(t, strings.Contains(html, good), "%q is not in the page", good)
+	}
+}
+
+// TestLiveBlocksAreStable: what did not change is not sent again as time goes by.
+func TestLiveBlocksAreStable(t *testing.T) {
+	at := func(now time.Time) *data {
+		d := &data{O: controldb.Overview{
+			Now: now, Jobs: 1, LiveAgents: 1,
+			Runs:    []controldb.ActiveRun{{JobName: "j", Targets: 9, Due: 9}},
+			Due:     []controldb.DueNext{{JobName: "j"}},
+			Waiting: []controldb.WaitingRun{{JobName: "j", For: "Worker"}},
+		}}
+		d.O.Runs[0].StartTime, d.O.Due[0].NextFire, d.O.Waiting[0].Since = testStart, testStart.Add(time.Hour), testStart
+		return d
+	}
+	for _, name := range blocks {
+		require.Equal(t, render(t, name, at(now)), render(t, name, at(now.Add(7*time.Second))), name)
+	}
+}
+
+var testStart = now.Add(-time.Minute)
+
+func TestGroupFailures(t *testing.T) {
+	number := func(n int32) *int32 { return &n }
+	entry := func(job string, n *int32, message string, runs, targets int, minutes int) controldb.FailureGroup {
+		return controldb.FailureGroup{JobName: job, Lifecycle: jobs.Failed, ErrorNumber: n, Message: message, Runs: runs, Targets: targets,
+			First: now.Add(-time.Duration(minutes+5) * time.Minute), Last: now.Add(-time.Duration(minutes) * time.Minute)}
+	}
+	f := groupFailures(controldb.Failures{Errors: []controldb.FailureGroup{
+		entry("a", number(208), "Invalid object name 'dbo.Ledger'.", 2, 20, 1),
+		entry("b", number(208), "Invalid object name 'dbo.Visits'.", 1, 5, 2),
+		entry("a", number(208), "Invalid object name 'dbo.Other'.", 3, 3, 60),
+		entry("a", number(209), "Invalid object name 'dbo.Ledger'.", 1, 1, 3),
+		entry("c", nil, "connect to 10.0.0.7 after 3 attempts", 1, 1, 4),
+		entry("c", nil, "connect to 10.0.0.8 after 12 attempts", 1, 1, 5),
+	}})
+	require.Len(t, f.Groups, 3)
+	g := f.Groups[0]
+	require.Equal(t, []string{"a", "b"}, g.Jobs)
+	require.Equal(t, []int{4, 28}, []int{g.Runs, g.Targets}, "a: 3 of its runs at least; b: 1")
+	require.True(t, g.AtLeast)
+	require.Equal(t, "Invalid object name 'dbo.Ledger'.", g.Message, "the latest one")
+	require.Equal(t, now.Add(-65*time.Minute), g.First)
+	require.False(t, f.Groups[1].AtLeast)
+	require.Equal(t, 1, f.Groups[2].Runs)
+
+	var many []controldb.FailureGroup
+	for i := range 40 {
+		many = append(many, entry(fmt.Sprintf("job %d", i), nil, strings.Repeat("x", i+1), 1, 1, i))
+	}
+	f = groupFailures(controldb.Failures{Errors: many})
+	require.Len(t, f.Groups, maxFailures)
+	require.Equal(t, 28, f.More)
+	many = many[:0]
+	for i := range 5 {
+		many = append(many, entry(fmt.Sprintf("job %d", i), nil, "same", 1, 1, i))
+	}
+	g = groupFailures(controldb.Failures{Errors: many}).Groups[0]
+	require.Len(t, g.Jobs, 3)
+	require.Equal(t, 2, g.MoreJobs)
+}
+
+func TestStrips(t *testing.T) {
+	run := func(job string, l jobs.Lifecycle, active bool) controldb.RecentRun {
+		return controldb.RecentRun{JobName: job, ID: uuid.New(), Lifecycle: l, Active: active, CreateTime: now, StartTime: now, EndTime: now.Add(90 * time.Second)}
+	}
+	s := newStrips(controldb.RecentRuns{Runs: []controldb.RecentRun{
+		run("calm", jobs.Succeeded, false),
+		run("once", jobs.Failed, false), run("once", jobs.Succeeded, false),
+		run("worse", jobs.TimedOut, false), run("worse", jobs.InProgress, true),
+	}})
+	var names []string
+	for _, one := range s.List {
+		names = append(names, one.JobName)
+	}
+	require.Equal(t, []string{"worse", "once", "calm"}, names)
+	require.Equal(t, "2 runs, 1 failed", s.List[0].Summary())
+	require.Equal(t, "1 run, none failed", s.List[2].Summary())
+
+	// Each lifecycle has a drawing of its own: colour and shape.
+	seen := map[string]jobs.Lifecycle{}
+	for _, l := range []jobs.Lifecycle{
+		jobs.Succeeded, jobs.SucceededWithSkipped, jobs.Failed, jobs.TimedOut, jobs.Canceled, jobs.Skipped, jobs.InProgress,
+	} {
+		drawing := cell(run("j", l, false), 0)
+		require.NotContains(t, seen, drawing, "%s looks like %s", l, seen[drawing])
+		seen[drawing] = l
+	}
+	require.Contains(t, string(s.List[0].Cells("/ui/main/runs")), "Timed out · 2026-11-23 12:00:00 UTC · took 1m30s")
+}
+
+func TestTimeLeft(t *testing.T) {
+	d := &data{O: controldb.Overview{Now: now}}
+	r := controldb.ActiveRun{BeganAt: now.Add(-100 * time.Second), StepTargets: 200, StepActive: 100, Running: 1}
+	require.Equal(t, "1.0 per second", d.Rate(r))
+	require.Equal(t, 2*time.Minute, d.Left(r))
+	r.Running, r.Retrying, r.NextAttempt = 0, 2, now.Add(time.Hour)
+	require.Negative(t, d.Left(r), "what waits for a retry has no rate")
+	r.StepActive, r.BeganAt, r.Running = 199, now.Add(-time.Hour), 1
+	require.Equal(t, "1.0 per hour", d.Rate(r))
+	require.Zero(t, d.Left(r)%(5*time.Minute))
+	require.Equal(t, "1200", twoDigits(1234))
+}
