@@ -122,6 +122,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,
 		JobName: task.JobName, JobExecutionID: task.JobExecutionID, StepID: task.StepID, StepName: task.StepName,
 		DueAt: task.DueAt, ScheduleID: scheduleID(task), Tenant: task.Tenant,
+		TraceParent: h.traces.TraceParent(task.JobExecutionID, task.TargetExecutionID, task.Attempt),
 	}
 	if task.SAPJobID != 0 {
 		attempt.SAPJobID = strconv.FormatInt(task.SAPJobID, 10)

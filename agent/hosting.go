@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -22,6 +24,8 @@ type Tools struct {
 	Resolver *mssql.Resolver
 	// Actions is what the agent does beside T-SQL.
 	Actions Actions
+	// Traces exports traces; nil means none. The caller closes it after the agent has stopped.
+	Traces *tracing.Recorder
 }
 
 // Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the
@@ -158,7 +162,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	cleaner := newCleaner(h.store, log)
 	host := newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log)
 	defer h.cfg.Metrics.Watch(func() metrics.State { return stateOf(h.cfg, comm, host, share, trust) })()
-	err = supervise(ctx,
+	services := []service{
 		newLease(h.store, term, trust, cancelTerm, h.cfg.Metrics, log),
 		comm,
 		gate,
@@ -167,7 +171,11 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		cleaner,
 		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
 		newController(h.store, term, comm, cleaner.wake, h.cfg, log),
-	)
+	}
+	if h.tools.Traces != nil { // after the communicator: it looks for the last runs when their outcomes are delivered
+		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))
+	}
+	err = supervise(ctx, services...)
 	if cause := context.Cause(termCtx); errors.Is(cause, ErrTermLost) && !errors.Is(err, ErrTermLost) {
 		err = errors.Join(err, cause)
 	}

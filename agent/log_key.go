@@ -10,6 +10,8 @@ const (
 	keyJobVersion  = "job_version"
 	keyExecutionID = "execution_id"
 	keyStepID      = "step_id"
+	keyTraceID     = "trace_id"
+	keySpanID      = "span_id"
 	keyTaskID      = "task_id"
 	keyServer      = "server"
 	keyDatabase    = "database"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // outcomesPerCall bounds one call of complete_tasks. A batch of this size is some 100 kB of JSON,
@@ -26,6 +27,8 @@ type report struct {
 	resolution *controldb.Resolution
 	// endedAt is when the task ended, on the process's clock.
 	endedAt time.Time
+	// phases are the parts of an attempt, for its trace.
+	phases []targets.Phase
 }
 
 // outbox holds reports until the control database has acknowledged them, and delivers them in

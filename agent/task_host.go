@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -26,6 +27,7 @@ type taskHost struct {
 	runner   *mssql.Runner
 	resolver *mssql.Resolver
 	actions  Actions
+	traces   *tracing.Recorder // nil: off
 	commands *cache[string]
 	// payloads caches the parameters of runs.
 	payloads    *cache[*parameters.Parameters]
@@ -43,7 +45,7 @@ func newTaskHost(
 ) *taskHost {
 	return &taskHost{
 		store: store, termID: termID, comm: comm,
-		runner: tools.Runner, resolver: tools.Resolver, actions: tools.Actions, gate: gate,
+		runner: tools.Runner, resolver: tools.Resolver, actions: tools.Actions, traces: tools.Traces, gate: gate,
 		commands:    newCache(cfg.Metrics.Cache(cacheCommands), readCommand(store)),
 		payloads:    newCache(cfg.Metrics.Cache(cacheParameters), readParameters(store)),
 		definitions: definitionCache{reads: cfg.Metrics.Cache(cacheDefinitions)},
@@ -119,12 +121,13 @@ func notSent(task controldb.Task, reason string) report {
 	}}
 }
 
-// counted carries out a task, returns its report, and counts it.
+// counted carries out a task, returns its report, counts it, and records its span.
 func (h *taskHost) counted(e *entry) report {
 	started, command := time.Now(), commandOf(e.task)
 	h.cfg.Metrics.TaskTaken(command, e.task.Attempt, started.Sub(e.claimedAt))
 	r := h.carryOut(e)
 	h.cfg.Metrics.TaskEnded(command, outcomeOf(r), time.Since(started))
+	h.trace(e.task, r, started)
 	return r
 }
 
@@ -182,7 +185,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		return h.retreat(ctx, task, "the agent could not read the run's parameters from the control database")
 	}
 	a := mssql.Attempt{
-		Attempt: targets.Attempt{Target: task.Target, Credential: task.CredentialName, Command: script},
+		Attempt: targets.Attempt{Target: task.Target, Credential: task.CredentialName, Command: script, Session: sessionText(task)},
 		Variables: mssql.RunVariables{
 			JobName: task.JobName, JobID: task.JobID, JobVersion: task.JobVersion,
 			StepID: task.StepID, StepName: task.StepName,
@@ -213,7 +216,7 @@ func (h *taskHost) result(task controldb.Task, res targets.Result) report {
 		fields = append(fields, zap.Int32(keySQLError, res.Error.Number), zap.Int32(keySQLLine, res.Error.Line))
 	}
 	h.log.Debug("attempt ended", fields...)
-	return report{task: task.ID, outcome: controldb.Outcome{
+	return report{task: task.ID, phases: res.Phases, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
 		Unsent: !res.Sent, NoRetry: res.NoRetry, RetryAfter: res.RetryAfter,
 		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
@@ -296,6 +299,7 @@ func taskFields(t controldb.Task) []zap.Field {
 	return []zap.Field{
 		zap.Int64(keyTaskID, int64(t.ID)), zap.String(keyJobName, t.JobName), zap.Int(keyJobVersion, t.JobVersion),
 		zap.Stringer(keyExecutionID, t.JobExecutionID), zap.Int(keyStepID, t.StepID),
+		zap.Stringer(keyTraceID, runTrace(t.JobExecutionID)), zap.Stringer(keySpanID, spanOf(t)),
 		zap.String(keyServer, t.Target.Server), zap.String(keyDatabase, t.Target.Database), zap.Int(keyAttempt, t.Attempt),
 	}
 }

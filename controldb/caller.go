@@ -19,6 +19,9 @@ type Caller struct {
 	Address string
 	// CorrelationID joins the entries of one request.
 	CorrelationID uuid.UUID
+	// TraceParent is the header traceparent of the request, which becomes a link of the traces of
+	// runs that the call starts; empty means none.
+	TraceParent string
 }
 
 // callerKey is the key of the caller in a context.

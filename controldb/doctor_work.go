@@ -38,6 +38,8 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.get_secret", `EXECUTE jobs_internal.get_secret @name = NULL;`},
 	{"jobs_internal.get_credential", `EXECUTE jobs_internal.get_credential @name = NULL;`},
 	{"jobs_internal.reseal_secret", `EXECUTE jobs_internal.reseal_secret @name = NULL, @version = NULL, @keys = NULL;`},
+	{"jobs_internal.read_ended_runs", `EXECUTE jobs_internal.read_ended_runs @term_id = NULL;`},
+	{"jobs_internal.read_run_spans", `EXECUTE jobs_internal.read_run_spans @executions = NULL;`},
 	{"jobs_internal.due_schedules", `EXECUTE jobs_internal.due_schedules @max = NULL;`},
 	{"jobs_internal.fire_schedules", `EXECUTE jobs_internal.fire_schedules @term_id = NULL, @firings = NULL;`},
 	{"jobs_internal.record_verdicts", `EXECUTE jobs_internal.record_verdicts @term_id = NULL, @verdicts = NULL;`},

@@ -30,10 +30,11 @@ const (
 	callEpilogue   = "\nREVERT;"
 	selectPrologue = "SET XACT_ABORT ON;\nEXECUTE AS USER = @jobagent_user;\nEXECUTE jobs_internal.begin_call @user = @jobagent_user;\n"
 	beginCall      = "EXECUTE jobs_internal.begin_call @user = @jobagent_user, @caller = @jobagent_caller, @door = @jobagent_door," +
-		" @address = @jobagent_address, @correlation_id = @jobagent_correlation_id;\n"
+		" @address = @jobagent_address, @correlation_id = @jobagent_correlation_id, @traceparent = @jobagent_traceparent;\n"
 	// doorPrologue is for the login's own calls. They have no other caller than the login.
 	doorPrologue = "SET XACT_ABORT ON;\nEXECUTE sys.sp_set_session_context N'jobagent.door', N'CLI', 1;\n" +
-		"EXECUTE sys.sp_set_session_context N'jobagent.correlation_id', @jobagent_correlation_id, 1;\n"
+		"EXECUTE sys.sp_set_session_context N'jobagent.correlation_id', @jobagent_correlation_id, 1;\n" +
+		"IF LEN(@jobagent_traceparent) = 55 EXECUTE sys.sp_set_session_context N'jobagent.traceparent', @jobagent_traceparent, 1;\n"
 )
 
 // DoorCLI is the door of the command line.
@@ -72,8 +73,9 @@ func (c *call) textFor(ctx context.Context) (text string, args []any, err error)
 		return c.proc, c.args, nil
 	}
 	var b strings.Builder
-	args = make([]any, 0, len(c.args)+5)
-	args = append(args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)))
+	args = make([]any, 0, len(c.args)+6)
+	args = append(args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)),
+		sql.Named("jobagent_traceparent", caller.TraceParent))
 	if user == "" {
 		b.WriteString(doorPrologue)
 	} else {

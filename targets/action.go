@@ -41,6 +41,10 @@ type ActionAttempt struct {
 	// Tenant is the tenant of the run's job. Credentials authenticate in its name (S-52).
 	Tenant Tenant
 
+	// TraceParent is the header traceparent (W3C Trace Context) of the request; empty: none is
+	// sent.
+	TraceParent string
+
 	// Begin records in the control database that the attempt is about to send. The runner calls
 	// Begin once, right before the first byte of the request (or the start of the process), when
 	// the connection is ready. The first byte must leave before the returned instant. An error

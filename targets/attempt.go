@@ -12,4 +12,7 @@ type Attempt struct {
 	Credential string
 	// Command is the step's command: a T-SQL script, for example.
 	Command string
+	// Session describes the attempt to administrators of the target, as far as its kind can show
+	// it; empty: nothing.
+	Session string
 }

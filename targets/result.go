@@ -138,6 +138,31 @@ type Result struct {
 	// NoRetry says that another attempt cannot help, whatever the step's policy is: a fault of the
 	// definition, for example.
 	NoRetry bool
+	// Phases are parts of the attempt that its trace shows, in the order in which they began.
+	Phases []Phase
 	// RetryAfter is the wait that the target asked for before another attempt; 0 means none.
 	RetryAfter time.Duration
 }
+
+// Phase is a part of an attempt.
+type Phase struct {
+	// Name is one of the constants below.
+	Name       string
+	Start, End time.Time
+	// Method and Status are those of an HTTP request; Status is 0 without an answer.
+	Method string
+	Status int
+	// Server is host or host:port of the request; empty for the attempt's own target.
+	Server string
+	// Failed says that the part failed.
+	Failed bool
+}
+
+// The names of phases.
+const (
+	// PhaseConnect is the connection with its login.
+	PhaseConnect = "connect"
+	// PhaseRequest is the request of an action with its answer, redirects included. The endpoint
+	// gets its span as the parent (ActionAttempt.TraceParent).
+	PhaseRequest = "request"
+)

@@ -340,7 +340,18 @@ func (e *exchange) context() context.Context {
 	}
 	return controldb.WithCaller(ctx, controldb.Caller{
 		Role: r.Role.DatabaseRole(), Name: name, Door: controldb.DoorREST, Address: address, CorrelationID: r.CorrelationID,
+		TraceParent: traceParent(r.HTTP.Header),
 	})
+}
+
+// traceParent returns the header traceparent of a request (W3C Trace Context); empty if it has none
+// of version 00, the only one whose form is known.
+func traceParent(h http.Header) string {
+	text := h.Get("Traceparent")
+	if len(text) != len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01") || !strings.HasPrefix(text, "00-") {
+		return ""
+	}
+	return text
 }
 
 // answer writes the answer.

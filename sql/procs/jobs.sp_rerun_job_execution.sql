@@ -310,11 +310,12 @@ BEGIN
     SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
-        rerun_partial, payload_id, last_message
+        rerun_partial, payload_id, traceparent, last_message
     )
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
-        @partial, @payload_id, CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
+        @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)),
+        CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
     );
 
     SET @audit_after = CONCAT(

@@ -75,9 +75,11 @@ BEGIN
 
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
-        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, unaccounted, started_by, last_message
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, unaccounted, started_by, traceparent,
+        last_message
     )
-    SELECT @job_execution_id, j.job_id, j.current_version, N'Created', 1, @now, 1, @caller, N'Job execution created.'
+    SELECT @job_execution_id, j.job_id, j.current_version, N'Created', 1, @now, 1, @caller,
+        CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), N'Job execution created.'
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id;
     EXECUTE jobs_internal.audit

@@ -98,10 +98,12 @@ BEGIN
 
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
-        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, last_message
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
+        last_message
     )
     VALUES (
-        @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id, N'Job execution created.'
+        @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
+        CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), N'Job execution created.'
     );
 
     -- The parameters are in audit_entries as a hash: they are deleted with the run.

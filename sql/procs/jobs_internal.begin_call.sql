@@ -7,6 +7,7 @@
 --   @door            The way by which the call came, such as REST.
 --   @address         Network address of the client; NULL or empty if it is not known.
 --   @correlation_id  Joins the entries of one request.
+--   @traceparent     The span of the caller (W3C Trace Context), to which runs that the call starts are linked; NULL or empty: none.
 -- Called by: members of the role jobs_reader.
 -- Locks:     none.
 -- Returns:   0. Without @caller, the session context does not change: the call only reads.
@@ -17,7 +18,8 @@ CREATE OR ALTER PROCEDURE jobs_internal.begin_call
     @caller         NVARCHAR(256) = NULL,
     @door           NVARCHAR(10) = NULL,
     @address        NVARCHAR(64) = NULL,
-    @correlation_id UNIQUEIDENTIFIER = NULL
+    @correlation_id UNIQUEIDENTIFIER = NULL,
+    @traceparent    NVARCHAR(55) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -31,5 +33,7 @@ BEGIN
     EXECUTE sys.sp_set_session_context N'jobagent.door', @door, 1;
     EXECUTE sys.sp_set_session_context N'jobagent.address', @address, 1;
     EXECUTE sys.sp_set_session_context N'jobagent.correlation_id', @correlation_id, 1;
+    IF LEN(@traceparent) = 55
+        EXECUTE sys.sp_set_session_context N'jobagent.traceparent', @traceparent, 1;
     RETURN 0;
 END;

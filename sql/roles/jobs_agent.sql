@@ -15,6 +15,8 @@ GRANT EXECUTE ON OBJECT::jobs_internal.get_secret TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_credential TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.reseal_secret TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_failure TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.read_ended_runs TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.read_run_spans TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.due_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.fire_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.record_verdicts TO jobs_agent;

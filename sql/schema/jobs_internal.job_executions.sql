@@ -27,6 +27,7 @@
 --   parked             1: each of its active steps is parked, so passes do not read the run (DESIGN.md, "Parking").
 --   payload_id         Its parameters, fixed when the run is created; NULL: none. No foreign key: see
 --                      jobs_internal.payloads.
+--   traceparent        The span of the caller who started it (W3C Trace Context), for the links of its trace; NULL: none.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
     job_execution_id  UNIQUEIDENTIFIER NOT NULL,
@@ -52,6 +53,7 @@ CREATE TABLE jobs_internal.job_executions (
     purged_at         DATETIME2(7) NULL,
     parked            BIT NOT NULL CONSTRAINT DF_job_executions_parked DEFAULT 0,
     payload_id        BIGINT NULL,
+    traceparent       NVARCHAR(55) NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)

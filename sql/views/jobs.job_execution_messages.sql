@@ -23,6 +23,8 @@
 --   procedure_name        Procedure that sent the message; NULL: the script itself.
 --   message               Text; NULL for Rows.
 --   row_count             The row count; only for Rows.
+--   trace_id              The trace of the run (jobs.job_execution_traces).
+--   span_id               The span of the attempt in it.
 --   attempt_id            Id of the attempt, as in jobs.job_execution_attempts. With it, and the run, one attempt is read.
 CREATE OR ALTER VIEW jobs.job_execution_messages
 AS
@@ -46,6 +48,14 @@ SELECT
     m.procedure_name,
     m.message,
     m.row_count,
+    TRANSLATE(REPLACE(CONVERT(CHAR(36), e.job_execution_id), '-', ''), 'ABCDEF', 'abcdef') AS trace_id,
+    TRANSLATE(CONVERT(CHAR(16), SUBSTRING(HASHBYTES('SHA2_256', CASE
+        WHEN t.target_execution_id IS NULL
+            THEN CONCAT('resolution:', CONVERT(CHAR(36), e.job_execution_id), ':', s.step_id, ':', k.attempt)
+        ELSE CONCAT(
+            'attempt:', CONVERT(CHAR(36), e.job_execution_id), ':', CONVERT(CHAR(36), t.internal_id), ':', k.attempt
+        )
+    END), 1, 8), 2), 'ABCDEF', 'abcdef') AS span_id,
     m.task_id AS attempt_id
 FROM jobs_internal.task_messages AS m
 INNER JOIN jobs_internal.task_executions AS k ON k.task_id = m.task_id

@@ -173,10 +173,13 @@ var (
 	runID = uuid.MustParse("0b4f3f0a-91cf-4f5e-8b2a-50a5b2a7c001")
 )
 
+// traceParent is the header traceparent of tests.
+const traceParent = "00-0b4f3f0a91cf4f5e8b2a50a5b2a7c001-9f864fb625cfd51a-01"
+
 // attemptOf returns an attempt of an action.
 func attemptOf(d *action.Definition) targets.ActionAttempt {
 	return targets.ActionAttempt{
-		Action: d, Key: key, Number: 1, JobName: "nightly", JobExecutionID: runID,
+		Action: d, Key: key, Number: 1, JobName: "nightly", JobExecutionID: runID, TraceParent: traceParent,
 		DueAt: time.Date(2020, 8, 3, 18, 6, 17, 0, time.UTC),
 	}
 }

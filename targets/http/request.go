@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -267,7 +266,9 @@ const timeScheduler = "2006-01-02T15:04:05"
 // identify sets the headers that identify the run.
 func (t *attempt) identify(h nethttp.Header) {
 	h.Set("Idempotency-Key", `"`+t.Key.String()+`"`)
-	h.Set("Traceparent", traceparent(t.JobExecutionID, t.Key, t.Number))
+	if t.TraceParent != "" {
+		h.Set("Traceparent", t.TraceParent)
+	}
 	due := t.DueAt.UTC()
 	switch t.presetOf() {
 	case action.PresetSAP:
@@ -302,13 +303,4 @@ func (t *attempt) identify(h nethttp.Header) {
 // attemptID returns an id of one attempt: a name-based UUID of the key and the number.
 func attemptID(key uuid.UUID, number int) uuid.UUID {
 	return uuid.NewSHA1(key, binary.BigEndian.AppendUint32(nil, uint32(number)))
-}
-
-// traceparent returns the header of W3C Trace Context. The trace is that of the run, so that all
-// its requests are one trace; the span is that of the attempt. Both can be computed from the ids
-// that the control database shows.
-func traceparent(run, key uuid.UUID, number int) string {
-	trace := sha256.Sum256([]byte(run.String()))
-	span := sha256.Sum256([]byte(attemptID(key, number).String()))
-	return "00-" + hex.EncodeToString(trace[:16]) + "-" + hex.EncodeToString(span[:8]) + "-01"
 }

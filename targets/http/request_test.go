@@ -73,7 +73,7 @@ func TestRequest(t *testing.T) {
 	require.Equal(t, "application/json", r.Header.Get("Content-Type"))
 	require.Equal(t, `"`+key.String()+`"`, r.Header.Get("Idempotency-Key"))
 	require.Equal(t, "jobagent/1.2.3", r.Header.Get("User-Agent"))
-	require.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-01$", r.Header.Get("Traceparent"))
+	require.Equal(t, traceParent, r.Header.Get("Traceparent"))
 	require.Equal(t, "close", r.Header.Get("Connection"))
 	require.Empty(t, r.Header.Get("Authorization"))
 	for name := range r.Header {
@@ -447,7 +447,7 @@ Host: h.example
 Authorization: Basic ***
 Content-Type: application/json
 Idempotency-Key: "`+key.String()+`"
-Traceparent: 00-b3c11ea389212ee3f9403727d335846f-9f864fb625cfd51a-01
+Traceparent: `+traceParent+`
 User-Agent: jobagent/1
 
 {"a": 1}`, shown[0])

@@ -68,6 +68,7 @@ func (r *Runner) Run(ctx context.Context, a targets.ActionAttempt) targets.Resul
 		t.messages[i].Text = t.mask.String(m.Text)
 	}
 	result.Messages = t.messages
+	result.Phases = t.phases()
 	result.Elapsed = time.Since(started)
 	return result
 }
@@ -94,6 +95,20 @@ type attempt struct {
 	messages []targets.Message
 	// sent says whether a byte of any request left.
 	sent bool
+	// requested is when the first request began; zero: none did. status is that of the last answer.
+	requested time.Time
+	status    int
+}
+
+// phases returns the parts of the attempt for its trace.
+func (t *attempt) phases() []targets.Phase {
+	if t.requested.IsZero() {
+		return nil
+	}
+	return []targets.Phase{{
+		Name: targets.PhaseRequest, Start: t.requested, End: time.Now(), Method: t.plan.http.Method, Status: t.status,
+		Server: t.plan.url.Host, Failed: t.status == 0 || t.status >= 400,
+	}}
 }
 
 // remark adds a message of the agent.
@@ -119,6 +134,9 @@ func (t *attempt) run(ctx context.Context) targets.Result {
 	target, method, body := t.plan.url, t.plan.http.Method, t.plan.http.Body
 	for redirects, repeated := 0, false; ; {
 		round := t.send(ctx, method, target, body)
+		if round.resp != nil {
+			t.status = round.resp.StatusCode
+		}
 		if round.resp == nil {
 			return t.failure(ctx, round)
 		}
@@ -180,6 +198,9 @@ func (r *round) end(t *attempt) {
 
 // send sends one request and waits for the headers of its answer. The caller must call end.
 func (t *attempt) send(ctx context.Context, method string, target *url.URL, body []byte) *round {
+	if t.requested.IsZero() {
+		t.requested = time.Now()
+	}
 	r := &round{method: method, url: target, wrote: new(atomic.Bool)}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.fence = outbound.NewFence(r.ctx, t.begin)

@@ -25,6 +25,9 @@ type Config struct {
 	CertificateSHA256 []string
 	// Servers are encryption settings for some servers; the first entry that matches is used.
 	Servers []ServerEncryption
+	// AnonymousSessions leaves the description of the attempt ([targets.Attempt].Session) out of
+	// program_name and CONTEXT_INFO.
+	AnonymousSessions bool
 	// AppName is the program_name of sessions. The session of a script appends a blank and a token
 	// of 16 hexadecimal digits. Default: jobagent.
 	AppName string

@@ -59,6 +59,7 @@ func (r *Runner) Run(ctx context.Context, a Attempt) targets.Result {
 	err := t.run(ctx)
 	res := t.result(ctx, err)
 	res.Elapsed = time.Since(start)
+	res.Phases = t.phases
 	return res
 }
 
@@ -68,8 +69,11 @@ type attempt struct {
 	servers  *Servers
 	messages *collector
 
-	spid int
-	sent bool
+	spid   int
+	sent   bool
+	phases []targets.Phase
+	// announced says that CONTEXT_INFO was set, in the packet of the script's first batch.
+	announced bool
 	// ending is set when a script was canceled.
 	ending ending
 
@@ -99,7 +103,9 @@ func (t *attempt) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken())
+	connecting := time.Now()
+	s, err := t.servers.openFor(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken(), t.Session)
+	t.phases = append(t.phases, targets.Phase{Name: targets.PhaseConnect, Start: connecting, End: time.Now(), Failed: err != nil})
 	if err != nil {
 		return causeOr(ctx, err)
 	}
@@ -189,6 +195,9 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 		rows = tdsguard.KeptRows
 	}
 	s.wire.setRows(rows)
+	if !t.announced && t.Session != "" && !t.servers.cfg.AnonymousSessions && len(args) == 0 {
+		text, t.announced = announced(text)
+	}
 	var queue sqlexp.ReturnMessage
 	// The leading blank keeps the driver from taking a batch of one word for a procedure's name.
 	answer, err := s.query(ctx, " "+text, &queue, args...)

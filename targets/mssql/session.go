@@ -31,7 +31,16 @@ type session struct {
 // a packet's header) does not undo everything that a script may have changed, such as the isolation
 // level. A token that is not empty becomes part of the session's program_name.
 func (s *Servers) open(ctx context.Context, server, database, credential, token string) (*session, error) {
+	return s.openFor(ctx, server, database, credential, token, "")
+}
+
+// openFor is open with a description of the attempt, which becomes part of program_name before the
+// token. It costs nothing: each attempt has a login of its own.
+func (s *Servers) openFor(ctx context.Context, server, database, credential, token, description string) (*session, error) {
 	app := s.cfg.AppName
+	if description != "" && !s.cfg.AnonymousSessions {
+		app += " " + description
+	}
 	if token != "" {
 		app = programName(app, token)
 	}

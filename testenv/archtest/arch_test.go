@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "agent/web/code", "github.com/google/uuid", "github.com/alecthomas/chroma/v2/...", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
-	"agent/telemetry/tracing": {"controldb", "jobs/...", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
+	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
 	"agent/alerts":            {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail"},
 	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
@@ -97,7 +97,8 @@ var allowed = map[string][]string{
 	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
 	commandRoom + "daemon":    {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
-		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest/...", "controldb", "jobs/...", "targets/...",
+		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
+		"github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
@@ -124,7 +125,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "go.uber.org/zap/...",
 	},
 
-	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/prometheus/...", "go.opentelemetry.io/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":            {"jobs"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
 	"testenv/tsqld":             {"testenv/tsqld/..."},

@@ -4,6 +4,7 @@ package cli
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	// The audit log joins the entries of one invocation.
-	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New()})
+	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
 	return exit.Report(stderr, root.ExecuteContext(ctx))
 }
 

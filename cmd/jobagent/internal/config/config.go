@@ -58,6 +58,7 @@ type File struct {
 		// credentials that are stored in the control database.
 		StoredCredentialServers []string `json:"stored_credential_servers"`
 		AllowControlDatabase    bool     `json:"allow_control_database"` // allow scripts on servers where they have rights on a control database
+		AnonymousSessions       bool     `json:"anonymous_sessions"`     // leave run, step and job out of program_name and CONTEXT_INFO
 	} `json:"targets"`
 	// Limits bounds the data that a target may send.
 	Limits Limits `json:"limits"`
@@ -73,6 +74,8 @@ type File struct {
 	// SecretKeys are references to the private keys that open the control database's sealed
 	// secrets.
 	SecretKeys []string `json:"secret_keys"`
+	// Tracing configures the export of traces.
+	Tracing Tracing `json:"tracing"`
 	// Callbacks configures the receiver of reports on actions that end outside of the agent.
 	Callbacks Callbacks `json:"callbacks"`
 	// ControlDatabases are the control databases that the front serves; default: the one of dsn.
@@ -155,6 +158,9 @@ func (c File) SecretFiles(path string) (files []string) {
 	refs = append(refs, c.Outbound.SecretReferences()...)
 	for _, one := range c.Credentials {
 		refs = append(refs, one.Secret)
+	}
+	for _, ref := range c.Tracing.Headers {
+		refs = append(refs, ref)
 	}
 	for _, one := range c.ControlDatabases {
 		refs = append(refs, one.DSN)

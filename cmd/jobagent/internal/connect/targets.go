@@ -98,7 +98,7 @@ func (a *App) OpenServers(ctx context.Context, store *controldb.Store) (*mssql.S
 	if settings.Control, err = store.Instance(ctx); err != nil {
 		return nil, settings, err
 	}
-	settings.AllowControlDatabase = cfg.Targets.AllowControlDatabase
+	settings.AllowControlDatabase, settings.AnonymousSessions = cfg.Targets.AllowControlDatabase, cfg.Targets.AnonymousSessions
 	servers, err := mssql.NewServers(settings)
 	if err != nil {
 		return nil, settings, exit.Usage(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -107,6 +108,7 @@ func try(
 		DueAt: now, CallbackURL: given[action.NameCallbackURL], Payload: run.Text(),
 		Begin: func(context.Context) (time.Time, error) { return time.Now().Add(time.Hour), nil },
 	}
+	attempt.TraceParent = (*tracing.Recorder)(nil).TraceParent(attempt.JobExecutionID, attempt.Key, attempt.Number)
 	values := map[string]string{
 		action.NameJobName: attempt.JobName, action.NameJobID: uuid.NewString(), action.NameJobVersion: "1", action.NameStepID: "1",
 		action.NameStepName: attempt.StepName, action.NameJobExecutionID: attempt.JobExecutionID.String(),

@@ -211,7 +211,12 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	}
 	defer actions.Close()
 	actions.UseSealedSecrets(server.Store, cfg, log)
-	tools.Actions = actions.Actions
+	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
+	if err != nil {
+		return err
+	}
+	defer closeTraces()
+	tools.Actions, tools.Traces = actions.Actions, traces
 	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()},
 		server.Store, tools, log)
 	defer func() {

@@ -108,6 +108,11 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	if err != nil {
 		return err
 	}
+	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
+	if err != nil {
+		return err
+	}
+	defer closeTraces()
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
@@ -137,7 +142,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	defer actions.Close()
 	actions.Log(file, log)
 	actions.UseSealedSecrets(store, file, log)
-	tools.Actions = actions.Actions
+	tools.Actions, tools.Traces = actions.Actions, traces
 	return daemon.Run(ctx, cfg, store, tools, log)
 }
 
@@ -158,6 +163,11 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 	if err != nil {
 		return err
 	}
+	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
+	if err != nil {
+		return err
+	}
+	defer closeTraces()
 	var members []agent.Member
 	var stores []*controldb.Store
 	defer func() {
@@ -179,7 +189,7 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 			OpenTools: func(ctx context.Context) (agent.Tools, func(), error) {
 				tools, closeTools, err := a.OpenTools(ctx, store)
 				if err == nil {
-					tools.Actions = actions.For(store, file, log)
+					tools.Actions, tools.Traces = actions.For(store, file, log), traces
 				}
 				return tools, closeTools, err
 			},

@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const (
+	// traceInterval is the time between two looks for runs that have ended.
+	traceInterval = 2 * time.Second
+	// traceHold is how long a term keeps the reading without another call.
+	traceHold = 30 * time.Second
+	// traceOverlap is how far a look back reads again: longer than a call of the agents may take
+	// (callLimit), because a run's end may become visible so much later than its time says.
+	traceOverlap = 2 * callLimit
+	// traceLookBack is the time between two looks back.
+	traceLookBack = 30 * time.Second
+	// tracePage is the number of runs, and of targets, that a call reads.
+	tracePage = 1000
+	// traceRuns is the number of runs whose spans one call reads.
+	traceRuns = 50
+)
+
+// traceFeed records the spans of runs, steps and targets once their run has ended, whichever agents
+// have worked on them. One agent of a control database reads for all. A run that is read twice, by
+// two agents or after a restart, gives the same spans.
+type traceFeed struct {
+	store  *controldb.Store
+	termID controldb.TermID
+	traces *tracing.Recorder
+	log    *zap.Logger
+
+	// seen are the runs that were recorded, with their ends, as far as a look back finds them.
+	seen map[uuid.UUID]time.Time
+	// last is the last run that a look has found; lookedBack is when the last look back began, by
+	// the process's clock.
+	last       controldb.EndedRun
+	lookedBack time.Time
+}
+
+func newTraceFeed(store *controldb.Store, termID controldb.TermID, traces *tracing.Recorder, log *zap.Logger) *traceFeed {
+	return &traceFeed{
+		store: store, termID: termID, traces: traces, log: log.With(zap.String(keyService, "traceFeed")),
+		seen: map[uuid.UUID]time.Time{},
+	}
+}
+
+func (f *traceFeed) name() string { return "traceFeed" }
+
+// run reads until ctx is done, and looks once more then: the runs that this agent has ended last
+// are in their traces when it has stopped. It retries after every error, because the other services
+// work without traces.
+func (f *traceFeed) run(ctx context.Context, ready func()) error {
+	ready()
+	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}
+	var delay time.Duration
+	for sleep(ctx, delay, nil) {
+		err := f.look(ctx)
+		switch {
+		case err == nil:
+			retry.Reset()
+			delay = traceInterval
+		case ctx.Err() != nil:
+		default:
+			delay = retry.Next()
+			f.log.Warn("could not read the runs that have ended", zap.Error(err), zap.Duration(keyRetryIn, delay))
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceInterval)
+	defer cancel()
+	if err := f.look(last); err != nil {
+		f.log.Debug("the last runs are left to the next reader", zap.Error(err))
+	}
+	return nil
+}
+
+// look records the runs that have ended since the last look. Every traceLookBack it begins earlier,
+// at the stored instant, and afterwards moves this instant.
+func (f *traceFeed) look(ctx context.Context) error {
+	request := controldb.EndedRunsRequest{Term: f.termID, Hold: traceHold, Limit: tracePage, After: f.last}
+	back := f.last.Key == 0 || time.Since(f.lookedBack) >= traceLookBack
+	if back {
+		request.After = controldb.EndedRun{}
+		f.lookedBack = time.Now()
+	}
+	var began time.Time // by the database's clock
+	for {
+		found, err := f.store.EndedRuns(ctx, request)
+		if err != nil {
+			return err
+		}
+		if !found.Held {
+			f.last = controldb.EndedRun{} // whoever reads next begins at the stored instant
+			return nil
+		}
+		if began.IsZero() {
+			began = found.Now
+		}
+		if err := f.record(ctx, found.Runs); err != nil {
+			return err
+		}
+		if n := len(found.Runs); n > 0 {
+			request.After = found.Runs[n-1]
+			if request.After.EndTime.After(f.last.EndTime) || f.last.Key == 0 {
+				f.last = request.After
+			}
+		}
+		if len(found.Runs) < tracePage {
+			break
+		}
+	}
+	if !back {
+		return nil
+	}
+	through := began.Add(-traceOverlap)
+	for id, ended := range f.seen {
+		if ended.Before(through) {
+			delete(f.seen, id)
+		}
+	}
+	_, err := f.store.EndedRuns(ctx, controldb.EndedRunsRequest{
+		Term: f.termID, Hold: traceHold, Limit: 1, ReadThrough: through, From: began.Add(time.Hour), // no runs
+	})
+	return err
+}
+
+// record reads and records the spans of runs that were not recorded yet.
+func (f *traceFeed) record(ctx context.Context, runs []controldb.EndedRun) error {
+	ids := make(map[int64]uuid.UUID, traceRuns)
+	var keys []int64
+	flush := func() error {
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := f.recordSpans(ctx, keys, ids); err != nil {
+			return err
+		}
+		for _, run := range runs {
+			if _, ok := ids[run.Key]; ok {
+				f.seen[run.ID] = run.EndTime
+			}
+		}
+		keys = keys[:0]
+		clear(ids)
+		return nil
+	}
+	for _, run := range runs {
+		if _, done := f.seen[run.ID]; done || !f.traces.Sampled(run.ID) {
+			continue
+		}
+		keys, ids[run.Key] = append(keys, run.Key), run.ID
+		if len(keys) == traceRuns {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// recordSpans reads and records the spans of some runs, page by page. It waits while the queue of
+// the recorder is full, so that a receiver that is away for a while costs no span of a run.
+func (f *traceFeed) recordSpans(ctx context.Context, keys []int64, ids map[int64]uuid.UUID) error {
+	var after controldb.TracedTarget
+	for {
+		if err := f.traces.Wait(ctx); err != nil {
+			return err
+		}
+		page, err := f.store.RunSpans(ctx, keys, after, tracePage)
+		if err != nil {
+			return err
+		}
+		f.traces.Ended(page, ids)
+		if len(page.Targets) < tracePage {
+			return nil
+		}
+		after = page.Targets[len(page.Targets)-1]
+	}
+}

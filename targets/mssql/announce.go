@@ -1,0 +1,39 @@
+package mssql
+
+import (
+	"regexp"
+	"strings"
+)
+
+// announcement sets CONTEXT_INFO to the session's program_name, so that both views of a session,
+// sys.dm_exec_sessions and sys.dm_exec_requests, name the job even to scripts and triggers that
+// read CONTEXT_INFO(). The text is the same for all attempts, so that the plans of a script's
+// batches are found in the server's cache. It is on the first line of the batch, without a line
+// break, so that lines of messages do not change.
+const announcement = "DECLARE @jobagent_context VARBINARY(128) = CAST(CAST(APP_NAME() AS VARCHAR(128)) AS VARBINARY(128)); " +
+	"SET CONTEXT_INFO @jobagent_context; "
+
+// announceable matches the beginnings of batches that may follow other statements. All else is
+// left as it is: a procedure's name without EXECUTE, and CREATE PROCEDURE and the like, must be the
+// first in their batch; SET SHOWPLAN must be alone.
+var announceable = regexp.MustCompile(`(?i)^;*\s*(?:` +
+	`(?:SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|EXEC|EXECUTE|IF|BEGIN|DECLARE|USE|PRINT|TRUNCATE|DROP|WAITFOR|RAISERROR|WHILE|GRANT|DENY|REVOKE|DBCC)\b` +
+	`|(?:CREATE|ALTER)\s+(?:TABLE|INDEX|UNIQUE|CLUSTERED|NONCLUSTERED|TYPE|USER|ROLE|STATISTICS|SEQUENCE|SYNONYM)\b` +
+	`|SET\s+(?:@|(?:NOCOUNT|XACT_ABORT|LOCK_TIMEOUT|QUOTED_IDENTIFIER|ANSI_\w+|TRANSACTION|DEADLOCK_PRIORITY|DATEFORMAT|DATEFIRST|LANGUAGE|IDENTITY_INSERT|ARITHABORT)\b))`)
+
+// announced returns the batch with the announcement before it, or the batch itself.
+func announced(batch string) (text string, done bool) {
+	for pos := 0; pos < len(batch); {
+		r := nextRegion(batch, pos)
+		pos = r.end
+		piece := strings.TrimSpace(batch[r.start:r.end])
+		if r.kind == regionLineComment || r.kind == regionBlockComment || piece == "" {
+			continue
+		}
+		if r.kind != regionCode || !announceable.MatchString(piece) {
+			break
+		}
+		return announcement + batch, true
+	}
+	return batch, false
+}
