@@ -48,8 +48,15 @@ type AuditFilter struct {
 	JobID   uuid.UUID
 	// Action is the name of a procedure, such as sp_update_job.
 	Action string
+	// Door is T-SQL, CLI or REST.
+	Door string
+	// ObjectKind is a kind such as Job or Schedule, and ObjectName the name of an object.
+	ObjectKind, ObjectName string
 	// Correlation is the id of one request.
 	Correlation uuid.UUID
+	// Back bounds the search to entries whose ids are greater. A search that finds little reads all
+	// entries otherwise, unless it names a job.
+	Back int64
 	// Behind is the id of the last entry of the page before this one.
 	Behind int64
 	// Limit is the maximum number of entries; 0 means 1000000.
@@ -79,6 +86,18 @@ func (s *Store) AuditLog(ctx context.Context, f AuditFilter) ([]AuditEntry, erro
 	}
 	if f.Action != "" {
 		w.add("action = %s", f.Action)
+	}
+	if f.Door != "" {
+		w.add("door = %s", f.Door)
+	}
+	if f.ObjectKind != "" {
+		w.add("object_kind = %s", f.ObjectKind)
+	}
+	if f.ObjectName != "" {
+		w.add("object_name = %s", f.ObjectName)
+	}
+	if f.Back > 0 {
+		w.add("entry_id > %s", f.Back)
 	}
 	if f.Correlation != uuid.Nil {
 		w.add("correlation_id = %s", mssqldb.UniqueIdentifier(f.Correlation))

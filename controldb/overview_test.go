@@ -307,3 +307,54 @@ UPDATE jobs_internal.schedules SET next_fire_at = DATEADD(HOUR, -2, next_fire_at
 		require.NotEmpty(t, o.Stopped[1].By)
 	})
 }
+
+// TestAgentsAndTheirTasks: what the page of agents shows.
+func TestAgentsAndTheirTasks(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "busy", nil)
+		term := c.term(t)
+		run := c.start(t, "busy")
+		c.pass(t, term)
+		tasks, err := c.AgentTasks(t.Context(), 10)
+		require.NoError(t, err)
+		require.Len(t, tasks, 1)
+		require.Equal(t, "Resolve", tasks[0].Kind)
+		require.Empty(t, tasks[0].Server)
+		list, err := c.RecentAgents(t.Context(), 10)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		a := list[0]
+		require.Equal(t, term, a.Term)
+		require.True(t, a.Live)
+		require.Equal(t, []int{1, 1, controldb.AgentProtocol}, []int{a.Tasks, a.RecentTerms, a.Protocol})
+		require.Contains(t, a.CommandTypes, "TSql")
+		require.False(t, a.FirstSeenAt.IsZero())
+
+		require.NoError(t, c.CompleteResolution(t.Context(), term, controldb.TaskID(tasks[0].ID), controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", "a", "")}}))
+		c.pass(t, term)
+		tasks, err = c.AgentTasks(t.Context(), 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"Run", "busy", "step 1", "s", "a"}, []string{tasks[0].Kind, tasks[0].JobName, tasks[0].StepName, tasks[0].Server, tasks[0].Database})
+		require.Equal(t, run, tasks[0].RunID)
+	})
+}
+
+func TestAuditFilters(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "one", nil)
+		c.job(t, "two", nil)
+		all, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
+		require.NoError(t, err)
+		count := func(f controldb.AuditFilter) int {
+			list, err := c.AuditLog(t.Context(), f)
+			require.NoError(t, err)
+			return len(list)
+		}
+		require.Equal(t, len(all), count(controldb.AuditFilter{Door: all[0].Door}))
+		require.Zero(t, count(controldb.AuditFilter{Door: "REST"}))
+		require.Equal(t, 2, count(controldb.AuditFilter{ObjectKind: "Job"}))
+		require.Equal(t, 1, count(controldb.AuditFilter{ObjectKind: "Job", ObjectName: "two"}))
+		require.Equal(t, 1, count(controldb.AuditFilter{Back: all[1].ID}))
+		require.Equal(t, 1, count(controldb.AuditFilter{Back: all[2].ID, Behind: all[0].ID}))
+	})
+}

@@ -104,6 +104,14 @@ type AgentStatus struct {
 	Live bool `db:"is_live"`
 	// Tasks is the number of tasks that the term holds.
 	Tasks int `db:"held_tasks"`
+	// Protocol is that of the latest term. The rest is set by [Store.RecentAgents] only, as is
+	// Protocol.
+	Protocol int `db:"protocol"`
+	// CommandTypes are the types of commands that the agent runs, separated by commas.
+	CommandTypes string    `db:"command_types"`
+	FirstSeenAt  time.Time `db:"first_seen_at"`
+	// RecentTerms is the number of terms that began within 24 hours, of the latest 100.
+	RecentTerms int `db:"recent_terms"`
 }
 
 // Agents lists all agents that are recorded in the control database, latest term first.
@@ -112,6 +120,42 @@ func (s *Store) Agents(ctx context.Context) ([]AgentStatus, error) {
     term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks
 FROM jobs_internal.agent_status
 ORDER BY started_at DESC, term_id DESC;`)
+}
+
+// RecentAgents lists live agents, and then those whose latest terms began last, with all that is
+// known of them.
+func (s *Store) RecentAgents(ctx context.Context, top int) ([]AgentStatus, error) {
+	return selectAll[AgentStatus](ctx, s, "list recent agents", `SELECT TOP (@p1) agent_id, host_name, version, max_concurrent_targets,
+    term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks, protocol, command_types, first_seen_at, recent_terms
+FROM jobs_internal.agent_status
+ORDER BY is_live DESC, started_at DESC, term_id DESC;`, top)
+}
+
+// AgentTask is a row of the view jobs_internal.agent_tasks: a task that an agent holds.
+type AgentTask struct {
+	ID      int64     `db:"task_id"`
+	AgentID uuid.UUID `db:"agent_id"`
+	Host    string    `db:"host_name"`
+	Term    TermID    `db:"term_id"`
+	// Kind is Run or Resolve. Server, Database and TargetID are empty for Resolve.
+	Kind      string    `db:"kind"`
+	RunID     uuid.UUID `db:"job_execution_id"`
+	JobName   string    `db:"job_name"`
+	StepID    int       `db:"step_id"`
+	StepName  string    `db:"step_name"`
+	Server    string    `db:"server_name"`
+	Database  string    `db:"database_name"`
+	TargetID  uuid.UUID `db:"target_id"`
+	Attempt   int       `db:"attempt"`
+	ClaimedAt time.Time `db:"claimed_at"`
+}
+
+// AgentTasks lists what agents hold, the longest first.
+func (s *Store) AgentTasks(ctx context.Context, top int) ([]AgentTask, error) {
+	return selectAll[AgentTask](ctx, s, "list tasks of agents", `SELECT TOP (@p1) task_id, agent_id, host_name, term_id, kind, job_execution_id, job_name,
+    step_id, step_name, server_name, database_name, target_id, attempt, claimed_at
+FROM jobs_internal.agent_tasks
+ORDER BY claimed_at, task_id;`, top)
 }
 
 // LiveAgents returns the number of live agents. Unlike Agents, it needs only the role jobs_reader.

@@ -15,6 +15,7 @@ GRANT EXECUTE ON OBJECT::jobs.sp_enable_scheduler_job TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_run_scheduler_job TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_acknowledge_alert TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;
+GRANT SELECT ON OBJECT::jobs_internal.agent_tasks TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs_rest.report_run TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs_rest.finish_request TO jobs_operator;

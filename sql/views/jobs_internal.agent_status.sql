@@ -12,6 +12,10 @@
 --   end_reason              Ended, Replaced, Expired or Outdated; NULL while it has not been ended.
 --   is_live                 1: the term has neither ended nor expired.
 --   held_tasks              Number of tasks that the term holds.
+--   protocol                Protocol of the latest term (jobs_internal.agent_protocols).
+--   command_types           The types of commands that the agent runs in the latest term, separated by commas.
+--   first_seen_at           When its first term began.
+--   recent_terms            Number of its terms that began within 24 hours, of the latest 100: more than one means restarts.
 CREATE OR ALTER VIEW jobs_internal.agent_status
 AS
 SELECT
@@ -30,7 +34,20 @@ SELECT
         FROM jobs_internal.task_executions AS k
         WHERE k.term_id = t.term_id
             AND k.ended_at IS NULL
-    ) AS held_tasks
+    ) AS held_tasks,
+    t.protocol,
+    t.command_types,
+    a.first_seen_at,
+    (
+        SELECT COUNT(*)
+        FROM (
+            SELECT TOP (100) x.started_at
+            FROM jobs_internal.terms AS x
+            WHERE x.agent_id = a.agent_id
+            ORDER BY x.term_id DESC
+        ) AS l
+        WHERE l.started_at > DATEADD(HOUR, -24, SYSUTCDATETIME())
+    ) AS recent_terms
 FROM jobs_internal.agents AS a
 INNER JOIN jobs_internal.terms AS t ON t.agent_id = a.agent_id
 WHERE t.term_id = (SELECT MAX(x.term_id) FROM jobs_internal.terms AS x WHERE x.agent_id = a.agent_id);
