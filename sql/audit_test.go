@@ -16,6 +16,8 @@ var unaudited = map[string]string{
 	"jobs.sp_get_failures":      "it only reads",
 	"jobs.sp_get_recent_runs":   "it only reads",
 	"jobs.sp_get_limits":        "it only reads",
+	"jobs.sp_get_run":           "it only reads",
+	"jobs.sp_get_run_targets":   "it only reads",
 	"jobs.sp_complete_callback": "jobs_internal.store_report calls it, in the transaction of the report",
 	"jobs_rest.finish_request":  "it keeps an answer, and changes nothing that anybody defined",
 	"jobs_rest.report_run":      "the sender is the application that a run called; jobs.callbacks shows its report",

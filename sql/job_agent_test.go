@@ -16,6 +16,8 @@ var alwaysPermitted = map[string]string{
 	"jobs.sp_get_failures":      "it only reads",
 	"jobs.sp_get_recent_runs":   "it only reads",
 	"jobs.sp_get_limits":        "it only reads",
+	"jobs.sp_get_run":           "it only reads",
+	"jobs.sp_get_run_targets":   "it only reads",
 	"jobs.sp_stop_job":          "it ends work",
 	"jobs.sp_cancel_backfill":   "it ends work",
 	"jobs.sp_complete_callback": "it ends work",

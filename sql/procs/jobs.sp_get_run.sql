@@ -1,0 +1,182 @@
+-- The state of one run, for those who watch it: the run, its steps, and where its unfinished targets are. It only reads. A reader that
+-- calls it again and again compares the third result set with the last one, and asks jobs.sp_get_run_targets for the targets whose mark
+-- has changed or that have none any more. So it misses no change, in whatever order transactions commit: it reads the present state and
+-- no times.
+--
+-- Cost: the steps of the version, and the unfinished targets of the run, of which three narrow indexes are read. They come back as
+-- ranges of ids, which are few, since targets are claimed in their order. Held tasks are those of all runs: there are no more of them
+-- than workers. A finished run has no marks.
+--
+-- Parameters:
+--   @job_execution_id  Id of the run.
+-- Called by: members of the role jobs_reader.
+-- Locks:     none.
+-- Returns:   1: one row: job_name, job_id, job_version, lifecycle, is_active, create_time, start_time, end_time, schedule_name, due_time,
+--               backfill_id, started_by, stop_requested_at, stop_requested_by, rerun_of (NULL: no rerun, or that run was purged),
+--               rerun_only (NULL: no rerun), last_message, now.
+--            2: the steps of the version, in order: step_id, step_name, command_type, target_group_name (NULL: the endpoint of an action),
+--               run_when, step_execution_id (NULL: the step has not begun), lifecycle (empty: likewise), is_active, create_time,
+--               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
+--            3: the marks of unfinished targets, by kind and first_id: kind, step_execution_id, first_id, last_id (a range of ids in
+--               which all targets of the step have this mark), at (Waiting: when the next attempt may begin), task_id (Held: the
+--               attempt). Kinds: Waiting, Held (an agent runs it), Callback (it waits for a report).
+-- Throws:
+--   50028 the job execution id is missing.
+--   50111 the job execution does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_get_run
+    @job_execution_id UNIQUEIDENTIFIER = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @execution_id BIGINT;
+    DECLARE @is_active BIT;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @job_version INT;
+
+    IF @job_execution_id IS NULL
+        THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
+
+    -- Marks are of the present. So the lifecycle is read before them: a run that is final has none.
+    SELECT
+        @execution_id = e.execution_id,
+        @is_active = e.is_active,
+        @job_id = e.job_id,
+        @job_version = e.job_version
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    WHERE e.job_execution_id = @job_execution_id
+        AND e.purged_at IS NULL
+        AND j.deleted_at IS NULL;
+    IF @execution_id IS NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'
+        ), N'%', N'%%');
+        THROW 50111, @message, 1;
+    END;
+
+    SELECT
+        j.name AS job_name,
+        e.job_id,
+        e.job_version,
+        e.lifecycle,
+        e.is_active,
+        e.create_time,
+        e.start_time,
+        e.end_time,
+        s.name AS schedule_name,
+        e.due_at AS due_time,
+        e.backfill_id,
+        e.started_by,
+        e.stop_requested_at,
+        e.stop_requested_by,
+        o.job_execution_id AS rerun_of,
+        e.rerun_only,
+        e.last_message,
+        @now AS now
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id
+    LEFT JOIN jobs_internal.job_executions AS o ON o.execution_id = e.rerun_of
+        AND o.purged_at IS NULL
+    WHERE e.execution_id = @execution_id;
+
+    SELECT
+        d.step_id,
+        d.step_name,
+        c.command_type,
+        CASE
+            WHEN d.target_group_id <> '00000000-0000-0000-0000-000000000000' OR d.target_group_name <> N'(endpoint)'
+                THEN d.target_group_name
+        END AS target_group_name,
+        d.run_when,
+        s.step_execution_id,
+        COALESCE(s.lifecycle, N'') AS lifecycle,
+        COALESCE(s.is_active, 0) AS is_active,
+        s.create_time,
+        s.start_time,
+        s.end_time,
+        s.resolved_at,
+        s.next_attempt_at,
+        s.last_message
+    FROM jobs_internal.job_steps AS d
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+    LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = @execution_id
+        AND s.step_id = d.step_id
+    WHERE d.job_id = @job_id
+        AND d.version = @job_version
+    ORDER BY d.step_id;
+
+    -- One statement: with READ_COMMITTED_SNAPSHOT, all marks are of the same instant. A task is of a step that was active when it was
+    -- claimed. Plan: IX_step_executions_active with IX_target_executions_due and IX_target_executions_waiting, each a seek per step that
+    -- reads no row; IX_task_executions_held once.
+    WITH active_steps AS (
+        SELECT s.step_execution_id
+        FROM jobs_internal.step_executions AS s
+        WHERE s.execution_id = @execution_id
+            AND s.is_active = 1
+            AND @is_active = 1
+    ),
+    due AS (
+        SELECT
+            t.step_execution_id,
+            t.next_attempt_at,
+            t.target_execution_id,
+            t.target_execution_id - ROW_NUMBER() OVER (
+                PARTITION BY t.step_execution_id, t.next_attempt_at
+                ORDER BY t.target_execution_id
+            ) AS island
+        FROM active_steps AS s
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+        WHERE t.next_attempt_at IS NOT NULL
+    ),
+    reported AS (
+        SELECT
+            t.step_execution_id,
+            t.target_execution_id,
+            t.target_execution_id - ROW_NUMBER() OVER (
+                PARTITION BY t.step_execution_id
+                ORDER BY t.target_execution_id
+            ) AS island
+        FROM active_steps AS s
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+        WHERE t.lifecycle = N'WaitingForCallback'
+    )
+    SELECT
+        CAST(N'Waiting' AS NVARCHAR(10)) AS kind,
+        d.step_execution_id,
+        MIN(d.target_execution_id) AS first_id,
+        MAX(d.target_execution_id) AS last_id,
+        d.next_attempt_at AS at,
+        CAST(NULL AS BIGINT) AS task_id
+    FROM due AS d
+    GROUP BY d.step_execution_id, d.next_attempt_at, d.island
+    UNION ALL
+    SELECT
+        CAST(N'Callback' AS NVARCHAR(10)) AS kind,
+        r.step_execution_id,
+        MIN(r.target_execution_id) AS first_id,
+        MAX(r.target_execution_id) AS last_id,
+        CAST(NULL AS DATETIME2(7)) AS at,
+        CAST(NULL AS BIGINT) AS task_id
+    FROM reported AS r
+    GROUP BY r.step_execution_id, r.island
+    UNION ALL
+    SELECT
+        CAST(N'Held' AS NVARCHAR(10)) AS kind,
+        k.step_execution_id,
+        k.target_execution_id AS first_id,
+        k.target_execution_id AS last_id,
+        CAST(NULL AS DATETIME2(7)) AS at,
+        k.task_id
+    FROM jobs_internal.task_executions AS k
+    WHERE k.ended_at IS NULL
+        AND k.execution_id = @execution_id
+        AND k.kind = N'Run'
+        AND @is_active = 1
+    ORDER BY kind, first_id;
+    RETURN 0;
+END;
