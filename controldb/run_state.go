@@ -74,8 +74,8 @@ type TargetMark struct {
 	Task  int64     `db:"task_id"` // Held: the attempt
 }
 
-// RunTarget is a row of jobs.sp_get_run_targets: a step on one target.
-type RunTarget struct {
+// WatchedTarget is a row of jobs.sp_get_run_targets: a step on one target.
+type WatchedTarget struct {
 	ID       int64     `db:"target_execution_id"`
 	StepID   int       `db:"step_id"`
 	TargetID uuid.UUID `db:"target_id"`
@@ -118,14 +118,14 @@ func (s *Store) RunState(ctx context.Context, id uuid.UUID) (RunState, error) {
 
 // RunTargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number
 // of characters, at most 4,000.
-func (s *Store) RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]RunTarget, error) {
+func (s *Store) RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]WatchedTarget, error) {
 	return s.runTargets(ctx, newCall("jobs.sp_get_run_targets").in("job_execution_id", run).in("step_id", step).
 		in("max_length", messageLength))
 }
 
 // RunTargetsByID lists targets of a run, as RunTargetsOfStep does. IDs that the run does not have
 // are left out.
-func (s *Store) RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]RunTarget, error) {
+func (s *Store) RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]WatchedTarget, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, fmt.Errorf("encode ids: %w", err)
@@ -134,8 +134,8 @@ func (s *Store) RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, 
 		in("max_length", messageLength))
 }
 
-func (s *Store) runTargets(ctx context.Context, c *call) ([]RunTarget, error) {
-	var list []RunTarget
+func (s *Store) runTargets(ctx context.Context, c *call) ([]WatchedTarget, error) {
+	var list []WatchedTarget
 	if err := s.query(ctx, "list targets of the run", c, into(&list)); err != nil {
 		return nil, err
 	}
