@@ -486,9 +486,10 @@ func (e *exchange) end() {
 	e.observe()
 }
 
-// observe tells the observer about the request.
+// observe tells the observer about the request. Streams of events are no requests: they end when
+// the client goes away.
 func (e *exchange) observe() {
-	if e.server.cfg.Observer == nil {
+	if e.server.cfg.Observer == nil || strings.HasPrefix(e.w.Header().Get("Content-Type"), "text/event-stream") {
 		return
 	}
 	surface, operation := "", e.route

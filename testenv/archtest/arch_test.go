@@ -97,8 +97,8 @@ var allowed = map[string][]string{
 	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
 	commandRoom + "daemon":    {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
-		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
 		"github.com/google/uuid",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
@@ -121,7 +121,7 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "bench": {
-		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "github.com/google/uuid", "github.com/spf13/cobra/...",
+		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...",
 		"github.com/microsoft/go-mssqldb/...", "go.uber.org/zap/...",
 	},
 

@@ -80,7 +80,7 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	if b.DSN == "" {
 		return s, nil
 	}
-	tools, closeTools, err := b.OpenTools(ctx, s.store)
+	tools, closeTools, err := b.OpenTools(ctx, s.store, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,8 @@ type File struct {
 	ControlDatabases []ControlDatabase `json:"control_databases"`
 	// REST configures the front.
 	REST REST `json:"rest"`
+	// Metrics configures what Prometheus may read.
+	Metrics Metrics `json:"metrics"`
 }
 
 // Encryption configures the encryption of the connections to some servers.
@@ -165,7 +167,7 @@ func (c File) SecretFiles(path string) (files []string) {
 	for _, one := range c.ControlDatabases {
 		refs = append(refs, one.DSN)
 	}
-	refs = append(refs, c.REST.secretReferences()...)
+	refs = append(append(refs, c.REST.secretReferences()...), c.Metrics.Token)
 	if path != "" && slices.ContainsFunc(refs, func(ref string) bool { return ref != "" }) {
 		files = append(files, path)
 	}

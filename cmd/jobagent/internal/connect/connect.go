@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -34,6 +35,7 @@ type App struct {
 
 	config     config.File
 	configRead bool
+	metrics    *metrics.Metrics
 	warning    sync.Mutex
 	warned     []mssql.Weakness // guarded by warning
 	Target     targetFlags      // of the commands that connect to targets

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
@@ -67,8 +68,10 @@ func (f *targetFlags) login() (*mssql.Credential, error) {
 // OpenTools makes the agent's tools for targets from the configuration file and the flags. It never
 // uses the login of the control database's connection string, because a job's author must not have
 // that login's rights (I13).
-func (a *App) OpenTools(ctx context.Context, store *controldb.Store) (agent.Tools, func(), error) {
-	servers, _, err := a.OpenServers(ctx, store)
+//
+// logins counts the logins; nil: not.
+func (a *App) OpenTools(ctx context.Context, store *controldb.Store, logins *metrics.Dials) (agent.Tools, func(), error) {
+	servers, _, err := a.OpenServers(ctx, store, logins)
 	if err != nil {
 		return agent.Tools{}, nil, err
 	}
@@ -79,15 +82,18 @@ func (a *App) OpenTools(ctx context.Context, store *controldb.Store) (agent.Tool
 	return tools, func() { _ = servers.Close() }, nil
 }
 
-// OpenServers makes the connections to target servers, and returns their settings too.
-func (a *App) OpenServers(ctx context.Context, store *controldb.Store) (*mssql.Servers, mssql.Config, error) {
+// OpenServers makes the connections to target servers, and returns their settings too. logins
+// counts the logins; nil: not.
+func (a *App) OpenServers(
+	ctx context.Context, store *controldb.Store, logins *metrics.Dials,
+) (*mssql.Servers, mssql.Config, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, mssql.Config{}, err
 	}
 	settings := cfg.Encryption()
 	settings.LoginTimeout, settings.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
-	settings.Limits = cfg.Limits.Limits()
+	settings.Limits, settings.OnLogin = cfg.Limits.Limits(), OnDial(logins)
 	if settings.Credentials, err = a.Credentials(cfg, &settings); err != nil {
 		return nil, settings, err
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/gateway"
 	"github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
+	"github.com/jobagent/jobagent/agent/rest/scrape"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -42,6 +44,9 @@ type Options struct {
 	Guard func(address string) error
 	// Open opens the control database of an entry. It does not need to connect.
 	Open func(config.ControlDatabase) (*controldb.Store, error)
+	// Metrics are those of this process; nil: none. AnonymousMetrics serves them without a caller.
+	Metrics          *metrics.Metrics
+	AnonymousMetrics bool
 	// DevClients are the clients of an issuer of tokens for tools, in development; nil means that
 	// there is no such issuer. DevUsers are the people whom it signs in.
 	DevClients []issuer.DevClient
@@ -58,6 +63,7 @@ type Front struct {
 	stores    []*controldb.Store
 	sap       *sap.Surface // nil: none
 	web       *web.Server
+	stops     []func() // of what is counted
 	callers   config.REST
 	log       *zap.Logger
 }
@@ -80,6 +86,7 @@ func Open(ctx context.Context, o Options) (f *Front, err error) {
 	if f.listener, err = rest.Listen(ctx, o.Config.Listener(), f.log); err != nil {
 		return f, exit.With(exit.CodeConnection, err)
 	}
+	o.Metrics.Rest().Connections(f.listener.Connections)
 	f.publicURL = strings.TrimSuffix(cmp.Or(o.Config.PublicURL, f.listener.URL()), "/")
 	return f, f.build(o)
 }
@@ -104,6 +111,7 @@ func (f *Front) openDirectory(o Options) error {
 		if err != nil {
 			return fmt.Errorf("control database %q: %w", d.Name, err)
 		}
+		store = f.count(o, d, store)
 		f.stores = append(f.stores, store)
 		store = withRetries(store, f.log)
 		e := d.Entry()
@@ -175,6 +183,11 @@ func (f *Front) build(o Options) error {
 	if f.web, err = f.dashboard(o, authenticator); err != nil {
 		return err
 	}
+	var observer rest.Observer
+	if o.Metrics != nil {
+		mounts = append(mounts, &rest.Mount{Surface: scrape.NewSurface(o.Metrics.Handler(), o.AnonymousMetrics)})
+		observer = o.Metrics.Rest()
+	}
 	f.server, err = rest.New(rest.Config{
 		Mounts: mounts,
 		Handlers: []rest.Handler{
@@ -183,7 +196,7 @@ func (f *Front) build(o Options) error {
 		},
 		Home:          web.Path,
 		Authenticator: authenticator, Authorizer: authenticator, PublicURL: f.publicURL, Region: f.region(),
-		CORSOrigins: o.Config.CORSOrigins, Log: f.log,
+		CORSOrigins: o.Config.CORSOrigins, Observer: observer, Log: f.log,
 	})
 	return err
 }
@@ -268,6 +281,9 @@ func (f *Front) Close() error {
 	}
 	if f.listener != nil {
 		_ = f.listener.Close() // closed already after Serve
+	}
+	for _, stop := range f.stops {
+		stop()
 	}
 	for _, s := range f.stores {
 		errs = append(errs, s.Close())

@@ -44,6 +44,10 @@ func OptionsOf(a *connect.App) (o Options, err error) {
 		return o, exit.Usage(err)
 	}
 	o.Config, o.Guard = file.REST, network.Check
+	o.AnonymousMetrics = file.Metrics.Anonymous
+	if o.Metrics, err = a.Metrics(); err != nil {
+		return o, err
+	}
 	o.Open = func(d config.ControlDatabase) (*controldb.Store, error) {
 		if _, err := a.ParseDSN(d.DSN); err != nil { // warns of weak encryption
 			return nil, err

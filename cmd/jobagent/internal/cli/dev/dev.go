@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -183,6 +184,17 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	}
 	server.TargetSettings = cfg.Encryption()
 	server.TargetSettings.AllowControlDatabase = cfg.Targets.AllowControlDatabase
+	m, err := a.Metrics()
+	if err != nil {
+		return err
+	}
+	stopMetrics, err := a.ServeMetrics(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	counted := m.Database(embedded.ControlDatabase)
+	server.TargetSettings.OnLogin, cfg.Outbound.OnConnect = connect.OnDial(counted.Targets()), connect.OnDial(m.Outbound())
 	further, err := config.Credentials(cfg)
 	if err != nil {
 		return err
@@ -217,14 +229,17 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	}
 	defer closeTraces()
 	tools.Actions, tools.Traces = actions.Actions, traces
-	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()},
-		server.Store, tools, log)
+	store, stopCounting := counted.Observe(server.Store, metrics.ClientAgent)
+	defer stopCounting()
+	defer counted.CountRuns(store.RunCounts)()
+	stopAgent, agentFailed := daemon.Start(ctx,
+		agent.Config{AgentID: agentID, Version: buildinfo.Version(), Metrics: counted.Agent()}, store, tools, log)
 	defer func() {
 		if stopErr := stopAgent(); err == nil {
 			err = stopErr
 		}
 	}()
-	f, err := openFront(ctx, rest, data, cfg, server, log)
+	f, err := openFront(ctx, rest, data, cfg, m, server, log)
 	if err != nil {
 		return err
 	}

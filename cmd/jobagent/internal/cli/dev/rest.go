@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -41,8 +42,8 @@ type restSettings struct {
 // openFront opens the front of `jobagent dev`: for the embedded server's control database, over TLS
 // with the server's certificate, and with a token of an administrator beside the configured
 // callers. It returns nil if the address is empty.
-func openFront(ctx context.Context, settings restSettings, data string, cfg config.File, server *embedded.Server,
-	log *zap.Logger) (*front.Front, error) {
+func openFront(ctx context.Context, settings restSettings, data string, cfg config.File, m *metrics.Metrics,
+	server *embedded.Server, log *zap.Logger) (*front.Front, error) {
 	if settings.listen == "" {
 		return nil, nil
 	}
@@ -66,6 +67,7 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 	o := front.Options{Config: cfg.REST, Databases: databases, Log: log, Open: func(config.ControlDatabase) (*controldb.Store, error) {
 		return server.OpenStore()
 	}}
+	o.Metrics, o.AnonymousMetrics = m, cfg.Metrics.Anonymous
 	for _, c := range cfg.Credentials {
 		o.Credentials = append(o.Credentials, c.Name)
 	}

@@ -44,7 +44,7 @@ const cannotOpenDatabase = 4060
 // examineCredentials looks for credentials with which a script would have rights on the control
 // database. It tries each credential that may be sent to the control database's server.
 func examineCredentials(ctx context.Context, a *connect.App, store *controldb.Store) ([]controldb.Finding, error) {
-	servers, settings, err := a.OpenServers(ctx, store)
+	servers, settings, err := a.OpenServers(ctx, store, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	if err != nil {
 		return nil, err
 	}
-	tools, closeTools, err := a.OpenTools(ctx, store)
+	tools, closeTools, err := a.OpenTools(ctx, store, nil)
 	if err != nil {
 		return nil, err
 	}

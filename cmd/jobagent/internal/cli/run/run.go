@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -50,6 +51,11 @@ grace period. The second signal cancels them at once.`,
 			if err != nil {
 				return err
 			}
+			stopMetrics, err := a.ServeMetrics(cmd.Context(), log)
+			if err != nil {
+				return err
+			}
+			defer stopMetrics()
 			if serve {
 				return runAndServe(cmd.Context(), a, cfg, log)
 			}
@@ -113,6 +119,14 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 		return err
 	}
 	defer closeTraces()
+	dsn, err := a.ControlDSN()
+	if err != nil {
+		return err
+	}
+	counted, err := a.DatabaseMetrics(dsn)
+	if err != nil {
+		return err
+	}
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
@@ -121,7 +135,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 			return err
 		}
 		if _, err = store.CheckAgent(ctx); err == nil {
-			tools, closeTools, err = a.OpenTools(ctx, store)
+			tools, closeTools, err = a.OpenTools(ctx, store, counted.Targets())
 		}
 		if err != nil {
 			_ = store.Close() // err is the more useful error
@@ -136,6 +150,10 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	}
 	defer store.Close()
 	defer closeTools()
+	store, stopCounting := counted.Observe(store, metrics.ClientAgent)
+	defer stopCounting()
+	defer counted.CountRuns(store.RunCounts)()
+	cfg.Metrics = counted.Agent()
 	if err := actions.Receive(ctx, file.Callbacks, false, store, log); err != nil {
 		return err
 	}
@@ -168,6 +186,10 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 		return err
 	}
 	defer closeTraces()
+	m, err := a.Metrics()
+	if err != nil {
+		return err
+	}
 	var members []agent.Member
 	var stores []*controldb.Store
 	defer func() {
@@ -183,11 +205,15 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 		if err != nil {
 			return exit.Usagef("control database %q: %w", d.Name, err)
 		}
+		counted := m.Database(config.MetricsName(databases, d))
+		store, stopCounting := counted.Observe(store, metrics.ClientAgent)
+		defer stopCounting()
+		defer counted.CountRuns(store.RunCounts)()
 		stores = append(stores, store)
 		members = append(members, agent.Member{
-			Name: d.Name, Store: store, AccountRequired: *d.ImplicitAgent == "",
+			Name: d.Name, Store: store, AccountRequired: *d.ImplicitAgent == "", Metrics: counted.Agent(),
 			OpenTools: func(ctx context.Context) (agent.Tools, func(), error) {
-				tools, closeTools, err := a.OpenTools(ctx, store)
+				tools, closeTools, err := a.OpenTools(ctx, store, counted.Targets())
 				if err == nil {
 					tools.Actions, tools.Traces = actions.For(store, file, log), traces
 				}
@@ -225,6 +251,11 @@ func checkActions(a *connect.App) (*connect.Actions, error) {
 	if _, err := a.Credentials(cfg, &mssql.Config{}); err != nil {
 		return nil, err
 	}
+	m, err := a.Metrics()
+	if err != nil {
+		return nil, err
+	}
+	cfg.Outbound.OnConnect = connect.OnDial(m.Outbound())
 	return connect.NewActions(cfg, buildinfo.Version(), false)
 }
 

@@ -41,6 +41,11 @@ own, whose file is logged.`,
 			if o.Log, err = a.Logger(); err != nil {
 				return err
 			}
+			stopMetrics, err := a.ServeMetrics(cmd.Context(), o.Log)
+			if err != nil {
+				return err
+			}
+			defer stopMetrics()
 			return serve(cmd.Context(), o)
 		},
 	}

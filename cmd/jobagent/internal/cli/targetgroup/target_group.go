@@ -96,7 +96,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				tools, closeTools, err := a.OpenTools(cmd.Context(), store)
+				tools, closeTools, err := a.OpenTools(cmd.Context(), store, nil)
 				if err != nil {
 					return err
 				}

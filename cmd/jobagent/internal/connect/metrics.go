@@ -1,0 +1,87 @@
+package connect
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/rest/scrape"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// Metrics returns the metrics of this process, which it makes once; nil if they are turned off.
+func (a *App) Metrics() (*metrics.Metrics, error) {
+	file, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Metrics.Check(); err != nil {
+		return nil, exit.Usage(err)
+	}
+	if a.metrics == nil && !file.Metrics.Off {
+		a.metrics = metrics.New(metrics.Build{Version: buildinfo.Version()})
+	}
+	return a.metrics, nil
+}
+
+// DatabaseMetrics returns the metrics of the control database of a connection string.
+func (a *App) DatabaseMetrics(dsn string) (*metrics.Database, error) {
+	m, err := a.Metrics()
+	if m == nil || err != nil {
+		return nil, err
+	}
+	parsed, err := mssql.ParseDSN(dsn)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	return m.Database(parsed.Params.Database), nil
+}
+
+// OnDial returns a function that counts connections; nil if d is nil.
+func OnDial(d *metrics.Dials) func(time.Duration, targets.Class) {
+	if d == nil {
+		return nil
+	}
+	return func(elapsed time.Duration, class targets.Class) { d.Dialed(elapsed, string(class)) }
+}
+
+// ServeMetrics serves metrics on the address that the configuration has for them, if any, until
+// stop is called. A failure after the start is logged only: the work goes on.
+func (a *App) ServeMetrics(ctx context.Context, log *zap.Logger) (stop func(), err error) {
+	m, err := a.Metrics()
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	if m == nil || file.Metrics.Listen == "" {
+		return func() {}, nil
+	}
+	cfg, err := file.Metrics.Server()
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	server, err := scrape.Open(ctx, cfg, m.Handler(), log)
+	if err != nil {
+		return nil, exit.With(exit.CodeConnection, err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() { // ends with ctx; stop waits for it
+		defer close(ended)
+		if err := server.Serve(ctx); err != nil {
+			log.Error("metrics are no longer served", zap.Error(err))
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}, nil
+}

@@ -1,0 +1,24 @@
+package front
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// count returns a store whose calls are counted until the front is closed. The numbers of runs are
+// read with the rights of a reader.
+func (f *Front) count(o Options, d config.ControlDatabase, store *controldb.Store) *controldb.Store {
+	counted := o.Metrics.Database(config.MetricsName(o.Databases, d))
+	store, stop := counted.Observe(store, metrics.ClientFront)
+	stopRuns := counted.CountRuns(func(ctx context.Context, since time.Time) (controldb.RunCounts, error) {
+		return store.RunCounts(controldb.WithCaller(ctx, controldb.Caller{
+			Role: "jobs_reader", Name: "metrics", Door: controldb.DoorREST,
+		}), since)
+	})
+	f.stops = append(f.stops, stop, stopRuns)
+	return store
+}
