@@ -239,3 +239,11 @@ ORDER BY start_time DESC;`, w.args...)
 	}
 	return list[0], true, nil
 }
+
+// JobAgentOperations lists the operations of the last day, latest first.
+func (s *Store) JobAgentOperations(ctx context.Context) ([]JobAgentOperation, error) {
+	return selectAll[JobAgentOperation](ctx, s, "list operations on the job agent", `SELECT TOP (100) operation_id, kind, agent_name, status,
+    error_code, error_message, active_runs, start_time, started_by, end_time
+FROM jobs.agent_operations
+ORDER BY start_time DESC;`)
+}

@@ -423,9 +423,11 @@ func (s *Server) events(w http.ResponseWriter, v *visit) {
 		http.Error(w, "Want GET.", http.StatusMethodNotAllowed)
 		return
 	}
-	ended, cancel := s.cfg.Sessions.Watch(v.HTTP.Context(), v.session, func() bool { return s.role(v.session, v.Entry) > rest.RoleNone })
+	ended, cancel := s.cfg.Sessions.Watch(v.HTTP.Context(), v.session, func() bool { return s.role(v.session, v.Entry) >= v.Role })
 	defer cancel()
-	s.hub.Serve(w, v.HTTP, live.Stream{Base: v.Base, Store: v.Store, Topic: v.Query("topic"), Session: v.session.ID, Ended: ended})
+	s.hub.Serve(w, v.HTTP, live.Stream{
+		Base: v.Base, Store: v.Store, Operator: v.May(rest.RoleOperator), Topic: v.Query("topic"), Session: v.session.ID, Ended: ended,
+	})
 }
 
 // Close ends all streams of live updates. It must be called before the HTTP server's Shutdown,

@@ -138,7 +138,7 @@ func (f *feed) readSource() (events []Event, err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(reader(f.ctx), f.hub.cfg.ReadTime)
+	ctx, cancel := context.WithTimeout(reader(f.ctx, f.topic), f.hub.cfg.ReadTime)
 	defer cancel()
 	return f.source.Next(ctx, f.store)
 }

@@ -125,6 +125,9 @@ func (h *Hub) join(s Stream) (*viewer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if topic.Operators && !s.Operator {
+		return nil, ErrUnknownTopic
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -175,7 +178,11 @@ func signal(c chan struct{}) {
 	}
 }
 
-// reader is the caller of all reads.
-func reader(ctx context.Context) context.Context {
-	return controldb.WithCaller(ctx, controldb.Caller{Role: "jobs_reader", Name: "dashboard", Door: controldb.DoorREST})
+// reader is the caller of all reads of a topic.
+func reader(ctx context.Context, t Topic) context.Context {
+	role := "jobs_reader"
+	if t.Operators {
+		role = "jobs_operator"
+	}
+	return controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: "dashboard", Door: controldb.DoorREST})
 }

@@ -331,6 +331,17 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, ask("count", "c").Code)
 }
 
+// Readers do not learn of topics of operators.
+func TestTopicsOfOperators(t *testing.T) {
+	h := hubOf(&counter{}, func(c *Config) { c.Topics[0].Operators = true })
+	defer h.Close()
+	_, err := h.join(Stream{Base: "/ui/main", Topic: "count", Session: "a"})
+	require.ErrorIs(t, err, ErrUnknownTopic)
+	v, err := h.join(Stream{Base: "/ui/main", Topic: "count", Session: "a", Operator: true})
+	require.NoError(t, err)
+	h.leave(v)
+}
+
 // Streams end with the session and with the hub, and say so.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

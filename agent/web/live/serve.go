@@ -24,6 +24,8 @@ type Stream struct {
 	Base string
 	// Store calls the control database.
 	Store *controldb.Store
+	// Operator says that the viewer has the role operator, or a role that includes it.
+	Operator bool
 	// Topic is the name of the topic, such as "run/0f8fad5b-…".
 	Topic string
 	// Session identifies the viewer's session, for the limit.
