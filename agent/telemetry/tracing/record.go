@@ -46,6 +46,11 @@ func (r *Recorder) Attempt(task controldb.Task, outcome controldb.Outcome, phase
 	if r == nil || outcome.Outcome == targets.NotSent || !r.sampled(task.JobExecutionID) {
 		return
 	}
+	r.attempt(task, outcome, phases, start, end)
+}
+
+// attempt is a function of its own, because a closure moves its variables to the heap.
+func (r *Recorder) attempt(task controldb.Task, outcome controldb.Outcome, phases []targets.Phase, start, end time.Time) {
 	r.add(func() []span { return attemptSpans(task, outcome, phases, start, end) })
 }
 
