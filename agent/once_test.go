@@ -120,8 +120,8 @@ func TestAtMostOnceUnderEveryFault(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var armed atomic.Bool
 			env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
-				// The program_name of a script session is a name, a blank and 16 digits.
-				if _, token, ok := strings.Cut(p.App, " "); armed.Load() && ok && len(token) == 16 && int(seen.Add(1)) == n {
+				// The program_name of a script session names its run.
+				if armed.Load() && strings.HasPrefix(p.App, "jobagent run=") && int(seen.Add(1)) == n {
 					return tsqld.ErrClose
 				}
 				return nil

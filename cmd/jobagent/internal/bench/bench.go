@@ -14,6 +14,8 @@ import (
 type bench struct {
 	*connect.App
 	format format
+	// tracing exports traces while a benchmark runs.
+	tracing bool
 }
 
 // NewCommand returns `jobagent bench`.
@@ -30,5 +32,6 @@ With --dsn, the benchmark uses that server instead. The login must have the righ
 databases: the benchmark creates a control database and targets under new names, and drops them at
 the end. ` + config.EnvDSN + ` is ignored.`
 	cmd.PersistentFlags().VarP(&b.format, "output", "o", "output `format`: table, json or csv")
+	cmd.PersistentFlags().BoolVar(&b.tracing, "tracing", false, "export traces, to a receiver in this process")
 	return cmd
 }

@@ -77,15 +77,19 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	if err := s.store.Install(ctx); err != nil {
 		return nil, err
 	}
-	if b.DSN == "" {
-		return s, nil
+	if b.DSN != "" {
+		tools, closeTools, err := b.OpenTools(ctx, s.store, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.tools = tools
+		s.closers = append(s.closers, func() error { closeTools(); return nil })
 	}
-	tools, closeTools, err := b.OpenTools(ctx, s.store, nil)
-	if err != nil {
-		return nil, err
+	if b.tracing {
+		if err := s.exportTraces(ctx); err != nil {
+			return nil, err
+		}
 	}
-	s.tools = tools
-	s.closers = append(s.closers, func() error { closeTools(); return nil })
 	return s, nil
 }
 
