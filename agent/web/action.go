@@ -39,6 +39,9 @@ func (s *Server) showForm(ctx context.Context, w http.ResponseWriter, v *visit, 
 		}
 	}
 	for i := range c.Fields { // what was typed stays
+		if c.Fields[i].Kind == "hidden" {
+			continue
+		}
 		if v.Form.Has(c.Fields[i].Name) {
 			c.Fields[i].Value = v.Form.Get(c.Fields[i].Name)
 		} else if v.Form != nil && c.Fields[i].Kind == "checkbox" {
@@ -69,7 +72,7 @@ func (s *Server) act(ctx context.Context, w http.ResponseWriter, v *visit, a pag
 		return forged()
 	}
 	v.Operation = operation.String()
-	done, err := a.Do(ctx, v.Request)
+	done, err := s.operations.do(ctx, v.session.ID+v.HTTP.URL.EscapedPath()+v.Operation, func() (*page.Done, error) { return a.Do(ctx, v.Request) })
 	var refused *page.InputError
 	switch {
 	case errors.As(err, &refused):

@@ -68,6 +68,8 @@ func (s *Server) problemOf(err error, v *visit) *problem {
 		if errors.Is(err, controldb.ErrNotInstalled) || errors.Is(err, controldb.ErrSchemaVersion) {
 			out.title, out.text = "The control database cannot be used", fmt.Sprintf("The control database %s has no schema that this front can use: %s.", v.Entry.Name, reasonOf(err))
 		}
+	case missing(err) != "":
+		out = notFound(missing(err))
 	default:
 		if status := statusOf(err); status != 0 {
 			out = &problem{status: status, title: titles[status], text: reasonOf(err)}
@@ -75,6 +77,24 @@ func (s *Server) problemOf(err error, v *visit) *problem {
 	}
 	out.visit = v
 	return out
+}
+
+// missing says what does not exist, and is empty for every other error.
+func missing(err error) string {
+	for _, one := range []error{
+		controldb.ErrJobNotFound, controldb.ErrStepNotFound, controldb.ErrGroupNotFound, controldb.ErrExecutionNotFound,
+		controldb.ErrScheduleNotFound, controldb.ErrCallbackNotFound, controldb.ErrAlertNotFound, controldb.ErrBackfillNotFound,
+		controldb.ErrCalendarNotFound, controldb.ErrMemberNotFound,
+	} {
+		if errors.Is(err, one) {
+			if text := controldb.MessageOf(err); text != "" {
+				return text
+			}
+			text := one.Error()
+			return strings.ToUpper(text[:1]) + text[1:] + "."
+		}
+	}
+	return ""
 }
 
 // titles are the titles of problems by status.

@@ -39,6 +39,7 @@ type frame struct {
 	View          *page.View    //
 	Body          template.HTML // the rendered template of the page
 	Notice        string
+	Refused       bool             // the notice says what is wrong with a form
 	Session       *session.Session // nil before signing in
 	Database      string           // the name in paths
 	Databases     []page.Link      // of the person, if there are several
@@ -91,7 +92,7 @@ func (s *Server) show(w http.ResponseWriter, v *visit, one *set, view *page.View
 	f.View, f.Body = view, template.HTML(body.String()) //nolint:gosec // rendered by html/template
 	f.Notice = s.cfg.Sessions.Notice(w, v.HTTP, v.session)
 	if v.notice != "" {
-		f.Notice = v.notice
+		f.Notice, f.Refused = v.notice, true
 	}
 	for _, l := range view.Actions {
 		if l.Role == rest.RoleNone || v.May(l.Role) {

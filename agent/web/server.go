@@ -67,6 +67,8 @@ type Server struct {
 	origins *http.CrossOriginProtection
 	lost    losses
 	hub     *live.Hub
+
+	operations operations
 }
 
 // place is a control database with its name in paths.
@@ -180,7 +182,7 @@ type visit struct {
 	*page.Request
 	session *session.Session
 	place   place
-	// notice is what an action before has to say.
+	// notice says what is wrong with a form as a whole.
 	notice string
 }
 

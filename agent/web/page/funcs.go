@@ -99,10 +99,10 @@ func dict(pairs ...any) (map[string]any, error) {
 }
 
 // Segment escapes a name as one segment of a path. Browsers resolve the segments "." and ".."
-// whether or not they are escaped, so such names get a tilde before them; [Request.Value] removes
-// it.
+// whether or not they are escaped, and drop empty ones, so such names get a tilde before them;
+// [Request.Value] removes it. The empty name is that of the schedule in a job's own definition.
 func Segment(name string) string {
-	if name == "." || name == ".." || strings.HasPrefix(name, "~") {
+	if name == "" || name == "." || name == ".." || strings.HasPrefix(name, "~") {
 		name = "~" + name
 	}
 	return url.PathEscape(name)
@@ -388,3 +388,6 @@ func clipped(text string, limit int) (string, bool) {
 	}
 	return text, false
 }
+
+// Grouped writes a number for a sentence, with groups of digits as in English.
+func Grouped(n int) string { return grouped(strconv.Itoa(n)) }

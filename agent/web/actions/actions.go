@@ -1,0 +1,107 @@
+// Package actions has what people can do in the dashboard. Each action asks first: its form says
+// what will happen, with numbers. What may happen is decided by procedures.
+package actions
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Set returns the actions.
+func Set() page.Set {
+	one := func(path string, confirm confirmFunc, do doFunc) page.Action {
+		return page.Action{Path: path, Role: rest.RoleOperator, Confirm: confirm, Do: do}
+	}
+	return page.Set{Name: "actions", Actions: []page.Action{
+		one("/jobs/{job}/start", confirmStart, start),
+		one("/jobs/{job}/enable", confirmEnable(true), enable(true)),
+		one("/jobs/{job}/disable", confirmEnable(false), enable(false)),
+		one("/runs/{run}/stop", confirmStop, stop),
+		one("/runs/{run}/rerun", confirmRerun, rerun),
+		one("/schedules/{job}/{schedule}/enable", confirmEnable(true), enable(true)),
+		one("/schedules/{job}/{schedule}/disable", confirmEnable(false), enable(false)),
+		one("/schedules/{job}/{schedule}/pause", confirmPause(true), pause(true)),
+		one("/schedules/{job}/{schedule}/resume", confirmPause(false), pause(false)),
+		one("/schedules/{job}/{schedule}/backfill", confirmBackfill, backfill),
+		one("/callbacks/{run}/{step}/{target}/complete", confirmComplete, complete),
+		one("/alerts/{alert}/acknowledge", confirmAcknowledge, acknowledge),
+	}}
+}
+
+// id returns a parameter of the path that is a GUID. Another text names nothing.
+func id(r *page.Request, name string) (uuid.UUID, error) {
+	text := r.Value(name)
+	if one, err := uuid.Parse(text); err == nil && len(text) == 36 { // uuid.Parse takes more forms
+		return one, nil
+	}
+	return uuid.Nil, controldb.ErrExecutionNotFound
+}
+
+// operation returns the ID of the form.
+func operation(r *page.Request) (uuid.UUID, error) {
+	one, err := uuid.Parse(r.Operation)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("operation of a form: %w", err)
+	}
+	return one, nil
+}
+
+// refuse makes an error of a procedure about an argument an error of a field. numbers are those of
+// the errors that are about the field.
+func refuse(err error, field string, numbers ...int32) error {
+	for _, n := range numbers {
+		if controldb.NumberOf(err) == n {
+			return &page.InputError{Field: field, Problem: controldb.MessageOf(err)}
+		}
+	}
+	return err
+}
+
+// value returns what was typed into a field.
+func value(r *page.Request, field string) string {
+	return strings.TrimSpace(strings.ReplaceAll(r.Form.Get(field), "\r\n", "\n"))
+}
+
+// count writes a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return page.Grouped(n) + " " + many
+}
+
+// quoted writes a name inside a sentence.
+func quoted(name string) string { return "“" + name + "”" }
+
+// instant writes an instant inside a sentence.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
+
+// commands joins the equivalents of a command line and of a procedure.
+func commands(cli []page.Equivalent, tsql page.Equivalent) []page.Equivalent {
+	return append(cli, tsql)
+}
+
+// parseInstant parses an instant: RFC 3339, or YYYY-MM-DD HH:MM in UTC, as the command line does.
+func parseInstant(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, errors.New("want YYYY-MM-DD HH:MM in UTC, or an instant such as 2026-11-23T08:00:00+01:00")
+}
+
+// number returns a parameter of the path that is a number.
+func number(r *page.Request, name string) (int64, bool) {
+	n, err := strconv.ParseInt(r.Value(name), 10, 64)
+	return n, err == nil && n > 0
+}

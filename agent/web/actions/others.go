@@ -1,0 +1,162 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// callback returns the callback that the path names: the latest of a step on a target.
+func callback(ctx context.Context, r *page.Request) (one controldb.Callback, err error) {
+	run, err := id(r, "run")
+	if err != nil {
+		return one, err
+	}
+	target, err := id(r, "target")
+	step, ok := number(r, "step")
+	if err != nil || !ok {
+		return one, controldb.ErrCallbackNotFound
+	}
+	list, err := r.Store.Callbacks(ctx, run)
+	if err != nil {
+		return one, err
+	}
+	found := false
+	for _, c := range list { // the oldest first
+		if c.Target == target && int64(c.StepID) == step {
+			one, found = c, true
+		}
+	}
+	if !found {
+		return one, controldb.ErrCallbackNotFound
+	}
+	return one, nil
+}
+
+// place names the target of a callback.
+func place(c controldb.Callback) string {
+	if c.Database == "" {
+		return c.Server
+	}
+	return c.Server + "/" + c.Database
+}
+
+// maxMessage bounds the message of a report, in UTF-16 code units.
+const maxMessage = 16_384
+
+// confirmComplete asks for the result of work for which a target waits.
+func confirmComplete(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	one, err := callback(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	state := ""
+	switch one.State {
+	case controldb.CallbackClosed:
+		state = "No report is accepted any more: the wait has ended."
+	case controldb.CallbackReported:
+		state = "A report has come already. The first one counts."
+	}
+	until := ""
+	if !one.DeadlineAt.IsZero() {
+		until = "Without a report, the wait ends on " + instant(one.DeadlineAt) + "."
+	}
+	run := one.Execution
+	cli := []string{"execution", "complete", run.String(), "--step-id", strconv.Itoa(one.StepID), "--target", one.Target.String()}
+	success := value(r, "result") != "failed"
+	if success {
+		cli = append(cli, "--succeeded")
+	} else {
+		cli = append(cli, "--failed")
+	}
+	tsql := []page.Arg{{Name: "job_execution_id", Value: run}, {Name: "success", Value: success}}
+	if text := value(r, "message"); text != "" {
+		cli, tsql = append(cli, "--message", text), append(tsql, page.Arg{Name: "message", Value: text})
+	}
+	tsql = append(tsql, page.Arg{Name: "step_id", Value: one.StepID}, page.Arg{Name: "target_id", Value: one.Target})
+	return &page.Confirmation{
+		Title: "Report the result", Nav: "runs", Button: "Report", Back: r.Path("runs", run.String()),
+		Effects: sentences(fmt.Sprintf("Step %s of the run of %s waits at %s for an approval or a report, since %s.", quoted(one.StepName), quoted(one.JobName),
+			place(one), instant(one.OpenedAt)), "Approving lets the run go on. Rejecting makes the attempt fail; the step's policy may retry it.", until, state),
+		Fields: []page.Field{
+			{Name: "result", Label: "Result", Kind: "select", Required: true, Options: []page.Option{
+				{Value: "", Text: "Choose"}, {Value: "succeeded", Text: "Approve: the work succeeded"}, {Value: "failed", Text: "Reject: the work failed"},
+			}},
+			{Name: "message", Label: "Message", Kind: "textarea", MaxLength: maxMessage, Help: "The history shows it."},
+		},
+		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_complete_callback", tsql...)),
+	}, nil
+}
+
+// complete reports the result.
+func complete(ctx context.Context, r *page.Request) (*page.Done, error) {
+	one, err := callback(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	result := value(r, "result")
+	if result != "succeeded" && result != "failed" {
+		return nil, &page.InputError{Field: "result", Problem: "Choose whether the work succeeded."}
+	}
+	step, target := one.StepID, uuid.UUID(one.Target)
+	err = r.Store.CompleteCallback(ctx, controldb.CallbackRef{Execution: one.Execution, StepID: &step, Target: &target}, result == "succeeded", value(r, "message"))
+	if err != nil {
+		return nil, err
+	}
+	return &page.Done{Location: r.Path("runs", one.Execution.String()), Notice: "The result was reported: " + result + "."}, nil
+}
+
+// confirmAcknowledge says what acknowledging an alert does.
+func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	number, ok := number(r, "alert")
+	if !ok {
+		return nil, controldb.ErrAlertNotFound
+	}
+	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: number, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, controldb.ErrAlertNotFound
+	}
+	a := list[0]
+	state := ""
+	switch a.State {
+	case controldb.AlertAcknowledged:
+		state = fmt.Sprintf("%s acknowledged it on %s. The note is replaced.", a.AcknowledgedBy, instant(a.AcknowledgedAt))
+	case controldb.AlertResolved:
+		state = "It is resolved already."
+	}
+	pending := ""
+	if a.PendingDeliveries > 0 {
+		pending = count(a.PendingDeliveries, "message that waits is not sent.", "messages that wait are not sent.")
+	}
+	cli, tsql := []string{"alert", "acknowledge", strconv.FormatInt(a.ID, 10)}, []page.Arg{{Name: "alert_id", Value: a.ID}}
+	if note := value(r, "note"); note != "" {
+		cli, tsql = append(cli, "--note", note), append(tsql, page.Arg{Name: "note", Value: note})
+	}
+	return &page.Confirmation{
+		Title: "Acknowledge an alert", Nav: "alerts", Button: "Acknowledge", Back: r.Path("alerts"),
+		Effects: sentences(fmt.Sprintf("%s. It happened %s, the last time on %s.", a.Title, count(int(a.Occurrences), "time", "times"), instant(a.LastAt)),
+			"You look after it: nothing more is sent about it. It stays in the list until it is resolved.", pending, state),
+		Fields:      []page.Field{{Name: "note", Label: "Note", MaxLength: maxNote, Help: "What you are doing about it."}},
+		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_acknowledge_alert", tsql...)),
+	}, nil
+}
+
+// acknowledge acknowledges an alert.
+func acknowledge(ctx context.Context, r *page.Request) (*page.Done, error) {
+	number, ok := number(r, "alert")
+	if !ok {
+		return nil, controldb.ErrAlertNotFound
+	}
+	if err := r.Store.AcknowledgeAlert(ctx, number, value(r, "note")); err != nil {
+		return nil, err
+	}
+	return &page.Done{Location: r.Path("alerts"), Notice: "The alert is acknowledged."}, nil
+}

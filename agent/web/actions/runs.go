@@ -1,0 +1,267 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+type (
+	confirmFunc func(context.Context, *page.Request) (*page.Confirmation, error)
+	doFunc      func(context.Context, *page.Request) (*page.Done, error)
+)
+
+// shownSteps bounds the steps that the confirmation of a start lists.
+const shownSteps = 12
+
+// maxParameters bounds the parameters of a run, in UTF-16 code units (jobs.sp_start_job).
+const maxParameters = 102_400
+
+// confirmStart says what a run of a job would do.
+func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	job, err := r.Store.JobDetail(ctx, r.Value("job"))
+	if err != nil {
+		return nil, err
+	}
+	steps, err := r.Store.JobSteps(ctx, job.Name, nil)
+	if err != nil {
+		return nil, err
+	}
+	effects := []string{fmt.Sprintf("Starts a run of version %d of the job %s with %s.", job.Version, quoted(job.Name), count(len(steps), "step", "steps"))}
+	described, err := describeSteps(ctx, r.Store, steps)
+	if err != nil {
+		return nil, err
+	}
+	effects = append(effects, described...)
+	active, err := r.Store.Executions(ctx, controldb.ExecutionFilter{JobName: job.Name, RootsOnly: true, ActiveOnly: true, Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	if len(active) > 0 {
+		effects = append(effects, count(len(active), "run of this job is active. The new run does not wait for it.",
+			"runs of this job are active. The new run does not wait for them."))
+	}
+	cli, tsql := []string{"job", "start", job.Name}, []page.Arg{{Name: "job_name", Value: job.Name}}
+	if text := value(r, "parameters"); text != "" {
+		tsql = append(tsql, page.Arg{Name: "parameters", Value: text})
+		cli = append(cli, "--params-file", "parameters.json")
+	}
+	return &page.Confirmation{
+		Title: "Start " + job.Name, Nav: "jobs", Effects: effects, Button: "Start the job", Back: r.Path("jobs", job.Name),
+		Fields: []page.Field{{
+			Name: "parameters", Label: "Parameters", Kind: "textarea", MaxLength: maxParameters,
+			Help: `A JSON object such as {"tenant": "contoso", "days": 7}. The steps use its members as $(param.tenant).`,
+		}},
+		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_start_job", tsql...)),
+	}, nil
+}
+
+// describeSteps says what the steps do, and on how many targets as of the last resolution of their
+// target groups.
+func describeSteps(ctx context.Context, store *controldb.Store, steps []controldb.JobStep) (sentences []string, err error) {
+	sizes := map[uuid.UUID]string{}
+	for i, step := range steps {
+		if i == shownSteps {
+			return append(sentences, "And "+count(len(steps)-shownSteps, "further step.", "further steps.")), nil
+		}
+		size, known := sizes[step.TargetGroupID]
+		if !known {
+			if size, err = sizeOf(ctx, store, step.TargetGroupID); err != nil {
+				return nil, err
+			}
+			sizes[step.TargetGroupID] = size
+		}
+		sentences = append(sentences, fmt.Sprintf("Step %d, %s: %s on the target group %s (%s).",
+			step.StepID, quoted(step.StepName), kinds[step.CommandType], quoted(step.TargetGroup), size))
+	}
+	return sentences, nil
+}
+
+// kinds says what steps of a type do.
+var kinds = map[string]string{"TSql": "runs a script", "Action": "carries out an action"}
+
+// sizeOf says how many targets a target group had when it was resolved last.
+func sizeOf(ctx context.Context, store *controldb.Store, group uuid.UUID) (string, error) {
+	list, err := store.GroupResolutions(ctx, group, 1)
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "it was not resolved before", nil
+	}
+	n, err := store.CountResolvedTargets(ctx, list[0].Run, list[0].StepID)
+	if err != nil {
+		return "", err
+	}
+	return count(n, "target", "targets") + " when it was resolved last, on " + instant(list[0].Resolved), nil
+}
+
+// start starts a run. A form that is sent twice starts one: the run has the form's ID.
+func start(ctx context.Context, r *page.Request) (*page.Done, error) {
+	run, err := operation(r)
+	if err != nil {
+		return nil, err
+	}
+	job := r.Value("job")
+	if _, err := r.Store.StartJobWith(ctx, job, run, value(r, "parameters")); err != nil {
+		return nil, refuse(err, "parameters", 50070, 50071, 50072, 50073)
+	}
+	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run of " + quoted(job) + " was started."}, nil
+}
+
+// confirmStop says what stopping a run would end.
+func confirmStop(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	run, err := id(r, "run")
+	if err != nil {
+		return nil, err
+	}
+	progress, err := r.Store.RunProgress(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	effects := []string{"The run of " + quoted(progress.JobName) + " has ended already: stopping it does nothing."}
+	if progress.Active {
+		effects = []string{
+			fmt.Sprintf("Stops the run of %s: %s of %s that have begun or wait, counted per step and target.", quoted(progress.JobName),
+				page.Grouped(progress.ActiveTargets), count(progress.Targets, "target", "targets")),
+			"Targets that wait are canceled. Scripts that run are canceled too: what they have not committed is rolled back.",
+			"Targets that have ended keep their results.",
+		}
+	}
+	return &page.Confirmation{
+		Title: "Stop the run of " + progress.JobName, Nav: "runs", Effects: effects, Danger: true, Button: "Stop the run", Back: r.Path("runs", run.String()),
+		Equivalents: commands(page.CLI("job", "stop", run.String()), page.TSQL("jobs.sp_stop_job", page.Arg{Name: "job_execution_id", Value: run})),
+	}, nil
+}
+
+// stop stops a run.
+func stop(ctx context.Context, r *page.Request) (*page.Done, error) {
+	run, err := id(r, "run")
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Store.StopJob(ctx, run); err != nil {
+		return nil, err
+	}
+	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run was asked to stop."}, nil
+}
+
+// rerunStates are the final states that a rerun may include, as jobs.sp_rerun_job_execution names
+// them, with words.
+var rerunStates = []struct{ name, label string }{
+	{"Failed", "Failed"}, {"TimedOut", "Timed out"}, {"Canceled", "Canceled"}, {"Skipped", "Skipped"},
+	{"Unknown", "Unknown: it is not known whether the script ran"},
+}
+
+// countStates counts the targets of a run by the states of a rerun, and those that succeeded.
+func countStates(list []controldb.StepState) (counts map[string]int, succeeded int) {
+	counts = map[string]int{}
+	for _, s := range list {
+		switch {
+		case s.Unknown:
+			counts["Unknown"] += s.Total
+		case s.Lifecycle == jobs.Succeeded || s.Lifecycle == jobs.SucceededWithSkipped:
+			succeeded += s.Total
+		default:
+			counts[string(s.Lifecycle)] += s.Total
+		}
+	}
+	return counts, succeeded
+}
+
+// confirmRerun says how many targets a rerun would have.
+func confirmRerun(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	run, err := id(r, "run")
+	if err != nil {
+		return nil, err
+	}
+	progress, err := r.Store.RunProgress(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	states, err := r.Store.RunStepStates(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	counts, succeeded := countStates(states)
+	c := &page.Confirmation{
+		Title: "Rerun what failed of " + progress.JobName, Nav: "runs", Button: "Start the rerun", Back: r.Path("runs", run.String()),
+	}
+	total := 0
+	for _, state := range rerunStates {
+		if n := counts[state.name]; n > 0 {
+			total += n
+			c.Fields = append(c.Fields, page.Field{
+				Name: state.name, Kind: "checkbox", Value: "true", Label: fmt.Sprintf("%s (%s)", state.label, page.Grouped(n)),
+			})
+		}
+	}
+	switch {
+	case progress.Active:
+		c.Effects = append(c.Effects, "The run is still active. It can be run again when it has ended.")
+	case total == 0:
+		c.Effects = append(c.Effects, "All targets that the run reached succeeded. Steps that it did not reach run on their whole target groups.")
+	default:
+		c.Effects = append(c.Effects, fmt.Sprintf("Starts a run of the same version with the same parameters on %s of this run, counted per step.",
+			count(total, "target", "targets")),
+			fmt.Sprintf("The %s that succeeded are not touched. Target groups are not resolved again.", count(succeeded, "target", "targets")))
+	}
+	only := chosen(r, counts)
+	cli, tsql := []string{"execution", "rerun", run.String()}, []page.Arg{{Name: "job_execution_id", Value: run}}
+	if only != "" {
+		cli, tsql = append(cli, "--only", only), append(tsql, page.Arg{Name: "only", Value: only})
+	}
+	c.Equivalents = commands(page.CLI(cli...), page.TSQL("jobs.sp_rerun_job_execution", tsql...))
+	return c, nil
+}
+
+// chosen returns the states that the form has marked, or all that the run has. It is empty for all
+// states.
+func chosen(r *page.Request, counts map[string]int) string {
+	var list []string
+	offered := 0
+	for _, state := range rerunStates {
+		if counts[state.name] > 0 {
+			offered++
+		}
+		if r.Form != nil && r.Form.Get(state.name) == "true" {
+			list = append(list, state.name)
+		}
+	}
+	if r.Form == nil || len(list) == offered {
+		return ""
+	}
+	return strings.Join(list, ",")
+}
+
+// rerun starts a rerun. A form that is sent twice starts one: the run has the form's ID.
+func rerun(ctx context.Context, r *page.Request) (*page.Done, error) {
+	origin, err := id(r, "run")
+	if err != nil {
+		return nil, err
+	}
+	run, err := operation(r)
+	if err != nil {
+		return nil, err
+	}
+	states, err := r.Store.RunStepStates(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	counts, _ := countStates(states)
+	some := slices.ContainsFunc(rerunStates, func(s struct{ name, label string }) bool { return r.Form.Get(s.name) == "true" })
+	if !some && slices.ContainsFunc(rerunStates, func(s struct{ name, label string }) bool { return counts[s.name] > 0 }) {
+		return nil, &page.InputError{Problem: "Choose at least one state."}
+	}
+	if _, err := r.Store.RerunExecution(ctx, controldb.RerunRequest{Origin: origin, Only: chosen(r, counts), ID: run}); err != nil {
+		return nil, err
+	}
+	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The rerun was started."}, nil
+}
