@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
 
-// find returns the schedule that an action is about. Actions of /jobs/{job} are about the schedule of
-// the job's own definition, whose name is empty.
+// find returns the schedule that an action is about. Actions of /jobs/{job} are about the schedule
+// of the job's own definition, whose name is empty.
 func find(ctx context.Context, r *page.Request) (controldb.Schedule, error) {
 	name := r.Value("schedule")
 	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: r.Value("job"), Name: &name, Limit: 1})
