@@ -101,6 +101,14 @@ EXECUTE jobs.sp_delete_target_group_member N'h', @id;`)
 			c.exec(t, `EXECUTE jobs.sp_complete_callback @p1, 1, N'`+canary+`';`, run.String())
 			return nil
 		}},
+		{"sp_add_alert_channel", `N'ac', N'Http', N'{"url":"https://h/"}'`, "sp_add_alert_channel|AlertChannel|ac|A", nil},
+		{"sp_update_alert_channel", `N'ac', @enabled = 0`, "sp_update_alert_channel|AlertChannel|ac|BA", nil},
+		{"sp_add_alert", `N'ar', N'NoAgent', @channels = N'["ac"]'`, "sp_add_alert|AlertRule|ar|A", nil},
+		{"sp_update_alert", `N'ar', @channels = N'[]'`, "sp_update_alert|AlertRule|ar|BA", nil},
+		{"sp_mute_alert", `N'ar', @minutes = 5`, "sp_mute_alert|AlertRule|ar|BA", nil},
+		{"sp_test_alert", `N'ac'`, "sp_test_alert|AlertChannel|ac|A", nil},
+		{"sp_delete_alert", `N'ar'`, "sp_delete_alert|AlertRule|ar|B", nil},
+		{"sp_delete_alert_channel", `N'ac'`, "sp_delete_alert_channel|AlertChannel|ac|B", nil},
 		{"sp_acknowledge_alert", "", "sp_acknowledge_alert|Alert|r: s|BA", func(ctx context.Context) error {
 			c.exec(t, `INSERT INTO jobs_internal.alerts (rule_id, rule_name, condition, severity, subject_key, subject_kind, subject,
     event_key, state, occurrences, first_at, last_at, raised_at, title, message, notifications)

@@ -48,6 +48,17 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.purge_history", `EXECUTE jobs_internal.purge_history @batch_size = 0;`},
 	{"jobs_internal.delete_leftovers", `EXECUTE jobs_internal.delete_leftovers @max_rows = 0;`},
 	{"jobs_internal.advance_job_agent", `EXECUTE jobs_internal.advance_job_agent @lease_seconds = 0;`},
+	{"jobs_internal.evaluate_alerts", `EXECUTE jobs_internal.evaluate_alerts @min_seconds = NULL;`},
+	{
+		"jobs_internal.claim_alert_deliveries",
+		`EXECUTE jobs_internal.claim_alert_deliveries @holder = NULL, @channel_types = NULL, @with_secrets = NULL, @max = NULL, @lease_seconds = NULL;`,
+	},
+	{"jobs_internal.begin_alert_delivery", `EXECUTE jobs_internal.begin_alert_delivery @delivery_id = NULL, @holder = NULL;`},
+	{
+		"jobs_internal.end_alert_delivery",
+		`EXECUTE jobs_internal.end_alert_delivery @delivery_id = NULL, @holder = NULL, @outcome = NULL;`,
+	},
+	{"jobs_internal.get_alert_secret", `EXECUTE jobs_internal.get_alert_secret @name = NULL;`},
 	{"jobs_internal.schema_versions", `SELECT TOP (0) v.version FROM jobs_internal.schema_versions AS v;`},
 	{"jobs_internal.code_objects", `SELECT TOP (0) o.name FROM jobs_internal.code_objects AS o;`},
 	{"jobs_internal.agent_status", `SELECT TOP (0) a.agent_id FROM jobs_internal.agent_status AS a;`},

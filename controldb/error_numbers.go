@@ -103,7 +103,11 @@ var (
 	ErrQuotaExceeded = errors.New("quota exceeded")
 	// ErrCollectionJob means that the job belongs to a job collection, and is changed there.
 	ErrCollectionJob = errors.New("the job belongs to a job collection")
-	// ErrAlertNotFound means that no alert has this id.
+	// ErrAlertExists means that an alert rule or channel has this name already.
+	ErrAlertExists = errors.New("alert rule or channel exists")
+	// ErrChannelNotFound means that no alert channel has this name.
+	ErrChannelNotFound = errors.New("alert channel not found")
+	// ErrAlertNotFound means that no alert rule has this name, or no alert this id.
 	ErrAlertNotFound = errors.New("alert not found")
 	// ErrCalendarExists means that a calendar has this name already.
 	ErrCalendarExists = errors.New("calendar exists")
@@ -155,6 +159,14 @@ var conditions = map[int32]condition{
 	50031: {KindInvalid, nil, "a final state to run again is invalid, or none is given"},
 	50032: {KindInvalid, nil, "the reaction to an unknown outcome is neither Retry, Fail nor Await"},
 	50033: {KindInvalid, nil, "no step option is given"},
+	50034: {KindInvalid, nil, "the name of an alert rule or channel is missing or empty"},
+	50035: {KindInvalid, nil, "the condition of an alert is invalid, or does not fit the values given"},
+	50036: {KindInvalid, nil, "the scope of an alert is invalid"},
+	50041: {KindInvalid, nil, "the percentage of an alert is out of range"},
+	50042: {KindInvalid, nil, "a number or a time of an alert is out of range"},
+	50043: {KindInvalid, nil, "a lifecycle of an alert is invalid"},
+	50044: {KindInvalid, nil, "the type or the definition of an alert channel is invalid"},
+	50045: {KindInvalid, nil, "the severity or the channels of an alert are invalid"},
 	50037: {KindInvalid, nil, "the scope of a limit is invalid: want Job, Server, ElasticPool or Credential"},
 	50038: {KindInvalid, nil, "the name of the limited object is missing or empty"},
 	50039: {KindInvalid, nil, "a server name is given for a limit that is not an elastic pool's"},
@@ -226,6 +238,10 @@ var conditions = map[int32]condition{
 	50117: {KindConflict, nil, "a target group that the rerun needs no longer exists"},
 	50118: {KindConflict, nil, "the steps of a system job cannot be changed"},
 	50120: {KindNotFound, nil, "the limit does not exist"},
+	50119: {KindConflict, ErrAlertExists, "an alert rule or channel of this name exists already"},
+	50121: {KindNotFound, ErrAlertNotFound, "the alert rule does not exist"},
+	50122: {KindNotFound, ErrChannelNotFound, "the alert channel does not exist"},
+	50123: {KindConflict, nil, "an alert rule uses the channel"},
 	50124: {KindNotFound, ErrAlertNotFound, "the alert does not exist"},
 	50125: {KindNotFound, ErrScheduleNotFound, "the schedule does not exist"},
 	50126: {KindConflict, ErrScheduleExists, "a schedule of this name exists already"},

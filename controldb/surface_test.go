@@ -102,7 +102,8 @@ var ownProcedures = []string{
 	"sp_set_job_agent", "sp_delete_job_agent", "sp_enable_job_agent", "sp_disable_job_agent",
 	"sp_set_job_collection", "sp_enable_job_collection", "sp_delete_job_collection",
 	"sp_set_scheduler_job", "sp_enable_scheduler_job", "sp_run_scheduler_job", "sp_delete_scheduler_job",
-	"sp_acknowledge_alert",
+	"sp_add_alert", "sp_update_alert", "sp_delete_alert", "sp_mute_alert", "sp_acknowledge_alert", "sp_test_alert",
+	"sp_add_alert_channel", "sp_update_alert_channel", "sp_delete_alert_channel",
 }
 
 // typeText formats a type as in declarations.

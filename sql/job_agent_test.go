@@ -26,6 +26,8 @@ var alwaysPermitted = map[string]string{
 	"jobs.sp_add_secret_key":    "it is for administrators, and defines no job",
 	"jobs.sp_retire_secret_key": "it is for administrators, and defines no job",
 	"jobs.sp_acknowledge_alert": "it defines nothing",
+	"jobs.sp_mute_alert":        "it starts nothing",
+	"jobs.sp_test_alert":        "it tries a channel, and defines nothing",
 	"jobs.sp_set_job_agent":     "it checks the state itself",
 	"jobs.sp_delete_job_agent":  "it checks the state itself",
 	"jobs.sp_enable_job_agent":  "it checks the state itself",

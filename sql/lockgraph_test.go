@@ -139,6 +139,8 @@ var differentRows = []reason{
 	{"check_sealed_keys", "sp_retire_secret_key", []string{"secret_keys", "secrets", "secret_data_keys"},
 		"A session that stores several secrets holds the locks on all keys since it stored the first one."},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same."},
+	{"raise_alerts", "", []string{"alerts", "alert_deliveries", "alert_runs", "alert_run_limits"},
+		"One evaluation runs at a time, under the row of alert_state. It holds the alerts that it changes, skipping those that others hold, before it changes their deliveries; so do the others."},
 }
 
 // differentReads lists such pairs for reads, which wait without READ_COMMITTED_SNAPSHOT.
@@ -172,6 +174,12 @@ var differentReads = []reason{
 		"store_payload",
 		[]string{"job_executions", "payloads"},
 		"The same: sp_start_job stores parameters after it has looked for the run of the given id.",
+	},
+	{
+		"sp_delete_alert_channel",
+		"state_of_alert",
+		[]string{"alert_channels", "alert_rule_channels"},
+		"The channels that it reads are locked with the list of the rule, or used by the rule, so that none of them is being deleted.",
 	},
 }
 

@@ -159,8 +159,10 @@ ALTER TABLE jobs_internal.alert_runs SET (LOCK_ESCALATION = DISABLE);
 CREATE TABLE jobs_internal.alert_run_limits (
     rule_id        INT NOT NULL,
     execution_id   BIGINT NOT NULL,
+    is_computed    BIT NOT NULL CONSTRAINT DF_alert_run_limits_is_computed DEFAULT 0,
     limit_at       DATETIME2(7) NULL,
     median_seconds DECIMAL(18, 3) NULL,
+    is_raised      BIT NOT NULL CONSTRAINT DF_alert_run_limits_is_raised DEFAULT 0,
     CONSTRAINT PK_alert_run_limits PRIMARY KEY (rule_id, execution_id)
 );
 

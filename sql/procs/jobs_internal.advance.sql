@@ -15,7 +15,8 @@
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
 -- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or have waiting instants, jobs that have reruns (U), terms (X), tasks (X),
 --            targets (X), steps (X), runs (U, X), in this order,
---            skipping locked jobs, schedules and runs, because no pass waits for a user's open transaction (I14).
+--            skipping locked jobs, schedules and runs, because no pass waits for a user's open transaction (I14); inserts into
+--            alert_runs.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
@@ -400,6 +401,14 @@ BEGIN
                 OR (m.has_dependencies = 0 AND m.canceled + m.failed + m.timed_out > 0)
         ) AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
+
+        -- In the transaction that ends them, so that no rule of alerts misses one.
+        IF EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS a WHERE a.watches_runs = 1 AND a.enabled = 1)
+            INSERT INTO jobs_internal.alert_runs (execution_id)
+            SELECT e.execution_id
+            FROM @movable AS m
+            INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
+            WHERE e.is_active = 0;
     END;
     EXECUTE jobs_internal.park_executions;
     RETURN 0;

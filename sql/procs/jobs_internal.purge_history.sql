@@ -139,6 +139,7 @@ BEGIN
         EXECUTE jobs_internal.delete_payloads;
         EXECUTE jobs_internal.delete_secrets @now = @now;
         EXECUTE jobs_internal.delete_audit_entries @now = @now;
+        EXECUTE jobs_internal.delete_alerts @oldest = @oldest;
     END;
     RETURN 0;
 END;

@@ -34,3 +34,8 @@ GRANT SELECT ON OBJECT::jobs_internal.skip_counts TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.advance_job_agent TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs.agent TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs.control_database TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.evaluate_alerts TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.claim_alert_deliveries TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.begin_alert_delivery TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.end_alert_delivery TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.get_alert_secret TO jobs_agent;

@@ -1,4 +1,4 @@
--- Everything that an operator may do; also defines jobs, steps, schedules, calendars, target groups and secrets.
+-- Everything that an operator may do; also defines jobs, steps, schedules, calendars, target groups, secrets and alerts.
 IF DATABASE_PRINCIPAL_ID(N'jobs_author') IS NULL
     CREATE ROLE jobs_author AUTHORIZATION dbo;
 ALTER ROLE jobs_operator ADD MEMBER jobs_author;
@@ -27,6 +27,13 @@ GRANT EXECUTE ON OBJECT::jobs.sp_set_secret TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_secret TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_set_scheduler_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_scheduler_job TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_alert TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_update_alert TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_alert TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_alert_channel TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_update_alert_channel TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_alert_channel TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_test_alert TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs_rest.set_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs_rest.update_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs_rest.delete_job TO jobs_author;

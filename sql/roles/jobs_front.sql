@@ -1,5 +1,6 @@
 -- The permissions that the login of a REST front needs: it makes each call as the user of the caller's role, and none of its own but
--- to learn the version of the schema, to carry on with the operations on the job agent, and to receive reports on actions.
+-- to learn the version of the schema, to carry on with the operations on the job agent, to receive reports on actions, and to evaluate and
+-- deliver alerts.
 IF DATABASE_PRINCIPAL_ID(N'jobs_front') IS NULL
     CREATE ROLE jobs_front AUTHORIZATION dbo;
 GRANT IMPERSONATE ON USER::jobagent_reader TO jobs_front;
@@ -14,3 +15,8 @@ GRANT SELECT ON OBJECT::jobs.control_database TO jobs_front;
 GRANT SELECT ON OBJECT::jobs.agent TO jobs_front;
 GRANT SELECT ON OBJECT::jobs.agent_operations TO jobs_front;
 GRANT EXECUTE ON OBJECT::jobs_internal.report_callback TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.evaluate_alerts TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.claim_alert_deliveries TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.begin_alert_delivery TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.end_alert_delivery TO jobs_front;
+GRANT EXECUTE ON OBJECT::jobs_internal.get_alert_secret TO jobs_front;

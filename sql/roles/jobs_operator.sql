@@ -1,4 +1,4 @@
--- Everything that a reader may do; also starts, reruns and stops runs, and pauses schedules.
+-- Everything that a reader may do; also starts, reruns and stops runs, pauses schedules, and acknowledges and mutes alerts.
 IF DATABASE_PRINCIPAL_ID(N'jobs_operator') IS NULL
     CREATE ROLE jobs_operator AUTHORIZATION dbo;
 ALTER ROLE jobs_reader ADD MEMBER jobs_operator;
@@ -14,6 +14,7 @@ GRANT EXECUTE ON OBJECT::jobs.sp_enable_job_collection TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_enable_scheduler_job TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_run_scheduler_job TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_acknowledge_alert TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_mute_alert TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_tasks TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_operator;

@@ -3,12 +3,16 @@
 -- Columns:
 --   rule_id       The rule. No foreign key: evaluate_alerts removes rows that are not needed any more.
 --   execution_id  The run.
---   limit_at      When it takes too long; NULL: the job has too few runs for a median, or the alert was raised.
+--   is_computed   1: the next two columns have their values.
+--   limit_at      When it takes too long; NULL: the job has too few good runs for a median.
 --   median_seconds  The median; NULL: there is none.
+--   is_raised     1: an alert was raised while the run was still going.
 CREATE TABLE jobs_internal.alert_run_limits (
     rule_id        INT NOT NULL,
     execution_id   BIGINT NOT NULL,
+    is_computed    BIT NOT NULL CONSTRAINT DF_alert_run_limits_is_computed DEFAULT 0,
     limit_at       DATETIME2(7) NULL,
     median_seconds DECIMAL(18, 3) NULL,
+    is_raised      BIT NOT NULL CONSTRAINT DF_alert_run_limits_is_raised DEFAULT 0,
     CONSTRAINT PK_alert_run_limits PRIMARY KEY (rule_id, execution_id)
 );

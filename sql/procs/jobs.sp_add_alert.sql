@@ -1,0 +1,113 @@
+-- Adds a rule: when an alert is raised, and which channels are told. Rules are evaluated by every agent and every front, some seconds
+-- apart, also when no agent works. An alert is about one subject; there is one unresolved alert of a rule and subject, which counts
+-- further events.
+--
+--   condition        raised when                                              about        resolved when
+--   RunEnded         a run ends in one of @lifecycles                         the job      a later run ends in another one but Canceled
+--   TargetsFailed    at least @percent_failed of the targets of a run did     the job      a later run ends with a smaller share
+--                    not succeed
+--   RunTooLong       a run takes longer than @factor times the median of      the job      a later run ends in time
+--                    the last @runs good runs, and than @seconds; also
+--                    while it is still going
+--   RunNotStarted    a run should have begun @seconds ago, and has not        the schedule, it begins
+--                    (the watchdog)                                           or the job
+--   NoRun            no run of a job began for @seconds, or with              the job      a run begins, or ends in one of @lifecycles
+--                    @lifecycles, none ended in one of them
+--   ScheduleFaulted  a schedule is Faulted                                    the schedule it is not any more
+--   SchedulePaused   a schedule has been paused for @seconds                  the schedule it is resumed
+--   AgentSilent      the term of an agent expired @seconds ago without        the agent    it works on this host again, or after a week
+--                    having been ended
+--   NoAgent          no agent has been live for @seconds, and work waits      all          an agent is live, or no work waits
+--
+-- Parameters:
+--   @alert_name        Name of the rule; unique.
+--   @condition         See above.
+--   @job_name          The one job to watch.
+--   @job_pattern       Names of the jobs to watch, with * and ?. Without @job_name and @job_pattern, all jobs are watched.
+--   @lifecycles        RunEnded, NoRun: lifecycles of runs, separated by commas. Default of RunEnded: Failed,TimedOut.
+--   @percent_failed    TargetsFailed: more than 0, and at most 100.
+--   @factor            RunTooLong: 1 to 1000; 2 by default.
+--   @runs              RunTooLong: 3 to 100; 20 by default. With fewer than 3 good runs nothing is raised.
+--   @seconds           See above. Default: 60; 30 of AgentSilent, 86400 of SchedulePaused, none of NoRun.
+--   @severity          Info, Warning (default) or Critical.
+--   @channels          JSON array of the names of channels; NULL: none, so alerts are only shown.
+--   @throttle_seconds  Least time between two notifications about the same subject; 3600 by default.
+--   @repeat_seconds    Time after which an open alert is notified again even without a new event; 0 (default): never.
+--   @notify_resolved   1 (default): notify when the alert is resolved, unless it was acknowledged.
+--   @description       Free text.
+--   @enabled           1 (default) or 0.
+-- Called by: members of the role jobs_author.
+-- Locks:     the row of the job agent (S), the job's row (U), channels (S), the range of the name in alert_rules (U); an insert into
+--            audit_entries.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50034 the name is missing or empty.
+--   50035 the condition is invalid, or a value is given that it does not use, or one is missing that it needs.
+--   50036 the scope is invalid.
+--   50041 the percentage is out of range.
+--   50042 a number is out of range.
+--   50043 a lifecycle is invalid.
+--   50045 the severity or the list of channels is invalid.
+--   50100 the job does not exist.
+--   50119 a rule of this name exists already.
+--   50121 the rule does not exist.
+--   50122 a channel does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+CREATE OR ALTER PROCEDURE jobs.sp_add_alert
+    @alert_name       NVARCHAR(128),
+    @condition        NVARCHAR(30),
+    @job_name         NVARCHAR(128) = NULL,
+    @job_pattern      NVARCHAR(128) = NULL,
+    @lifecycles       NVARCHAR(200) = NULL,
+    @percent_failed   DECIMAL(18, 4) = NULL,
+    @factor           DECIMAL(18, 4) = NULL,
+    @runs             INT = NULL,
+    @seconds          INT = NULL,
+    @severity         NVARCHAR(10) = NULL,
+    @channels         NVARCHAR(MAX) = NULL,
+    @throttle_seconds INT = NULL,
+    @repeat_seconds   INT = NULL,
+    @notify_resolved  BIT = NULL,
+    @description      NVARCHAR(512) = NULL,
+    @enabled          BIT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @audit_after NVARCHAR(MAX);
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.check_job_agent;
+    EXECUTE jobs_internal.store_alert
+        @create = 1,
+        @alert_name = @alert_name,
+        @condition = @condition,
+        @job_name = @job_name,
+        @job_pattern = @job_pattern,
+        @lifecycles = @lifecycles,
+        @percent_failed = @percent_failed,
+        @factor = @factor,
+        @runs = @runs,
+        @seconds = @seconds,
+        @severity = @severity,
+        @channels = @channels,
+        @throttle_seconds = @throttle_seconds,
+        @repeat_seconds = @repeat_seconds,
+        @notify_resolved = @notify_resolved,
+        @description = @description,
+        @enabled = @enabled,
+        @now = @now;
+    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_add_alert',
+        @object_kind = N'AlertRule',
+        @object_name = @alert_name,
+        @after = @audit_after,
+        @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,96 @@
+-- Changes a rule of alerts. Values that are not given stay. Its condition cannot be changed. When a rule is disabled, its open alerts are
+-- resolved by the next evaluation.
+--
+-- Parameters:
+--   @alert_name        Name of the rule.
+--   @job_name          The one job to watch; N'': removes the scope. A new scope replaces the old one.
+--   @job_pattern       Names of the jobs to watch; N'': removes the scope.
+--   @lifecycles        See jobs.sp_add_alert, as the next ones.
+--   @percent_failed    Least share of targets that did not succeed.
+--   @factor            Multiple of the median.
+--   @runs              Number of runs in the median.
+--   @seconds           Grace period or age.
+--   @severity          Info, Warning or Critical.
+--   @channels          JSON array of the names of channels, which replaces the list.
+--   @throttle_seconds  Least time between two notifications about the same subject.
+--   @repeat_seconds    Time after which an open alert is notified again; 0: never.
+--   @notify_resolved   1: notify when the alert is resolved.
+--   @description       Free text.
+--   @enabled           1 or 0.
+-- Called by: members of the role jobs_author.
+-- Locks:     the row of the job agent (S), the job's row (U), channels (S), the rule's row (U, X); an insert into audit_entries.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50034 the name is missing or empty.
+--   50035 the condition is invalid, or a value is given that it does not use, or one is missing that it needs.
+--   50036 the scope is invalid.
+--   50041 the percentage is out of range.
+--   50042 a number is out of range.
+--   50043 a lifecycle is invalid.
+--   50045 the severity or the list of channels is invalid.
+--   50100 the job does not exist.
+--   50119 a rule of this name exists already.
+--   50121 the rule does not exist.
+--   50122 a channel does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+CREATE OR ALTER PROCEDURE jobs.sp_update_alert
+    @alert_name       NVARCHAR(128),
+    @job_name         NVARCHAR(128) = NULL,
+    @job_pattern      NVARCHAR(128) = NULL,
+    @lifecycles       NVARCHAR(200) = NULL,
+    @percent_failed   DECIMAL(18, 4) = NULL,
+    @factor           DECIMAL(18, 4) = NULL,
+    @runs             INT = NULL,
+    @seconds          INT = NULL,
+    @severity         NVARCHAR(10) = NULL,
+    @channels         NVARCHAR(MAX) = NULL,
+    @throttle_seconds INT = NULL,
+    @repeat_seconds   INT = NULL,
+    @notify_resolved  BIT = NULL,
+    @description      NVARCHAR(512) = NULL,
+    @enabled          BIT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @description_before NVARCHAR(512);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.check_job_agent;
+    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_before OUTPUT;
+    EXECUTE jobs_internal.store_alert
+        @create = 0,
+        @alert_name = @alert_name,
+        @condition = NULL,
+        @job_name = @job_name,
+        @job_pattern = @job_pattern,
+        @lifecycles = @lifecycles,
+        @percent_failed = @percent_failed,
+        @factor = @factor,
+        @runs = @runs,
+        @seconds = @seconds,
+        @severity = @severity,
+        @channels = @channels,
+        @throttle_seconds = @throttle_seconds,
+        @repeat_seconds = @repeat_seconds,
+        @notify_resolved = @notify_resolved,
+        @description = @description,
+        @enabled = @enabled,
+        @now = @now;
+    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = N'sp_update_alert',
+        @object_kind = N'AlertRule',
+        @object_name = @alert_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

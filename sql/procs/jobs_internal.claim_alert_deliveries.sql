@@ -1,0 +1,113 @@
+-- Leases deliveries that are due to a process that can carry them out, and gives up those that have expired. A lease that has passed is
+-- taken over by the next caller.
+--
+-- Parameters:
+--   @holder         The process.
+--   @channel_types  Types of channels that it delivers to, separated by commas.
+--   @with_secrets   1: it can read secrets, so it also gets channels whose definitions name some.
+--   @max            Maximum number of deliveries, 1 to 100.
+--   @lease_seconds  Length of the leases, 1 to 3600.
+--   @now            For tests only.
+-- Called by: agent/alerts/service.go, in agents and fronts.
+-- Locks:     the deliveries (U, X; READPAST).
+-- Returns:   The deliveries with their channels and alerts, in the order of their times.
+-- Throws:
+--   50029 an argument is missing or out of range.
+CREATE OR ALTER PROCEDURE jobs_internal.claim_alert_deliveries
+    @holder        UNIQUEIDENTIFIER,
+    @channel_types NVARCHAR(400),
+    @with_secrets  BIT,
+    @max           INT,
+    @lease_seconds INT,
+    @now           DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @due TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL);
+    DECLARE @locked TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL, leased_until DATETIME2(7) NULL);
+
+    IF @holder IS NULL OR @channel_types IS NULL OR @with_secrets IS NULL
+        THROW 50029, N'Invalid arguments of claim_alert_deliveries: a value is missing.', 1;
+    IF @max IS NULL OR @max < 1 OR @max > 100 OR @lease_seconds IS NULL OR @lease_seconds < 1 OR @lease_seconds > 3600
+        THROW 50029, N'Invalid arguments of claim_alert_deliveries: want @max 1 to 100, and @lease_seconds 1 to 3600.', 1;
+
+    -- Plan: the start of IX_alert_deliveries_next_attempt_at, which has only deliveries that wait.
+    INSERT INTO @due (delivery_id, is_expired)
+    SELECT TOP (@max) d.delivery_id, CASE WHEN d.expires_at <= @now THEN 1 ELSE 0 END
+    FROM jobs_internal.alert_deliveries AS d
+    LEFT JOIN jobs_internal.alert_channels AS c ON c.channel_id = d.channel_id
+    WHERE d.next_attempt_at <= @now
+        AND (d.leased_until IS NULL OR d.leased_until <= @now)
+        AND (
+            d.expires_at <= @now
+            OR (
+                (c.enabled = 1 OR d.kind = N'Test')
+                AND (c.needs_secrets = 0 OR @with_secrets = 1)
+                AND CONCAT(N',', @channel_types, N',') LIKE CONCAT(N'%,', c.channel_type, N',%')
+            )
+        )
+    ORDER BY d.next_attempt_at, d.delivery_id;
+    IF NOT EXISTS (SELECT 1 FROM @due AS u)
+        RETURN 0;
+
+    BEGIN TRANSACTION;
+    -- leased_until is in no index, so that the locks are on the clustered keys, and the row is checked again.
+    INSERT INTO @locked (delivery_id, is_expired, leased_until)
+    SELECT d.delivery_id, u.is_expired, d.leased_until
+    FROM @due AS u
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (UPDLOCK, READPAST, ROWLOCK) ON d.delivery_id = u.delivery_id
+    WHERE d.next_attempt_at <= @now
+        AND (d.leased_until IS NULL OR d.leased_until <= @now);
+    UPDATE d
+    SET d.state = N'Failed',
+        d.next_attempt_at = NULL,
+        d.last_error = COALESCE(d.last_error, N'Given up: no process that can deliver to this channel was there in time.')
+    FROM @locked AS l
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
+    WHERE l.is_expired = 1;
+    UPDATE d
+    SET d.attempts = d.attempts + 1,
+        d.leased_by = @holder,
+        d.leased_until = DATEADD(SECOND, @lease_seconds, @now)
+    FROM @locked AS l
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
+    WHERE l.is_expired = 0;
+    COMMIT TRANSACTION;
+
+    SELECT
+        d.delivery_id,
+        d.notification_id,
+        d.attempts,
+        d.kind,
+        d.title,
+        d.message,
+        d.occurrences,
+        d.last_at AS last_time,
+        d.created_at AS created_time,
+        c.name AS channel_name,
+        c.channel_type,
+        c.definition,
+        a.alert_id,
+        a.rule_name AS alert_name,
+        a.condition,
+        a.severity,
+        a.subject_kind,
+        a.subject,
+        a.job_id,
+        j.name AS job_name,
+        s.name AS schedule_name,
+        a.agent_id,
+        a.job_execution_id,
+        a.first_at AS first_time
+    FROM @locked AS l
+    INNER JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
+    INNER JOIN jobs_internal.alert_channels AS c ON c.channel_id = d.channel_id
+    LEFT JOIN jobs_internal.alerts AS a ON a.alert_id = d.alert_id
+    LEFT JOIN jobs_internal.jobs AS j ON j.job_id = a.job_id
+    LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = a.schedule_id
+    WHERE l.is_expired = 0
+    ORDER BY d.delivery_id;
+    RETURN 0;
+END;

@@ -1,0 +1,51 @@
+-- Deletes resolved alerts and their deliveries, and deliveries of tests, that are older than the history, in batches.
+--
+-- Parameters:
+--   @oldest  What ended before this time is deleted.
+-- Called by: jobs_internal.purge_history.
+-- Locks:     alerts (U, X; READPAST), their deliveries (X).
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.delete_alerts
+    @oldest DATETIME2(7)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @old TABLE (alert_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, note NVARCHAR(1000) NULL);
+
+    -- Plan: the start of IX_alerts_resolved_at.
+    INSERT INTO @old (alert_id)
+    SELECT TOP (1000) a.alert_id
+    FROM jobs_internal.alerts AS a
+    WHERE a.resolved_at < @oldest
+    ORDER BY a.resolved_at;
+    IF @@ROWCOUNT > 0
+    BEGIN
+        BEGIN TRANSACTION;
+        INSERT INTO @locked (alert_id, note)
+        SELECT a.alert_id, a.acknowledge_note
+        FROM @old AS o
+        INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = o.alert_id;
+        DELETE d
+        FROM @locked AS l
+        INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.alert_id = l.alert_id;
+        DELETE a
+        FROM @locked AS l
+        INNER LOOP JOIN jobs_internal.alerts AS a ON a.alert_id = l.alert_id;
+        COMMIT TRANSACTION;
+    END;
+    -- Tests are few, and in the order of their keys. Only the first 1,000 rows are examined.
+    DELETE d
+    FROM (
+        SELECT TOP (1000) f.delivery_id
+        FROM jobs_internal.alert_deliveries AS f
+        ORDER BY f.delivery_id
+    ) AS o
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (READPAST, ROWLOCK) ON d.delivery_id = o.delivery_id
+    WHERE d.alert_id IS NULL
+        AND d.next_attempt_at IS NULL
+        AND d.created_at < @oldest;
+    RETURN 0;
+END;

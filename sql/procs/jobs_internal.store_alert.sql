@@ -1,0 +1,291 @@
+-- Checks the values of a rule of alerts, and adds or changes it. NULL means the default of a new rule, and no change of an existing one.
+--
+-- Parameters:
+--   @create            1: the rule must not exist; 0: it must exist.
+--   @alert_name        Name of the rule.
+--   @condition         The condition of a new rule.
+--   @job_name          The one job to watch; N'': removes the scope.
+--   @job_pattern       Names of the jobs to watch; N'': removes the scope.
+--   @lifecycles        See jobs.sp_add_alert, as the next ones.
+--   @percent_failed    Least share of targets that did not succeed.
+--   @factor            Multiple of the median.
+--   @runs              Number of runs in the median.
+--   @seconds           Grace period or age.
+--   @severity          Info, Warning or Critical.
+--   @channels          JSON array of the names of channels, which replaces the list.
+--   @throttle_seconds  Least time between two notifications about the same subject.
+--   @repeat_seconds    Time after which an open alert is notified again; 0: never.
+--   @notify_resolved   1: notify when the alert is resolved.
+--   @description       Free text.
+--   @enabled           1 or 0.
+--   @now               Time of the change.
+-- Called by: jobs.sp_add_alert, jobs.sp_update_alert, within their transactions.
+-- Locks:     the job's row (U) if one is named; the channels (S); the rule's row or the range of its name (U, X), its channels (X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50034 the name is missing or empty.
+--   50035 the condition is invalid, or a value is given that it does not use, or one is missing that it needs.
+--   50036 the scope is invalid.
+--   50041 the percentage is out of range.
+--   50042 a number is out of range.
+--   50043 a lifecycle is invalid.
+--   50045 the severity or the list of channels is invalid.
+--   50100 the job does not exist.
+--   50119 a rule of this name exists already.
+--   50121 the rule does not exist.
+--   50122 a channel does not exist.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+CREATE OR ALTER PROCEDURE jobs_internal.store_alert
+    @create           BIT,
+    @alert_name       NVARCHAR(128),
+    @condition        NVARCHAR(30),
+    @job_name         NVARCHAR(128),
+    @job_pattern      NVARCHAR(128),
+    @lifecycles       NVARCHAR(200),
+    @percent_failed   DECIMAL(18, 4),
+    @factor           DECIMAL(18, 4),
+    @runs             INT,
+    @seconds          INT,
+    @severity         NVARCHAR(10),
+    @channels         NVARCHAR(MAX),
+    @throttle_seconds INT,
+    @repeat_seconds   INT,
+    @notify_resolved  BIT,
+    @description      NVARCHAR(512),
+    @enabled          BIT,
+    @now              DATETIME2(7)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @wrong NVARCHAR(400);
+    DECLARE @rule_id INT;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @is_about_runs BIT;
+    DECLARE @is_about_jobs BIT;
+    DECLARE @least_seconds INT;
+    DECLARE @default_seconds INT;
+    DECLARE @given NVARCHAR(400);
+    DECLARE @kept_job BIT = CASE WHEN @job_name IS NULL AND @job_pattern IS NULL THEN 1 ELSE 0 END;
+    DECLARE @names TABLE (name NVARCHAR(128) NOT NULL);
+    DECLARE @channel_ids TABLE (channel_id INT NOT NULL PRIMARY KEY);
+    DECLARE @lifecycle_list TABLE (name NVARCHAR(200) NOT NULL);
+
+    IF @alert_name IS NULL OR LTRIM(@alert_name) = N''
+        THROW 50034, N'Missing alert name: @alert_name is NULL or empty.', 1;
+
+    -- The job comes first in the order of locks, then the channels. An empty name removes the scope.
+    IF @job_name <> N''
+    BEGIN
+        EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+        IF @job_pattern <> N''
+            THROW 50036, N'Invalid scope: give @job_name or @job_pattern, not both.', 1;
+    END;
+    IF @channels IS NOT NULL
+    BEGIN
+        IF ISJSON(@channels) = 0 OR LEFT(LTRIM(@channels), 1) <> N'['
+            OR EXISTS (SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(@channels) = 1 THEN @channels ELSE N'[]' END) AS o WHERE o.type <> 1)
+            THROW 50045, N'Invalid @channels: want a JSON array of names of channels, such as ["on-call"].', 1;
+        INSERT INTO @names (name)
+        SELECT DISTINCT LEFT(o.value, 128)
+        FROM OPENJSON(@channels) AS o;
+        -- definition is in no index, so that the locks are on the clustered keys. Plan: there are few channels.
+        -- order: shared locks, for which only a change of one channel waits
+        INSERT INTO @channel_ids (channel_id)
+        SELECT c.channel_id
+        FROM @names AS n
+        INNER LOOP JOIN jobs_internal.alert_channels AS c WITH (REPEATABLEREAD) ON c.name = n.name
+        WHERE c.definition <> N'';
+        SELECT @wrong = MIN(n.name)
+        FROM @names AS n
+        WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.alert_channels AS c WHERE c.name = n.name);
+        IF @wrong IS NOT NULL
+        BEGIN
+            SET @message = REPLACE(CONCAT(
+                N'The alert channel ''', @wrong, N''' does not exist. The view jobs.alert_channels lists all channels.'
+            ), N'%', N'%%');
+            THROW 50122, @message, 1;
+        END;
+    END;
+
+    -- index: UQ_alert_rules_name, in which another session may insert the same name
+    SELECT @rule_id = r.rule_id
+    FROM jobs_internal.alert_rules AS r WITH (UPDLOCK, HOLDLOCK)
+    WHERE r.name = @alert_name;
+    IF @create = 1 AND @rule_id IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'An alert named ''', @alert_name, N''' exists already. Choose another name, or change it with jobs.sp_update_alert.'
+        ), N'%', N'%%');
+        THROW 50119, @message, 1;
+    END;
+    IF @create = 0 AND @rule_id IS NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The alert ''', @alert_name, N''' does not exist. The view jobs.alert_rules lists all alerts.'
+        ), N'%', N'%%');
+        THROW 50121, @message, 1;
+    END;
+
+    IF @create = 1
+        SET @condition = (
+            SELECT k.name
+            FROM (VALUES
+                (N'RunEnded'), (N'TargetsFailed'), (N'RunTooLong'), (N'RunNotStarted'), (N'NoRun'), (N'ScheduleFaulted'),
+                (N'SchedulePaused'), (N'AgentSilent'), (N'NoAgent')
+            ) AS k (name)
+            WHERE k.name = LTRIM(RTRIM(@condition)) COLLATE Latin1_General_100_CI_AS
+        );
+    ELSE
+        SELECT @condition = r.condition
+        FROM jobs_internal.alert_rules AS r
+        WHERE r.rule_id = @rule_id;
+    IF @condition IS NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @condition: want RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, ',
+            N'AgentSilent or NoAgent.'
+        ), N'%', N'%%');
+        THROW 50035, @message, 1;
+    END;
+
+    SET @is_about_runs = CASE WHEN @condition IN (N'RunEnded', N'TargetsFailed', N'RunTooLong') THEN 1 ELSE 0 END;
+    SET @is_about_jobs = CASE WHEN @condition IN (N'AgentSilent', N'NoAgent') THEN 0 ELSE 1 END;
+    SET @given = CASE
+        WHEN @percent_failed IS NOT NULL AND @condition <> N'TargetsFailed' THEN N'@percent_failed'
+        WHEN @factor IS NOT NULL AND @condition <> N'RunTooLong' THEN N'@factor'
+        WHEN @runs IS NOT NULL AND @condition <> N'RunTooLong' THEN N'@runs'
+        WHEN NULLIF(@lifecycles, N'') IS NOT NULL AND @condition NOT IN (N'RunEnded', N'NoRun') THEN N'@lifecycles'
+        WHEN @seconds IS NOT NULL AND @condition IN (N'RunEnded', N'TargetsFailed', N'ScheduleFaulted') THEN N'@seconds'
+    END;
+    IF @given IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(N'Unexpected ', @given, N': the condition ', @condition, N' does not use it.'), N'%', N'%%');
+        THROW 50035, @message, 1;
+    END;
+    IF @create = 1 AND @condition = N'TargetsFailed' AND @percent_failed IS NULL
+        THROW 50035, N'Missing @percent_failed: the condition TargetsFailed needs it.', 1;
+    IF @create = 1 AND @condition = N'NoRun' AND @seconds IS NULL
+        THROW 50035, N'Missing @seconds: the condition NoRun needs it.', 1;
+
+    IF @is_about_jobs = 0 AND (@job_name <> N'' OR @job_pattern <> N'')
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid scope: the condition ', @condition, N' is not about jobs. Omit @job_name and @job_pattern.'
+        ), N'%', N'%%');
+        THROW 50036, @message, 1;
+    END;
+    IF @condition = N'NoRun' AND COALESCE(@job_name, N'') = N'' AND COALESCE(@job_pattern, N'') = N'' AND (@create = 1 OR @kept_job = 0)
+        THROW 50036, N'Invalid scope: the condition NoRun needs @job_name or @job_pattern.', 1;
+
+    IF @percent_failed <= 0 OR @percent_failed > 100
+        THROW 50041, N'Invalid @percent_failed: want more than 0, and at most 100.', 1;
+
+    SELECT
+        @least_seconds = CASE @condition WHEN N'NoRun' THEN 60 ELSE 0 END,
+        @default_seconds = CASE @condition
+            WHEN N'RunTooLong' THEN 60
+            WHEN N'RunNotStarted' THEN 60
+            WHEN N'SchedulePaused' THEN 86400
+            WHEN N'AgentSilent' THEN 30
+            WHEN N'NoAgent' THEN 60
+            ELSE 0
+        END;
+    SET @message = REPLACE(CASE
+        WHEN @seconds < @least_seconds OR @seconds > 31536000 THEN CONCAT(N'Invalid @seconds: want ', @least_seconds, N' to 31536000.')
+        WHEN @factor < 1 OR @factor > 1000 THEN N'Invalid @factor: want 1 to 1000.'
+        WHEN @runs < 3 OR @runs > 100 THEN N'Invalid @runs: want 3 to 100.'
+        WHEN @throttle_seconds < 0 OR @throttle_seconds > 31536000 THEN N'Invalid @throttle_seconds: want 0 to 31536000.'
+        WHEN @repeat_seconds <> 0 AND (@repeat_seconds < 60 OR @repeat_seconds > 31536000)
+            THEN N'Invalid @repeat_seconds: want 60 to 31536000, or 0 for never.'
+    END, N'%', N'%%');
+    IF @message IS NOT NULL
+        THROW 50042, @message, 1;
+
+    SET @lifecycles = CASE WHEN @lifecycles IS NOT NULL THEN LTRIM(RTRIM(@lifecycles)) END;
+    IF @create = 1 AND @condition = N'RunEnded'
+        SET @lifecycles = COALESCE(NULLIF(@lifecycles, N''), N'Failed,TimedOut');
+    IF @create = 0 AND @condition = N'RunEnded' AND @lifecycles = N''
+        SET @lifecycles = N'Failed,TimedOut';
+    IF @lifecycles <> N''
+    BEGIN
+        INSERT INTO @lifecycle_list (name)
+        SELECT DISTINCT LTRIM(RTRIM(p.value))
+        FROM STRING_SPLIT(@lifecycles, N',') AS p;
+        SELECT @wrong = MIN(l.name)
+        FROM @lifecycle_list AS l
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM (VALUES (N'Succeeded'), (N'SucceededWithSkipped'), (N'Failed'), (N'TimedOut'), (N'Canceled')) AS k (name)
+            WHERE k.name = l.name COLLATE Latin1_General_100_CI_AS
+        );
+        IF @wrong IS NOT NULL
+        BEGIN
+            SET @message = REPLACE(CONCAT(
+                N'Invalid @lifecycles: ''', @wrong, N''': want Succeeded, SucceededWithSkipped, Failed, TimedOut or Canceled, separated ',
+                N'by commas.'
+            ), N'%', N'%%');
+            THROW 50043, @message, 1;
+        END;
+        SELECT @lifecycles = STRING_AGG(k.name, N',') WITHIN GROUP (ORDER BY k.place)
+        FROM (VALUES (N'Succeeded', 1), (N'SucceededWithSkipped', 2), (N'Failed', 3), (N'TimedOut', 4), (N'Canceled', 5)) AS k (name, place)
+        WHERE EXISTS (SELECT 1 FROM @lifecycle_list AS l WHERE l.name COLLATE Latin1_General_100_CI_AS = k.name);
+    END;
+
+    SET @wrong = @severity;
+    SET @severity = CASE LTRIM(RTRIM(@severity)) COLLATE Latin1_General_100_CI_AS
+        WHEN N'info' THEN N'Info'
+        WHEN N'warning' THEN N'Warning'
+        WHEN N'critical' THEN N'Critical'
+    END;
+    IF @wrong IS NOT NULL AND @severity IS NULL
+        THROW 50045, N'Invalid @severity: want Info, Warning or Critical.', 1;
+
+    IF @create = 1
+    BEGIN
+        INSERT INTO jobs_internal.alert_rules (
+            name, description, condition, watches_runs, job_id, job_pattern, lifecycles, percent_failed, factor, runs, seconds, severity,
+            throttle_seconds, repeat_seconds, notify_resolved, enabled, created_at, updated_at, watches_from
+        )
+        VALUES (
+            @alert_name, COALESCE(@description, N''), @condition, @is_about_runs, @job_id, NULLIF(@job_pattern, N''),
+            NULLIF(@lifecycles, N''), @percent_failed, CASE WHEN @condition = N'RunTooLong' THEN COALESCE(@factor, 2) END,
+            CASE WHEN @condition = N'RunTooLong' THEN COALESCE(@runs, 20) END, COALESCE(@seconds, @default_seconds),
+            COALESCE(@severity, N'Warning'), COALESCE(@throttle_seconds, 3600), NULLIF(@repeat_seconds, 0), COALESCE(@notify_resolved, 1),
+            COALESCE(@enabled, 1), @now, @now, @now
+        );
+        SET @rule_id = SCOPE_IDENTITY();
+    END
+    ELSE
+        UPDATE r
+        SET r.description = COALESCE(@description, r.description),
+            r.job_id = CASE WHEN @kept_job = 1 THEN r.job_id ELSE @job_id END,
+            r.job_pattern = CASE WHEN @kept_job = 1 THEN r.job_pattern ELSE NULLIF(@job_pattern, N'') END,
+            r.lifecycles = CASE WHEN @lifecycles IS NULL THEN r.lifecycles ELSE NULLIF(@lifecycles, N'') END,
+            r.percent_failed = COALESCE(@percent_failed, r.percent_failed),
+            r.factor = COALESCE(@factor, r.factor),
+            r.runs = COALESCE(@runs, r.runs),
+            r.seconds = COALESCE(@seconds, r.seconds),
+            r.severity = COALESCE(@severity, r.severity),
+            r.throttle_seconds = COALESCE(@throttle_seconds, r.throttle_seconds),
+            r.repeat_seconds = CASE WHEN @repeat_seconds IS NULL THEN r.repeat_seconds ELSE NULLIF(@repeat_seconds, 0) END,
+            r.notify_resolved = COALESCE(@notify_resolved, r.notify_resolved),
+            r.watches_from = CASE WHEN r.enabled = 0 AND @enabled = 1 THEN @now ELSE r.watches_from END,
+            r.enabled = COALESCE(@enabled, r.enabled),
+            r.updated_at = @now
+        FROM jobs_internal.alert_rules AS r
+        WHERE r.rule_id = @rule_id;
+
+    IF @channels IS NOT NULL
+    BEGIN
+        DELETE x
+        FROM jobs_internal.alert_rule_channels AS x
+        WHERE x.rule_id = @rule_id;
+        INSERT INTO jobs_internal.alert_rule_channels (rule_id, channel_id)
+        SELECT @rule_id, c.channel_id
+        FROM @channel_ids AS c;
+    END;
+    RETURN 0;
+END;
