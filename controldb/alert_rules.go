@@ -186,8 +186,8 @@ func (s *Store) ClaimAlertDeliveries(ctx context.Context, c AlertClaim) ([]Alert
 	return work, err
 }
 
-// BeginAlertDelivery reports whether the holder of a delivery may send now: its lease lasts, and the
-// alert was not acknowledged.
+// BeginAlertDelivery reports whether the holder of a delivery may send now: its lease lasts, and
+// the alert was not acknowledged.
 func (s *Store) BeginAlertDelivery(ctx context.Context, id int64, holder uuid.UUID) (permitted bool, err error) {
 	err = s.exec(ctx, "begin the delivery of an alert", newCall("jobs_internal.begin_alert_delivery").
 		in("delivery_id", id).in("holder", mssqldb.UniqueIdentifier(holder)).out("permitted", &permitted))
