@@ -90,6 +90,9 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer returns the registry.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
+// Describe sends the descriptions of all metrics.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) { m.registry.Describe(to) }
+
 // Database returns the metrics of a control database. name is that of the configuration's entry.
 func (m *Metrics) Database(name string) *Database {
 	if m == nil {

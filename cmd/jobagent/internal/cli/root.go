@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/job"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/key"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/limit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/run"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/schedule"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/script"
@@ -85,7 +86,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
 		history.NewCommand(a), audit.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
-		imports.NewCommand(a),
+		imports.NewCommand(a), metrics.NewCommand(a),
 		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
 	markUsageErrors(root)

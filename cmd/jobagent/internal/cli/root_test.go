@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/agent/telemetry/metrics/shipped"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
@@ -21,7 +23,7 @@ func TestEveryCommandHasAShape(t *testing.T) {
 			walk(sub)
 		}
 		name := strings.TrimPrefix(cmd.CommandPath(), "jobagent ")
-		if cmd.HasSubCommands() || slices.Contains([]string{"run", "licenses", "output"}, name) {
+		if cmd.HasSubCommands() || slices.Contains([]string{"run", "licenses", "output", "metrics rules", "metrics dashboard"}, name) {
 			return
 		}
 		require.True(t, slices.ContainsFunc(output.Shapes, func(s output.Shape) bool {
@@ -29,4 +31,31 @@ func TestEveryCommandHasAShape(t *testing.T) {
 		}), "output.Shapes has no shape for jobagent %s", name)
 	}
 	walk(newRootCommand(&connect.App{}))
+}
+
+// The run book of the alert rules names commands and flags that exist.
+func TestRunBookNamesCommands(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`jobagent((?: -{0,2}[a-z][a-z-]*)+)`).FindAllStringSubmatch(string(shipped.Rules), -1)
+	found := 0
+	for _, m := range named {
+		words := strings.Fields(m[1])
+		cmd, rest, err := newRootCommand(&connect.App{}).Find(words[:1])
+		if err != nil || len(rest) > 0 || !cmd.HasParent() {
+			continue // prose, such as "jobagent has"
+		}
+		found++
+		if cmd.HasSubCommands() {
+			require.Greater(t, len(words), 1, m[0])
+			cmd, _, err = cmd.Find(words[1:2])
+			require.NoError(t, err, m[0])
+			require.False(t, cmd.HasSubCommands(), "there is no command %q", m[0])
+		}
+		for _, word := range words {
+			if flag, ok := strings.CutPrefix(word, "--"); ok {
+				require.NotNil(t, cmd.Flags().Lookup(flag), m[0])
+			}
+		}
+	}
+	require.Greater(t, found, 10)
 }
