@@ -21,15 +21,20 @@ func Bar(total any, pairs ...any) (template.HTML, error) {
 	var b strings.Builder
 	b.WriteString(`<svg class="bar" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true" focusable="false">` +
 		`<rect class="track" x="0" y="0" width="1000" height="8"/>`)
-	whole := number(total)
-	for x, i := 0.0, 0; i < len(pairs) && whole > 0; i += 2 {
-		n := number(pairs[i+1])
-		if math.IsNaN(n) || n <= 0 {
-			continue
+	whole, sum := number(total), 0.0
+	widths := make([]float64, len(pairs)/2)
+	for i := range widths {
+		if n := number(pairs[2*i+1]); !math.IsNaN(n) && n > 0 && whole > 0 {
+			widths[i] = min(max(barWidth*n/whole, 4), barWidth)
+			sum += widths[i]
 		}
-		width := min(max(barWidth*n/whole, 4), barWidth-x)
-		fmt.Fprintf(&b, `<rect class="s-%s" x="%s" y="0" width="%s" height="8"/>`, template.HTMLEscapeString(str(pairs[i])), decimal(x), decimal(width))
-		x += width
+	}
+	x := 0.0
+	for i, width := range widths {
+		if width *= min(1, barWidth/max(sum, 1)); width > 0 {
+			fmt.Fprintf(&b, `<rect class="s-%s" x="%s" y="0" width="%s" height="8"/>`, template.HTMLEscapeString(str(pairs[2*i])), decimal(x), decimal(width))
+			x += width
+		}
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()), nil //nolint:gosec // numbers and escaped classes

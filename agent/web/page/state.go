@@ -48,7 +48,7 @@ func State(v any) template.HTML {
 		icon = s.icon
 	}
 	return template.HTML(`<span class="state s-`+StateClass(name)+`">`) + Icon(icon) + //nolint:gosec // classes are constants
-		template.HTML(`<span>`+template.HTMLEscapeString(words(name))+`</span></span>`) //nolint:gosec // escaped
+		template.HTML(`<span>`+visible(words(name))+`</span></span>`) //nolint:gosec // visible escapes
 }
 
 // words separates the words of a name: "TimedOut" becomes "Timed out".
