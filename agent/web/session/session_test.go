@@ -185,10 +185,12 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 		end    func(*session.Sessions, *callers, *http.Request, *atomic.Bool)
 		within time.Duration
 	}{
-		"revoked":    {func(_ *session.Sessions, c *callers, _ *http.Request, _ *atomic.Bool) { c.revoked.Store(true) }, time.Minute},
-		"lost role":  {func(_ *session.Sessions, _ *callers, _ *http.Request, may *atomic.Bool) { may.Store(false) }, time.Minute},
-		"signed out": {func(s *session.Sessions, _ *callers, r *http.Request, _ *atomic.Bool) { s.End(httptest.NewRecorder(), s.Find(httptest.NewRecorder(), r)) }, time.Minute},
-		"idle":       {func(*session.Sessions, *callers, *http.Request, *atomic.Bool) {}, time.Hour + time.Minute},
+		"revoked":   {func(_ *session.Sessions, c *callers, _ *http.Request, _ *atomic.Bool) { c.revoked.Store(true) }, time.Minute},
+		"lost role": {func(_ *session.Sessions, _ *callers, _ *http.Request, may *atomic.Bool) { may.Store(false) }, time.Minute},
+		"signed out": {func(s *session.Sessions, _ *callers, r *http.Request, _ *atomic.Bool) {
+			s.End(httptest.NewRecorder(), s.Find(httptest.NewRecorder(), r))
+		}, time.Minute},
+		"idle": {func(*session.Sessions, *callers, *http.Request, *atomic.Bool) {}, time.Hour + time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,261 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv/front"
+)
+
+// job adds a job with one step on the group g1, which has two targets.
+func job(t *testing.T, f *front.Front, command string) string {
+	t.Helper()
+	name := "web " + strings.ReplaceAll(t.Name(), "/", " ") + " <b>&'"
+	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	step, attempts := "s1", 0
+	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, StepName: &step, Command: command, TargetGroup: "g1", RetryAttempts: &attempts})
+	require.NoError(t, err)
+	return name
+}
+
+// segment returns a name in a path.
+func segment(name string) string { return url.PathEscape(name) }
+
+// runOf returns the run in the address of a page.
+func runOf(t *testing.T, a front.Answer) uuid.UUID {
+	t.Helper()
+	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
+	text, ok := strings.CutPrefix(a.Header.Get("Location"), base+"/runs/")
+	require.True(t, ok, a.Header.Get("Location"))
+	return uuid.MustParse(text)
+}
+
+// await waits for the end of a run.
+func await(t *testing.T, f *front.Front, run uuid.UUID) controldb.RunProgress {
+	t.Helper()
+	var p controldb.RunProgress
+	require.Eventually(t, func() bool {
+		var err error
+		p, err = f.Store.RunProgress(t.Context(), run)
+		require.NoError(t, err)
+		return !p.Active
+	}, 20*time.Second, 20*time.Millisecond)
+	return p
+}
+
+// From a start to a rerun of what failed. The confirmations say the numbers.
+func TestStartAndRerun(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "IF '$(param.fail)' = '1' AND DB_NAME() LIKE '%t1%' THROW 50000, 'boom', 1;")
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+	a := b.get(path)
+	require.Contains(t, a.Body, "Starts a run of version 1 of the job")
+	require.Contains(t, a.Body, "it was not resolved before")
+	require.NotContains(t, a.Body, "<b>")
+	require.Contains(t, a.Body, "EXECUTE jobs.sp_start_job @job_name = N&#39;web TestStartAndRerun &lt;b&gt;&amp;&#39;&#39;&#39;;")
+
+	a = b.post(path, b.form(path, "parameters", `{"fail": 1`))
+	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
+	require.Contains(t, a.Body, `id="f-parameters-problem"`)
+	require.Contains(t, a.Body, "{&#34;fail&#34;: 1</textarea>", "what was typed stays")
+
+	form := b.form(path, "parameters", `{"fail": 1}`)
+	run := runOf(t, b.post(path, form))
+	require.Equal(t, run, runOf(t, b.post(path, form)), "a form that is sent twice starts one run")
+	require.Equal(t, 1, await(t, f, run).FailedTargets)
+	require.Contains(t, b.get(path).Body, "(2 targets when it was resolved last, on ")
+
+	path = base + "/runs/" + run.String() + "/rerun"
+	a = b.get(path)
+	require.Contains(t, a.Body, "on 1 target of this run")
+	require.Contains(t, a.Body, "The 1 target that succeeded")
+	require.Contains(t, a.Body, "jobagent execution rerun "+run.String())
+	form = b.form(path)
+	require.Equal(t, http.StatusUnprocessableEntity, b.post(path, form).Status, "no state was chosen")
+	form.Set("Failed", "true")
+	again := runOf(t, b.post(path, form))
+	require.NotEqual(t, run, again)
+	require.Equal(t, again, runOf(t, b.post(path, form)))
+	require.Equal(t, 1, await(t, f, again).Targets)
+
+	// The audit log names the person and the door.
+	entries, err := f.Store.AuditLog(t.Context(), controldb.AuditFilter{Limit: 200})
+	require.NoError(t, err)
+	found := false
+	for _, e := range entries {
+		found = found || e.Door == controldb.DoorWeb && e.Caller == "operator-token"
+	}
+	require.True(t, found)
+}
+
+// A form that is sent many times at once does its work once.
+func TestFormsAtOnce(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1")
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+	form := b.form(path)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if a := b.post(path, form); a.Status != http.StatusSeeOther {
+				t.Errorf("status %d", a.Status)
+			}
+		})
+	}
+	wg.Wait()
+	runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: name, RootsOnly: true})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "WAITFOR DELAY '00:01:00';")
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+	run := runOf(t, b.post(path, b.form(path)))
+	require.Eventually(t, func() bool {
+		p, err := f.Store.RunProgress(t.Context(), run)
+		return err == nil && p.ActiveTargets == 2
+	}, 20*time.Second, 20*time.Millisecond)
+	path = base + "/runs/" + run.String() + "/stop"
+	require.Contains(t, b.get(path).Body, "2 of 2 targets that have begun or wait")
+	a := b.post(path, b.form(path))
+	require.Equal(t, run, runOf(t, a))
+	list, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	await(t, f, run)
+	list, err = f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+	require.NoError(t, err)
+	require.Equal(t, jobs.Canceled, list[0].Lifecycle)
+	require.Contains(t, b.get(path).Body, "has ended already")
+}
+
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1")
+	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "a/b ..", Kind: "cron5", Spec: `"0 3 * * *"`})
+	require.NoError(t, err)
+	b := as(t, f, "operator")
+	at := base + "/schedules/" + segment(name) + "/" + segment("a/b ..")
+	read := func() controldb.Schedule {
+		list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: name, NamedOnly: true})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		return list[0]
+	}
+	a := b.post(at+"/pause", b.form(at+"/pause", "note", "until <Friday>"))
+	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
+	require.Equal(t, at, a.Header.Get("Location"))
+	require.True(t, read().Paused)
+	require.Equal(t, "until <Friday>", read().PauseNote)
+	require.Equal(t, "operator-token", read().PausedBy)
+	require.Contains(t, b.get(at+"/resume").Body, "until &lt;Friday&gt;")
+	require.Equal(t, http.StatusSeeOther, b.post(at+"/resume", b.form(at+"/resume")).Status)
+	require.False(t, read().Paused)
+	require.Equal(t, http.StatusSeeOther, b.post(at+"/disable", b.form(at+"/disable")).Status)
+	require.False(t, read().Enabled)
+	require.Equal(t, http.StatusSeeOther, b.post(at+"/enable", b.form(at+"/enable")).Status)
+	require.True(t, read().Enabled)
+	own := base + "/jobs/" + segment(name) + "/enable" // the schedule of the job's own definition
+	require.Equal(t, http.StatusSeeOther, b.post(own, b.form(own)).Status)
+
+	path := at + "/backfill"
+	form := b.form(path, "from", "2026-01-01", "to", "2026-01-31 23:59", "overlap", "Skip")
+	a = b.post(path, form)
+	require.Equal(t, http.StatusUnprocessableEntity, a.Status, "the number was not shown yet")
+	require.Contains(t, a.Body, "The range has 31 instants: 2026-01-01 03:00:00 UTC")
+	require.Contains(t, a.Body, "to 2026-01-31 03:00:00 UTC")
+	require.Contains(t, a.Body, "Run 31 instants</button>")
+	form = hidden(mainForm.FindString(a.Body))
+	for field, value := range map[string]string{"from": "2026-01-01", "to": "2026-01-30 23:59", "overlap": "Skip"} {
+		form.Set(field, value)
+	}
+	require.Equal(t, http.StatusUnprocessableEntity, b.post(path, form).Status, "another range than the counted one")
+	form.Set("to", "2026-01-31 23:59")
+	for range 2 {
+		a = b.post(path, form)
+		require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
+	}
+	list, err := f.Store.Backfills(t.Context(), name, nil, 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	for field, want := range map[string]string{"from": "Invalid instant", "to": "Invalid instant"} {
+		form := b.form(path, "from", "2026-01-01", "to", "2026-01-02", "overlap", "Skip", field, "yesterday")
+		require.Contains(t, b.post(path, form).Body, want)
+	}
+	require.Contains(t, b.post(path, b.form(path, "from", "2026-01-02", "to", "2026-01-01")).Body, "ends before it begins")
+}
+
+// Forms that another site sends, without the token of the session, or by who may not.
+func TestForgedForms(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1")
+	path := base + "/jobs/" + segment(name) + "/start"
+	b, other := as(t, f, "operator"), as(t, f, "admin")
+	good := b.form(path)
+	change := func(field, value string) url.Values {
+		form := url.Values{}
+		for k := range good {
+			form.Set(k, good.Get(k))
+		}
+		form.Set(field, value)
+		return form
+	}
+	require.Equal(t, http.StatusForbidden, b.post(path, change("csrf", "")).Status)
+	require.Equal(t, http.StatusForbidden, b.post(path, change("csrf", good.Get("csrf")+"x")).Status)
+	require.Equal(t, http.StatusForbidden, b.post(path, change("csrf", other.form(path).Get("csrf"))).Status, "the token of another session")
+	require.Equal(t, http.StatusForbidden, b.post(path, change("operation", "x")).Status)
+	require.Equal(t, http.StatusForbidden, b.post(path, good, "Sec-Fetch-Site: cross-site").Status)
+	require.Equal(t, http.StatusForbidden, b.post(path, good, "Sec-Fetch-Site: same-site").Status)
+	require.Equal(t, http.StatusForbidden, b.post(path, good, "Origin: https://evil.example").Status)
+	require.Equal(t, http.StatusForbidden, b.post(path, good, "Origin: null").Status)
+	require.Equal(t, http.StatusForbidden, b.post(path+"?csrf="+good.Get("csrf"), change("csrf", "")).Status, "a token in the address")
+	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(path, change("parameters", strings.Repeat("x", 2<<20))).Status)
+	a := open(t, f).post(path, good)
+	require.Equal(t, http.StatusUnauthorized, a.Status)
+	require.Contains(t, a.Body, "Nothing was done")
+	reader := as(t, f, "reader")
+	a = reader.get(path)
+	require.Equal(t, http.StatusForbidden, a.Status)
+	require.Contains(t, a.Body, "needs the role operator")
+	require.Equal(t, http.StatusForbidden, reader.post(path, good).Status)
+	runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: name})
+	require.NoError(t, err)
+	require.Empty(t, runs, "none of them did anything")
+	runOf(t, b.post(path, good))
+}
+
+// What a procedure refuses is told in its words, and nothing breaks.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := fmt.Sprintf("web %s", t.Name())
+	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+	a := b.post(path, b.form(path))
+	require.Equal(t, http.StatusConflict, a.Status)
+	require.Contains(t, a.Body, "has no steps")
+	require.Contains(t, a.Body, `aria-label="Main"`)
+}
