@@ -501,7 +501,7 @@ func (r *wordReader) readDays(body *string) {
 	const weekdayList = `(` + weekday + `(?:, ` + weekday + `)*(?: (?:and|or) ` + weekday + `)?)(?: of the (month|year))?`
 	add := func(c func(time.Time) bool) { r.days = append(r.days, c) }
 	readWeekdays := func() func(time.Time) bool {
-		if m := cut(body, ` ?from (`+name+`) to (`+name+`)`); m != nil {
+		if m := cut(body, ` ?on (`+name+`) to (`+name+`)`); m != nil {
 			allowed := wordRange(m[1]+" to "+m[2], wordWeekdays, 0)
 			return func(d time.Time) bool { return slices.Contains(allowed, (int(d.Weekday())+6)%7) }
 		}

@@ -1,7 +1,64 @@
 // Package definitions has the pages about jobs, target groups and schedules.
 package definitions
 
-import "github.com/jobagent/jobagent/agent/web/page"
+import (
+	"embed"
+	"net/url"
+	"strconv"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+)
+
+//go:embed *.html *.css
+var files embed.FS
 
 // Set returns the pages.
-func Set() page.Set { return page.Set{Name: "definitions"} }
+func Set() page.Set {
+	reader := func(path string, handle page.Page) page.Page {
+		handle.Path, handle.Role = path, rest.RoleReader
+		return handle
+	}
+	return page.Set{Name: "definitions", Files: files, Pages: []page.Page{
+		reader("/jobs", page.Page{Handle: listJobs}),
+		reader("/jobs/{job}", page.Page{Handle: showJob}),
+		reader("/jobs/{job}/versions/{version}", page.Page{Handle: showVersion}),
+		reader("/jobs/{job}/diff", page.Page{Handle: showDiff}),
+		reader("/schedules", page.Page{Handle: listSchedules}),
+		reader("/schedules/{job}/{schedule}", page.Page{Handle: showSchedule}),
+		reader("/groups", page.Page{Handle: listGroups}),
+		reader("/groups/{group}", page.Page{Handle: showGroup}),
+	}}
+}
+
+// with returns a path with query parameters: names and values that follow each other. Empty values
+// are left out.
+func with(path string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// listed cuts a list of one row more than a page to the page, and reports whether there are more.
+func listed[T any](rows []T, size int) (page []T, more bool) {
+	if len(rows) > size {
+		return rows[:size], true
+	}
+	return rows, false
+}
+
+// number returns a number of a query or path; absent if it is none.
+func number(text string, absent int) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return absent
+	}
+	return n
+}

@@ -158,11 +158,11 @@ func (d Days) monthDayText() string {
 	return text
 }
 
-// weekdayText returns "on Monday", "from Monday to Friday", or "on the first Monday of the month".
+// weekdayText returns "on Monday", "on Monday to Friday", or "on the first Monday of the month".
 func (d Days) weekdayText() string {
 	ranges := Set(uint64(d.Weekdays & 0x7f))
 	if d.Nth == nil && len(ranges) == 1 && ranges[0].To-ranges[0].From >= 2 {
-		return "from " + named(uint64(d.Weekdays), civil.WeekdayNames, 0)
+		return "on " + named(uint64(d.Weekdays), civil.WeekdayNames, 0)
 	}
 	if list := d.weekdayList(); len(list) > 0 {
 		return "on " + Join(list, "and") + d.period()

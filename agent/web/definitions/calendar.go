@@ -1,0 +1,217 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// calendar is a month of a schedule, in the schedule's zone.
+type calendar struct {
+	Title          string
+	Before, Behind string // the paths of the months before and after
+	Today          string // the path of the present month; empty: this is it
+	Weeks          [][]calendarDay
+	// Truncated means that more happened than the page reads.
+	Truncated bool
+}
+
+// calendarDay is a day of a month.
+type calendarDay struct {
+	Day     int
+	Date    string // for readers of the table: "Mon 2 Nov"
+	Outside bool   // of the month
+	Today   bool
+	Marks   []calendarMark
+}
+
+// Empty reports whether nothing happens on the day.
+func (d calendarDay) Empty() bool { return len(d.Marks) == 0 }
+
+// calendarMark is runs of one lifecycle, skips of one cause, or due instants of a day.
+type calendarMark struct {
+	Class, Icon string
+	Count       int
+	Text        string // what it is: "Failed", "due", "missed"
+	Times       string // the first and last time
+	Href        string // of the only run
+}
+
+// maxDue is the most due instants of a month that are computed: one each five minutes.
+const maxDue = 31 * 24 * 12
+
+// monthOf returns the first day of the month that a query asks for, in a zone.
+func monthOf(text string, now time.Time, zone *time.Location) time.Time {
+	now = now.In(zone)
+	if m, err := time.Parse("2006-01", text); err == nil && m.Year() >= 1970 && m.Year() <= 9998 {
+		return time.Date(m.Year(), m.Month(), 1, 0, 0, 0, 0, zone)
+	}
+	return time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, zone)
+}
+
+// addPast reads the runs, skips and backfills of a month and arranges them.
+func (d *scheduleData) addPast(ctx context.Context, r *page.Request, rule schedule.Schedule, zone *time.Location) error {
+	month := monthOf(r.Query("month"), r.Now, zone)
+	end := month.AddDate(0, 1, 0)
+	var (
+		runs  []controldb.ScheduleRun
+		skips []controldb.ScheduleSkip
+		err   error
+	)
+	if month.Before(r.Now) {
+		if runs, err = r.Store.ScheduleRuns(ctx, d.ID, month, end, pastRows); err != nil {
+			return err
+		}
+		if skips, err = r.Store.SkipsOfSchedule(ctx, d.ID, month, end, pastRows); err != nil {
+			return err
+		}
+	}
+	d.Calendar = newCalendar(month, r.Now, zone)
+	d.Calendar.Truncated = len(runs) == pastRows || len(skips) == pastRows
+	self := r.Path("schedules", d.JobName, d.Name)
+	at := func(m time.Time) string { return with(self, "month", m.Format("2006-01")) + "#calendar" }
+	d.Calendar.Before, d.Calendar.Behind = at(month.AddDate(0, -1, 0)), at(end)
+	if present := monthOf("", r.Now, zone); !present.Equal(month) {
+		d.Calendar.Today = self + "#calendar"
+	}
+	marks := dayMarks{zone: zone, marks: map[string]*calendarMark{}}
+	for _, run := range runs {
+		marks.add(run.Due, page.StateClass(string(run.Lifecycle)), "", string(run.Lifecycle), r.Path("runs", run.ID.String()), 1)
+	}
+	for _, skip := range skips {
+		text, class := "skipped", "off"
+		if skip.Cause == "CatchUp" {
+			text, class = "missed", "warn"
+		}
+		marks.add(skip.DueAt, class, "skip", text, "", skip.Count)
+	}
+	if rule != nil && !d.Would {
+		d.Calendar.Truncated = marks.addDue(rule, d.Schedule, month, end, r.Now) || d.Calendar.Truncated
+	}
+	d.Calendar.fill(marks, month)
+	if d.Skips, err = r.Store.SkipsOfSchedule(ctx, d.ID, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 10); err != nil {
+		return err
+	}
+	name := d.Name
+	if d.Backfills, err = r.Store.Backfills(ctx, d.JobName, &name, 5); err != nil {
+		return err
+	}
+	d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.JobName, Limit: 100})
+	var own []controldb.AuditEntry
+	for _, c := range d.Changes {
+		if c.ObjectKind == "Schedule" && (c.ObjectName == d.Name || strings.HasSuffix(c.ObjectName, "/"+d.Name)) && len(own) < 5 {
+			own = append(own, c)
+		}
+	}
+	d.Changes = own
+	return err
+}
+
+// dayMarks collects marks by day, class and text.
+type dayMarks struct {
+	zone  *time.Location
+	marks map[string]*calendarMark
+	order []string
+	times map[string][2]time.Time
+}
+
+// add counts something that happens at an instant.
+func (m *dayMarks) add(at time.Time, class, icon, text, href string, count int) {
+	if m.times == nil {
+		m.times = map[string][2]time.Time{}
+	}
+	key := at.In(m.zone).Format("2006-01-02") + "/" + class + "/" + text
+	mark := m.marks[key]
+	if mark == nil {
+		mark = &calendarMark{Class: class, Icon: icon, Text: text, Href: href}
+		m.marks[key] = mark
+		m.order = append(m.order, key)
+		m.times[key] = [2]time.Time{at, at}
+	}
+	if mark.Count += count; mark.Count > 1 {
+		mark.Href = ""
+	}
+	span := m.times[key]
+	if at.Before(span[0]) {
+		span[0] = at
+	}
+	if at.After(span[1]) {
+		span[1] = at
+	}
+	m.times[key] = span
+}
+
+// addDue adds the instants that are due in the rest of a month. It reports whether there are more
+// than it computes.
+func (m *dayMarks) addDue(rule schedule.Schedule, s controldb.Schedule, from, to, now time.Time) (more bool) {
+	if s.NextDue.IsZero() || !s.Enabled || s.Paused {
+		return false
+	}
+	after := from.Add(-time.Second)
+	if s.NextDue.After(after) {
+		after = s.NextDue.Add(-time.Second)
+	}
+	for range maxDue {
+		at, ok := rule.Next(after)
+		if !ok || !at.Before(to) {
+			return false
+		}
+		text := "due"
+		if at.Before(now) {
+			text = "late"
+		}
+		m.add(at, "wait", "clock", text, "", 1)
+		after = at
+	}
+	return true
+}
+
+// newCalendar returns the weeks of a month, from Monday to Sunday.
+func newCalendar(month, now time.Time, zone *time.Location) calendar {
+	c := calendar{Title: month.Format("January 2006")}
+	today := now.In(zone).Format("2006-01-02")
+	// Days are counted at noon in UTC, so that no change of clocks skips one.
+	day := time.Date(month.Year(), month.Month(), 1, 12, 0, 0, 0, time.UTC)
+	day = day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	for {
+		week := make([]calendarDay, 0, 7)
+		for range 7 {
+			week = append(week, calendarDay{
+				Day: day.Day(), Date: day.Format("Mon 2 Jan"), Outside: day.Month() != month.Month(), Today: day.Format("2006-01-02") == today,
+			})
+			day = day.AddDate(0, 0, 1)
+		}
+		c.Weeks = append(c.Weeks, week)
+		if day.Month() != month.Month() {
+			return c
+		}
+	}
+}
+
+// fill puts the marks into the days of the month.
+func (c *calendar) fill(m dayMarks, month time.Time) {
+	byDay := map[string][]calendarMark{}
+	sort.Strings(m.order)
+	for _, key := range m.order {
+		mark, span := *m.marks[key], m.times[key]
+		mark.Times = span[0].In(m.zone).Format("15:04")
+		if mark.Count > 1 && !span[0].Equal(span[1]) {
+			mark.Times = fmt.Sprintf("%s to %s", mark.Times, span[1].In(m.zone).Format("15:04"))
+		}
+		byDay[key[:10]] = append(byDay[key[:10]], mark)
+	}
+	for w := range c.Weeks {
+		for i := range c.Weeks[w] {
+			d := &c.Weeks[w][i]
+			if !d.Outside {
+				d.Marks = byDay[fmt.Sprintf("%04d-%02d-%02d", month.Year(), month.Month(), d.Day)]
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package definitions
+
+import (
+	"context"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// groupRow is a row of the list of target groups.
+type groupRow struct {
+	controldb.TargetGroupDetail
+	Href               string
+	Includes, Excludes int
+	Jobs               int
+}
+
+// groupsData is the data of the list of target groups.
+type groupsData struct {
+	Search      string
+	Rows        []groupRow
+	Next, First string
+}
+
+// listGroups shows the target groups by name.
+func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
+	d := groupsData{Search: r.Query("search")}
+	after := r.Query("after")
+	list, err := r.Store.FindTargetGroups(ctx, d.Search, after, controldb.Page{Top: listSize + 1})
+	if err != nil {
+		return nil, err
+	}
+	list, more := listed(list, listSize)
+	names := make([]string, 0, len(list))
+	for _, g := range list {
+		names = append(names, g.Name)
+	}
+	uses, err := r.Store.GroupUses(ctx, names, 0)
+	if err != nil {
+		return nil, err
+	}
+	jobs := map[string]map[string]bool{}
+	for _, u := range uses {
+		if jobs[u.Group] == nil {
+			jobs[u.Group] = map[string]bool{}
+		}
+		jobs[u.Group][u.JobName] = true
+	}
+	for _, g := range list {
+		row := groupRow{TargetGroupDetail: g, Href: r.Path("groups", g.Name), Jobs: len(jobs[g.Name])}
+		for _, m := range g.Members {
+			if m.Membership == "Exclude" {
+				row.Excludes++
+			} else {
+				row.Includes++
+			}
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	if more {
+		d.Next = with(r.Path("groups"), "search", d.Search, "after", list[len(list)-1].Name)
+	}
+	if after != "" {
+		d.First = with(r.Path("groups"), "search", d.Search)
+	}
+	return &page.View{
+		Title: "Target groups", Nav: "groups", Template: "groups", Data: d,
+		Equivalents: append(page.CLI("target-group", "list"), page.Equivalent{Door: page.DoorTSQL, Text: "SELECT target_group_name FROM jobs.target_groups ORDER BY target_group_name;"}),
+	}, nil
+}
+
+// resolution is what a run made of a group.
+type resolution struct {
+	controldb.GroupResolution
+	Href, JobHref string
+}
+
+// useRow is a step that uses a group.
+type useRow struct {
+	controldb.GroupUse
+	Href string
+}
+
+// groupData is the data of the page of a target group.
+type groupData struct {
+	Group controldb.TargetGroupDetail
+	// Members are the first members.
+	Members []controldb.GroupMember
+	// Last is the last resolution; nil: no run that is kept has resolved the group.
+	Last *resolution
+	// Before is the resolution of the run before; nil: there is none.
+	Before        *resolution
+	Search        string
+	Count         int
+	Targets       []targetRow
+	Next, First   string
+	Added, Gone   []controldb.ResolvedTarget
+	AddedN, GoneN int
+	Uses          []useRow
+	Failed        []controldb.FailedTarget
+	Runs          int // of which failures are counted
+}
+
+// MoreMembers returns how many members the page leaves out.
+func (d groupData) MoreMembers() int { return len(d.Group.Members) - len(d.Members) }
+
+// More returns how many of n targets a list leaves out.
+func (d groupData) More(n int, list []controldb.ResolvedTarget) int { return n - len(list) }
+
+// targetRow is a target of the last resolution.
+type targetRow struct {
+	controldb.ResolvedTarget
+	Added bool // it was not in the list before
+}
+
+const (
+	// shownTargets is the number of targets on the page of a group, and shownDifferences that of
+	// targets that were added, and of those that vanished.
+	shownTargets, shownDifferences = 100, 200
+	// shownMembers is the number of members on the page of a group.
+	shownMembers = 300
+	// failureRuns is the number of resolutions whose failures are counted.
+	failureRuns = 5
+)
+
+// showGroup shows a target group: its members, and the targets that runs made of it.
+func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
+	group, err := r.Store.TargetGroup(ctx, r.Value("group"))
+	if err != nil {
+		return nil, err
+	}
+	d := groupData{Group: group, Search: r.Query("search")}
+	d.Members, _ = listed(group.Members, shownMembers)
+	uses, err := r.Store.GroupUses(ctx, []string{group.Name}, 500)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range uses {
+		d.Uses = append(d.Uses, useRow{GroupUse: u, Href: r.Path("jobs", u.JobName)})
+	}
+	lists, err := r.Store.GroupResolutions(ctx, group.ID, 30)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.addResolutions(ctx, r, lists); err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: group.Name, Nav: "groups", Template: "group", Data: d, Crumbs: []page.Link{{Text: "Target groups", Href: r.Path("groups")}},
+		Equivalents: append(page.CLI("target-group", "show", group.Name), page.Equivalent{Door: page.DoorTSQL,
+			Text: "SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, refresh_credential_name FROM jobs.target_group_members WHERE target_group_name = " + page.Literal(group.Name) + ";"}),
+	}, nil
+}
+
+// addResolutions reads the targets of the last resolution, and compares it with the one of the run
+// before.
+func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists []controldb.GroupResolution) error {
+	if len(lists) == 0 {
+		return nil
+	}
+	shown := func(g controldb.GroupResolution) *resolution {
+		return &resolution{GroupResolution: g, Href: r.Path("runs", g.Run.String()), JobHref: r.Path("jobs", g.JobName)}
+	}
+	d.Last = shown(lists[0])
+	counted := lists[:0:0]
+	runs := map[string]bool{}
+	for _, l := range lists {
+		if d.Before == nil && l.Run != d.Last.Run {
+			d.Before = shown(l)
+		}
+		if len(counted) < failureRuns {
+			counted = append(counted, l)
+			runs[l.Run.String()] = true
+		}
+	}
+	d.Runs = len(runs)
+	var err error
+	if d.Count, err = r.Store.CountResolvedTargets(ctx, d.Last.Run, d.Last.StepID); err != nil {
+		return err
+	}
+	added := map[controldb.ResolvedTarget]bool{}
+	key := func(t controldb.ResolvedTarget) controldb.ResolvedTarget { t.Lifecycle = ""; return t }
+	if d.Before != nil {
+		if d.Added, d.AddedN, err = r.Store.MissingTargets(ctx, d.Last.GroupResolution, d.Before.GroupResolution, shownDifferences); err != nil {
+			return err
+		}
+		if d.Gone, d.GoneN, err = r.Store.MissingTargets(ctx, d.Before.GroupResolution, d.Last.GroupResolution, shownDifferences); err != nil {
+			return err
+		}
+		for _, t := range d.Added {
+			added[key(t)] = true
+		}
+	}
+	after := controldb.ResolvedTarget{Server: r.Query("server"), Database: r.Query("database")}
+	list, err := r.Store.ResolvedTargets(ctx, d.Last.Run, d.Last.StepID, d.Search, after, controldb.Page{Top: shownTargets + 1})
+	if err != nil {
+		return err
+	}
+	list, more := listed(list, shownTargets)
+	for _, t := range list {
+		d.Targets = append(d.Targets, targetRow{ResolvedTarget: t, Added: added[key(t)]})
+	}
+	self := r.Path("groups", d.Group.Name)
+	if more {
+		last := list[len(list)-1]
+		d.Next = with(self, "search", d.Search, "server", last.Server, "database", last.Database) + "#targets"
+	}
+	if after.Server != "" {
+		d.First = with(self, "search", d.Search) + "#targets"
+	}
+	d.Failed, err = r.Store.FailedTargets(ctx, counted, 20)
+	return err
+}

@@ -1,0 +1,270 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+const (
+	// listSize is the number of rows of a page of a list.
+	listSize = 50
+	// stripCells is the number of runs in a strip of the list.
+	stripCells = 20
+	// chartRuns is the number of runs in the strip and chart of a job.
+	chartRuns = 60
+)
+
+// jobRow is a row of the list of jobs.
+type jobRow struct {
+	controldb.JobDetail
+	Href      string
+	Strip     template.HTML
+	Last      *run
+	LastHref  string
+	Schedules controldb.JobSchedules
+}
+
+// jobsData is the data of the list of jobs.
+type jobsData struct {
+	Search, Show string
+	Shows        []page.Option
+	Rows         []jobRow
+	Next, First  string
+}
+
+// jobShows are the filters of the list.
+var jobShows = []page.Option{{Value: "", Text: "all"}, {Value: "enabled", Text: "enabled"}, {Value: "disabled", Text: "disabled"}, {Value: "failed", Text: "last run failed"}}
+
+// listJobs shows the jobs by name.
+func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
+	data := jobsData{Search: r.Query("search"), Show: r.Query("show"), Shows: jobShows}
+	f := controldb.JobFilter{Search: data.Search, Failed: data.Show == "failed"}
+	if data.Show == "enabled" || data.Show == "disabled" {
+		enabled := data.Show == "enabled"
+		f.Enabled = &enabled
+	}
+	after := r.Query("after")
+	list, err := r.Store.FindJobs(ctx, f, after, controldb.Page{Top: listSize + 1})
+	if err != nil {
+		return nil, err
+	}
+	list, more := listed(list, listSize)
+	if data.Rows, err = jobRows(ctx, r, list); err != nil {
+		return nil, err
+	}
+	if more {
+		data.Next = with(r.Path("jobs"), "search", data.Search, "show", data.Show, "after", list[len(list)-1].Name)
+	}
+	if after != "" {
+		data.First = with(r.Path("jobs"), "search", data.Search, "show", data.Show)
+	}
+	return &page.View{
+		Title: "Jobs", Nav: "jobs", Template: "jobs", Data: data,
+		Equivalents: append(page.CLI("job", "list"), page.Equivalent{Door: page.DoorTSQL, Text: "SELECT job_name, job_version, enabled, description FROM jobs.job_details WHERE is_system = 0 ORDER BY job_name;"}),
+	}, nil
+}
+
+// jobRows adds the latest runs and the schedules to jobs.
+func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) ([]jobRow, error) {
+	names := make([]string, 0, len(list))
+	for _, j := range list {
+		names = append(names, j.Name)
+	}
+	latest, err := r.Store.LatestRuns(ctx, names, stripCells)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := r.Store.SchedulesOfJobs(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	runs, schedules := map[string][]run{}, map[string]controldb.JobSchedules{}
+	for _, l := range latest {
+		runs[l.JobName] = append(runs[l.JobName], run{ID: l.ID.String(), Lifecycle: l.Lifecycle, Active: l.Active, Created: l.CreateTime, Started: l.StartTime, Ended: l.EndTime})
+	}
+	for _, s := range sums {
+		schedules[s.JobName] = s
+	}
+	rows := make([]jobRow, 0, len(list))
+	for _, j := range list {
+		row := jobRow{JobDetail: j, Href: r.Path("jobs", j.Name), Strip: strip(runs[j.Name], stripCells), Schedules: schedules[j.Name]}
+		if n := len(runs[j.Name]); n > 0 {
+			row.Last = &runs[j.Name][n-1]
+			row.LastHref = r.Path("runs", row.Last.ID)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// jobData is the data of the page of a job.
+type jobData struct {
+	Job       controldb.JobDetail
+	Last      *run
+	LastHref  string
+	Strip     template.HTML
+	Durations durations
+	Schedules []scheduleRow
+	NextDue   time.Time
+	Steps     []stepView
+	Versions  []versionRow
+	// MoreVersions is the path of the older versions.
+	MoreVersions string
+	Changes      []controldb.AuditEntry
+	ChangesHref  string
+	RunsHref     string
+}
+
+// versionRow is a version of a job.
+type versionRow struct {
+	controldb.JobVersion
+	Current    bool
+	Href, Diff string
+	// Change is the entry of the audit log that made it; nil if it is not among those that were
+	// read.
+	Change *controldb.AuditEntry
+}
+
+// showJob shows a job: its runs, schedules, steps and versions.
+func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
+	name := r.Value("job")
+	job, err := r.Store.JobDetail(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	data := jobData{Job: job, RunsHref: with(r.Path("runs"), "job", job.Name), ChangesHref: with(r.Path("audit"), "job", job.Name)}
+	latest, err := r.Store.LatestRuns(ctx, []string{job.Name}, chartRuns)
+	if err != nil {
+		return nil, err
+	}
+	var runs []run
+	for _, l := range latest {
+		runs = append(runs, run{ID: l.ID.String(), Lifecycle: l.Lifecycle, Active: l.Active, Created: l.CreateTime, Started: l.StartTime, Ended: l.EndTime})
+	}
+	if n := len(runs); n > 0 {
+		data.Last, data.LastHref = &runs[n-1], r.Path("runs", runs[n-1].ID)
+		data.Strip = strip(runs, max(n, 1))
+		data.Durations = chart(runs, r.Now, func(id string) string { return r.Path("runs", id) })
+	}
+	if data.Schedules, err = schedulesOf(ctx, r, job.Name); err != nil {
+		return nil, err
+	}
+	for _, s := range data.Schedules {
+		if s.Runs() && (data.NextDue.IsZero() || s.NextDue.Before(data.NextDue)) {
+			data.NextDue = s.NextDue
+		}
+	}
+	steps, err := r.Store.JobStepDetails(ctx, job.Name, job.Version)
+	if err != nil {
+		return nil, err
+	}
+	data.Steps = stepViews(r, steps, "")
+	if err := data.addVersions(ctx, r); err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: job.Name, Nav: "jobs", Crumbs: []page.Link{{Text: "Jobs", Href: r.Path("jobs")}}, Template: "job", Data: data,
+		Styles: []string{"code/code.css"}, Actions: jobActions(r, job),
+		Equivalents: append(page.CLI("job", "show", job.Name), page.Equivalent{
+			Door: page.DoorTSQL, Text: "SELECT step_id, step_name, command_type, target_group_name, command FROM jobs.jobsteps WHERE job_name = " + page.Literal(job.Name) + " ORDER BY step_id;",
+		}),
+	}, nil
+}
+
+// jobActions are what people do with a job.
+func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
+	list := []page.Link{{Text: "Start", Href: r.Path("jobs", job.Name, "start"), Role: rest.RoleOperator}}
+	if job.System {
+		return list
+	}
+	if job.Enabled {
+		return append(list, page.Link{Text: "Disable", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleAuthor})
+	}
+	return append(list, page.Link{Text: "Enable", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleAuthor})
+}
+
+// shownVersions is the number of versions on the page of a job, and shownChanges that of entries of
+// the audit log.
+const shownVersions, shownChanges = 12, 40
+
+// addVersions reads the versions, and who made them.
+func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
+	before := number(r.Query("versions"), 0)
+	versions, err := r.Store.LatestJobVersions(ctx, d.Job.Name, before, controldb.Page{Top: shownVersions + 1})
+	if err != nil {
+		return err
+	}
+	versions, more := listed(versions, shownVersions)
+	if more {
+		d.MoreVersions = with(r.Path("jobs", d.Job.Name), "versions", strconv.Itoa(versions[len(versions)-1].Version)) + "#versions"
+	}
+	if d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.Job.Name, Limit: shownChanges}); err != nil {
+		return err
+	}
+	made := map[int]*controldb.AuditEntry{}
+	for i := range d.Changes {
+		if c := d.Changes[i]; c.VersionAfter != nil && c.JobID == d.Job.ID && (c.VersionBefore == nil || *c.VersionBefore != *c.VersionAfter) {
+			made[*c.VersionAfter] = &c
+		}
+	}
+	for _, v := range versions {
+		row := versionRow{JobVersion: v, Current: v.Version == d.Job.Version, Href: r.Path("jobs", d.Job.Name, "versions", strconv.Itoa(v.Version)), Change: made[v.Version]}
+		if v.Version > 0 {
+			row.Diff = with(r.Path("jobs", d.Job.Name, "diff"), "from", strconv.Itoa(v.Version-1), "to", strconv.Itoa(v.Version))
+		}
+		d.Versions = append(d.Versions, row)
+	}
+	d.Changes, _ = listed(slices.DeleteFunc(d.Changes, func(c controldb.AuditEntry) bool { return c.ObjectKind == "JobExecution" }), 5)
+	return nil
+}
+
+// schedulesOf returns the schedules of a job. Its own definition is left out if it was never used
+// and others exist.
+func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRow, error) {
+	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(s controldb.Schedule) bool {
+		return s.Name == "" && !s.Enabled && !s.Paused && s.Executions == 0
+	})
+	rows := make([]scheduleRow, 0, len(list))
+	for _, s := range list {
+		rows = append(rows, newScheduleRow(r, s))
+	}
+	return rows, nil
+}
+
+// lifecycleOf returns the class of a lifecycle.
+func lifecycleOf(l jobs.Lifecycle) string { return page.StateClass(string(l)) }
+
+// zoneOf returns the zone of a name that an agent has stored: an IANA name, or an offset such as
+// -08:00.
+func zoneOf(name string) *time.Location {
+	if zone, err := schedule.LoadZone(name); err == nil {
+		return zone
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone("UTC"+name, offset)
+	}
+	return time.UTC
+}
+
+// plural returns a number with a word.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

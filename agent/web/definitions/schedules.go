@@ -1,0 +1,401 @@
+package definitions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/code"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// scheduleRow is a schedule in a list.
+type scheduleRow struct {
+	controldb.Schedule
+	Title       string
+	Href        string
+	JobHref     string
+	LastHref    string
+	Words       schedule.Description
+	Shown       string // the state with Paused
+	NextInZone  string
+	ZoneDiffers bool // the zone is not UTC
+}
+
+// Runs reports whether the next instant becomes a run.
+func (s scheduleRow) Runs() bool { return s.Enabled && !s.Paused && !s.NextDue.IsZero() }
+
+// ownTitle is the title of the schedule of a job's own definition, which has no name.
+const ownTitle = "(the job's own)"
+
+// newScheduleRow returns a schedule for a list.
+func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
+	row := scheduleRow{
+		Schedule: s, Title: blank(s.Name, ownTitle), Href: r.Path("schedules", s.JobName, s.Name), JobHref: r.Path("jobs", s.JobName),
+		Words: s.Describe(), Shown: s.State,
+	}
+	if s.Paused {
+		row.Shown = "Paused"
+	}
+	if row.Words.Text == "" {
+		row.Words.Text = "Not valid: " + s.Spec
+	}
+	if s.LastLifecycle != "" || s.LastExecution != [16]byte{} {
+		row.LastHref = r.Path("runs", s.LastExecution.String())
+	}
+	zone := zoneOf(s.TimeZone)
+	row.ZoneDiffers = zone != time.UTC && s.TimeZone != "UTC"
+	if !s.NextDue.IsZero() && row.ZoneDiffers {
+		row.NextInZone = inZone(s.NextDue, zone)
+	}
+	return row
+}
+
+// inZone shows an instant on the wall clock of a zone.
+func inZone(at time.Time, zone *time.Location) string {
+	layout := "Mon 2 Jan 2006 15:04 MST"
+	if at.Second() != 0 {
+		layout = "Mon 2 Jan 2006 15:04:05 MST"
+	}
+	return at.In(zone).Format(layout)
+}
+
+// schedulesData is the data of the list of schedules.
+type schedulesData struct {
+	Search, State, Job string
+	States             []page.Option
+	Rows               []scheduleRow
+	Next, First        string
+}
+
+// scheduleStates are the filters of the list.
+var scheduleStates = []page.Option{
+	{Value: "", Text: "all"}, {Value: string(controldb.SchedulesDue), Text: "due next"}, {Value: "soon", Text: "due in 24 hours"},
+	{Value: string(controldb.SchedulesActive), Text: "enabled"}, {Value: string(controldb.SchedulesPaused), Text: "paused"},
+	{Value: string(controldb.SchedulesFaulted), Text: "Faulted"}, {Value: string(controldb.SchedulesDisabled), Text: "disabled"},
+	{Value: string(controldb.SchedulesCompleted), Text: "completed"},
+}
+
+// scheduleSearch returns the search that a query asks for.
+func scheduleSearch(r *page.Request, d schedulesData) (controldb.ScheduleSearch, *controldb.ScheduleKey) {
+	f := controldb.ScheduleSearch{State: controldb.ScheduleState(d.State), Search: d.Search, JobName: d.Job}
+	if d.State == "soon" {
+		f.State, f.DueBefore = controldb.SchedulesDue, r.Now.Add(24*time.Hour)
+	}
+	if r.Query("after") == "" && r.Query("due") == "" {
+		return f, nil
+	}
+	key := &controldb.ScheduleKey{JobName: r.Query("after"), Name: r.Query("name")}
+	if due, err := time.Parse(time.RFC3339Nano, r.Query("due")); err == nil {
+		id, _ := strconv.ParseInt(r.Query("id"), 10, 64) // 0 if it is none
+		key.Due, key.ID = due, controldb.ScheduleID(id)
+	} else if f.State == controldb.SchedulesDue {
+		return f, nil
+	}
+	return f, key
+}
+
+// listSchedules shows schedules.
+func listSchedules(ctx context.Context, r *page.Request) (*page.View, error) {
+	d := schedulesData{Search: r.Query("search"), State: r.Query("state"), Job: r.Query("job"), States: scheduleStates}
+	if !slices.ContainsFunc(scheduleStates, func(o page.Option) bool { return o.Value == d.State }) {
+		d.State = ""
+	}
+	f, key := scheduleSearch(r, d)
+	list, err := r.Store.FindSchedules(ctx, f, key, controldb.Page{Top: listSize + 1})
+	if err != nil {
+		return nil, err
+	}
+	list, more := listed(list, listSize)
+	for _, s := range list {
+		d.Rows = append(d.Rows, newScheduleRow(r, s))
+	}
+	self := r.Path("schedules")
+	if more {
+		last := list[len(list)-1]
+		pairs := []string{"search", d.Search, "state", d.State, "job", d.Job}
+		if f.State == controldb.SchedulesDue {
+			pairs = append(pairs, "due", last.NextDue.Format(time.RFC3339Nano), "id", strconv.FormatInt(int64(last.ID), 10))
+		} else {
+			pairs = append(pairs, "after", last.JobName, "name", last.Name)
+		}
+		d.Next = with(self, pairs...)
+	}
+	if key != nil {
+		d.First = with(self, "search", d.Search, "state", d.State, "job", d.Job)
+	}
+	return &page.View{
+		Title: "Schedules", Nav: "schedules", Template: "schedules", Data: d,
+		Equivalents: append(page.CLI("schedule", "list"), page.Equivalent{Door: page.DoorTSQL, Text: "SELECT job_name, schedule_name, kind, spec, state, paused, next_due_time FROM jobs.schedules ORDER BY job_name, schedule_name;"}),
+	}, nil
+}
+
+// scheduleData is the data of the page of a schedule.
+type scheduleData struct {
+	scheduleRow
+	Zone     string
+	Text     script
+	Errors   []string
+	Policies []string
+	Parsed   bool
+	Next     []instantRow
+	// Would means that Next are not runs: the schedule is disabled or paused.
+	Would      bool
+	Calendar   calendar
+	Skips      []controldb.ScheduleSkip
+	Backfills  []controldb.Backfill
+	Parameters script
+	Changes    []controldb.AuditEntry
+	RunsHref   string
+}
+
+// NotRun is the number of instants that did not become runs.
+func (d scheduleData) NotRun() int64 {
+	return d.SkippedByOverlap + d.SkippedByCatchUp + d.SkippedOtherwise
+}
+
+// instantRow is a due instant in a list.
+type instantRow struct {
+	At     time.Time
+	InZone string
+	// Change says that clocks change between the instant before and this one.
+	Change string
+}
+
+const (
+	// nextInstants is the number of due instants in the list.
+	nextInstants = 20
+	// pastRows is the most runs or skips of a month that a page reads.
+	pastRows = 5000
+)
+
+// showSchedule shows a schedule: its rule in words, its instants, policies, and what it did.
+func showSchedule(ctx context.Context, r *page.Request) (*page.View, error) {
+	job, name := r.Value("job"), r.Value("schedule")
+	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Name: &name, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("schedule %q of job %q: %w", name, job, controldb.ErrScheduleNotFound)
+	}
+	s := list[0]
+	zone := zoneOf(s.TimeZone)
+	d := scheduleData{scheduleRow: newScheduleRow(r, s), Zone: blank(s.TimeZone, "UTC"), Errors: faultTexts(s.ValidationErrors), RunsHref: with(r.Path("runs"), "job", s.JobName)}
+	if s.Spec != "" {
+		in := code.Plain
+		if strings.HasPrefix(strings.TrimSpace(s.Spec), "{") {
+			in = code.JSON
+		}
+		d.Text = newScript(prettyJSON(s.Spec), in, "text", "Text of the schedule")
+	}
+	if s.Parameters != "" {
+		d.Parameters = newScript(prettyJSON(s.Parameters), code.JSON, "parameters", "Parameters of the runs")
+	}
+	rule, plan, err := readRule(ctx, r.Store, s)
+	if err != nil {
+		return nil, err
+	}
+	d.Policies = policies(s, plan)
+	d.Parsed = rule != nil
+	if rule != nil {
+		d.Next = nextRows(s, rule, zone, r.Now)
+		d.Would = !s.Enabled || s.Paused
+	}
+	if err := d.addPast(ctx, r, rule, zone); err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: d.Title, Nav: "schedules", Template: "schedule", Data: d, Styles: []string{"code/code.css"},
+		Crumbs:      []page.Link{{Text: "Schedules", Href: r.Path("schedules")}, {Text: s.JobName, Href: r.Path("jobs", s.JobName)}},
+		Actions:     scheduleActions(r, s),
+		Equivalents: append(page.CLI(append([]string{"schedule", "show", s.JobName}, optional(s.Name)...)...), page.Equivalent{Door: page.DoorTSQL, Text: fmt.Sprintf("SELECT kind, spec, time_zone, state, reason, next_due_time, upcoming FROM jobs.schedules WHERE job_name = %s AND schedule_name = %s;", page.Literal(s.JobName), page.Literal(s.Name))}),
+	}, nil
+}
+
+// optional returns a list of one text, or of none if it is empty.
+func optional(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// scheduleActions are what people do with a schedule.
+func scheduleActions(r *page.Request, s controldb.Schedule) []page.Link {
+	path := func(action string) string { return r.Path("schedules", s.JobName, s.Name, action) }
+	list := []page.Link{{Text: "Pause", Href: path("pause"), Role: rest.RoleOperator}}
+	if s.Paused {
+		list[0] = page.Link{Text: "Resume", Href: path("resume"), Role: rest.RoleOperator}
+	}
+	return append(list, page.Link{Text: "Backfill", Href: path("backfill"), Role: rest.RoleOperator})
+}
+
+// prettyJSON indents a text that is JSON.
+func prettyJSON(text string) string {
+	if !json.Valid([]byte(text)) {
+		return text
+	}
+	return pretty(controldb.JobStepDetail{JobStep: controldb.JobStep{CommandType: "JSON", Command: text}})
+}
+
+// faultTexts returns the errors of a definition, one sentence each.
+func faultTexts(stored json.RawMessage) []string {
+	var v struct {
+		Errors []struct {
+			Path, Message string
+			Value         json.RawMessage
+		}
+	}
+	if len(stored) == 0 || json.Unmarshal(stored, &v) != nil {
+		return nil
+	}
+	var texts []string
+	for _, e := range v.Errors {
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s is %s: %s", e.Path, e.Value, e.Message)))
+	}
+	return texts
+}
+
+// readRule parses a stored schedule as agents do. The rule is nil if the definition is invalid, and
+// the plan also for the schedule of a job's own definition.
+func readRule(ctx context.Context, store *controldb.Store, s controldb.Schedule) (schedule.Schedule, *schedule.Plan, error) {
+	if s.Spec == "" {
+		e := s.Elastic()
+		if e.Start.Year() <= 1 || e.Validate() != nil {
+			return nil, nil, nil
+		}
+		return e, nil, nil
+	}
+	opts := schedule.Options{Zone: s.TimeZone, Created: s.DefinedTime, LastStarted: s.NextDue, Uncounted: true}
+	if len(schedule.CalendarNames(s.Spec)) > 0 {
+		list, err := store.Calendars(ctx, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		texts := map[string]string{}
+		for _, c := range list {
+			texts[c.Name] = c.Spec
+		}
+		opts.Calendars, opts.BrokenCalendars = schedule.ReadCalendars(texts)
+	}
+	plan, err := schedule.Parse(schedule.Kind(s.Kind), []byte(s.Spec), opts)
+	var faults *schedule.Error
+	if errors.As(err, &faults) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return plan, plan, nil
+}
+
+// nextRows returns the next due instants. The first one is the database's: it may be later than the
+// rule's, because earlier instants were handled.
+func nextRows(s controldb.Schedule, rule schedule.Schedule, zone *time.Location, now time.Time) []instantRow {
+	var instants []time.Time
+	switch {
+	case s.State == "Completed" || s.State == "Faulted":
+		return nil
+	case !s.NextDue.IsZero():
+		instants = append([]time.Time{s.NextDue}, schedule.Preview(rule, s.NextDue, nextInstants-1)...)
+	default:
+		instants = schedule.Preview(rule, now, nextInstants)
+	}
+	rows := make([]instantRow, 0, len(instants))
+	for i, at := range instants {
+		row := instantRow{At: at, InZone: inZone(at, zone)}
+		if i > 0 {
+			row.Change = clockChange(instants[i-1], at, zone)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// clockChange says by how much clocks change between two instants; empty if they do not.
+func clockChange(from, to time.Time, zone *time.Location) string {
+	_, before := from.In(zone).Zone()
+	_, after := to.In(zone).Zone()
+	switch d := time.Duration(after-before) * time.Second; {
+	case d > 0:
+		return "clocks have gone forward by " + shortLength(d)
+	case d < 0:
+		return "clocks have gone back by " + shortLength(-d)
+	}
+	return ""
+}
+
+// shortLength returns a length of time such as 1 h or 30 min.
+func shortLength(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d min", d/time.Minute)
+}
+
+// overlapSentences say what a policy does while an earlier run is active.
+var overlapSentences = map[string]string{
+	"Skip":           "While an earlier run is active, an instant is recorded as skipped.",
+	"BufferOne":      "While an earlier run is active, one instant waits until it ends. Further ones are recorded as skipped.",
+	"BufferAll":      "While an earlier run is active, all instants wait, and run one after the other.",
+	"CancelOther":    "An earlier run that is active is stopped, and the instant waits until it has ended.",
+	"TerminateOther": "An earlier run that is active is stopped, and the new run begins at once.",
+	"AllowAll":       "While an earlier run is active, the new run begins beside it.",
+	"Elastic":        "While an earlier run is active, the new run begins beside it. Targets that the earlier run is busy on at the same step are skipped.",
+}
+
+// policies returns the policies of a schedule in sentences. plan may be nil.
+func policies(s controldb.Schedule, plan *schedule.Plan) []string {
+	catchUp := schedule.CatchUp{}
+	if plan != nil {
+		catchUp = plan.CatchUp
+	}
+	if s.CatchUp != "" {
+		if c, err := schedule.ParseCatchUp(s.CatchUp); err == nil {
+			catchUp = c
+		}
+	}
+	list := []string{catchUpSentence(catchUp, s.Spec == ""), overlapSentences[s.Overlap]}
+	if list[1] == "" {
+		list[1] = "Overlap: " + s.Overlap + "."
+	}
+	if s.PauseOnFailure {
+		list = append(list, "A run that ends Failed or TimedOut pauses the schedule.")
+	}
+	if plan != nil && plan.Jitter > 0 {
+		list = append(list, fmt.Sprintf("Each run begins up to %s after its instant. The delay of an instant is always the same.", plan.Jitter))
+	}
+	if plan != nil && plan.Count > 0 {
+		list = append(list, fmt.Sprintf("The schedule ends after %s.", plural(int(plan.Count), "run", "runs")))
+	}
+	if names := schedule.CalendarNames(s.Spec); len(names) > 0 {
+		list = append(list, "Instants in windows of these calendars do not run: "+strings.Join(names, ", ")+".")
+	}
+	return list
+}
+
+// catchUpSentence says what happens to instants that were missed because no agent worked.
+func catchUpSentence(c schedule.CatchUp, own bool) string {
+	if own {
+		return "If no agent worked, the first missed run is made up, and replaces those after it."
+	}
+	switch c.Mode {
+	case schedule.CatchUpNone:
+		return "If no agent worked, missed runs are not made up."
+	case schedule.CatchUpAll:
+		return "If no agent worked, all missed runs are made up."
+	case schedule.CatchUpWindow:
+		return fmt.Sprintf("If no agent worked, missed runs are made up if they are not older than %s.", c.Window)
+	case schedule.CatchUpSAP:
+		return "If no agent worked for less than 20 minutes, all missed runs are made up; otherwise the last one only."
+	}
+	return "If no agent worked, the last missed run is made up."
+}

@@ -1,0 +1,197 @@
+package definitions
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/agent/web/code"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+)
+
+// stepView is a step on a page.
+type stepView struct {
+	controldb.JobStepDetail
+	GroupHref string
+	// Options are those of the step in sentences or short texts.
+	Options []option
+	Script  script
+	// Action reports whether the command is the definition of an action and no T-SQL.
+	Action bool
+}
+
+// option is a property of a step: its name and value, as the diff of versions shows them.
+type option struct {
+	Name, Value string
+	// Default means that the value is what a step has if nobody chose it.
+	Default bool
+}
+
+// script is a script or definition with colours.
+type script struct {
+	HTML  template.HTML
+	Lines int
+	Bytes int
+	// Clipped means that HTML has the beginning only. Download has all of it.
+	Clipped  bool
+	Download string
+}
+
+const (
+	// clipBytes and clipLines are the most of a script that a page shows. A script may have 1 MB,
+	// whose colours would make a page of 10 MB.
+	clipBytes = 64 << 10
+	clipLines = 1500
+)
+
+// stepViews returns the steps of a version for a page. prefix makes ids unique.
+func stepViews(r *page.Request, steps []controldb.JobStepDetail, prefix string) []stepView {
+	list := make([]stepView, 0, len(steps))
+	for _, s := range steps {
+		v := stepView{JobStepDetail: s, Options: stepOptions(s), Action: !strings.EqualFold(s.CommandType, string(action.TypeTSQL))}
+		if s.TargetGroup != "" {
+			v.GroupHref = r.Path("groups", s.TargetGroup)
+		}
+		id := prefix + "step-" + strconv.Itoa(s.StepID)
+		v.Script = newScript(pretty(s), language(s), id, fmt.Sprintf("Script of step %d", s.StepID))
+		v.Script.Download = with(r.Path("jobs", s.JobName, "versions", strconv.Itoa(s.JobVersion)), "step", strconv.Itoa(s.StepID))
+		v.Script.Bytes = len(s.Command)
+		list = append(list, v)
+	}
+	return list
+}
+
+// language returns the language of the command of a step.
+func language(s controldb.JobStepDetail) code.Language {
+	if strings.EqualFold(s.CommandType, string(action.TypeTSQL)) {
+		return code.TSQL
+	}
+	return code.JSON
+}
+
+// pretty returns the command of a step. The JSON of an action is indented.
+func pretty(s controldb.JobStepDetail) string {
+	if language(s) != code.JSON {
+		return s.Command
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(s.Command), "", "  ") != nil {
+		return s.Command
+	}
+	return b.String()
+}
+
+// newScript clips a text and gives it colours.
+func newScript(text string, in code.Language, id, label string) script {
+	s := script{Lines: strings.Count(text, "\n") + 1}
+	if len(text) > clipBytes {
+		s.Clipped = true
+		for text = text[:clipBytes]; !utf8.ValidString(text[max(0, len(text)-4):]) && len(text) > 0 && !utf8.RuneStart(text[len(text)-1]); {
+			text = text[:len(text)-1]
+		}
+	}
+	if at := nthLine(text, clipLines); at >= 0 {
+		text, s.Clipped = text[:at], true
+	}
+	s.HTML = code.Block{Language: in, Text: text, ID: id, Label: label}.HTML()
+	return s
+}
+
+// nthLine returns the place of the n-th line feed; -1 if there are fewer.
+func nthLine(text string, n int) int {
+	at := -1
+	for range n {
+		next := strings.IndexByte(text[at+1:], '\n')
+		if next < 0 {
+			return -1
+		}
+		at += 1 + next
+	}
+	return at
+}
+
+// seconds returns a number of seconds in the longest units that show it exactly.
+func seconds(n int) string {
+	d := time.Duration(n) * time.Second
+	switch {
+	case n%86400 == 0 && n > 0:
+		return plural(n/86400, "day", "days")
+	case n%3600 == 0 && n > 0:
+		return plural(n/3600, "hour", "hours")
+	case n%60 == 0 && n > 0:
+		return plural(n/60, "minute", "minutes")
+	case n < 60:
+		return plural(n, "second", "seconds")
+	}
+	return d.String()
+}
+
+// The defaults of jobs.sp_add_jobstep.
+const (
+	defaultTimeout  = 43200
+	defaultAttempts = 10
+)
+
+// stepOptions returns the properties of a step, in the order in which pages show them.
+func stepOptions(s controldb.JobStepDetail) []option {
+	var list []option
+	add := func(name, value string, isDefault bool) {
+		list = append(list, option{Name: name, Value: value, Default: isDefault})
+	}
+	text := func(name, value string) {
+		if value != "" {
+			add(name, value, false)
+		}
+	}
+	add("Type", s.CommandType, strings.EqualFold(s.CommandType, string(action.TypeTSQL)))
+	text("Target group", s.TargetGroup)
+	text("Credential", s.Credential)
+	add("Retries", fmt.Sprintf("%s: the first after %s, then %s times as long, at most %s", plural(s.RetryAttempts, "retry", "retries"),
+		seconds(s.InitialRetryInterval), strconv.FormatFloat(s.RetryIntervalMultiplier, 'f', -1, 32), seconds(s.MaximumRetryInterval)),
+		s.RetryAttempts == defaultAttempts && s.InitialRetryInterval == 1 && s.MaximumRetryInterval == 120 && s.RetryIntervalMultiplier == 2)
+	if s.RetryAttempts == 0 {
+		list[len(list)-1].Value = "none"
+	}
+	add("Time limit", seconds(s.Timeout)+" for each target, waits included", s.Timeout == defaultTimeout)
+	if s.MaxParallelism != nil {
+		add("Parallel targets", fmt.Sprintf("at most %d of an elastic pool", *s.MaxParallelism), false)
+	}
+	switch {
+	case s.After == nil && s.StepID > 1:
+		add("After", "the step before it", true)
+	case s.After == nil:
+	case len(s.After) == 0:
+		add("After", "no other step: it starts with the run", false)
+	default:
+		add("After", strings.Join(s.After, ", "), false)
+	}
+	add("Runs", map[string]string{"Succeeded": "if the steps before it succeeded", "Failed": "if a step before it failed", "Finished": "however the steps before it ended"}[s.RunWhen], s.RunWhen == "Succeeded")
+	add("On targets", map[string]string{"All": "all", "Failed": "on which a step before it failed"}[s.OnTargets], s.OnTargets == "All")
+	add("If the outcome is unknown", map[string]string{"Retry": "try again", "Fail": "fail", "Await": "wait for a decision"}[s.OnUnknownOutcome], s.OnUnknownOutcome == "Retry")
+	if s.AtMostOnce {
+		add("At most once", "the script runs in a transaction with a ledger row in the target", false)
+	}
+	if s.BindParameters {
+		add("Parameters", "of the run are variables of the script", false)
+	}
+	if s.OutputType != "" {
+		add("Output", fmt.Sprintf("the first result set goes to %s.%s in database %s on %s", blank(s.Output.Schema, "dbo"), s.Output.Table, s.Output.Database, s.Output.Server), false)
+		text("Output credential", s.Output.Credential)
+	}
+	return list
+}
+
+// blank returns a text, or another one if it is empty.
+func blank(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
