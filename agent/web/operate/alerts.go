@@ -1,0 +1,163 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const topicAlerts = "alerts"
+
+var alertBlocks = []string{"alerts-open"}
+
+const (
+	maxOpenAlerts = 200
+	alertRows     = 50
+	deliveryRows  = 50
+)
+
+// alertsData is what the page of alerts shows.
+type alertsData struct {
+	clock
+	Open []controldb.Alert
+	// Resolved are the alerts that are over, latest first, and Older leads to those before.
+	Resolved   []controldb.Alert
+	Older      string
+	Rules      []controldb.AlertRule
+	Channels   []controldb.AlertChannel
+	Deliveries []controldb.AlertDelivery // those that wait for another attempt, or failed
+}
+
+// alertsPage makes the page of alerts.
+func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
+	d, err := readOpenAlerts(ctx, r.Store)
+	if err != nil {
+		return nil, err
+	}
+	d.ages, d.Now = true, r.Now
+	behind, err := strconv.ParseInt(r.Query("behind"), 10, 64)
+	if err != nil || behind < 0 {
+		behind = 0 // the first page
+	}
+	d.Resolved, err = r.Store.Alerts(ctx, controldb.AlertFilter{
+		States: []controldb.AlertState{controldb.AlertResolved}, Behind: behind, Limit: alertRows + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(d.Resolved) > alertRows {
+		d.Resolved = d.Resolved[:alertRows]
+		d.Older = fmt.Sprintf("?behind=%d", d.Resolved[alertRows-1].ID)
+	}
+	if d.Rules, err = r.Store.AlertRules(ctx, ""); err != nil {
+		return nil, err
+	}
+	if d.Channels, err = r.Store.AlertChannels(ctx, ""); err != nil {
+		return nil, err
+	}
+	deliveries, err := r.Store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{Limit: deliveryRows})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range deliveries {
+		if one.State == "Failed" || one.State == "Pending" && one.Attempts > 0 {
+			d.Deliveries = append(d.Deliveries, one)
+		}
+	}
+	return &page.View{
+		Title: "Alerts", Nav: "alerts", Template: "alerts", Data: d, Topic: topicAlerts,
+		Equivalents: append(page.CLI("alert", "list"), page.Equivalent{Door: page.DoorTSQL,
+			Text: "SELECT * FROM jobs.alerts WHERE state <> N'Resolved';\nSELECT * FROM jobs.alert_rules;\nSELECT TOP (50) * FROM jobs.alert_deliveries ORDER BY delivery_id DESC;"}),
+	}, nil
+}
+
+// readOpenAlerts reads the alerts that are not over.
+func readOpenAlerts(ctx context.Context, store *controldb.Store) (*alertsData, error) {
+	list, err := store.Alerts(ctx, controldb.AlertFilter{
+		States: []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}, Limit: maxOpenAlerts + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &alertsData{Open: list}, nil
+}
+
+// ShownOpen are the open alerts that the page lists; More reports whether there are others.
+func (d *alertsData) ShownOpen() []controldb.Alert { return d.Open[:min(len(d.Open), maxOpenAlerts)] }
+
+// More is described at ShownOpen.
+func (d *alertsData) More() bool { return len(d.Open) > maxOpenAlerts }
+
+// Watches says in words what a rule watches.
+func (d *alertsData) Watches(r controldb.AlertRule) string {
+	of := "all jobs"
+	switch {
+	case r.JobName != "":
+		of = "the job " + r.JobName
+	case r.JobPattern != "":
+		of = "jobs whose names match " + r.JobPattern
+	}
+	age := (time.Duration(r.Seconds) * time.Second).String()
+	switch r.Condition {
+	case controldb.AlertRunEnded:
+		return fmt.Sprintf("A run of %s ends as %s.", of, r.Lifecycles)
+	case controldb.AlertTargetsFailed:
+		return fmt.Sprintf("At least %g %% of the targets of a run of %s do not succeed.", r.PercentFailed, of)
+	case controldb.AlertRunTooLong:
+		return fmt.Sprintf("A run of %s takes longer than %g times the median.", of, r.Factor)
+	case controldb.AlertRunNotStarted:
+		return fmt.Sprintf("A run of %s that is due has not begun after %s.", of, age)
+	case controldb.AlertNoRun:
+		return fmt.Sprintf("There was no run of %s for %s.", of, age)
+	case controldb.AlertScheduleFaulted:
+		return fmt.Sprintf("A schedule of %s becomes Faulted.", of)
+	case controldb.AlertSchedulePaused:
+		return fmt.Sprintf("A schedule of %s is paused for %s.", of, age)
+	case controldb.AlertAgentSilent:
+		return fmt.Sprintf("An agent is silent for %s.", age)
+	case controldb.AlertNoAgent:
+		return fmt.Sprintf("No agent is alive for %s.", age)
+	}
+	return string(r.Condition)
+}
+
+// alertData is what the page of an alert shows.
+type alertData struct {
+	clock
+	controldb.Alert
+	Deliveries []controldb.AlertDelivery
+}
+
+// alertPage makes the page of an alert.
+func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
+	id, err := strconv.ParseInt(r.Value("alert"), 10, 64)
+	if err != nil || id < 1 {
+		return nil, controldb.ErrAlertNotFound
+	}
+	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: id, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, controldb.ErrAlertNotFound
+	}
+	d := &alertData{clock: clock{Now: r.Now, ages: true}, Alert: list[0]}
+	if d.Deliveries, err = r.Store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{AlertID: id, Limit: deliveryRows}); err != nil {
+		return nil, err
+	}
+	number := strconv.FormatInt(id, 10)
+	v := &page.View{
+		Title: d.Title, Nav: "alerts", Template: "alert", Data: d, Crumbs: []page.Link{{Text: "Alerts", Href: r.Path("alerts")}},
+		Equivalents: append(page.CLI("alert", "show", number),
+			page.Equivalent{Door: page.DoorTSQL, Text: "SELECT * FROM jobs.alerts WHERE alert_id = " + number + ";\nSELECT * FROM jobs.alert_deliveries WHERE alert_id = " + number + ";"}),
+	}
+	if d.State == controldb.AlertOpen {
+		v.Actions = []page.Link{{Text: "Acknowledge", Href: r.Path("alerts", number, "acknowledge"), Role: rest.RoleOperator}}
+	}
+	return v, nil
+}

@@ -1,0 +1,113 @@
+package operate
+
+import (
+	"context"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const topicLimits = "limits"
+
+var limitBlocks = []string{"limits-list", "limits-steps"}
+
+// maxUses is the number of objects and jobs that the page shows.
+const maxUses = 500
+
+// limitsData is what the page of limits shows.
+type limitsData struct {
+	Limits []limitData
+	// Steps are the uses of max_parallelism.
+	Steps []controldb.LimitedJob
+	// Cut says that there are more uses than the page shows.
+	Cut bool
+}
+
+// limitData is a limit with the objects that it counts now.
+type limitData struct {
+	controldb.LimitWithID
+	Uses []controldb.LimitedJob
+}
+
+// limitsPage makes the page of limits.
+func limitsPage(ctx context.Context, r *page.Request) (*page.View, error) {
+	d, err := readLimits(ctx, r.Store)
+	if err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: "Limits", Nav: "limits", Template: "limits", Data: d, Topic: topicLimits,
+		Equivalents: append(append(page.CLI("limit", "list"), page.CLI("limit", "set", "Server", "sql1.example.com", "10")...),
+			page.TSQL("jobs.sp_get_limits"),
+			page.TSQL("jobs.sp_set_limit", page.Arg{Name: "scope", Value: "Server"}, page.Arg{Name: "name", Value: "sql1.example.com"},
+				page.Arg{Name: "max_concurrent_targets", Value: 10})),
+	}, nil
+}
+
+// readLimits reads the limits and what uses them.
+func readLimits(ctx context.Context, store *controldb.Store) (*limitsData, error) {
+	u, err := store.LimitUse(ctx, maxUses)
+	if err != nil {
+		return nil, err
+	}
+	d := &limitsData{Cut: len(u.Uses) == maxUses}
+	at := map[int]int{}
+	for i, l := range u.Limits {
+		d.Limits = append(d.Limits, limitData{LimitWithID: l})
+		at[l.ID] = i
+	}
+	for _, use := range u.Uses {
+		if use.LimitID == nil {
+			d.Steps = append(d.Steps, use)
+		} else if i, ok := at[*use.LimitID]; ok {
+			d.Limits[i].Uses = append(d.Limits[i].Uses, use)
+		}
+	}
+	return d, nil
+}
+
+// Each reports whether the limit counts several objects separately.
+func (l limitData) Each() bool {
+	return l.Name == "*" && l.Scope != controldb.LimitAgent || l.Scope == controldb.LimitElasticPool && l.Server == ""
+}
+
+// Full reports whether the limit, or that of one of its objects, is used up.
+func (l limitData) Full() bool {
+	for _, u := range l.Uses {
+		if u.Full {
+			return true
+		}
+	}
+	return !l.Each() && l.Running >= l.Max
+}
+
+// What says in words what the limit counts.
+func (l limitData) What() string {
+	if l.Name != "*" {
+		switch l.Scope {
+		case controldb.LimitJob:
+			return "Job"
+		case controldb.LimitServer:
+			return "Server"
+		case controldb.LimitElasticPool:
+			return "Elastic pool"
+		case controldb.LimitCredential:
+			return "Credential"
+		case controldb.LimitAgent:
+		}
+		return string(l.Scope)
+	}
+	switch l.Scope {
+	case controldb.LimitJob:
+		return "Each job without a limit of its own"
+	case controldb.LimitServer:
+		return "Each server without a limit of its own"
+	case controldb.LimitElasticPool:
+		return "Each elastic pool without a limit of its own"
+	case controldb.LimitCredential:
+		return "Each credential without a limit of its own"
+	case controldb.LimitAgent:
+		return "All targets of this control database (capacity of the job agent)"
+	}
+	return string(l.Scope)
+}
