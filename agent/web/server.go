@@ -50,7 +50,9 @@ type Config struct {
 	Authorizer rest.Authorizer
 	// PublicURL is the front's address as browsers see it. Its path is a prefix of all paths.
 	PublicURL string
-	Log       *zap.Logger
+	// SignedIn is told about each attempt to sign in; nil: nobody is.
+	SignedIn func(ok bool)
+	Log      *zap.Logger
 	// Now replaces the clock in tests.
 	Now func() time.Time
 }
@@ -89,6 +91,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.SignedIn == nil {
+		cfg.SignedIn = func(bool) {}
+	}
 	s := &Server{
 		cfg: cfg, prefix: strings.TrimSuffix(u.EscapedPath(), "/"), sets: map[string]*set{}, mux: http.NewServeMux(),
 		entries: places(cfg.Directory), origins: http.NewCrossOriginProtection(),
@@ -123,6 +128,9 @@ func New(cfg Config) (*Server, error) {
 	s.hub = live.NewHub(live.Config{Topics: topics, Render: s.RenderBlock, Log: cfg.Log})
 	return s, nil
 }
+
+// Streams returns the number of open streams of events.
+func (s *Server) Streams() int { return s.hub.Streams() }
 
 // places names the control databases: by the entry's name, or as server~name where two entries have
 // it, and always as server~name for names that would be something else in a path.

@@ -110,6 +110,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 
 // refuse shows the page to sign in again, with the reason.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	s.cfg.SignedIn(false)
 	var known *rest.Error
 	if !errors.As(err, &known) {
 		s.cfg.Log.Warn("signing in failed", zap.String("address", r.RemoteAddr), zap.Error(err))
@@ -153,6 +154,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, p rest.Principal,
 		s.fail(w, r, nil, &problem{status: http.StatusInternalServerError, title: "Internal error", text: "The session could not begin. The log of the front says more.", cause: err})
 		return
 	}
+	s.cfg.SignedIn(true)
 	s.cfg.Log.Info("signed in", zap.String("principal", p.ID), zap.String("address", r.RemoteAddr))
 	http.Redirect(w, r, s.cfg.Sessions.Own(to), http.StatusSeeOther)
 }

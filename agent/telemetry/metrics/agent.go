@@ -309,6 +309,9 @@ func (a *Agent) Watch(read func() State) (stop func()) {
 
 // state returns the sum of the states of all cores, and their number. LeaseLeft is the least.
 func (a *Agent) state() (sum State, n int) {
+	if a == nil {
+		return sum, 0
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	sum.CacheBytes = map[string]int{}

@@ -70,24 +70,35 @@ func (q *Requests) open() (int, bool) {
 
 // Web are the metrics of the dashboard; nil collects nothing.
 type Web struct {
-	streams prometheus.Gauge
-	signIns *prometheus.CounterVec
+	ok, refused prometheus.Counter
+
+	mu      sync.Mutex
+	streams func() int // nil: there is no dashboard
 }
 
 func newWeb(r registrar) *Web {
-	return &Web{
-		streams: r.gauges("jobagent_web_streams", "Streams of events that browsers have open.").WithLabelValues(),
-		signIns: r.counters("jobagent_web_sign_ins_total", "Attempts to sign in to the dashboard, by result: ok or refused.", labelResult),
-	}
+	signIns := r.counters("jobagent_web_sign_ins_total", "Attempts to sign in to the dashboard, by result: ok or refused.", labelResult)
+	return &Web{ok: signIns.WithLabelValues("ok"), refused: signIns.WithLabelValues("refused")}
 }
 
-// StreamOpened records that a browser has opened a stream. The caller calls closed at its end.
-func (w *Web) StreamOpened() (closed func()) {
+// Streams reads the number of open streams of events whenever Prometheus asks.
+func (w *Web) Streams(read func() int) {
 	if w == nil {
-		return func() {}
+		return
 	}
-	w.streams.Inc()
-	return w.streams.Dec
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams = read
+}
+
+// open returns the number of open streams, and whether there is a dashboard.
+func (w *Web) open() (int, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.streams == nil {
+		return 0, false
+	}
+	return w.streams(), true
 }
 
 // SignedIn records an attempt to sign in.
@@ -95,8 +106,8 @@ func (w *Web) SignedIn(ok bool) {
 	switch {
 	case w == nil:
 	case ok:
-		w.signIns.WithLabelValues("ok").Inc()
+		w.ok.Inc()
 	default:
-		w.signIns.WithLabelValues("refused").Inc()
+		w.refused.Inc()
 	}
 }

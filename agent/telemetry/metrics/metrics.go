@@ -52,7 +52,6 @@ type Metrics struct {
 	outbound *Dials
 	rest     *Requests
 	web      *Web
-	reads    *prometheus.CounterVec
 
 	mu        sync.Mutex
 	databases map[string]*Database
@@ -68,8 +67,6 @@ func New(build Build) *Metrics {
 	r := registrar{m.registry}
 	m.agents, m.clients, m.targets = newAgentVectors(r), newClientVectors(r), newTargetVectors(r)
 	m.outbound, m.rest, m.web = newDials(r), newRequests(r), newWeb(r)
-	m.reads = r.counters("jobagent_runs_reads_total",
-		"Reads of the numbers of runs and skips from the control database, for this endpoint.", labelDatabase, labelResult)
 	r.gauges("jobagent_build_info", "Always 1; the labels say what the program is.", "version", "commit").
 		WithLabelValues(build.Version, build.Commit).Set(1)
 	m.registry.MustRegister(&atScrape{m}, collectors.NewGoCollector(),
@@ -144,33 +141,42 @@ func (m *Metrics) Outbound() *Dials {
 type Database struct {
 	metrics *Metrics
 	name    string
-	agent   *Agent
-	targets *Dials
 	runs    runReader
 
 	mu      sync.Mutex
+	agent   *Agent // nil: a front alone has no agent, and must not say that all is well with it
+	targets *Dials // nil likewise
 	clients map[string]*Client
 }
 
 func newDatabase(m *Metrics, name string) *Database {
-	d := &Database{metrics: m, name: name, clients: map[string]*Client{}}
-	d.agent, d.targets = newAgent(m.agents, name), m.targets.of(name)
-	d.runs.ok, d.runs.failed = m.reads.WithLabelValues(name, "ok"), m.reads.WithLabelValues(name, "failed")
-	return d
+	return &Database{metrics: m, name: name, clients: map[string]*Client{}}
 }
 
-// Agent returns the metrics of the agent of the control database.
+// Agent returns the metrics of the agent of the control database. They exist from the first call
+// on.
 func (d *Database) Agent() *Agent {
 	if d == nil {
 		return nil
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.agent == nil {
+		d.agent = newAgent(d.metrics.agents, d.name)
+	}
 	return d.agent
 }
 
-// Targets returns the metrics of the connections to target servers.
+// Targets returns the metrics of the connections to target servers. They exist from the first call
+// on.
 func (d *Database) Targets() *Dials {
 	if d == nil {
 		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.targets == nil {
+		d.targets = d.metrics.targets.of(d.name)
 	}
 	return d.targets
 }

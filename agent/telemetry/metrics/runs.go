@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -25,9 +23,9 @@ type RunCounts func(ctx context.Context, since time.Time) (controldb.RunCounts, 
 
 // runReader counts the runs of a control database. All who ask within a few seconds share a read.
 type runReader struct {
-	ok, failed prometheus.Counter
-
 	mu      sync.Mutex // held during a read
+	ok      int        // reads that succeeded
+	failed  int        // reads that did not
 	sources []*RunCounts
 	at      time.Time // of the last read; zero: none
 	known   bool      // the last read succeeded
@@ -58,15 +56,27 @@ func (d *Database) CountRuns(read RunCounts) (stop func()) {
 	}
 }
 
-// counts returns the numbers by lifecycle, and the skips by cause. ok is false while they are not
-// known.
-func (r *runReader) counts(ctx context.Context) (active, ended, skips map[string]int64, ok bool) {
+// runNumbers are what a reader has counted.
+type runNumbers struct {
+	ok, failed           int
+	known                bool // the maps are up to date
+	active, ended, skips map[string]int64
+}
+
+// numbers returns what the reader has counted, and whether it counts at all.
+func (r *runReader) numbers(ctx context.Context) (n runNumbers, counts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.sources) > 0 && (r.at.IsZero() || time.Since(r.at) >= readEvery) {
+	if len(r.sources) == 0 {
+		return n, false
+	}
+	if r.at.IsZero() || time.Since(r.at) >= readEvery {
 		r.read(ctx)
 	}
-	return maps.Clone(r.active), maps.Clone(r.ended), maps.Clone(r.skips), r.known && len(r.sources) > 0
+	return runNumbers{
+		ok: r.ok, failed: r.failed, known: r.known,
+		active: maps.Clone(r.active), ended: maps.Clone(r.ended), skips: maps.Clone(r.skips),
+	}, true
 }
 
 // read reads what is new. r.mu must be held.
@@ -76,10 +86,10 @@ func (r *runReader) read(ctx context.Context) {
 	c, err := (*r.sources[0])(ctx, r.since)
 	r.at, r.known = time.Now(), err == nil
 	if err != nil {
-		r.failed.Inc()
+		r.failed++
 		return
 	}
-	r.ok.Inc()
+	r.ok++
 	if r.ended == nil {
 		r.ended, r.skips = lifecycles(false), zeros(controldb.SkipCauses())
 	}

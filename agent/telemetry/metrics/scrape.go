@@ -24,13 +24,16 @@ var (
 	descEnded  = describe("jobagent_runs_total", "Runs of the control database that have ended since this process began to count, by lifecycle. Each process counts all runs.", labelDatabase, labelLifecycle)
 	descSkips  = describe("jobagent_schedule_skips_total", "Due instants of the control database's schedules that were not run, by cause, since this process began to count. Each process counts all of them.", labelDatabase, labelCause)
 
+	descReads = describe("jobagent_runs_reads_total", "Reads of the numbers of runs and skips from the control database, by result: ok or failed.", labelDatabase, labelResult)
+
 	descConns    = describe("jobagent_controldb_connections", "Open connections to the control database, by state: idle or in_use.", labelDatabase, labelClient, labelState)
 	descMaxConns = describe("jobagent_controldb_connections_limit", "Most connections to the control database.", labelDatabase, labelClient)
 	descWaits    = describe("jobagent_controldb_connection_waits_total", "Calls that have waited for a connection.", labelDatabase, labelClient)
 	descWaited   = describe("jobagent_controldb_connection_wait_seconds_total", "Time for which calls have waited for a connection.", labelDatabase, labelClient)
 	descClosed   = describe("jobagent_controldb_connections_closed_total", "Connections that were closed because enough were idle, or for too long.", labelDatabase, labelClient)
 
-	descRest = describe("jobagent_rest_connections", "Open connections to the front.")
+	descRest    = describe("jobagent_rest_connections", "Open connections to the front.")
+	descStreams = describe("jobagent_web_streams", "Streams of events that browsers have open.")
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -44,7 +47,7 @@ type atScrape struct{ metrics *Metrics }
 func (*atScrape) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descBusy, descWorkers, descFloor, descLent, descHeld, descOutbox, descLease, descTerms, descCache,
-		descActive, descEnded, descSkips, descConns, descMaxConns, descWaits, descWaited, descClosed, descRest,
+		descActive, descEnded, descSkips, descReads, descConns, descMaxConns, descWaits, descWaited, descClosed, descRest, descStreams,
 	} {
 		to <- d
 	}
@@ -62,6 +65,9 @@ func (c *atScrape) Collect(to chan<- prometheus.Metric) {
 	if n, ok := c.metrics.rest.open(); ok {
 		to <- gauge(descRest, float64(n))
 	}
+	if n, ok := c.metrics.web.open(); ok {
+		to <- gauge(descStreams, float64(n))
+	}
 	all.Wait()
 }
 
@@ -75,7 +81,10 @@ func counter(d *prometheus.Desc, value float64, labels ...string) prometheus.Met
 
 // collectAgent collects the state of the agent, if one works.
 func (d *Database) collectAgent(to chan<- prometheus.Metric) {
-	s, cores := d.agent.state()
+	d.mu.Lock()
+	agent := d.agent
+	d.mu.Unlock()
+	s, cores := agent.state()
 	to <- gauge(descTerms, float64(cores), d.name)
 	if cores == 0 {
 		return
@@ -115,17 +124,22 @@ func (d *Database) collectPools(to chan<- prometheus.Metric) {
 
 // collectRuns collects the numbers of runs and skips.
 func (d *Database) collectRuns(to chan<- prometheus.Metric) {
-	active, ended, skips, ok := d.runs.counts(context.Background())
-	if !ok {
+	n, counts := d.runs.numbers(context.Background())
+	if !counts {
 		return
 	}
-	for lifecycle, n := range active {
+	to <- counter(descReads, float64(n.ok), d.name, "ok")
+	to <- counter(descReads, float64(n.failed), d.name, "failed")
+	if !n.known {
+		return
+	}
+	for lifecycle, n := range n.active {
 		to <- gauge(descActive, float64(n), d.name, lifecycle)
 	}
-	for lifecycle, n := range ended {
+	for lifecycle, n := range n.ended {
 		to <- counter(descEnded, float64(n), d.name, lifecycle)
 	}
-	for cause, n := range skips {
+	for cause, n := range n.skips {
 		to <- counter(descSkips, float64(n), d.name, cause)
 	}
 }

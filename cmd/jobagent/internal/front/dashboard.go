@@ -39,6 +39,7 @@ func (f *Front) dashboard(o Options, callers *auth.Auth) (*web.Server, error) {
 		return nil, exit.Usagef("rest.web: %w", err)
 	}
 	return web.New(web.Config{
-		Sets: web.Sets(), Directory: f.directory, Sessions: sessions, Authorizer: callers, PublicURL: f.publicURL, Log: log,
+		Sets: web.Sets(), Directory: f.directory, Sessions: sessions, Authorizer: callers, PublicURL: f.publicURL,
+		SignedIn: o.Metrics.Web().SignedIn, Log: log,
 	})
 }

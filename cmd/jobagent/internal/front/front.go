@@ -183,6 +183,7 @@ func (f *Front) build(o Options) error {
 	if f.web, err = f.dashboard(o, authenticator); err != nil {
 		return err
 	}
+	o.Metrics.Web().Streams(f.web.Streams)
 	var observer rest.Observer
 	if o.Metrics != nil {
 		mounts = append(mounts, &rest.Mount{Surface: scrape.NewSurface(o.Metrics.Handler(), o.AnonymousMetrics)})

@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
@@ -85,7 +86,8 @@ func (s *served) serveAs(t *testing.T, dsn string, change func(*config.REST)) {
 		Open: func(config.ControlDatabase) (*controldb.Store, error) {
 			return controldb.New(controldb.Config{DSN: dsn})
 		},
-		Log: zap.New(core),
+		Metrics: metrics.New(metrics.Build{Version: "test"}),
+		Log:     zap.New(core),
 	}
 	o.Config.Listen, o.Config.TLS.Certificate, o.Config.TLS.Key = "127.0.0.1:0", certificate, key
 	o.Config.Tokens = []tokenfile.Token{stored}
@@ -413,6 +415,8 @@ func TestFrontWithLeastRights(t *testing.T) {
 		require.Equal(t, c.status, r.StatusCode, "%s %s: %s %v", c.method, c.path, text, s.log.FilterField(zap.Int("status", r.StatusCode)).All())
 	}
 	require.Zero(t, s.log.FilterMessage("could not look after the job agent").Len())
+	_, text := s.do(t, "GET", "/metrics", "")
+	require.Contains(t, text, `jobagent_runs_reads_total{control_database="jobdb1",result="ok"} 1`)
 }
 
 // Faults of the configuration are found without a connection.
