@@ -77,6 +77,7 @@ type fakeIssuer struct {
 	keys     []jose.JSONWebKey
 	asked    int    // how often the keys were read
 	jwksURI  string // replaces the address in the discovery document
+	tokenURI string // replaces the address of tokens in the discovery document
 	issuer   string // replaces the issuer in the discovery document
 	status   int    // replaces 200
 	redirect string
@@ -90,7 +91,12 @@ func newFakeIssuer(t *testing.T) *fakeIssuer {
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		document := map[string]string{"issuer": f.server.URL, "jwks_uri": f.server.URL + "/keys"}
+		document := map[string]string{
+			"issuer": f.server.URL, "jwks_uri": f.server.URL + "/keys", "authorization_endpoint": f.server.URL + "/authorize", "token_endpoint": f.server.URL + "/token",
+		}
+		if f.tokenURI != "" {
+			document["token_endpoint"] = f.tokenURI
+		}
 		if f.jwksURI != "" {
 			document["jwks_uri"] = f.jwksURI
 		}
