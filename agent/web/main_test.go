@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -82,10 +83,11 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 	require.NoError(t, err)
 	sessions, err := session.New(session.Config{
 		Authenticator: callers, Logins: callers.Logins(), CallbackURL: f.URL + web.CallbackPath, Path: web.Path, Secure: true, Log: zap.NewNop(),
+		Check: 20 * time.Millisecond,
 	})
 	require.NoError(t, err)
 	dashboard, err = web.New(web.Config{
-		Sets: web.Sets(), Directory: directory, Sessions: sessions, Authorizer: callers, PublicURL: f.URL, Log: zap.NewNop(),
+		Sets: append(web.Sets(), probe), Directory: directory, Sessions: sessions, Authorizer: callers, PublicURL: f.URL, Log: zap.NewNop(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(dashboard.Close)

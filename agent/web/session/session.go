@@ -31,7 +31,7 @@ const (
 	defaultLifetime = 12 * time.Hour
 	// renewAfter is the age of a cookie that is replaced by one with a later time of use.
 	renewAfter = time.Minute
-	// checkEvery is how often a session with an open stream is checked.
+	// checkEvery is the default of Config.Check.
 	checkEvery = 15 * time.Second
 	// maxCookie bounds a cookie in bytes; browsers keep 4,096 with the name and the attributes.
 	maxCookie = 3800
@@ -68,7 +68,9 @@ type Config struct {
 	Secure bool
 	// Idle and Lifetime bound sessions; 0 means 1 h and 12 h.
 	Idle, Lifetime time.Duration
-	Log            *zap.Logger
+	// Check is the time between checks of sessions with open streams; 0 means 15 s.
+	Check time.Duration
+	Log   *zap.Logger
 	// Now replaces the clock in tests.
 	Now func() time.Time
 }
@@ -115,6 +117,9 @@ func New(cfg Config) (*Sessions, error) {
 	}
 	if cfg.Lifetime == 0 {
 		cfg.Lifetime = defaultLifetime
+	}
+	if cfg.Check == 0 {
+		cfg.Check = checkEvery
 	}
 	if cfg.Idle < 0 || cfg.Lifetime < 0 {
 		return nil, errors.New("invalid times of sessions: want times above 0")
@@ -331,7 +336,7 @@ func (s *Sessions) Watch(ctx context.Context, one *Session, may func() bool) (co
 
 // watch checks a session until it ends.
 func (s *Sessions) watch(ctx context.Context, end context.CancelFunc, one *Session, may func() bool) {
-	ticker := time.NewTicker(checkEvery)
+	ticker := time.NewTicker(s.cfg.Check)
 	defer ticker.Stop()
 	for {
 		select {
