@@ -105,7 +105,7 @@ func TestSettingsOfLogins(t *testing.T) {
 	require.Equal(t, []string{"env:X"}, Config{Issuers: []Issuer{{ClientSecret: "env:X"}, {}}}.SecretReferences())
 }
 
-// A token that was revoked, that expired or that was never known signs nobody in, and ends sessions.
+// A token that was revoked, has expired or was never known signs nobody in, and ends sessions.
 func TestTokensOfPeople(t *testing.T) {
 	t.Parallel()
 	c := newClock()
