@@ -107,11 +107,12 @@ func many(n int, one, several string) string {
 // Many reports whether a number may have ended at [controldb.OverviewMany].
 func (d *data) Many(n int) bool { return n >= controldb.OverviewMany }
 
-// Rate writes the targets that end in a unit of time, with two digits; empty: unknown.
+// Rate writes the targets that end in a unit of time, with two digits; empty: unknown, or no target
+// is left that could end now.
 func (d *data) Rate(r controldb.ActiveRun) string {
 	rate := r.Rate(d.O.Now)
 	switch {
-	case rate == 0:
+	case rate == 0 || r.Running+r.Due == 0:
 		return ""
 	case rate >= 1:
 		return twoDigits(rate) + " per second"

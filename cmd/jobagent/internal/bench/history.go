@@ -145,6 +145,14 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 	if err := s.measureHistory(ctx, h.rounds, &long); err != nil {
 		return err
 	}
+	// What the summaries of failures and of recent runs read depends on the runs of the last days,
+	// of which the short history has none.
+	if err := s.measurePeriods(ctx, h.rounds, &long); err != nil {
+		return err
+	}
+	for _, name := range HistoryPeriods {
+		s.report.add(name, milliseconds(long.values[name]), "ms", "")
+	}
 	for _, name := range short.names {
 		s.report.add(name+"_short", milliseconds(short.values[name]), "ms", "")
 		s.report.add(name+"_long", milliseconds(long.values[name]), "ms", "")
@@ -373,6 +381,8 @@ func (s *installation) measureManagement(ctx context.Context, rounds int, f *his
 		{"due_schedules", func() error { _, err := s.store.DueSchedules(ctx, historyPage); return err }},
 		{"list_jobs", func() error { _, err := s.store.Jobs(ctx, ""); return err }},
 		{"list_agents", func() error { _, err := s.store.Agents(ctx); return err }},
+		{"overview", func() error { _, err := s.store.Overview(ctx, historyPage); return err }},
+		{"limits", func() error { _, err := s.store.LimitUse(ctx, historyPage); return err }},
 		{"add_and_delete_job", func() error {
 			const name = "bench history, for a moment" // a job without history
 			if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
@@ -386,6 +396,18 @@ func (s *installation) measureManagement(ctx context.Context, rounds int, f *his
 		}
 	}
 	return nil
+}
+
+// HistoryPeriods names the calls that measurePeriods measures: the failures of the last 24 hours,
+// and the runs of the last week.
+var HistoryPeriods = [...]string{"failures", "recent_runs"}
+
+// measurePeriods measures summaries of the last days.
+func (s *installation) measurePeriods(ctx context.Context, rounds int, f *historyFigures) error {
+	if err := f.repeat(HistoryPeriods[0], rounds, func() error { _, err := s.store.Failures(ctx, 24); return err }); err != nil {
+		return err
+	}
+	return f.repeat(HistoryPeriods[1], rounds, func() error { _, err := s.store.RecentRuns(ctx, 7, 30, 30); return err })
 }
 
 // measureJobPurge measures the purge of a job's oldest run.

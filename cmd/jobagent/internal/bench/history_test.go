@@ -24,13 +24,16 @@ func TestBenchHistory(t *testing.T) {
 	names := []string{"query_runs_of_job", "query_runs", "query_active", "query_active_of_job", "query_run", "query_top",
 		"query_messages_of_run",
 		"list_runs_of_job", "list_runs", "list_active", "list_active_of_job", "list_run",
-		"term", "due_schedules", "list_jobs", "list_agents", "add_and_delete_job", "purge_of_job", "purge"}
+		"term", "due_schedules", "list_jobs", "list_agents", "overview", "limits", "add_and_delete_job", "purge_of_job", "purge"}
 	for _, name := range append(names, bench.HistoryCalls[:]...) {
 		require.Positive(t, f[name+"_short"], name)
 		require.Positive(t, f[name+"_long"], name)
 		require.Positive(t, f[name+"_ratio"], name)
 	}
-	require.Len(t, f, 2+3*(len(names)+len(bench.HistoryCalls)))
+	for _, name := range bench.HistoryPeriods {
+		require.Positive(t, f[name], name)
+	}
+	require.Len(t, f, 2+len(bench.HistoryPeriods)+3*(len(names)+len(bench.HistoryCalls)))
 }
 
 func TestBenchHistoryRefusesArguments(t *testing.T) {
