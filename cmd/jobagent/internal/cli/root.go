@@ -33,6 +33,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/step"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/token"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/top"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
@@ -87,7 +88,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
 		history.NewCommand(a), audit.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
 		imports.NewCommand(a), metrics.NewCommand(a),
-		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
+		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
 	markUsageErrors(root)
 	return root

@@ -52,7 +52,7 @@ const pollInterval = 500 * time.Millisecond
 
 // reader reads runs; a [controldb.Store] is one.
 type reader interface {
-	RunProgress(ctx context.Context, id uuid.UUID) (controldb.RunProgress, error)
+	RunWatch(ctx context.Context, id uuid.UUID) (controldb.RunWatch, error)
 	Executions(ctx context.Context, filter controldb.ExecutionFilter) ([]controldb.Execution, error)
 }
 
@@ -83,44 +83,96 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 		root.JobName, root.Lifecycle, id))
 }
 
-// Follow waits for the end of a run and returns its rows, the run itself first. If stderr is a
-// terminal, it shows the progress there.
+// Follow waits for the end of a run and returns its rows, the run itself first. It shows the
+// progress on stderr: on a terminal in one line, else in plain lines, now and then.
 func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	var show io.Writer
-	if output.IsTerminal(a.Stderr) {
-		show = a.Stderr
-	}
-	return follow(ctx, show, store, id)
+	return follow(ctx, &progress{w: a.Stderr, terminal: output.IsTerminal(a.Stderr), shownAt: time.Now()}, store, id)
 }
 
-// follow implements Follow; a nil show shows no progress. It reads the rows of the targets, of
-// which there may be thousands, only once, after the end.
-func follow(ctx context.Context, show io.Writer, store reader, id uuid.UUID) ([]controldb.Execution, error) {
-	const clearLine = "\r\x1b[K"
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
+// follow implements Follow. It reads the rows of the targets, of which there may be thousands, only
+// once, after the end; until then one call per tick reads their numbers by step and state.
+func follow(ctx context.Context, show *progress, store reader, id uuid.UUID) ([]controldb.Execution, error) {
 	for {
-		p, err := store.RunProgress(ctx, id)
+		began := time.Now()
+		w, err := store.RunWatch(ctx, id)
 		switch {
 		case errors.Is(err, controldb.ErrExecutionNotFound):
 			return nil, notFound(id)
 		case err != nil:
 			return nil, err
 		}
-		if show != nil {
-			fmt.Fprintf(show, "%s%s  %s: %d of %d targets done, %d failed",
-				clearLine, p.JobName, p.Lifecycle, p.Targets-p.ActiveTargets, p.Targets, p.FailedTargets)
-		}
-		if !p.Active {
-			if show != nil {
-				fmt.Fprint(show, clearLine)
-			}
+		if !w.Active {
+			show.clear()
 			return Read(ctx, store, id)
 		}
+		show.update(w)
+		// A server that takes long to count is asked less often.
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-tick.C:
+		case <-time.After(max(pollInterval, 10*time.Since(began))):
 		}
 	}
+}
+
+// progress shows the progress of a run.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	shown    string
+	shownAt  time.Time
+}
+
+// plainInterval is the time between two plain lines: a log should show that a run goes on, and stay
+// readable.
+const plainInterval = 5 * time.Second
+
+// clearLine moves to the beginning of the line and clears it.
+const clearLine = "\r\x1b[K"
+
+// update shows the progress if it has changed.
+func (p *progress) update(w controldb.RunWatch) {
+	text := progressText(w)
+	switch {
+	case p.terminal:
+		fmt.Fprintf(p.w, "%s%s", clearLine, text)
+	case text == p.shown || time.Since(p.shownAt) < plainInterval:
+		return
+	default:
+		fmt.Fprintln(p.w, text)
+	}
+	p.shown, p.shownAt = text, time.Now()
+}
+
+// clear removes the line from a terminal.
+func (p *progress) clear() {
+	if p.terminal {
+		fmt.Fprint(p.w, clearLine)
+	}
+}
+
+// progressText describes a run in one line: the numbers of all targets, and the steps in progress.
+func progressText(w controldb.RunWatch) string {
+	text := fmt.Sprintf("%s  %s: %d of %d targets done, %d failed",
+		output.OneLine(w.JobName), w.Lifecycle, w.Targets-w.ActiveTargets, w.Targets, w.FailedTargets)
+	running, waiting := 0, 0
+	for _, step := range w.Steps {
+		for _, state := range step.States {
+			switch state.Lifecycle {
+			case jobs.InProgress:
+				running += state.Total
+			case jobs.Created, jobs.WaitingForRetry:
+				waiting += state.Total
+			}
+		}
+	}
+	if running+waiting > 0 {
+		text += fmt.Sprintf(", %d running, %d waiting", running, waiting)
+	}
+	for _, step := range w.Steps {
+		if step.EndTime.IsZero() {
+			text += fmt.Sprintf("; step %d %s", step.StepID, output.OneLine(step.Name))
+		}
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,15 +25,17 @@ type fakeReader struct {
 	progressRead, allRead int // number of calls
 }
 
-// RunProgress implements reader.
-func (f *fakeReader) RunProgress(context.Context, uuid.UUID) (controldb.RunProgress, error) {
+// RunWatch implements reader.
+func (f *fakeReader) RunWatch(context.Context, uuid.UUID) (controldb.RunWatch, error) {
 	f.progressRead++
+	w := controldb.RunWatch{RunProgress: controldb.RunProgress{JobName: "j", Lifecycle: jobs.Failed, Targets: 5, FailedTargets: 1}}
 	if time.Now().Before(f.end) {
-		return controldb.RunProgress{
-			JobName: "j", Active: true, Lifecycle: jobs.InProgress, Targets: 5, ActiveTargets: 3, FailedTargets: 1,
-		}, nil
+		w.Active, w.Lifecycle, w.ActiveTargets = true, jobs.InProgress, 3
+		w.Steps = []controldb.WatchedStep{{StepID: 2, Name: "load", States: []controldb.StepState{
+			{Lifecycle: jobs.InProgress, Total: 1}, {Lifecycle: jobs.WaitingForRetry, Total: 2},
+		}}}
 	}
-	return controldb.RunProgress{JobName: "j", Lifecycle: jobs.Failed, Targets: 5, FailedTargets: 1}, nil
+	return w, nil
 }
 
 // Executions implements reader.
@@ -48,13 +51,24 @@ func TestFollowReadsTargetsOnce(t *testing.T) {
 		id := uuid.New()
 		f := &fakeReader{end: time.Now().Add(time.Minute)}
 		var show strings.Builder
-		rows, err := follow(t.Context(), &show, f, id)
+		rows, err := follow(t.Context(), &progress{w: &show, terminal: true}, f, id)
 		require.NoError(t, err)
 		require.Equal(t, []controldb.Execution{{ID: id}}, rows)
 		require.Equal(t, 1, f.allRead)
 		require.Equal(t, int(time.Minute/pollInterval)+1, f.progressRead)
-		require.Contains(t, show.String(), "j  InProgress: 2 of 5 targets done, 1 failed")
+		require.Contains(t, show.String(), "j  InProgress: 2 of 5 targets done, 1 failed, 1 running, 2 waiting; step 2 load")
 		require.True(t, strings.HasSuffix(show.String(), "\r\x1b[K"), "the last line is cleared")
+	})
+}
+
+// A pipe gets plain lines: when something has changed, and not more often than every five seconds.
+func TestFollowInAPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var show strings.Builder
+		f := &fakeReader{end: time.Now().Add(time.Minute)}
+		_, err := follow(t.Context(), &progress{w: &show, shownAt: time.Now()}, f, uuid.New())
+		require.NoError(t, err)
+		require.Equal(t, "j  InProgress: 2 of 5 targets done, 1 failed, 1 running, 2 waiting; step 2 load\n", show.String())
 	})
 }
 
@@ -62,7 +76,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := follow(ctx, nil, &fakeReader{end: time.Now().Add(time.Hour)}, uuid.New())
+		_, err := follow(ctx, &progress{w: io.Discard}, &fakeReader{end: time.Now().Add(time.Hour)}, uuid.New())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

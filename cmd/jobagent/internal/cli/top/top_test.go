@@ -1,0 +1,291 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake answers reads.
+type fake struct {
+	overview controldb.Overview
+	agents   []controldb.AgentStatus
+	failures controldb.Failures
+	watch    controldb.RunWatch
+	failed   []controldb.RunFailure
+	err      error
+	reads    map[string]int
+}
+
+func (f *fake) count(name string) error {
+	if f.reads == nil {
+		f.reads = map[string]int{}
+	}
+	f.reads[name]++
+	return f.err
+}
+
+func (f *fake) Overview(context.Context, int) (controldb.Overview, error) {
+	return f.overview, f.count("Overview")
+}
+
+func (f *fake) RecentAgents(context.Context, int) ([]controldb.AgentStatus, error) {
+	return f.agents, f.count("RecentAgents")
+}
+
+func (f *fake) Failures(context.Context, int) (controldb.Failures, error) {
+	return f.failures, f.count("Failures")
+}
+
+func (f *fake) RunWatch(context.Context, uuid.UUID) (controldb.RunWatch, error) {
+	return f.watch, f.count("RunWatch")
+}
+
+func (f *fake) RunFailures(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
+	return f.failed, f.count("RunFailures")
+}
+
+// now is the database's time in tests.
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// id returns the ID of a test's run.
+func id(n int) uuid.UUID { return uuid.MustParse(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)) }
+
+// busy is an installation with much to show, and hostile names.
+func busy() *fake {
+	f := &fake{
+		overview: controldb.Overview{
+			Now: now, LiveAgents: 2, Workers: 200, BusyWorkers: 64, ActiveRuns: 30, RunningTargets: 64, WaitingTargets: controldb.OverviewMany,
+			Due: []controldb.DueNext{{JobName: "backup", Schedule: "hourly", NextDue: now.Add(time.Hour), NextFire: now.Add(time.Hour)}},
+		},
+		agents: []controldb.AgentStatus{
+			{Host: "alpha", Version: "1.2.3", MaxConcurrentTargets: 100, Tasks: 64, Live: true, ExpiresAt: now.Add(20 * time.Second)},
+			{Host: "beta", MaxConcurrentTargets: 100, Live: true, ExpiresAt: now.Add(20 * time.Second)},
+			{Host: "gone", MaxConcurrentTargets: 100},
+		},
+		failures: controldb.Failures{Now: now, Runs: 2, Targets: 7, Errors: []controldb.FailureGroup{
+			{JobName: "load", StepName: "copy", Message: "Msg 208: Invalid object\r\nname \x1b[31m'x'\u202e", Targets: 7, Last: now.Add(-time.Minute), LastRun: id(99)},
+		}},
+		watch: controldb.RunWatch{
+			RunProgress: controldb.RunProgress{JobName: "job 3", Active: true, Lifecycle: jobs.InProgress, Targets: 10_000, ActiveTargets: 5000, FailedTargets: 3},
+			CreateTime:  now.Add(-time.Minute), Now: now,
+			Steps: []controldb.WatchedStep{{StepID: 1, Name: "first", Lifecycle: jobs.InProgress, StartTime: now.Add(-time.Minute), States: []controldb.StepState{
+				{Lifecycle: jobs.Succeeded, Total: 4997}, {Lifecycle: jobs.Failed, Total: 3}, {Lifecycle: jobs.InProgress, Total: 64}, {Lifecycle: jobs.Created, Total: 4936},
+			}}},
+		},
+		failed: []controldb.RunFailure{
+			{StepID: 1, Server: "srv1", Database: "tenant1", Message: `Cannot open database "tenant1"`},
+			{StepID: 1, Server: "srv1", Database: "tenant2", Message: `Cannot open database "tenant2"`},
+			{StepID: 1, Server: "srv1", Database: "tenant3", Message: "other"},
+		},
+	}
+	for n := range 30 {
+		f.overview.Runs = append(f.overview.Runs, controldb.ActiveRun{
+			ID: id(n), JobName: fmt.Sprintf("job %d", n), Lifecycle: jobs.InProgress, CreateTime: now.Add(-time.Duration(n) * time.Minute),
+			Steps: 2, StepID: 1, StepName: "first", ActiveSteps: 1, BeganAt: now.Add(-10 * time.Second), StepTargets: 1000, StepActive: 500,
+			Targets: 1000, Running: 64, Due: 436, Failed: n % 7,
+		})
+	}
+	f.overview.Runs[2].JobName = "wide 日本語 \u202egnp.exe"
+	return f
+}
+
+// started returns a model that has read once, in a window of this size.
+func started(t *testing.T, f *fake, width, height int) *model {
+	t.Helper()
+	m := newModel(t.Context(), &source{store: f}, time.Second)
+	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	m.Update(m.read()())
+	return m
+}
+
+// press sends keys. The read that a key causes is carried out.
+func press(m *model, keys ...tea.KeyPressMsg) {
+	for _, k := range keys {
+		if _, cmd := m.Update(k); cmd != nil {
+			m.Update(cmd())
+		}
+	}
+}
+
+// key returns the key of a character.
+func key(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
+
+var (
+	enter = tea.KeyPressMsg{Code: tea.KeyEnter}
+	esc   = tea.KeyPressMsg{Code: tea.KeyEscape}
+	down  = tea.KeyPressMsg{Code: tea.KeyDown}
+)
+
+// plain returns the screen without styles.
+func plain(m *model) string {
+	before := m.paint.plain
+	m.paint.plain = true
+	defer func() { m.paint.plain = before }()
+	return m.View().Content
+}
+
+// Every page fits into the window, at any size.
+func TestPagesFit(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {140, 50}, {100, 10}, {40, 8}, {300, 100}, {20, 3}, {1, 1}} {
+		m := started(t, busy(), size[0], size[1])
+		for name, keys := range map[string][]tea.KeyPressMsg{
+			"overview": nil, "run": {enter}, "help": {key('?')}, "filter": {key('/'), key('j')},
+		} {
+			press(m, keys...)
+			lines := strings.Split(m.View().Content, "\n")
+			require.LessOrEqual(t, len(lines), max(2, size[1]), "%s %v", name, size)
+			for _, line := range lines {
+				if size[0] >= 80 {
+					require.LessOrEqual(t, lipgloss.Width(line), size[0], "%s %v: %q", name, size, line)
+				}
+				require.NotContains(t, line, "\u202e")
+				require.NotContains(t, line, "\x1b[31m'x'", "of the message")
+			}
+			m = started(t, busy(), size[0], size[1])
+		}
+	}
+}
+
+func TestOverviewPage(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{80, 140} {
+		text := plain(started(t, busy(), width, 40))
+		for _, want := range []string{
+			"2 agents live · 64 of 200 workers busy", "12:00:00 UTC", "alpha", "64 of 100", "RUNS  30 active", "job 0", "500 of 1 000",
+			"FAILED IN 24 HOURS  7 targets of 2 runs", "7 ×  load / copy", "in 1h00m  backup / hourly", "q quit",
+		} {
+			require.Contains(t, text, want, "at %d columns", width)
+		}
+		require.NotContains(t, text, "gone", "agents that are not live")
+	}
+	require.Contains(t, plain(started(t, busy(), 140, 40)), "50/s")
+}
+
+// Keys move the cursor through runs and failures, sort, filter, and open a run.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	m := started(t, busy(), 120, 40)
+	require.Contains(t, plain(m), "▸ job 0 ")
+	press(m, down, key('j'))
+	require.Contains(t, plain(m), "▸ wide 日本語 �gnp.exe")
+	press(m, key('G'))
+	require.Contains(t, plain(m), "▸        7 ×  load / copy")
+	press(m, key('s'), key('g'))
+	require.Contains(t, plain(m), "▸ job 6 ", "the most failed")
+	press(m, key('s'), key('s'), key('s'), key('s'), key('/'), key('j'), key('O'), key('b'), tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}, key('2'), key('1'))
+	press(m, enter)
+	require.Len(t, m.rows(), 1)
+	require.Contains(t, plain(m), "▸ job 21")
+	require.Contains(t, plain(m), "none matches the filter")
+	press(m, enter)
+	text := plain(m)
+	require.Contains(t, text, id(21).String())
+	require.Contains(t, text, "5 000 of 10 000")
+	require.Contains(t, text, `2 ×  step 1  Cannot open database "…"`)
+	require.Contains(t, text, "srv1/tenant1, srv1/tenant2")
+	press(m, esc)
+	require.Contains(t, plain(m), "job 21")
+	press(m, esc)
+	require.Len(t, m.rows(), 31)
+	_, quit := m.Update(key('q'))
+	require.Equal(t, tea.QuitMsg{}, quit())
+}
+
+// A page costs one aggregate call per tick, and the errors of a run only when more have failed.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	f := busy()
+	m := started(t, f, 100, 30)
+	for range 3 {
+		m.Update(m.read()())
+	}
+	require.Equal(t, map[string]int{"Overview": 4, "RecentAgents": 4, "Failures": 1}, f.reads)
+	press(m, enter)
+	clear(f.reads)
+	for range 3 {
+		m.Update(m.read()())
+	}
+	require.Equal(t, map[string]int{"RunWatch": 3}, f.reads)
+	f.watch.FailedTargets++
+	m.Update(m.read()())
+	require.Equal(t, map[string]int{"RunWatch": 4, "RunFailures": 1}, f.reads)
+	// An answer that comes after the page has changed is dropped.
+	late := m.read()
+	press(m, esc)
+	m.Update(late())
+	require.Nil(t, m.detail)
+}
+
+// A database that is away: the page stays, says since when, and recovers.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	f := busy()
+	m := started(t, f, 100, 30)
+	f.err = errors.New("dial tcp: refused\nsecond line")
+	m.Update(m.read()())
+	since := m.awaySince
+	m.Update(m.read()())
+	require.Equal(t, since, m.awaySince)
+	text := plain(m)
+	require.Contains(t, text, "no news since "+since.Format("15:04:05")+": dial tcp: refused | second line")
+	require.Contains(t, text, "job 0")
+	f.err = nil
+	m.Update(m.read()())
+	require.NotContains(t, plain(m), "no news")
+}
+
+func TestNothingToShow(t *testing.T) {
+	t.Parallel()
+	m := started(t, &fake{overview: controldb.Overview{Now: now, OverdueSchedules: 2, LastAgentAt: now.Add(-time.Hour)}}, 130, 30)
+	text := plain(m)
+	for _, want := range []string{"no agent is live, the last one was 1h00m ago; work waits", "2 schedules overdue", "none is active", "nothing failed", "no schedule is due"} {
+		require.Contains(t, text, want)
+	}
+	press(m, enter, down, key('G')) // nothing to open
+	require.Equal(t, uuid.Nil, m.shown)
+}
+
+// Without a terminal all rows are printed once, without styles.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	require.NoError(t, printOnce(t.Context(), &b, &source{store: busy()}))
+	require.NotContains(t, b.String(), "\x1b")
+	for n := range 30 {
+		if n != 2 {
+			require.Contains(t, b.String(), fmt.Sprintf("job %d ", n))
+		}
+	}
+	require.NotContains(t, b.String(), "q quit")
+	require.Error(t, printOnce(t.Context(), &b, &source{store: &fake{err: errors.New("away")}}))
+}
+
+// The bar has the width that it was given, and shows every part that is not empty.
+func TestBar(t *testing.T) {
+	t.Parallel()
+	p := painter{plain: true}
+	for _, c := range []counts{{}, {succeeded: 1}, {succeeded: 9999, failed: 1}, {1, 1, 1, 1, 1, 1}, {succeeded: 3, waiting: 1000}} {
+		require.Equal(t, 10, lipgloss.Width(p.bar(c, 10)), c)
+	}
+	require.Contains(t, p.bar(counts{succeeded: 9999, failed: 1}, 10), "▚")
+	require.Equal(t, "██████████", p.bar(counts{succeeded: 5}, 10))
+	require.Equal(t, "1 234 567", number(1234567))
+	require.Equal(t, []string{"0s", "59s", "1m01s", "2h00m", "3d"},
+		[]string{span(-time.Second), span(59 * time.Second), span(61 * time.Second), span(2 * time.Hour), span(72 * time.Hour)})
+}

@@ -1,0 +1,371 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// content returns the screen. Plain text ends with a line break.
+func (m *model) content() string {
+	var lines []string
+	switch {
+	case m.help:
+		lines = m.helpLines()
+	case m.shown != uuid.Nil:
+		lines = m.detailLines()
+		if m.height > 2 {
+			lines = lines[min(m.scroll, len(lines)):]
+		}
+	default:
+		lines = m.overviewLines()
+	}
+	if m.whole {
+		for i, line := range lines {
+			lines[i] = strings.TrimRight(line, " ")
+		}
+		return strings.Join(lines, "\n") + "\n"
+	}
+	if room := max(1, m.height-1); len(lines) > room {
+		lines = lines[:room]
+	}
+	for len(lines) < m.height-1 {
+		lines = append(lines, "")
+	}
+	return strings.Join(append(lines, m.footer()), "\n")
+}
+
+// footer is the last line: the filter, or the keys.
+func (m *model) footer() string {
+	switch {
+	case m.filtering:
+		return m.paint.in(styleHead, "/") + fit(m.filter+"▏", m.width-1)
+	case m.shown != uuid.Nil:
+		return m.paint.in(styleQuiet, fit("esc back · ↑↓ scroll · r read now · ? keys · q quit", m.width))
+	}
+	text := "↑↓ move · enter run · / filter · s sort: " + orders[m.order] + " · ? keys · q quit"
+	if m.filter != "" {
+		text = "filter: " + m.filter + " (esc ends it) · " + text
+	}
+	return m.paint.in(styleQuiet, fit(text, m.width))
+}
+
+func (m *model) helpLines() []string {
+	lines := []string{m.paint.in(styleTitle, "jobagent top"), ""}
+	for _, k := range [][2]string{
+		{"↑ ↓, j k", "move the cursor, or scroll"}, {"pgup pgdn, space", "move by ten"}, {"g G, home end", "first, last"},
+		{"enter, →", "show the run under the cursor (the latest one of a failure)"}, {"esc, ←", "back; end the filter"},
+		{"/", "filter by job, step, message, server and database"}, {"s", "sort the runs: " + strings.Join(orders, ", ")},
+		{"r", "read now"}, {"?", "these keys"}, {"q, ctrl+c", "quit"},
+	} {
+		lines = append(lines, "  "+m.paint.in(styleHead, fit(k[0], 18))+k[1])
+	}
+	return append(lines, "", "  "+m.paint.bar(counts{1, 1, 1, 1, 1, 0}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
+}
+
+// away returns the line that says since when there is no news; empty if there is.
+func (m *model) away() []string {
+	if m.awaySince.IsZero() {
+		return nil
+	}
+	text := fmt.Sprintf("✗ no news since %s: %s", m.awaySince.Format("15:04:05"), output.OneLine(m.trouble.Error()))
+	return []string{m.paint.in(styleBad, fit(text, m.width))}
+}
+
+// overviewLines returns the first page.
+func (m *model) overviewLines() []string {
+	o := m.state
+	lines := append([]string{m.headLine()}, m.away()...)
+	runs, failures := m.runs(), m.failures()
+	// Agents and due instants get a little of the height, failures at most a third of the rest.
+	agentRows, dueRows, runRows, failureRows := len(o.agents), len(o.Due), len(runs), len(failures)
+	if !m.whole {
+		agentRows, dueRows = min(agentRows, max(1, m.height/8)), min(dueRows, max(1, m.height/8))
+		room := max(2, m.height-1-len(lines)-4-max(1, agentRows)-max(1, dueRows))
+		failureRows = min(failureRows, max(room/3, room-max(1, runRows)))
+		runRows = min(runRows, max(1, room-max(1, failureRows)))
+	}
+	lines = append(lines, m.agentLines(agentRows)...)
+	lines = append(lines, m.title(fmt.Sprintf("RUNS  %s active", many(o.ActiveRuns)), runColumns(m.width)))
+	lines = append(lines, m.runLines(runs, runRows)...)
+	lines = append(lines, m.title(fmt.Sprintf("FAILED IN 24 HOURS  %s targets of %s runs", many(o.failures.Targets), many(o.failures.Runs)), ""))
+	lines = append(lines, m.failureLines(failures, failureRows, len(runs))...)
+	lines = append(lines, m.title("DUE NEXT", ""))
+	return append(lines, m.dueLines(dueRows)...)
+}
+
+// many writes a number that the database stops counting at [controldb.OverviewMany].
+func many(n int) string {
+	if n >= controldb.OverviewMany {
+		return number(controldb.OverviewMany) + " or more"
+	}
+	return number(n)
+}
+
+// headLine is the first line: agents, work, time.
+func (m *model) headLine() string {
+	o := m.state
+	agents := fmt.Sprintf("%d agents", o.LiveAgents)
+	if o.LiveAgents == 1 {
+		agents = "1 agent"
+	}
+	text := fmt.Sprintf("jobagent top · %s live · %s of %s workers busy · targets: %s running, %s waiting",
+		agents, number(o.BusyWorkers), number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
+	if o.WaitingCallbacks > 0 {
+		text += ", " + many(o.WaitingCallbacks) + " for callbacks"
+	}
+	if o.LiveAgents == 0 {
+		text = "jobagent top · ✗ no agent is live"
+		if !o.LastAgentAt.IsZero() {
+			text += ", the last one was " + span(o.Now.Sub(o.LastAgentAt)) + " ago"
+		}
+		if o.WorkWaits() {
+			text += "; work waits"
+		}
+	}
+	if o.OverdueSchedules > 0 {
+		text += " · ✗ " + many(o.OverdueSchedules) + " schedules overdue"
+	}
+	clock := o.Now.UTC().Format(" 15:04:05 UTC")
+	style := styleTitle
+	if strings.Contains(text, "✗") {
+		style = styleBad
+	}
+	return m.paint.in(style, fit(text, m.width-len(clock))) + clock
+}
+
+// title is the heading of a section, with the names of columns at the right.
+func (m *model) title(text, columns string) string {
+	if columns == "" {
+		return m.paint.in(styleHead, fit(text, m.width))
+	}
+	w := max(0, m.width-lipgloss.Width(columns))
+	return m.paint.in(styleHead, fit(text, w)) + m.paint.in(styleQuiet, columns)
+}
+
+func (m *model) agentLines(rows int) []string {
+	o := m.state
+	lines := []string{m.title("AGENTS", "")}
+	switch {
+	case o.noAgents:
+		return append(lines, m.paint.in(styleQuiet, fit("  your role may not list agents", m.width)))
+	case len(o.agents) == 0:
+		return append(lines, m.paint.in(styleQuiet, fit("  none is live", m.width)))
+	}
+	for i, a := range o.agents {
+		if i == rows {
+			break
+		}
+		if i == rows-1 && len(o.agents) > rows {
+			lines = append(lines, m.paint.in(styleQuiet, fit(fmt.Sprintf("  … and %d more", len(o.agents)-i), m.width)))
+			break
+		}
+		host := max(12, m.width-62)
+		busy := counts{running: min(a.Tasks, a.MaxConcurrentTargets), waiting: max(0, a.MaxConcurrentTargets-a.Tasks)}
+		lines = append(lines, "  "+fit(a.Host, host)+" "+fit(a.Version, 14)+" "+m.paint.bar(busy, 12)+
+			right(number(a.Tasks), 6)+" of "+fit(number(a.MaxConcurrentTargets), 6)+" lease "+fit(span(a.ExpiresAt.Sub(o.Now)), 7))
+	}
+	return lines
+}
+
+// tail is the width of the columns behind the bar of a run: done, failed, and where there is room
+// rate, time left and age.
+func runColumns(width int) string {
+	text := right("done", 16) + right("failed", 8)
+	if width >= 100 {
+		text += right("rate", 9)
+	}
+	return text + right("left", 8) + right("age", 8)
+}
+
+// window returns the part of a list of n rows that is shown in so many rows, with the cursor in it.
+func window(n, rows, cursor int) (from, to int) {
+	if n <= rows {
+		return 0, n
+	}
+	from = max(0, min(cursor-rows/2, n-rows))
+	return from, from + rows
+}
+
+func (m *model) runLines(runs []controldb.ActiveRun, rows int) []string {
+	if len(runs) == 0 {
+		return []string{m.paint.in(styleQuiet, fit("  "+m.none("none is active"), m.width))}
+	}
+	var lines []string
+	from, to := window(len(runs), rows, m.cursor)
+	for i := from; i < to; i++ {
+		lines = append(lines, m.selectable(i, func(p painter) string { return m.runLine(p, runs[i]) }))
+	}
+	return lines
+}
+
+// none says why a list is empty.
+func (m *model) none(text string) string {
+	if m.filter != "" {
+		return "none matches the filter"
+	}
+	return text
+}
+
+// selectable draws a row; the one under the cursor is reversed as a whole.
+func (m *model) selectable(i int, draw func(p painter) string) string {
+	if i != m.cursor || m.whole {
+		return "  " + draw(m.paint)
+	}
+	return m.paint.in(styleSelected, "▸ "+draw(painter{plain: true}))
+}
+
+func (m *model) runLine(p painter, r controldb.ActiveRun) string {
+	now := m.state.Now
+	tail := lipgloss.Width(runColumns(m.width))
+	room := max(20, m.width-2-tail)
+	name, bar := room*45/100, room*25/100
+	step := r.StepName
+	if r.Steps > 1 {
+		step = fmt.Sprintf("%d/%d %s", r.StepID, r.Steps, r.StepName)
+	}
+	switch {
+	case !r.StopRequestedAt.IsZero():
+		step = "stopping · " + step
+	case r.ActiveSteps > 1:
+		step = fmt.Sprintf("%d steps", r.ActiveSteps)
+	}
+	c := counts{succeeded: r.Ended(), failed: r.Failed, running: r.Running, waiting: r.Due + r.Retrying, callback: r.Callbacks}
+	done := number(r.Ended()+r.Failed) + " of " + number(r.Targets)
+	failed := right(number(r.Failed), 8)
+	if r.Failed > 0 {
+		failed = p.in(styleBad, failed)
+	}
+	line := fit(r.JobName, name) + " " + fit(step, room-name-bar-2) + " " + p.bar(c, bar) + right(done, 16) + failed
+	if m.width >= 100 {
+		line += right(rateText(r.Rate(now)), 9)
+	}
+	left := "–"
+	if d := r.TimeLeft(now); d > 0 {
+		left = span(d)
+	}
+	return line + right(left, 8) + right(span(now.Sub(r.CreateTime)), 8)
+}
+
+// rateText writes targets per second.
+func rateText(rate float64) string {
+	switch {
+	case rate == 0:
+		return "–"
+	case rate < 10:
+		return fmt.Sprintf("%.1f/s", rate)
+	}
+	return fmt.Sprintf("%.0f/s", rate)
+}
+
+func (m *model) failureLines(list []controldb.FailureGroup, rows, before int) []string {
+	if len(list) == 0 {
+		return []string{m.paint.in(styleQuiet, fit("  "+m.none("nothing failed"), m.width))}
+	}
+	var lines []string
+	from, to := window(len(list), rows, m.cursor-before)
+	for i := from; i < to; i++ {
+		f := list[i]
+		lines = append(lines, m.selectable(before+i, func(p painter) string {
+			number := right(number(max(1, f.Targets)), 8) + " ×  "
+			age := right(span(m.state.failures.Now.Sub(f.Last))+" ago", 11)
+			name := max(12, m.width/4)
+			return p.in(styleBad, number) + fit(f.JobName+" / "+f.StepName, name) + "  " + fit(output.OneLine(f.Message), m.width-2-12-name-2-11) + age
+		}))
+	}
+	return lines
+}
+
+func (m *model) dueLines(rows int) []string {
+	o := m.state
+	if len(o.Due) == 0 {
+		return []string{m.paint.in(styleQuiet, fit("  no schedule is due", m.width))}
+	}
+	var lines []string
+	for i, d := range o.Due {
+		if i == rows {
+			break
+		}
+		name := d.JobName
+		if d.Schedule != "" {
+			name += " / " + d.Schedule
+		}
+		in := "in " + span(d.NextFire.Sub(o.Now))
+		if d.NextFire.Before(o.Now) {
+			in = "now"
+		}
+		lines = append(lines, "  "+right(in, 12)+"  "+fit(name, max(10, m.width-42))+"  "+d.NextDue.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	return lines
+}
+
+// detailLines returns the page of a run.
+func (m *model) detailLines() []string {
+	d := m.detail
+	if d == nil {
+		return append([]string{m.paint.in(styleTitle, fit("run "+m.shown.String(), m.width)), "  reading …"}, m.away()...)
+	}
+	run := d.run
+	end := run.Now
+	if !run.EndTime.IsZero() {
+		end = run.EndTime
+	}
+	lines := append([]string{
+		m.paint.in(styleTitle, fit(run.JobName, max(10, m.width-32))) + " " + m.paint.state(run.Lifecycle, 22) + " " + right(span(end.Sub(run.CreateTime)), 8),
+		m.paint.in(styleQuiet, fit("run "+d.id.String()+" · created "+run.CreateTime.UTC().Format("2006-01-02 15:04:05 UTC")+" · "+
+			"jobagent execution show "+d.id.String(), m.width)),
+	}, m.away()...)
+	lines = append(lines, "", m.title("STEPS", right("done", 16)+right("failed", 8)+right("running", 9)+right("waiting", 9)+right("time", 8)))
+	for _, s := range run.Steps {
+		lines = append(lines, m.stepLine(s, run.Now))
+	}
+	if len(run.Steps) == 0 {
+		lines = append(lines, m.paint.in(styleQuiet, fit("  none has begun", m.width)))
+	}
+	lines = append(lines, "", m.title("ERRORS", ""))
+	if len(d.errors) == 0 {
+		lines = append(lines, m.paint.in(styleQuiet, fit("  no target has failed", m.width)))
+	}
+	for _, g := range d.errors {
+		lines = append(lines,
+			m.paint.in(styleBad, right(number(g.targets), 8)+" ×  ")+fit(fmt.Sprintf("step %d  %s", g.step, output.OneLine(g.message)), m.width-12),
+			m.paint.in(styleQuiet, fit("            "+strings.Join(g.examples, ", "), m.width)))
+	}
+	if d.cut {
+		lines = append(lines, m.paint.in(styleQuiet, fit(fmt.Sprintf("  of the first %d failed targets", failedListed), m.width)))
+	}
+	if run.LastMessage != "" {
+		lines = append(lines, "", fit("  "+output.OneLine(run.LastMessage), m.width))
+	}
+	return lines
+}
+
+func (m *model) stepLine(s controldb.WatchedStep, now time.Time) string {
+	var c counts
+	for _, state := range s.States {
+		c.add(state.Lifecycle, state.Total)
+	}
+	room := max(24, m.width-2-50)
+	name, bar := room*40/100, room*30/100
+	took := ""
+	if !s.StartTime.IsZero() {
+		end := now
+		if !s.EndTime.IsZero() {
+			end = s.EndTime
+		}
+		took = span(end.Sub(s.StartTime))
+	}
+	failed := right(number(c.failed), 8)
+	if c.failed > 0 {
+		failed = m.paint.in(styleBad, failed)
+	}
+	return "  " + fit(fmt.Sprintf("%d %s", s.StepID, s.Name), name) + " " + m.paint.state(s.Lifecycle, room-name-bar-2) + " " + m.paint.bar(c, bar) +
+		right(number(c.succeeded+c.failed+c.other)+" of "+number(c.total()), 16) + failed + right(number(c.running), 9) +
+		right(number(c.waiting+c.callback), 9) + right(took, 8)
+}
