@@ -43,8 +43,11 @@ type calendarMark struct {
 	Href        string // of the only run
 }
 
-// maxDue is the most due instants of a month that are computed: one each five minutes.
-const maxDue = 31 * 24 * 12
+// Bounds of the due instants of a month that are computed: one each minute, and a length of time.
+const (
+	maxDue     = 31 * 24 * 60
+	maxDueTime = 300 * time.Millisecond
+)
 
 // monthOf returns the first day of the month that a query asks for, in a zone.
 func monthOf(text string, now time.Time, zone *time.Location) time.Time {
@@ -157,7 +160,10 @@ func (m *dayMarks) addDue(rule schedule.Schedule, s controldb.Schedule, from, to
 	if s.NextDue.After(after) {
 		after = s.NextDue.Add(-time.Second)
 	}
-	for range maxDue {
+	for began, n := time.Now(), 0; n < maxDue; n++ {
+		if n%256 == 255 && time.Since(began) > maxDueTime {
+			break
+		}
 		at, ok := rule.Next(after)
 		if !ok || !at.Before(to) {
 			return false
@@ -169,7 +175,8 @@ func (m *dayMarks) addDue(rule schedule.Schedule, s controldb.Schedule, from, to
 		m.add(at, "wait", "clock", text, "", 1)
 		after = at
 	}
-	return true
+	_, more = rule.Next(after)
+	return more
 }
 
 // newCalendar returns the weeks of a month, from Monday to Sunday.

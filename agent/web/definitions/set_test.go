@@ -1,23 +1,194 @@
 package definitions
 
 import (
+	"bytes"
+	"context"
+	"html/template"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestTemplates: the templates of all pages can be parsed.
-func TestTemplates(t *testing.T) {
-	t.Parallel()
+// site serves the pages of a store as the server does, without sessions and without the frame.
+type site struct {
+	t         *testing.T
+	store     *controldb.Store
+	mux       *http.ServeMux
+	templates *template.Template
+	now       time.Time
+	view      *page.View
+	err       error
+}
+
+// newSite returns the pages of a store.
+func newSite(t *testing.T, store *controldb.Store) *site {
+	t.Helper()
 	set := Set()
 	templates, err := page.Parse(set.Files, nil)
 	require.NoError(t, err)
-	for _, name := range []string{"jobs", "job", "version", "diff", "schedules", "schedule", "groups", "group"} {
-		require.NotNil(t, templates.Lookup(name+".html"), name)
+	s := &site{t: t, store: store, mux: http.NewServeMux(), templates: templates, now: time.Now()}
+	for _, p := range set.Pages {
+		require.Equal(t, rest.RoleReader, p.Role)
+		s.mux.HandleFunc("GET "+p.Path, func(w http.ResponseWriter, r *http.Request) {
+			request := &page.Request{HTTP: r, Store: s.store, Role: rest.RoleReader, Now: s.now}
+			if s.view, s.err = p.Handle(r.Context(), request); s.err != nil {
+				return
+			}
+			if s.view.Write != nil {
+				s.view.Write(w)
+				return
+			}
+			s.err = s.templates.ExecuteTemplate(w, s.view.Template+".html", page.Dot{Request: request, View: s.view, Data: s.view.Data})
+		})
 	}
+	return s
+}
+
+// get returns the text of a page. The last argument is a query; the others are segments.
+func (s *site) get(query string, segments ...string) string {
+	s.t.Helper()
+	body := s.try(query, segments...)
+	require.NoError(s.t, s.err)
+	require.NotContains(s.t, body, "style=", "the Content-Security-Policy forbids styles of elements")
+	require.NotContains(s.t, body, "<script")
+	require.NotContains(s.t, body, "<b>evil")
+	require.NotContains(s.t, body, "\u202e", "characters that change the direction are shown")
+	return body
+}
+
+// try calls a page, and sets err.
+func (s *site) try(query string, segments ...string) string {
+	s.t.Helper()
+	s.view, s.err = nil, nil
+	path := (&page.Request{}).Path(segments...)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, path+"?"+query, nil)
+	s.mux.ServeHTTP(w, r)
+	require.Equal(s.t, http.StatusOK, w.Code, path)
+	return w.Body.String()
+}
+
+// evil is the longest name with characters that have a meaning elsewhere.
+var evil = func() string {
+	name := "a/<b>evil\"'\u202e&amp;?#;"
+	return name + strings.Repeat("x", 128-len([]rune(name)))
+}()
+
+func ptr[T any](v T) *T { return &v }
+
+// TestPages: all pages with names and texts that are meant to break them, without steps, with large
+// scripts, and with schedules that are invalid, paused, or never due.
+func TestPages(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		store, _ := env.Control(t)
+		ctx := t.Context()
+		_, err := store.AddTargetGroup(ctx, evil)
+		require.NoError(t, err)
+		for _, name := range []string{"empty", evil} {
+			_, err = store.AddJob(ctx, controldb.JobSpec{Name: name, Description: ptr("<b>evil\u202e")})
+			require.NoError(t, err)
+		}
+		large := strings.Repeat("SELECT N'<b>evil' AS x;\r\n", 40_000)
+		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: evil, StepName: ptr("<b>evil"), Command: large, TargetGroup: evil})
+		require.NoError(t, err)
+		for _, command := range []string{"SELECT 1;\nSELECT 2;", "SELECT 1;\nSELECT N'</span>';"} {
+			_, err = store.UpdateJobStep(ctx, controldb.StepUpdate{JobName: evil, StepName: ptr("<b>evil"), Command: ptr(command)})
+			require.NoError(t, err)
+		}
+		for _, s := range []controldb.ScheduleSpec{
+			{Name: evil, Kind: "cron5", Spec: "*/15 9-17 * * 1-5", TimeZone: ptr("Europe/Berlin")},
+			{Name: "never", Kind: "quartz", Spec: "0 0 12 1 * ? 2020"}, {Name: "broken", Kind: "rrule", Spec: "<b>evil"}, {Name: ".", Kind: "sap", Spec: `{"repeatInterval": "2 hours"}`},
+		} {
+			s.JobName = evil
+			_, err := store.AddSchedule(ctx, s)
+			require.NoError(t, err)
+		}
+		require.NoError(t, store.PauseSchedule(ctx, evil, "never", true, "<b>evil"+strings.Repeat("x", 900)))
+		s := newSite(t, store)
+
+		list := s.get("", "jobs")
+		require.Contains(t, list, "empty")
+		require.Contains(t, list, "U+202E")
+		require.NotContains(t, s.get("search=mpt", "jobs"), "xxx")
+		require.Contains(t, s.get("search=%25", "jobs"), "No job matches")
+		require.Contains(t, s.get("show=failed", "jobs"), "No job matches")
+		require.Contains(t, s.get("after=f", "jobs"), "First page")
+
+		require.Contains(t, s.get("", "jobs", "empty"), "The job has no steps yet")
+		job := s.get("", "jobs", evil)
+		require.Contains(t, job, "Every 15 minutes from 09:00 to 17:45 on Monday to Friday, Europe/Berlin")
+		require.Contains(t, job, "code-keyword")
+		require.Contains(t, job, "Not valid: &lt;b&gt;evil")
+		require.Contains(t, s.get("", "jobs", evil, "versions", "0"), "This version has no steps")
+		first := s.get("", "jobs", evil, "versions", "1")
+		require.Contains(t, first, "Only the beginning is shown")
+		require.Less(t, len(first), 1_000_000)
+		require.Equal(t, large, s.try("step=1", "jobs", evil, "versions", "1"), "a download has all of it")
+		require.Contains(t, s.get("", "jobs", evil, "diff"), `<tr class="line-added">`)
+		require.Contains(t, s.get("view=split", "jobs", evil, "diff"), "line-removed")
+		require.Contains(t, s.get("from=1&to=2", "jobs", evil, "diff"), "Only the first 1500 lines")
+		require.Contains(t, s.get("from=0&to=1", "jobs", evil, "diff"), "Added")
+		require.Contains(t, s.get("from=3&to=3", "jobs", evil, "diff"), "are the same")
+
+		schedules := s.get("", "schedules")
+		for _, text := range []string{"never", "broken", "Paused"} {
+			require.Contains(t, schedules, text)
+		}
+		for _, state := range scheduleStates {
+			s.get("state="+state.Value, "schedules")
+		}
+		require.Contains(t, s.get("state=paused", "schedules"), "never")
+		s.get("state=due&due=2026-01-01T00:00:00Z&id=1", "schedules")
+		s.get("state=due&due=x&after=%00", "schedules")
+		shown := s.get("month=2027-03", "schedules", evil, evil)
+		require.Contains(t, shown, "March 2027")
+		require.Contains(t, shown, "In Europe/Berlin")
+		for _, month := range []string{"x", "0001-01", "9999-12", "2026-13", "1970-01"} {
+			s.get("month="+url.QueryEscape(month), "schedules", evil, evil)
+		}
+		require.Contains(t, s.get("", "schedules", evil, "never"), "Paused")
+		s.get("", "schedules", evil, "broken")
+		require.Contains(t, s.get("", "schedules", evil, "."), "Every 2 hours, counted from the start of the run before")
+		require.Contains(t, s.get("", "schedules", "empty", ""), "Once, when it is enabled")
+		require.Equal(t, ownTitle, s.view.Title)
+
+		require.Contains(t, s.get("", "groups"), "evil")
+		require.Contains(t, s.get("", "groups", evil), "The group has no members")
+		require.Contains(t, s.get("search=zzz", "groups"), "No target group matches")
+
+		for _, missing := range [][]string{
+			{"jobs", "nope"}, {"jobs", evil, "versions", "99"}, {"jobs", evil, "versions", "-1"}, {"jobs", evil, "versions", "x"}, {"schedules", evil, "nope"},
+			{"schedules", "nope", ""}, {"groups", "nope"},
+		} {
+			s.try("", missing...)
+			require.Error(t, s.err, missing)
+			require.Equal(t, controldb.KindNotFound, controldb.KindOf(s.err), missing)
+		}
+		s.try("step=9", "jobs", evil, "versions", "3")
+		require.ErrorIs(t, s.err, controldb.ErrStepNotFound)
+	})
+}
+
+// render renders a template of the set.
+func render(t *testing.T, name string, data any) string {
+	t.Helper()
+	templates, err := page.Parse(Set().Files, nil)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	r := &page.Request{HTTP: &http.Request{URL: &url.URL{}}, Now: time.Now()}
+	require.NoError(t, templates.ExecuteTemplate(&b, name, page.Dot{Request: r, View: &page.View{}, Data: data}))
+	return b.String()
 }

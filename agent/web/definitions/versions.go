@@ -279,7 +279,7 @@ func (d *stepDiff) diffScripts(a, b controldb.JobStepDetail, split bool) {
 		return strings.ReplaceAll(strings.ReplaceAll(pretty(s), "\r\n", "\n"), "\r", "\n")
 	}
 	before, after := clean(a), clean(b)
-	if before == after {
+	if before == after || strings.TrimSuffix(before, "\n") == strings.TrimSuffix(after, "\n") {
 		d.Note = "The scripts differ in the ends of lines only, or in the blanks of JSON."
 		return
 	}
