@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // Page bounds a list. Lists continue behind a key, not at a number of rows, so that a page costs as
@@ -214,6 +216,9 @@ type RunFilter struct {
 	CreatedFrom, CreatedBefore, EndedFrom, EndedBefore time.Time
 	// Active restricts to rows that are not final, or to final ones; nil means both.
 	Active *bool
+	// Lifecycle restricts to one lifecycle; empty means all. No index has it: give CreatedFrom as
+	// well, so that a rare lifecycle is not looked for in the whole history.
+	Lifecycle jobs.Lifecycle
 }
 
 // add adds the conditions to a filter. Rows end after their creation, so a bound of the end bounds
@@ -231,6 +236,9 @@ func (f RunFilter) add(w *filter) {
 	if !f.EndedBefore.IsZero() {
 		at := datetime2(f.EndedBefore)
 		w.add("v.end_time < %s AND v.create_time < %s", at, at)
+	}
+	if f.Lifecycle != "" {
+		w.add("v.lifecycle = %s", string(f.Lifecycle))
 	}
 	ended := !f.EndedFrom.IsZero() || !f.EndedBefore.IsZero()
 	switch {
