@@ -1,15 +1,18 @@
 package runs_test
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +40,43 @@ type fixture struct {
 	token   string
 	term    controldb.TermID
 	held    []controldb.Task // claimed and not completed
+	reads   atomic.Int64     // round trips of the dashboard to the control database
+}
+
+// DialContext implements mssql.HostDialer for the dashboard's connections. They can be broken.
+func (f *fixture) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	c, err := f.Env.Dial(ctx, network)
+	if err != nil {
+		return nil, err
+	}
+	return &counted{Conn: c, reads: &f.reads}, nil
+}
+
+// HostName implements mssql.HostDialer.
+func (*fixture) HostName() string { return "" }
+
+// counted counts round trips: each write that follows a read.
+type counted struct {
+	net.Conn
+	reads   *atomic.Int64
+	writing atomic.Bool
+}
+
+// Read implements net.Conn.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.writing.Store(false)
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *counted) Write(p []byte) (int, error) {
+	if !c.writing.Swap(true) {
+		c.reads.Add(1)
+	}
+	return c.Conn.Write(p)
 }
 
 // start starts a dashboard; tls serves HTTP/2.
@@ -44,6 +84,9 @@ func start(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{Env: testenv.Embedded(t, testenv.Options{})}
 	f.store, f.control = f.Env.Control(t)
+	viewed, err := controldb.New(controldb.Config{DSN: f.Env.DSN(f.control), Dialer: f})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, viewed.Close()) })
 	stored, text := tokenfile.New()
 	stored.Name, stored.Role, stored.Scope = "admin", "admin", "/"
 	f.token = text
@@ -57,7 +100,7 @@ func start(t testing.TB) *fixture {
 	})
 	require.NoError(t, err)
 	directory, err := rest.NewDirectory(&rest.Entry{
-		Name: "main", Subscription: uuid.Nil.String(), ResourceGroup: "g", Server: "s", Store: f.store,
+		Name: "main", Subscription: uuid.Nil.String(), ResourceGroup: "g", Server: "s", Store: viewed,
 	})
 	require.NoError(t, err)
 	f.server, err = web.New(web.Config{
@@ -145,7 +188,9 @@ func (f *fixture) complete(t testing.TB, n int, outcome func(i int, task control
 }
 
 // succeeded is the outcome of a success.
-func succeeded(int, controldb.Task) controldb.Outcome { return controldb.Outcome{Outcome: targets.Succeeded} }
+func succeeded(int, controldb.Task) controldb.Outcome {
+	return controldb.Outcome{Outcome: targets.Succeeded}
+}
 
 // names returns n targets on some servers.
 func names(n int) []targets.Target {

@@ -140,13 +140,13 @@ func TestLoad(t *testing.T) {
 		playing, stop := context.WithCancel(t.Context())
 		go func() { defer close(ended); f.play(playing, t, 1000, list) }()
 		time.Sleep(time.Second)
-		bytes, events, calls, used := received.Load(), deltas.Load(), f.calls(t), cpu(t)
+		bytes, events, calls, used := received.Load(), deltas.Load(), f.reads.Load(), cpu(t)
 		const span = 6 * time.Second
 		time.Sleep(span)
 		seconds := span.Seconds()
 		each := float64(max(1, n))
 		t.Logf("%3d viewers: %5.1f reads/s, %6.0f bytes/s each, %4.1f deltas/s each, largest delta %d bytes, CPU of front, agent and database %4.0f %%",
-			n, float64(f.calls(t)-calls)/seconds, float64(received.Load()-bytes)/each/seconds, float64(deltas.Load()-events)/each/seconds,
+			n, float64(f.reads.Load()-calls)/seconds, float64(received.Load()-bytes)/each/seconds, float64(deltas.Load()-events)/each/seconds,
 			largest.Load(), 100*(cpu(t)-used).Seconds()/seconds)
 		stop()
 		<-ended
@@ -159,9 +159,6 @@ func TestLoad(t *testing.T) {
 		}
 	}
 }
-
-// calls returns how often the dashboard has read the control database.
-func (f *fixture) calls(testing.TB) int64 { return 0 }
 
 // The page in a browser: first paint, frames while scrolling, bytes of an update.
 func TestBrowser(t *testing.T) {
