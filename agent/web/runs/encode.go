@@ -22,8 +22,8 @@ type answerKey struct {
 	targets, texts int   // that the viewer has
 }
 
-// appendCell adds a cell: row, step, state, attempts, start, end, text. Times are milliseconds since
-// the run was created, or -1; the text is its number plus 1, or 0.
+// appendCell adds a cell: row, step, state, attempts, start, end, text. Times are in milliseconds
+// since the run was created, or -1; the text is its number plus 1, or 0.
 func (w *watch) appendCell(b []byte, c *cell) []byte {
 	ms := func(t time.Time) int64 {
 		if t.IsZero() {

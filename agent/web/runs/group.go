@@ -22,8 +22,8 @@ type group struct {
 	bad   int    // of these, Failed and TimedOut
 }
 
-// variable matches what differs between messages that say the same: quoted names, GUIDs, hexadecimal
-// and other numbers, addresses, instants.
+// variable matches what differs between messages that say the same: quoted names, GUIDs, numbers,
+// addresses, instants.
 var variable = regexp.MustCompile(`'[^']*'|"[^"]*"|\x{201C}[^\x{201D}]*\x{201D}|\[[^\]]*\]|` +
 	`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[xX][0-9a-fA-F]+|` +
 	`\d+(?:[.,:\-T]\d+)*`)
