@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -31,6 +32,8 @@ type World struct {
 
 	// Actions is what agents that are started later do beside T-SQL.
 	Actions agent.Actions
+	// Metrics counts what agents that are started later do; nil: nothing.
+	Metrics *metrics.Database
 
 	logs []*observer.ObservedLogs // of all agents that were ever started
 }
@@ -149,8 +152,15 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	require.NoError(t, err)
 	credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*"))
 	require.NoError(t, err)
-	servers, err := mssql.NewServers(mssql.Config{Credentials: credentials, Encrypt: "disable", Dialer: a.Targets})
+	store, stopCounting := w.Metrics.Observe(store, metrics.ClientAgent)
+	stopRuns := w.Metrics.CountRuns(store.RunCounts)
+	logins := w.Metrics.Targets()
+	servers, err := mssql.NewServers(mssql.Config{
+		Credentials: credentials, Encrypt: "disable", Dialer: a.Targets,
+		OnLogin: func(elapsed time.Duration, class targets.Class) { logins.Dialed(elapsed, string(class)) },
+	})
 	require.NoError(t, err)
+	cfg.Metrics = w.Metrics.Agent()
 	instance, err := w.Store.Instance(t.Context())
 	require.NoError(t, err)
 	var core zapcore.Core
@@ -162,8 +172,8 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	a.cancel = cancel
-	a.close = func() { _ = errors.Join(servers.Close(), store.Close()) } // broken connections cause errors
-	go func() {                                                          // Stop waits for it
+	a.close = func() { stopCounting(); stopRuns(); _ = errors.Join(servers.Close(), store.Close()) } // broken connections cause errors
+	go func() {                                                                                      // Stop waits for it
 		defer close(a.ended)
 		a.err = hosting.Run(ctx)
 	}()
