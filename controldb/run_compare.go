@@ -64,51 +64,52 @@ func (t ComparedTarget) Longer() (time.Duration, bool) {
 	return time.Duration(*t.MS-*t.MSBefore) * time.Millisecond, true
 }
 
-// runSpans are the targets of the run with a parameter's name, for compared.
-const runSpans = ` AS (
-    SELECT v.step_id, v.step_name, v.target_id, v.target_server_name, v.target_database_name, v.is_active, v.lifecycle, v.error_number,
-        v.last_message, DATEDIFF_BIG(MILLISECOND, v.start_time, v.end_time) AS ms,
-        CASE
-            WHEN v.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN N'Good'
-            WHEN v.lifecycle IN (N'Failed', N'TimedOut') THEN N'Bad'
-            ELSE N'Other'
-        END AS verdict
+// compared pairs the targets of the runs @p1 and @p2. Steps are paired by name. Grouping reads each
+// run once; a full join would need an index on the names of steps on servers without hash joins.
+const compared = `WITH sides AS (
+    SELECT
+        v.step_name,
+        v.target_id,
+        MAX(v.target_server_name) AS target_server_name,
+        MAX(v.target_database_name) AS target_database_name,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN v.step_id END) AS step_id,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN v.lifecycle END) AS lifecycle,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN CAST(v.is_active AS INT) END) AS is_active,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN DATEDIFF_BIG(MILLISECOND, v.start_time, v.end_time) END) AS ms,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN v.error_number END) AS error_number,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN v.last_message END) AS last_message,
+        MAX(CASE WHEN v.job_execution_id = @p2 THEN v.step_id END) AS step_before,
+        MAX(CASE WHEN v.job_execution_id = @p2 THEN v.lifecycle END) AS lifecycle_before,
+        MAX(CASE WHEN v.job_execution_id = @p2 THEN DATEDIFF_BIG(MILLISECOND, v.start_time, v.end_time) END) AS ms_before,
+        MAX(CASE WHEN v.job_execution_id = @p2 THEN v.error_number END) AS error_before
     FROM jobs.job_execution_targets AS v
-    WHERE v.job_execution_id = `
-
-// compared pairs the targets of the runs @p1 and @p2. Steps are paired by name.
-const compared = `WITH present` + runSpans + `@p1
+    WHERE v.job_execution_id IN (@p1, @p2)
+    GROUP BY v.step_name, v.target_id
 ),
-past` + runSpans + `@p2
+judged AS (
+    SELECT s.step_name, s.target_id, s.target_server_name, s.target_database_name, s.step_id, s.lifecycle, s.is_active, s.ms, s.error_number,
+        s.last_message, s.step_before, s.lifecycle_before, s.ms_before, s.error_before,
+        CASE WHEN s.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN 1 ELSE 0 END AS good,
+        CASE WHEN s.lifecycle IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END AS bad,
+        CASE WHEN s.lifecycle_before IN (N'Succeeded', N'SucceededWithSkipped') THEN 1 ELSE 0 END AS good_before,
+        CASE WHEN s.lifecycle_before IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END AS bad_before
+    FROM sides AS s
 ),
 pairs AS (
-    SELECT
-        COALESCE(a.step_name, b.step_name) AS step_name,
-        COALESCE(a.target_id, b.target_id) AS target_id,
-        COALESCE(a.target_server_name, b.target_server_name) AS target_server_name,
-        COALESCE(a.target_database_name, b.target_database_name) AS target_database_name,
-        a.step_id,
-        COALESCE(a.lifecycle, N'') AS lifecycle,
-        a.ms,
-        a.error_number,
-        a.last_message,
-        b.step_id AS step_before,
-        COALESCE(b.lifecycle, N'') AS lifecycle_before,
-        b.ms AS ms_before,
-        b.error_number AS error_before,
+    SELECT j.step_name, j.target_id, j.target_server_name, j.target_database_name, j.step_id, COALESCE(j.lifecycle, N'') AS lifecycle, j.ms,
+        j.error_number, j.last_message, j.step_before, COALESCE(j.lifecycle_before, N'') AS lifecycle_before, j.ms_before, j.error_before,
         CASE
-            WHEN a.target_id IS NULL THEN N'Vanished'
-            WHEN b.target_id IS NULL THEN N'NewTarget'
-            WHEN a.is_active = 1 THEN N'NotFinal'
-            WHEN a.verdict = N'Bad' AND b.verdict = N'Bad' THEN N'StillFailing'
-            WHEN a.verdict = N'Bad' THEN N'NewlyFailing'
-            WHEN a.verdict = N'Good' AND b.verdict = N'Bad' THEN N'NewlyFixed'
-            WHEN a.verdict = N'Good' AND b.verdict = N'Good' AND a.ms >= 2 * b.ms AND a.ms >= b.ms + 1000 THEN N'Slower'
-            WHEN a.verdict = N'Good' AND b.verdict = N'Good' AND b.ms >= 2 * a.ms AND b.ms >= a.ms + 1000 THEN N'Faster'
+            WHEN j.lifecycle IS NULL THEN N'Vanished'
+            WHEN j.lifecycle_before IS NULL THEN N'NewTarget'
+            WHEN j.is_active = 1 THEN N'NotFinal'
+            WHEN j.bad = 1 AND j.bad_before = 1 THEN N'StillFailing'
+            WHEN j.bad = 1 THEN N'NewlyFailing'
+            WHEN j.good = 1 AND j.bad_before = 1 THEN N'NewlyFixed'
+            WHEN j.good = 1 AND j.good_before = 1 AND j.ms >= 2 * j.ms_before AND j.ms >= j.ms_before + 1000 THEN N'Slower'
+            WHEN j.good = 1 AND j.good_before = 1 AND j.ms_before >= 2 * j.ms AND j.ms_before >= j.ms + 1000 THEN N'Faster'
             ELSE N'Same'
         END AS change
-    FROM present AS a
-    FULL OUTER JOIN past AS b ON b.step_name = a.step_name AND b.target_id = a.target_id
+    FROM judged AS j
 )
 `
 
@@ -120,7 +121,7 @@ type ChangeCount struct {
 
 // CompareRuns counts how the targets of a run compare with those of another run of the job.
 //
-// Plan: the targets of both runs once by IX_target_executions_execution_id, and a hash join.
+// Plan: the targets of both runs once by IX_target_executions_execution_id, and a hash aggregate.
 func (s *Store) CompareRuns(ctx context.Context, run, with uuid.UUID) (map[Change]int, error) {
 	list, err := selectAll[ChangeCount](ctx, s, "compare runs", compared+`SELECT p.change, COUNT(*) AS total
 FROM pairs AS p

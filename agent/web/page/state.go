@@ -21,6 +21,8 @@ var states = map[string]struct{ class, icon string }{
 	"creating": {"busy", "dots"}, "updating": {"busy", "dots"}, "deleting": {"warn", "dots"}, "deleted": {"off", "stop"}, "replaced": {"off", "retry"},
 	"outdated": {"off", "clock"}, "full": {"warn", "gauge"}, "free": {"ok", "check"},
 	"canceled": {"off", "stop"}, "cancelled": {"off", "stop"}, "stopped": {"off", "stop"}, "skipped": {"off", "skip"}, "disabled": {"off", "stop"},
+	"unknown": {"warn", "help"}, "noanswer": {"warn", "help"}, "returned": {"off", "skip"}, "accepted": {"wait", "clock"},
+	"waitingforcallback": {"wait", "clock"}, "reported": {"ok", "check"}, "closed": {"off", "stop"},
 	"ended": {"off", "stop"}, "expired": {"off", "clock"}, "acknowledged": {"off", "check"},
 }
 

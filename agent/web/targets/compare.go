@@ -1,0 +1,202 @@
+package targets
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Bounds of the comparison.
+const (
+	comparedShown = 100
+	choicesShown  = 30 // runs to compare with
+	earlierRead   = 60 // runs among which the previous one is looked for
+)
+
+// changeWords describe the changes.
+var changeWords = map[controldb.Change]struct{ title, text, class string }{
+	controldb.NewlyFailing: {"Newly failing", "failed now, and not before", "bad"},
+	controldb.StillFailing: {"Still failing", "failed in both runs", "bad"},
+	controldb.NewlyFixed:   {"Fixed", "succeeded now, and failed before", "ok"},
+	controldb.NewTarget:    {"New targets", "were not in the other run", "busy"},
+	controldb.Vanished:     {"Vanished targets", "were only in the other run", "off"},
+	controldb.Slower:       {"Much slower", "took at least twice as long, and a second longer", "warn"},
+	controldb.Faster:       {"Much faster", "took at most half as long, and a second less", "ok"},
+	controldb.NotFinal:     {"Not ended", "may still change", "wait"},
+	controldb.Same:         {"As before", "all others", "wait"},
+}
+
+// comparePage is the data of the comparison of two runs.
+type comparePage struct {
+	head
+	// Other is nil if there is no run to compare with.
+	Other   *head
+	Choices []controldb.Execution
+	Steps   []controldb.ChangedStep
+	Changes []changeRow
+	Shown   controldb.Change
+	Targets []controldb.ComparedTarget
+	Page    int
+	More    bool
+}
+
+// changeRow is a change with its number of targets.
+type changeRow struct {
+	Change             controldb.Change
+	Title, Text, Class string
+	Total              int
+}
+
+// showComparison handles the comparison of a run with another one of its job.
+func showComparison(ctx context.Context, r *page.Request) (*page.View, error) {
+	run, err := identifier(r.Value("run"), "run")
+	if err != nil {
+		return nil, err
+	}
+	h, err := readHead(ctx, r.Store, run)
+	if err != nil {
+		return nil, err
+	}
+	d := &comparePage{head: h, Page: integer(r.Query("page"), 1, 1, 1<<20)}
+	if err := d.chooseOther(ctx, r); err != nil {
+		return nil, err
+	}
+	v := d.view(r, "Comparison of runs", "compare", d)
+	if d.Other == nil {
+		return v, nil
+	}
+	if err := d.read(ctx, r.Store, controldb.Change(r.Query("change"))); err != nil {
+		return nil, err
+	}
+	v.Equivalents = []page.Equivalent{{Door: page.DoorTSQL, Text: fmt.Sprintf(`SELECT COALESCE(a.target_server_name, b.target_server_name) AS server_name,
+    COALESCE(a.target_database_name, b.target_database_name) AS database_name, a.lifecycle, b.lifecycle AS lifecycle_before, a.last_message
+FROM (SELECT * FROM jobs.job_execution_targets WHERE job_execution_id = %s) AS a
+FULL OUTER JOIN (SELECT * FROM jobs.job_execution_targets WHERE job_execution_id = %s) AS b
+    ON b.step_name = a.step_name AND b.target_id = a.target_id
+WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`, page.Literal(run), page.Literal(d.Other.Run.ID))}}
+	return v, nil
+}
+
+// chooseOther reads the run to compare with: the one that was asked for, the origin of a rerun, or
+// the latest earlier run of the job that is no rerun.
+func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
+	after := &controldb.RunKey{Created: d.Run.CreateTime, ID: d.Run.ID}
+	earlier, err := r.Store.Runs(ctx, d.Run.JobName, controldb.RunFilter{}, after, controldb.Page{Top: earlierRead})
+	if err != nil {
+		return err
+	}
+	d.Choices = earlier[:min(len(earlier), choicesShown)]
+	other := d.Origin.RerunOf
+	switch {
+	case r.Query("with") != "":
+		if other, err = identifier(r.Query("with"), "run to compare with"); err != nil {
+			return err
+		}
+	case other == uuid.Nil:
+		for _, e := range earlier {
+			o, err := r.Store.RunOrigin(ctx, e.ID)
+			if err != nil {
+				return err
+			}
+			if o.RerunOnly == "" || d.Origin.RerunOnly != "" {
+				other = e.ID
+				break
+			}
+		}
+	}
+	if other == uuid.Nil {
+		return nil
+	}
+	h, err := readHead(ctx, r.Store, other)
+	if err != nil {
+		return err
+	}
+	if h.Run.JobID != d.Run.JobID {
+		return &rest.Error{Status: 400, Code: rest.CodeInvalidQuery, Message: "Invalid run to compare with: want a run of the same job."}
+	}
+	d.Other = &h
+	return nil
+}
+
+// read compares the runs.
+func (d *comparePage) read(ctx context.Context, store *controldb.Store, shown controldb.Change) error {
+	var err error
+	if d.Steps, err = store.ChangedSteps(ctx, d.Run.JobID, d.Other.Run.JobVersion, d.Run.JobVersion); err != nil {
+		return err
+	}
+	counts, err := store.CompareRuns(ctx, d.Run.ID, d.Other.Run.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range controldb.Changes() {
+		w := changeWords[c]
+		d.Changes = append(d.Changes, changeRow{c, w.title, w.text, w.class, counts[c]})
+		if c == shown || d.Shown == "" && counts[c] > 0 && c != controldb.Same && changeWords[shown].title == "" {
+			d.Shown = c
+		}
+	}
+	if d.Shown == "" {
+		return nil
+	}
+	d.Targets, err = store.ComparedTargets(ctx, d.Run.ID, d.Other.Run.ID, d.Shown,
+		controldb.Page{Top: comparedShown + 1, Skip: int64(d.Page-1) * comparedShown})
+	if d.More = len(d.Targets) > comparedShown; d.More {
+		d.Targets = d.Targets[:comparedShown]
+	}
+	return err
+}
+
+// ShownTitle is the title of the shown change.
+func (d *comparePage) ShownTitle() string { return changeWords[d.Shown].title }
+
+// ShownText describes the shown change.
+func (d *comparePage) ShownText() string { return changeWords[d.Shown].text }
+
+// link is the address of a change and a page of its targets.
+func (d *comparePage) link(change controldb.Change, page int) string {
+	q := url.Values{"with": {d.Other.Run.ID.String()}, "change": {string(change)}}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return "?" + q.Encode()
+}
+
+// ChangeLink is the address of the targets of a change.
+func (d *comparePage) ChangeLink(change controldb.Change) string {
+	return d.link(change, 1) + "#targets"
+}
+
+// NextLink is the address of the next page.
+func (d *comparePage) NextLink() string { return d.link(d.Shown, d.Page+1) + "#targets" }
+
+// Took makes a duration of milliseconds; negative if there are none.
+func (d *comparePage) Took(ms *int64) time.Duration {
+	if ms == nil {
+		return -1
+	}
+	return time.Duration(*ms) * time.Millisecond
+}
+
+// RunOf is the run that has the target: the other one for a target that vanished.
+func (d *comparePage) RunOf(t controldb.ComparedTarget) (id uuid.UUID) {
+	if t.Change == controldb.Vanished {
+		return d.Other.Run.ID
+	}
+	return d.Run.ID
+}
+
+// StepOf is the number of the step in the run that has the target.
+func (d *comparePage) StepOf(t controldb.ComparedTarget) int {
+	if t.Change == controldb.Vanished {
+		return t.StepBefore
+	}
+	return t.StepID
+}
