@@ -135,7 +135,7 @@ func TestStop(t *testing.T) {
 		return err == nil && p.ActiveTargets == 2
 	}, 20*time.Second, 20*time.Millisecond)
 	path = base + "/runs/" + run.String() + "/stop"
-	require.Contains(t, b.get(path).Body, "2 of 2 targets that have begun or wait")
+	require.Contains(t, b.get(path).Body, "2 of 2 targets have not ended")
 	a := b.post(path, b.form(path))
 	require.Equal(t, run, runOf(t, a))
 	list, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})

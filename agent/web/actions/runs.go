@@ -129,7 +129,7 @@ func confirmStop(ctx context.Context, r *page.Request) (*page.Confirmation, erro
 	effects := []string{"The run of " + quoted(progress.JobName) + " has ended already: stopping it does nothing."}
 	if progress.Active {
 		effects = []string{
-			fmt.Sprintf("Stops the run of %s: %s of %s that have begun or wait, counted per step and target.", quoted(progress.JobName),
+			fmt.Sprintf("Stops the run of %s. %s of %s have not ended, counted per step.", quoted(progress.JobName),
 				page.Grouped(progress.ActiveTargets), count(progress.Targets, "target", "targets")),
 			"Targets that wait are canceled. Scripts that run are canceled too: what they have not committed is rolled back.",
 			"Targets that have ended keep their results.",

@@ -49,9 +49,16 @@ func State(v any) template.HTML {
 	if s, ok := states[stateKey(name)]; ok {
 		icon = s.icon
 	}
-	return template.HTML(`<span class="state s-`+StateClass(name)+`">`) + Icon(icon) + //nolint:gosec // classes are constants
-		template.HTML(`<span>`+visible(words(name))+`</span></span>`) //nolint:gosec // visible escapes
+	shown, title := words(name), ""
+	if short, ok := shortNames[stateKey(name)]; ok {
+		shown, title = short, ` title="`+template.HTMLEscapeString(name)+`"`
+	}
+	return template.HTML(`<span class="state s-`+StateClass(name)+`"`+title+`>`) + Icon(icon) + //nolint:gosec // classes are constants
+		template.HTML(`<span>`+visible(shown)+`</span></span>`) //nolint:gosec // visible escapes
 }
+
+// shortNames are states whose names are too long for a table. The title has the name.
+var shortNames = map[string]string{"waitingforchildjobexecutions": "Running", "succeededwithskipped": "Succeeded, some skipped"}
 
 // words separates the words of a name: "TimedOut" becomes "Timed out".
 func words(name string) string {

@@ -204,3 +204,6 @@ document.addEventListener("live:updated", (event) => localise(event.target));
 setInterval(() => localise(), 15000); // ages
 if ("signedIn" in document.body.dataset) setInterval(keepSession, pingEvery);
 retryLater();
+// On narrow screens the navigation scrolls sideways.
+const side = document.querySelector(".side"), here = side?.querySelector("[aria-current]");
+if (here) side.scrollLeft = here.offsetLeft - (side.clientWidth - here.offsetWidth) / 2;
