@@ -259,3 +259,72 @@ func TestRefusals(t *testing.T) {
 	require.Contains(t, a.Body, "has no steps")
 	require.Contains(t, a.Body, `aria-label="Main"`)
 }
+
+// An operator approves in place of the application for which a run waits.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	for result, want := range map[string]jobs.Lifecycle{"succeeded": jobs.Succeeded, "failed": jobs.Failed} {
+		name := "web approval " + result
+		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		require.NoError(t, err)
+		f.H.Handle("/"+result, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+		step, kind, attempts := "approve", "Http", 0
+		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+			JobName: name, StepName: &step, CommandType: &kind, RetryAttempts: &attempts,
+			Command: fmt.Sprintf(`{"url": "%s/%s", "allow_http": true, "callback": {"timeout_seconds": 600}, "body": "$(callback_url)"}`, f.H.URL, result),
+		})
+		require.NoError(t, err)
+		b := as(t, f, "operator")
+		path := base + "/jobs/" + segment(name) + "/start"
+		require.Contains(t, b.get(path).Body, "calls an HTTP endpoint")
+		run := runOf(t, b.post(path, b.form(path)))
+		var waits controldb.Callback
+		require.Eventually(t, func() bool {
+			list, err := f.Store.Callbacks(t.Context(), run)
+			require.NoError(t, err)
+			if len(list) > 0 {
+				waits = list[0]
+			}
+			return waits.State == controldb.CallbackWaiting
+		}, 20*time.Second, 20*time.Millisecond)
+		path = fmt.Sprintf("%s/callbacks/%s/%d/%s/complete", base, run, waits.StepID, waits.Target)
+		a := b.get(path)
+		require.Contains(t, a.Body, "waits at 127.0.0.1")
+		require.Equal(t, http.StatusUnprocessableEntity, b.post(path, b.form(path)).Status, "nothing was chosen")
+		require.Equal(t, run, runOf(t, b.post(path, b.form(path, "result", result, "message", "by <me>"))))
+		await(t, f, run)
+		list, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+		require.NoError(t, err)
+		require.Equal(t, want, list[0].Lifecycle)
+		done, err := f.Store.Callbacks(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, "by <me>", done[0].Message)
+		require.Equal(t, "operator-token", done[0].ReceivedBy)
+		require.Equal(t, http.StatusNotFound, b.get(fmt.Sprintf("%s/callbacks/%s/9/%s/complete", base, run, waits.Target)).Status)
+	}
+}
+
+func TestAcknowledge(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1")
+	lifecycles := string(jobs.Succeeded)
+	require.NoError(t, f.Store.AddAlert(t.Context(), "web ended", controldb.AlertRunEnded, controldb.AlertChange{JobName: &name, Lifecycles: &lifecycles}))
+	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	require.NoError(t, err)
+	await(t, f, run)
+	_, err = f.Store.EvaluateAlerts(t.Context(), 0)
+	require.NoError(t, err)
+	list, err := f.Store.Alerts(t.Context(), controldb.AlertFilter{Rule: "web ended"})
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+	b := as(t, f, "operator")
+	path := fmt.Sprintf("%s/alerts/%d/acknowledge", base, list[0].ID)
+	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(path).Status)
+	require.Equal(t, http.StatusSeeOther, b.post(path, b.form(path, "note", "on it")).Status)
+	list, err = f.Store.Alerts(t.Context(), controldb.AlertFilter{ID: list[0].ID})
+	require.NoError(t, err)
+	require.Equal(t, []any{controldb.AlertAcknowledged, "operator-token", "on it"}, []any{list[0].State, list[0].AcknowledgedBy, list[0].AcknowledgeNote})
+	require.Contains(t, b.get(path).Body, "operator-token acknowledged it")
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 type (
@@ -71,6 +72,14 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 		if i == shownSteps {
 			return append(sentences, "And "+count(len(steps)-shownSteps, "further step.", "further steps.")), nil
 		}
+		what := kinds[action.Type(step.CommandType)]
+		if what == "" {
+			what = "is of type " + step.CommandType
+		}
+		if step.TargetGroup == "" { // an action without targets runs once
+			sentences = append(sentences, fmt.Sprintf("Step %d, %s: %s.", step.StepID, quoted(step.StepName), what))
+			continue
+		}
 		size, known := sizes[step.TargetGroupID]
 		if !known {
 			if size, err = sizeOf(ctx, store, step.TargetGroupID); err != nil {
@@ -79,13 +88,17 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 			sizes[step.TargetGroupID] = size
 		}
 		sentences = append(sentences, fmt.Sprintf("Step %d, %s: %s on the target group %s (%s).",
-			step.StepID, quoted(step.StepName), kinds[step.CommandType], quoted(step.TargetGroup), size))
+			step.StepID, quoted(step.StepName), what, quoted(step.TargetGroup), size))
 	}
 	return sentences, nil
 }
 
 // kinds says what steps of a type do.
-var kinds = map[string]string{"TSql": "runs a script", "Action": "carries out an action"}
+var kinds = map[action.Type]string{
+	action.TypeTSQL: "runs a script", action.TypeHTTP: "calls an HTTP endpoint", action.TypeProcess: "runs a process of the agent's machine",
+	action.TypeStorageQueue: "puts a message on a queue", action.TypeServiceBusQueue: "sends a message to a queue",
+	action.TypeServiceBusTopic: "sends a message to a topic",
+}
 
 // sizeOf says how many targets a target group had when it was resolved last.
 func sizeOf(ctx context.Context, store *controldb.Store, group uuid.UUID) (string, error) {
