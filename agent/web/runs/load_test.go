@@ -192,7 +192,11 @@ func TestBrowser(t *testing.T) {
 		t.Logf("load %d: first contentful paint %.0f ms, response %.0f ms, grid within %.0f ms, %d bytes", i, paint.FCP, paint.Response, paint.Grid, p.Received())
 	}
 	p.Events()
+	var before, after string
+	require.NoError(t, p.Eval(`document.querySelector("#run-head .progress p").textContent`, &before))
 	time.Sleep(6 * time.Second)
+	require.NoError(t, p.Eval(`document.querySelector("#run-head .progress p").textContent`, &after))
+	t.Logf("%s -> %s", before, after)
 	for name, bytes := range p.Events() {
 		t.Logf("6 s of events %s: %d bytes", name, bytes)
 	}
