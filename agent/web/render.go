@@ -46,6 +46,7 @@ type frame struct {
 	Nav           []navigation
 	Actions       []page.Link // that the viewer may do
 	Home, Prefix  string
+	Clock         int64  // the server's time, in ms since 1970
 	Theme         string // light, dark, or empty: as the browser says
 	Styles        []string
 	Scripts       []string
@@ -137,7 +138,9 @@ func (s *Server) RenderBlock(w io.Writer, setName, block, base string, data any)
 
 // frame returns what the layout shows around a page. one and v may be nil.
 func (s *Server) frame(r *http.Request, one *session.Session, v *visit) *frame {
-	f := &frame{Session: one, Home: s.prefix + Path, Prefix: s.prefix, Theme: theme(r), View: &page.View{}}
+	f := &frame{
+		Session: one, Home: s.prefix + Path, Prefix: s.prefix, Theme: theme(r), View: &page.View{}, Clock: s.cfg.Now().UnixMilli(),
+	}
 	if v == nil {
 		return f
 	}

@@ -1,10 +1,18 @@
-// The base script of all pages: times and numbers in the viewer's language, the switch of the theme,
-// copying, and keys. Pages can be read without it.
+// The base script of all pages: times and numbers as the viewer writes them, the switch of the
+// theme, copying, and keys. Pages can be read without it.
 
-/** Formats of the viewer's language and zone. */
+/** Formats of the viewer's locale and zone. Words stay English, as the pages are. */
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const ages = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const ages = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+
+/** The server's clock minus the browser's, in ms: ages are by the server's clock. */
+const ahead = Number(document.body.dataset.now || Date.now()) - Date.now();
+
+/** Returns the time of the server's clock, in ms since 1970. */
+export function now() {
+  return Date.now() + ahead;
+}
 
 /** Shows an instant in words: "3 min ago". ms is the difference to now. */
 function age(ms) {
@@ -28,24 +36,23 @@ export function instant(date) {
 
 /** Formats a duration in ms with two units at most, as the server does. */
 export function duration(ms) {
-  const unit = (value, name, digits = 0) =>
-    new Intl.NumberFormat(undefined, { style: "unit", unit: name, unitDisplay: "short", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+  const unit = (value, name, digits = 0) => number(value, digits) + "\u00a0" + name;
   const two = (a, nameA, b, nameB) => unit(a, nameA) + (b ? " " + unit(b, nameB) : "");
   const s = Math.floor(ms / 1000);
-  if (ms < 1000) return unit(Math.max(0, Math.floor(ms)), "millisecond");
-  if (ms < 10000) return unit(Math.floor(ms / 100) / 10, "second", 1);
-  if (s < 60) return unit(s, "second");
-  if (s < 3600) return two(Math.floor(s / 60), "minute", s % 60, "second");
-  if (s < 86400) return two(Math.floor(s / 3600), "hour", Math.floor((s % 3600) / 60), "minute");
-  return two(Math.floor(s / 86400), "day", Math.floor((s % 86400) / 3600), "hour");
+  if (ms < 1000) return unit(Math.max(0, Math.floor(ms)), "ms");
+  if (ms < 10000) return unit(Math.floor(ms / 100) / 10, "s", 1);
+  if (s < 60) return unit(s, "s");
+  if (s < 3600) return two(Math.floor(s / 60), "min", s % 60, "s");
+  if (s < 86400) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
+  return two(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
 }
 
-/** Localises what the server has written in UTC and English. It is called for new elements too. */
+/** Shows in the viewer's zone and locale what the server has written in UTC and English. It is called for new elements too. */
 export function localise(root = document) {
   for (const t of root.querySelectorAll("time[datetime]:not([data-duration])")) {
     const date = new Date(t.dateTime);
     if (Number.isNaN(date.getTime())) continue;
-    const text = "relative" in t.dataset ? age(date - Date.now()) : instant(date);
+    const text = "relative" in t.dataset ? age(date - now()) : instant(date);
     if (t.textContent !== text) t.textContent = text;
     const utc = date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
     const title = "relative" in t.dataset ? instants.format(date) + " · " + utc : utc;
