@@ -148,6 +148,8 @@ func nullable(dest any) any {
 		return nullColumn[int]{d}
 	case *int64:
 		return nullColumn[int64]{d}
+	case *float64:
+		return nullColumn[float64]{d}
 	case *TermID:
 		return nullColumn[TermID]{d}
 	case *BackfillID:

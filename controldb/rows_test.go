@@ -14,8 +14,8 @@ func TestNullableStoresZeroValues(t *testing.T) {
 		t.Helper()
 		require.NoError(t, nullable(dest).(interface{ Scan(any) error }).Scan(src))
 	}
-	text, id, at, n, term := "x", uuid.New(), time.Now(), 3, TermID(4)
-	for _, dest := range []any{&text, &id, &at, &n, &term} {
+	text, id, at, n, term, share := "x", uuid.New(), time.Now(), 3, TermID(4), 0.5
+	for _, dest := range []any{&text, &id, &at, &n, &term, &share} {
 		scan(dest, nil)
 	}
 	require.Empty(t, text)
@@ -23,6 +23,7 @@ func TestNullableStoresZeroValues(t *testing.T) {
 	require.True(t, at.IsZero())
 	require.Zero(t, n)
 	require.Zero(t, term)
+	require.Zero(t, share)
 
 	var list []string
 	var raw json.RawMessage

@@ -327,4 +327,7 @@ func TestAcknowledge(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{controldb.AlertAcknowledged, "operator-token", "on it"}, []any{list[0].State, list[0].AcknowledgedBy, list[0].AcknowledgeNote})
 	require.Contains(t, b.get(path).Body, "operator-token acknowledged it")
+	a := as(t, f, "reader").get(base + "/alerts")
+	require.Equal(t, http.StatusOK, a.Status)
+	require.Contains(t, a.Body, "web ended")
 }

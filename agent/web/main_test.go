@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth"
@@ -86,8 +87,9 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 		Check: 20 * time.Millisecond,
 	})
 	require.NoError(t, err)
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), f.Log, zap.DebugLevel))
 	dashboard, err = web.New(web.Config{
-		Sets: append(web.Sets(), probe), Directory: directory, Sessions: sessions, Authorizer: callers, PublicURL: f.URL, Log: zap.NewNop(),
+		Sets: append(web.Sets(), probe), Directory: directory, Sessions: sessions, Authorizer: callers, PublicURL: f.URL, Log: log,
 	})
 	require.NoError(t, err)
 	t.Cleanup(dashboard.Close)
