@@ -65,7 +65,7 @@ func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Target groups", Nav: "groups", Template: "groups", Data: d,
-		Equivalents: append(page.CLI("target-group", "list"), page.Equivalent{Door: page.DoorTSQL, Text: "SELECT target_group_name FROM jobs.target_groups ORDER BY target_group_name;"}),
+		Equivalents: append(page.CLI("target-group", "list"), page.Query("SELECT target_group_name FROM jobs.target_groups ORDER BY target_group_name;")),
 	}, nil
 }
 
@@ -147,8 +147,10 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: group.Name, Nav: "groups", Template: "group", Data: d, Crumbs: []page.Link{{Text: "Target groups", Href: r.Path("groups")}},
-		Equivalents: append(page.CLI("target-group", "show", group.Name), page.Equivalent{Door: page.DoorTSQL,
-			Text: "SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, refresh_credential_name FROM jobs.target_group_members WHERE target_group_name = " + page.Literal(group.Name) + ";"}),
+		Equivalents: append(page.CLI("target-group", "show", group.Name), page.Query(`DECLARE @group NVARCHAR(128) = N'?';
+SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, refresh_credential_name
+FROM jobs.target_group_member_details
+WHERE target_group_name = @group;`, group.Name)),
 	}, nil
 }
 

@@ -70,7 +70,7 @@ func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Jobs", Nav: "jobs", Template: "jobs", Data: data,
-		Equivalents: append(page.CLI("job", "list"), page.Equivalent{Door: page.DoorTSQL, Text: "SELECT job_name, job_version, enabled, description FROM jobs.job_details WHERE is_system = 0 ORDER BY job_name;"}),
+		Equivalents: append(page.CLI("job", "list"), page.Query("SELECT job_name, job_version, enabled, description FROM jobs.job_details WHERE is_system = 0 ORDER BY job_name;")),
 	}, nil
 }
 
@@ -175,9 +175,11 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 	return &page.View{
 		Title: job.Name, Nav: "jobs", Crumbs: []page.Link{{Text: "Jobs", Href: r.Path("jobs")}}, Template: "job", Data: data,
 		Styles: []string{"code/code.css"}, Actions: jobActions(r, job),
-		Equivalents: append(page.CLI("job", "show", job.Name), page.Equivalent{
-			Door: page.DoorTSQL, Text: "SELECT step_id, step_name, command_type, target_group_name, command FROM jobs.jobsteps WHERE job_name = " + page.Literal(job.Name) + " ORDER BY step_id;",
-		}),
+		Equivalents: append(page.CLI("job", "show", job.Name), page.Query(`DECLARE @job NVARCHAR(128) = N'?';
+SELECT step_id, step_name, command_type, target_group_name, command
+FROM jobs.jobsteps
+WHERE job_name = @job
+ORDER BY step_id;`, job.Name)),
 	}, nil
 }
 

@@ -134,7 +134,7 @@ func listSchedules(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Schedules", Nav: "schedules", Template: "schedules", Data: d,
-		Equivalents: append(page.CLI("schedule", "list"), page.Equivalent{Door: page.DoorTSQL, Text: "SELECT job_name, schedule_name, kind, spec, state, paused, next_due_time FROM jobs.schedules ORDER BY job_name, schedule_name;"}),
+		Equivalents: append(page.CLI("schedule", "list"), page.Query("SELECT job_name, schedule_name, kind, spec, state, paused, next_due_time FROM jobs.schedules ORDER BY job_name, schedule_name;")),
 	}, nil
 }
 
@@ -155,6 +155,13 @@ type scheduleData struct {
 	Parameters script
 	Changes    []controldb.AuditEntry
 	RunsHref   string
+}
+
+// Notes are what may be misread in the words, without what the warnings say.
+func (d scheduleData) Notes() []string {
+	return slices.DeleteFunc(slices.Clone(d.Words.Notes), func(note string) bool {
+		return len(d.Warnings) > 0 && (strings.HasPrefix(note, "Either ") || strings.HasPrefix(note, "Both "))
+	})
 }
 
 // NotRun is the number of instants that did not become runs.
@@ -215,9 +222,12 @@ func showSchedule(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: d.Title, Nav: "schedules", Template: "schedule", Data: d, Styles: []string{"code/code.css"},
-		Crumbs:      []page.Link{{Text: "Schedules", Href: r.Path("schedules")}, {Text: s.JobName, Href: r.Path("jobs", s.JobName)}},
-		Actions:     scheduleActions(r, s),
-		Equivalents: append(page.CLI(append([]string{"schedule", "show", s.JobName}, optional(s.Name)...)...), page.Equivalent{Door: page.DoorTSQL, Text: fmt.Sprintf("SELECT kind, spec, time_zone, state, reason, next_due_time, upcoming FROM jobs.schedules WHERE job_name = %s AND schedule_name = %s;", page.Literal(s.JobName), page.Literal(s.Name))}),
+		Crumbs:  []page.Link{{Text: "Schedules", Href: r.Path("schedules")}, {Text: s.JobName, Href: r.Path("jobs", s.JobName)}},
+		Actions: scheduleActions(r, s),
+		Equivalents: append(page.CLI(append([]string{"schedule", "show", s.JobName}, optional(s.Name)...)...), page.Query(`DECLARE @job NVARCHAR(128) = N'?', @schedule NVARCHAR(128) = N'?';
+SELECT kind, spec, time_zone, state, reason, next_due_time, upcoming
+FROM jobs.schedules
+WHERE job_name = @job AND schedule_name = @schedule;`, s.JobName, s.Name)),
 	}, nil
 }
 

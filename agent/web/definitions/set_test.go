@@ -30,8 +30,10 @@ type site struct {
 	mux       *http.ServeMux
 	templates *template.Template
 	now       time.Time
-	view      *page.View
-	err       error
+	// query runs a T-SQL equivalent; nil: they are not run.
+	query func(text string)
+	view  *page.View
+	err   error
 }
 
 // newSite returns the pages of a store.
@@ -63,6 +65,11 @@ func (s *site) get(query string, segments ...string) string {
 	s.t.Helper()
 	body := s.try(query, segments...)
 	require.NoError(s.t, s.err)
+	for _, e := range s.view.Equivalents {
+		if e.Door == page.DoorTSQL && s.query != nil {
+			s.query(e.Text)
+		}
+	}
 	require.NotContains(s.t, body, "style=", "the Content-Security-Policy forbids styles of elements")
 	require.NotContains(s.t, body, "<script")
 	require.NotContains(s.t, body, "<b>evil")
@@ -94,7 +101,8 @@ func ptr[T any](v T) *T { return &v }
 // scripts, and with schedules that are invalid, paused, or never due.
 func TestPages(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
-		store, _ := env.Control(t)
+		store, name := env.Control(t)
+		db := env.DB(t, name)
 		ctx := t.Context()
 		_, err := store.AddTargetGroup(ctx, evil)
 		require.NoError(t, err)
@@ -119,6 +127,10 @@ func TestPages(t *testing.T) {
 		}
 		require.NoError(t, store.PauseSchedule(ctx, evil, "never", true, "<b>evil"+strings.Repeat("x", 900)))
 		s := newSite(t, store)
+		s.query = func(text string) {
+			_, err := db.ExecContext(ctx, text)
+			require.NoError(t, err, text)
+		}
 
 		list := s.get("", "jobs")
 		require.Contains(t, list, "empty")

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/agent/web/code"
@@ -117,20 +116,22 @@ func nthLine(text string, n int) int {
 	return at
 }
 
-// seconds returns a number of seconds in the longest units that show it exactly.
+// seconds returns a number of seconds in words: "12 hours", "11 minutes 39 seconds".
 func seconds(n int) string {
-	d := time.Duration(n) * time.Second
-	switch {
-	case n%86400 == 0 && n > 0:
-		return plural(n/86400, "day", "days")
-	case n%3600 == 0 && n > 0:
-		return plural(n/3600, "hour", "hours")
-	case n%60 == 0 && n > 0:
-		return plural(n/60, "minute", "minutes")
-	case n < 60:
-		return plural(n, "second", "seconds")
+	var parts []string
+	for _, u := range []struct {
+		size      int
+		one, many string
+	}{{86400, "day", "days"}, {3600, "hour", "hours"}, {60, "minute", "minutes"}, {1, "second", "seconds"}} {
+		if n >= u.size {
+			parts = append(parts, plural(n/u.size, u.one, u.many))
+			n %= u.size
+		}
 	}
-	return d.String()
+	if parts == nil {
+		return "0 seconds"
+	}
+	return strings.Join(parts, " ")
 }
 
 // The defaults of jobs.sp_add_jobstep.

@@ -69,8 +69,11 @@ func showVersion(ctx context.Context, r *page.Request) (*page.View, error) {
 	return &page.View{
 		Title: fmt.Sprintf("Version %d of %s", version, job.Name), Nav: "jobs", Template: "version", Data: data, Styles: []string{"code/code.css"},
 		Crumbs: []page.Link{{Text: "Jobs", Href: r.Path("jobs")}, {Text: job.Name, Href: r.Path("jobs", job.Name)}},
-		Equivalents: append(page.CLI("step", "show", job.Name, "--version", strconv.Itoa(version)), page.Equivalent{Door: page.DoorTSQL,
-			Text: fmt.Sprintf("SELECT step_id, step_name, command FROM jobs.jobstep_versions WHERE job_name = %s AND job_version = %d ORDER BY step_id;", page.Literal(job.Name), version)}),
+		Equivalents: append(page.CLI("step", "show", job.Name, "--job-version", strconv.Itoa(version)), page.Query(`DECLARE @job NVARCHAR(128) = N'?', @version INT = N'?';
+SELECT step_id, step_name, command
+FROM jobs.jobstep_versions
+WHERE job_name = @job AND job_version = @version
+ORDER BY step_id;`, job.Name, version)),
 	}, nil
 }
 
@@ -180,8 +183,11 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 	return &page.View{
 		Title: fmt.Sprintf("%s: version %d to %d", job.Name, from, to), Nav: "jobs", Template: "diff", Data: data, Styles: []string{"code/code.css"},
 		Crumbs: []page.Link{{Text: "Jobs", Href: r.Path("jobs")}, {Text: job.Name, Href: r.Path("jobs", job.Name)}},
-		Equivalents: []page.Equivalent{{Door: page.DoorTSQL, Text: fmt.Sprintf("SELECT job_version, step_id, step_name, command FROM jobs.jobstep_versions WHERE job_name = %s AND job_version IN (%d, %d) ORDER BY step_id, job_version;",
-			page.Literal(job.Name), from, to)}},
+		Equivalents: []page.Equivalent{page.Query(`DECLARE @job NVARCHAR(128) = N'?', @from INT = N'?', @to INT = N'?';
+SELECT job_version, step_id, step_name, command
+FROM jobs.jobstep_versions
+WHERE job_name = @job AND job_version IN (@from, @to)
+ORDER BY step_id, job_version;`, job.Name, from, to)},
 	}, nil
 }
 

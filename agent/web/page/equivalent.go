@@ -134,6 +134,21 @@ func TSQL(procedure string, args ...Arg) Equivalent {
 	return Equivalent{Door: DoorTSQL, Text: declared.String() + call.String() + ";"}
 }
 
+// Query returns a query. Its text is a constant, so that .ci/bind checks it, and declares variables
+// with the placeholder N'?': each is replaced by a value. A number in place of a text is converted.
+func Query(text string, values ...any) Equivalent {
+	var b strings.Builder
+	for _, v := range values {
+		before, after, found := strings.Cut(text, "N'?'")
+		if !found {
+			break
+		}
+		b.WriteString(before + Literal(v))
+		text = after
+	}
+	return Equivalent{Door: DoorTSQL, Text: b.String() + text}
+}
+
 // Literal returns a value as a T-SQL expression, to compare a column with.
 func Literal(value any) string {
 	text, _ := literal(value)

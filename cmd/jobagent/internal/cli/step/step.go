@@ -297,6 +297,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
+	var version int
 	cmd := &cobra.Command{
 		Use: "show JOB", Short: "Show one step of a job, or all of them", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -305,7 +306,11 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+				var of *int
+				if cmd.Flags().Changed("job-version") {
+					of = &version
+				}
+				steps, err := store.JobSteps(cmd.Context(), job.Name, of)
 				if err != nil {
 					return err
 				}
@@ -330,6 +335,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	which.add(cmd)
+	cmd.Flags().IntVar(&version, "job-version", 0, "version of the job (default: the current one)")
 	return cmd
 }
 
