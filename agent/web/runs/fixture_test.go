@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,24 +42,30 @@ type fixture struct {
 	term    controldb.TermID
 	held    []controldb.Task // claimed and not completed
 	reads   atomic.Int64     // round trips of the dashboard to the control database
+	away    atomic.Bool      // the dashboard's connections break
 }
 
 // DialContext implements mssql.HostDialer for the dashboard's connections. They can be broken.
 func (f *fixture) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	if f.away.Load() {
+		return nil, errAway
+	}
 	c, err := f.Env.Dial(ctx, network)
 	if err != nil {
 		return nil, err
 	}
-	return &counted{Conn: c, reads: &f.reads}, nil
+	return &counted{Conn: c, f: f}, nil
 }
 
 // HostName implements mssql.HostDialer.
 func (*fixture) HostName() string { return "" }
 
+var errAway = errors.New("the server is away")
+
 // counted counts round trips: each write that follows a read.
 type counted struct {
 	net.Conn
-	reads   *atomic.Int64
+	f       *fixture
 	writing atomic.Bool
 }
 
@@ -73,8 +80,12 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *counted) Write(p []byte) (int, error) {
+	if c.f.away.Load() {
+		_ = c.Close()
+		return 0, errAway
+	}
 	if !c.writing.Swap(true) {
-		c.reads.Add(1)
+		c.f.reads.Add(1)
 	}
 	return c.Conn.Write(p)
 }

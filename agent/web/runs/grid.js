@@ -26,6 +26,7 @@ let created = 0; // ms: when the run was created, by the database's clock
 let targets = []; // {server, database, id, cells: []}
 let texts = []; // [group, text]
 let steps = []; // {id, name}, from the page
+let byName = []; // numbers of all targets by name
 let order = []; // numbers of the targets that match, in order
 let loading = null; // a promise while targets are loaded
 let again = false; // load once more after this
@@ -51,6 +52,10 @@ function take(data) {
     }
   }
   texts.length = Math.min(texts.length, data.textsFrom);
+  if (data.targets) {
+    const names = new Intl.Collator(undefined, { numeric: true }).compare;
+    byName = targets.map((_, i) => i).sort((a, b) => names(targets[a].name, targets[b].name) || a - b);
+  }
   for (const [group, text] of data.texts) texts.push({ group, text, folded: text.toLowerCase() });
   const list = data.cells;
   for (let at = 0; at < list.length; at += width) {
@@ -118,7 +123,7 @@ function filter() {
   const state = stateNames.indexOf(f.state);
   const text = f.q.toLowerCase(), server = f.server.toLowerCase();
   const found = [];
-  for (let i = 0; i < targets.length; i++) {
+  for (const i of byName) {
     const t = targets[i];
     if (server && !t.server.toLowerCase().includes(server)) continue;
     const named = !text || t.folded.includes(text);
@@ -146,11 +151,10 @@ function filter() {
   draw(true);
 }
 
-/** Sorts targets by the chosen order. */
+/** Sorts targets, which are in the order of their names, by the chosen order. */
 function sort(found) {
   const by = form.querySelector("[data-order]").value;
-  const name = (a, b) => (targets[a].name < targets[b].name ? -1 : targets[a].name > targets[b].name ? 1 : a - b);
-  if (by === "name") return found.sort(name);
+  if (by === "name") return found;
   const rank = new Map();
   for (const i of found) {
     let best = 0;
@@ -161,7 +165,7 @@ function sort(found) {
     }
     rank.set(i, best);
   }
-  return found.sort((a, b) => rank.get(b) - rank.get(a) || name(a, b));
+  return found.sort((a, b) => rank.get(b) - rank.get(a)); // stable
 }
 
 /** Asks for a new picture; all: every row, not only those that came into sight. */

@@ -160,6 +160,50 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// The time of one read while 10,000 targets wait, and that a history does not change it.
+func TestCost(t *testing.T) {
+	if !*load {
+		t.Skip("takes a minute; run with -web.load")
+	}
+	f := start(t)
+	list := names(*loadSize)
+	f.addJob(t, "load", 1, 0)
+	measure := func(what string, run uuid.UUID) {
+		const n = 20
+		began, marks := time.Now(), 0
+		for range n {
+			state, err := f.store.RunState(t.Context(), run)
+			require.NoError(t, err)
+			marks = len(state.Marks)
+		}
+		one := time.Since(began) / n
+		ids := make([]int64, 500)
+		rows, err := f.store.RunTargetsOfStep(t.Context(), run, 1, 300)
+		require.NoError(t, err)
+		for i := range ids {
+			ids[i] = rows[i].ID
+		}
+		began = time.Now()
+		for range n {
+			_, err := f.store.RunTargetsByID(t.Context(), run, ids, 300)
+			require.NoError(t, err)
+		}
+		t.Logf("%s: state %v with %d marks, 500 targets by id %v", what, one.Round(10*time.Microsecond), marks, (time.Since(began) / n).Round(10*time.Microsecond))
+	}
+	for i := range 5 {
+		run := f.queued(t, "load", list)
+		measure(fmt.Sprintf("%d runs before: all wait", i), run)
+		f.pass(t, 500, nil)
+		f.complete(t, 300, outcome)
+		measure("                200 run", run)
+		for len(f.held) > 0 || f.pass(t, 2000, nil) > 0 {
+			f.complete(t, len(f.held), succeeded)
+		}
+		f.pass(t, 0, nil)
+		measure("                ended", run)
+	}
+}
+
 // The page in a browser: first paint, frames while scrolling, bytes of an update.
 func TestBrowser(t *testing.T) {
 	if !*load {
