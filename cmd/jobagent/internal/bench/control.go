@@ -24,6 +24,7 @@ import (
 type control struct {
 	tasks, batch, connections, updates, rounds int
 	queuedFew, queuedMany                      int
+	compare                                    compared
 }
 
 // newControlCommand returns `jobagent bench control`.
@@ -35,7 +36,10 @@ func newControlCommand(b *bench) *cobra.Command {
 comparison, run single-row UPDATEs by primary key, each in a transaction of its own, on the same
 number of connections to the same database. Both alternate, and each figure is the median of the
 rounds. Then compare the process's memory (live heap after a collection, embedded server included)
-while an agent works on few and on many queued targets.`,
+while an agent works on few and on many queued targets.
+
+With --compare, the calls alternate between a client without and one with metrics or traces, and the
+figures are the cost of those.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -61,6 +65,7 @@ while an agent works on few and on many queued targets.`,
 		"concurrent terms, each with its own connection")
 	cmd.Flags().IntVar(&c.updates, "updates", 5000, "UPDATEs for comparison")
 	cmd.Flags().IntVar(&c.rounds, "rounds", 5, "measurements of each kind")
+	addCompareFlag(cmd, &c.compare)
 	cmd.Flags().IntVar(&c.queuedFew, "queued-few", 1000, "queued targets of the first memory measurement")
 	cmd.Flags().IntVar(&c.queuedMany, "queued-many", 50_000, "queued targets of the second one")
 	return cmd
@@ -79,6 +84,9 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	}
 	if err := s.job(ctx, controldb.JobSpec{Name: "bench control"}, "bench control", "SELECT 1;"); err != nil {
 		return err
+	}
+	if c.compare.on() {
+		return b.compareControl(ctx, s, c, databases[0])
 	}
 	if _, err := s.noopTasks(ctx, control{tasks: min(c.tasks, 2*c.batch), batch: c.batch, connections: c.connections},
 		databases[0]); err != nil {

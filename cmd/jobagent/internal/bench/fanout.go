@@ -25,6 +25,7 @@ type fanout struct {
 	statement                    string
 	http                         bool
 	latency                      time.Duration
+	compare                      compared
 }
 
 // newFanoutCommand returns `jobagent bench fanout`.
@@ -41,7 +42,11 @@ With --http, the step posts to one HTTPS endpoint for each database instead, and
 the same endpoints with net/http. Both make a new connection for each request. A receiver in this
 process serves all endpoints on loopback, and the databases need not exist. An endpoint answers
 after a half to one and a half of --latency, always after the same time. With --latency 0s, the
-processors limit both, and the ratio compares the work for one request.`,
+processors limit both, and the ratio compares the work for one request.
+
+With --compare, the runs alternate between an agent without and one with metrics or traces, and the
+figures are the cost of those. The metrics are read once for each run. rate_ratio and cpu_ratio are
+the medians of the quotients of neighbours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -67,6 +72,7 @@ processors limit both, and the ratio compares the work for one request.`,
 	cmd.Flags().StringVar(&f.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;",
 		"T-SQL batch for each database")
 	cmd.Flags().BoolVar(&f.http, "http", false, "call endpoints instead of databases, compared with a bare net/http loop")
+	addCompareFlag(cmd, &f.compare)
 	cmd.Flags().DurationVar(&f.latency, "latency", 100*time.Millisecond, "average `time` that an endpoint takes to answer")
 	return cmd
 }
@@ -88,6 +94,9 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	databases, bareTask, err := prepare(ctx, f)
 	if err != nil {
 		return err
+	}
+	if f.compare.on() {
+		return b.compareFanout(ctx, s, f)
 	}
 	stop, failed, err := b.startAgent(ctx, s, agent.Config{MaxConcurrentTargets: f.concurrency})
 	if err != nil {

@@ -38,6 +38,8 @@ type installation struct {
 	// control is a separate pool on the control database, for statements that are not measured.
 	control *sql.DB
 	tools   agent.Tools
+	// telemetry is what --compare switches on and off.
+	telemetry telemetry
 	// serverName is the server's name in target groups.
 	serverName string
 
@@ -100,6 +102,7 @@ func (s *installation) startEmbedded(ctx context.Context) error {
 		return err
 	}
 	s.closers = append(s.closers, server.Close)
+	server.TargetSettings.OnLogin = s.telemetry.onLogin
 	servers, err := server.OpenServers(ctx)
 	if err != nil {
 		return err
