@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -118,6 +119,8 @@ func TestNamesFollowConventions(t *testing.T) {
 		m.Describe(list)
 		close(list)
 	}()
+	design, err := os.ReadFile("../DESIGN.md")
+	require.NoError(t, err)
 	for d := range list {
 		part := form.FindStringSubmatch(d.String())
 		if part == nil || !strings.HasPrefix(part[1], "jobagent_") {
@@ -125,6 +128,8 @@ func TestNamesFollowConventions(t *testing.T) {
 		}
 		require.Regexp(t, `^jobagent_[a-z_]+$`, part[1])
 		require.Regexp(t, `\.$`, part[2], part[1])
+		line := fmt.Sprintf("| `%s` | %s | %s |", part[1], strings.ReplaceAll(part[3], ",", ", "), part[2])
+		require.Contains(t, string(design), line, "DESIGN.md")
 		require.NotRegexp(t, `_(ms|milliseconds|minutes|kb|count|sum|bucket)$`, part[1])
 		for _, label := range strings.Split(part[3], ",") {
 			require.True(t, label == "" || allowed[label], "label %s of %s", label, part[1])

@@ -1,0 +1,108 @@
+package scrape_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/scrape"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// numbers is a handler of metrics.
+var numbers = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	_, _ = io.WriteString(w, "up 1\n")
+})
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server, err := scrape.Open(t.Context(), scrape.Config{Listen: "127.0.0.1:0", Token: "open sesame"}, numbers, zap.NewNop())
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx) }() // ends with stop
+	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+	for _, c := range []struct {
+		method, path, authorization string
+		status                      int
+	}{
+		{"GET", "", "Bearer open sesame", 200}, {"GET", "", "bearer open sesame", 200}, {"HEAD", "", "Bearer open sesame", 200},
+		{"GET", "", "", 401}, {"GET", "", "Bearer open", 401}, {"GET", "", "Basic open sesame", 401}, {"GET", "", "Bearer", 401},
+		{"POST", "", "Bearer open sesame", 405}, {"GET", "/more", "Bearer open sesame", 404},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, server.URL()+c.path, nil)
+		require.NoError(t, err)
+		if c.authorization != "" {
+			r.Header.Set("Authorization", c.authorization)
+		}
+		answer, err := client.Do(r)
+		require.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, c.status, answer.StatusCode, "%v: %s", c, body)
+		require.NotContains(t, string(body), "sesame")
+		if c.status == http.StatusOK && c.method == http.MethodGet {
+			require.Equal(t, "up 1\n", string(body))
+		}
+	}
+	client.CloseIdleConnections()
+	stop()
+	require.NoError(t, <-ended)
+}
+
+// Beyond loopback, TLS or an explicit setting is needed; and a warning says that nobody is asked
+// for a token.
+func TestBeyondLoopback(t *testing.T) {
+	t.Parallel()
+	for want, cfg := range map[string]scrape.Config{
+		"want tls":              {Listen: "0.0.0.0:0"},
+		"want host:port":        {Listen: "9464"},
+		"both certificate":      {Listen: "127.0.0.1:0", Certificate: "c.pem"},
+		"invalid insecure_http": {Listen: "127.0.0.1:0", Certificate: "c.pem", Key: "k.pem", InsecureHTTP: true},
+	} {
+		require.ErrorContains(t, cfg.Check(), want)
+		_, err := scrape.Open(t.Context(), cfg, numbers, zap.NewNop())
+		require.ErrorContains(t, err, want)
+	}
+	core, logs := observer.New(zap.WarnLevel)
+	server, err := scrape.Open(t.Context(), scrape.Config{Listen: "0.0.0.0:0", InsecureHTTP: true}, numbers, zap.New(core))
+	require.NoError(t, err)
+	require.NoError(t, server.Close())
+	require.Equal(t, 1, logs.Len())
+	_, err = scrape.Open(t.Context(), scrape.Config{
+		Listen: "0.0.0.0:0", Certificate: filepath.Join(t.TempDir(), "c"), Key: filepath.Join(t.TempDir(), "k"),
+	}, numbers, zap.NewNop())
+	require.ErrorContains(t, err, "no such file")
+}
+
+// The front's operation hands the answer on, with its status.
+func TestSurface(t *testing.T) {
+	t.Parallel()
+	for anonymous, role := range map[bool]rest.Role{true: rest.RoleNone, false: rest.RoleReader} {
+		operations := scrape.NewSurface(numbers, anonymous).Operations()
+		require.Len(t, operations, 1)
+		require.Equal(t, role, operations[0].Role)
+	}
+	busy := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	require.NoError(t, err)
+	for status, handler := range map[int]http.Handler{200: numbers, 503: busy} {
+		answer, err := scrape.NewSurface(handler, true).Operations()[0].Handle(t.Context(), &rest.Request{HTTP: r})
+		require.NoError(t, err)
+		require.Equal(t, status, answer.Status)
+		require.NotEmpty(t, answer.Body)
+		require.NotEmpty(t, answer.Header.Get("Content-Type"))
+	}
+}
