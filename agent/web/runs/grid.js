@@ -270,7 +270,7 @@ function fill(r, index) {
     if (view.note.textContent !== note) view.note.textContent = note;
     const title = c && c.text >= 0 ? texts[c.text].text : "";
     if (view.note.title !== title) view.note.title = title;
-    if (c) view.a.href = `${section.dataset.run}/targets/${t.id}#step-${steps[s].id}`;
+    if (c) view.a.href = `${section.dataset.run}/targets/${t.id}?step=${steps[s].id}`;
     else view.a.removeAttribute("href");
   }
 }

@@ -15,9 +15,10 @@ const maxGraphSteps = 60
 
 // Sizes of the drawing of dependencies, in pixels.
 const (
-	nodeWidth, nodeHeight = 190, 40
-	gapX, gapY            = 50, 16
-	nodeChars             = 24 // of a label, at 12 px
+	nodeWidth, nodeHeight = 176, 40
+	gapX, gapY            = 40, 24
+	nodeChars             = 23 // of a label, at 12 px
+	detour                = 64 // of the control points of edges that pass below other nodes
 )
 
 // graphNode is a step in the drawing of dependencies.
@@ -56,9 +57,9 @@ func drawGraph(nodes []graphNode) template.HTML {
 	}
 	at := func(i int) (x, y int) { return level[i] * (nodeWidth + gapX), row[i]*(nodeHeight+gapY) + 2 }
 	width := slices.Max(level)*(nodeWidth+gapX) + nodeWidth + 2
-	height := rows*(nodeHeight+gapY) - gapY + 4
+	height := rows*(nodeHeight+gapY) + 6 // the last gap is for edges
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="graph" width="%d" height="%d" viewBox="-1 0 %d %d" role="img" aria-label="Dependencies of the steps">`, width, height, width, height)
+	fmt.Fprintf(&b, `<svg class="graph" width="%d" height="%d" viewBox="-1 0 %d %d" role="group" aria-label="Dependencies of the steps">`, width, height, width, height)
 	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z"/></marker></defs>`)
 	for i, n := range nodes {
 		x2, y2 := at(i)
@@ -68,8 +69,12 @@ func drawGraph(nodes []graphNode) template.HTML {
 			if n.Note == "Failed" {
 				class += " edge-failed"
 			}
+			below := 0
+			if level[i] > level[a]+1 && y1 == y2 {
+				below = detour
+			}
 			fmt.Fprintf(&b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`, class,
-				x1+nodeWidth, y1+nodeHeight/2, x1+nodeWidth+gapX/2, y1+nodeHeight/2, x2-gapX/2, y2+nodeHeight/2, x2-1, y2+nodeHeight/2)
+				x1+nodeWidth, y1+nodeHeight/2, x1+nodeWidth+gapX/2, y1+nodeHeight/2+below, x2-gapX/2, y2+nodeHeight/2+below, x2-1, y2+nodeHeight/2)
 		}
 	}
 	for i, n := range nodes {

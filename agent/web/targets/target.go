@@ -2,6 +2,8 @@ package targets
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"html/template"
 	"regexp"
@@ -338,9 +340,23 @@ func (d *targetPage) Failure() *attemptRow {
 // ErrorText is the text of the failure: the message of the attempt, or that of the target.
 func (d *targetPage) ErrorText() string {
 	if a := d.Failure(); a != nil && a.Message != "" {
-		return a.Message
+		return a.Text()
 	}
 	return d.Target.LastMessage
+}
+
+// TraceID is the run's trace in OpenTelemetry, and SpanID the shown attempt's span in it: see
+// agent/telemetry/tracing and the view jobs.job_execution_traces.
+func (d *targetPage) TraceID() string { return strings.ReplaceAll(d.Run.ID.String(), "-", "") }
+
+// SpanID is empty without a shown attempt.
+func (d *targetPage) SpanID() string {
+	if d.Shown == nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "attempt:%s:%s:%d",
+		strings.ToUpper(d.Run.ID.String()), strings.ToUpper(d.Target.InternalID.String()), d.Shown.Number))
+	return hex.EncodeToString(sum[:8])
 }
 
 // FailingLine is the line of the script at which the latest attempt failed; 0 if it is not known,
@@ -403,7 +419,7 @@ func (d *targetPage) ParameterBlock() template.HTML {
 }
 
 // references finds variables such as $(secret.NAME).
-var references = regexp.MustCompile(`\$\((param|secret|error|callback|run|job|step|target)\.[^)\s]{1,200}\)`)
+var references = regexp.MustCompile(`\$\([A-Za-z][^)\s]{0,200}\)`)
 
 // References lists the variables of the command, each once. Their values are not resolved here, so
 // no secret is shown.
@@ -421,7 +437,7 @@ func (d *targetPage) Output() string {
 	return strings.Join([]string{d.Step.Output.Server, d.Step.Output.Database, d.Step.Output.Schema, d.Step.Output.Table}, " / ")
 }
 
-// MessageLink is the address of the shown attempt with a part of its messages.
+// address is the address of the page of this step with a further query.
 func (d *targetPage) address(query string) string {
 	text := "?step=" + strconv.Itoa(d.Target.StepID)
 	if query != "" {
@@ -574,6 +590,22 @@ func (a attemptRow) Why() string {
 		return fmt.Sprintf("the attempt before failed with error %d", *a.Previous.ErrorNumber)
 	}
 	return "the attempt before failed"
+}
+
+// place is what servers' messages begin with. It is shown apart.
+var place = regexp.MustCompile(`^Msg \d+, Level \d+, State \d+(, [^\n]{1,300})?, Line \d+: `)
+
+// Text is the message without the number and the place that Where has.
+func (a attemptRow) Text() string {
+	if a.ErrorNumber == nil {
+		return a.Message
+	}
+	return strings.TrimPrefix(a.Message, place.FindString(a.Message))
+}
+
+// Repeats reports whether the message is that of the attempt before.
+func (a attemptRow) Repeats() bool {
+	return a.Previous != nil && a.Message != "" && a.Message == a.Previous.Message
 }
 
 // Agent names the agent.

@@ -2,6 +2,7 @@ package targets
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
@@ -135,6 +136,7 @@ func (d *targetPage) Policy() string {
 	if s.RetryAttempts == 0 {
 		return "The step has no retries."
 	}
-	return fmt.Sprintf("The step has up to %d retries: the first wait is %d s, each one %g times the one before, at most %d s. All attempts together may take %d s.",
-		s.RetryAttempts, s.InitialRetryInterval, s.RetryIntervalMultiplier, s.MaximumRetryInterval, s.Timeout)
+	times := func(seconds int) string { return shortDuration(time.Duration(seconds) * time.Second) }
+	return fmt.Sprintf("The step has up to %d retries: the first wait is %s, each one %g times the one before, at most %s. All attempts together may take %s.",
+		s.RetryAttempts, times(s.InitialRetryInterval), s.RetryIntervalMultiplier, times(s.MaximumRetryInterval), times(s.Timeout))
 }
