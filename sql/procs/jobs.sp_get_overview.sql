@@ -66,6 +66,11 @@ BEGIN
         callbacks         INT NOT NULL
     );
     DECLARE @old TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @tasks TABLE (
+        task_id      BIGINT NOT NULL PRIMARY KEY,
+        execution_id BIGINT NOT NULL,
+        kind         NVARCHAR(10) NOT NULL
+    );
     DECLARE @held TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
         running      INT NOT NULL, -- targets
@@ -96,18 +101,20 @@ BEGIN
             ORDER BY t.term_id DESC
         ) AS l;
 
-    -- Numbers of what may be very many: the first keys of filtered indexes that contain nothing else.
+    -- Numbers of what may be very many: the first keys of filtered indexes that contain nothing else, in their order.
     SELECT @active_runs = COUNT(*)
     FROM (
         SELECT TOP (10000) e.execution_id
         FROM jobs_internal.job_executions AS e
         WHERE e.is_active = 1
+        ORDER BY e.create_time DESC, e.job_execution_id
     ) AS l;
     SELECT @waiting_targets = COUNT(*)
     FROM (
         SELECT TOP (10000) t.target_execution_id
         FROM jobs_internal.target_executions AS t
         WHERE t.next_attempt_at IS NOT NULL
+        ORDER BY t.step_execution_id, t.next_attempt_at, t.target_execution_id
     ) AS l;
     SELECT @waiting_callbacks = COUNT(*)
     FROM (
@@ -115,6 +122,7 @@ BEGIN
         FROM jobs_internal.callbacks AS c
         WHERE c.deadline_at IS NOT NULL
             AND c.closed_at IS NULL
+        ORDER BY c.deadline_at
     ) AS l;
     SELECT
         @overdue = COUNT(*),
@@ -131,19 +139,26 @@ BEGIN
         SELECT TOP (10000) s.schedule_id
         FROM jobs_internal.schedules AS s
         WHERE s.paused = 1
+        ORDER BY s.paused_at
     ) AS l;
     SELECT @faulted = COUNT(*)
     FROM (
         SELECT TOP (10000) s.schedule_id
         FROM jobs_internal.schedules AS s
         WHERE s.state = N'Faulted'
+        ORDER BY s.closed_at
     ) AS l;
 
-    -- Plan: IX_task_executions_held once, which has as many rows as agents have workers.
+    -- Plan: per term that has not ended a range of IX_task_executions_held, which has as many rows as the agent has workers.
+    INSERT INTO @tasks (task_id, execution_id, kind)
+    SELECT k.task_id, k.execution_id, k.kind
+    FROM jobs_internal.terms AS t
+    INNER JOIN jobs_internal.task_executions AS k ON k.term_id = t.term_id
+    WHERE t.ended_at IS NULL
+        AND k.ended_at IS NULL;
     INSERT INTO @held (execution_id, running, tasks)
     SELECT k.execution_id, SUM(CASE WHEN k.kind = N'Run' THEN 1 ELSE 0 END), COUNT(*)
-    FROM jobs_internal.task_executions AS k
-    WHERE k.ended_at IS NULL
+    FROM @tasks AS k
     GROUP BY k.execution_id;
     SELECT @running_targets = COALESCE(SUM(h.running), 0)
     FROM @held AS h;

@@ -16,7 +16,8 @@
 --   attempt           Number of the attempt.
 --   claimed_at        When the attempt began (UTC).
 --
--- Plan: IX_task_executions_held once, which has as many rows as agents have workers, each with the rows of its run.
+-- Plan: per term that has not ended a range of IX_task_executions_held, which has as many rows as the agent has workers, each with the
+-- rows of its run.
 CREATE OR ALTER VIEW jobs_internal.agent_tasks
 AS
 SELECT
@@ -34,12 +35,13 @@ SELECT
     t.target_id,
     k.attempt,
     k.claimed_at
-FROM jobs_internal.task_executions AS k
-INNER JOIN jobs_internal.terms AS m ON m.term_id = k.term_id
+FROM jobs_internal.terms AS m
+INNER JOIN jobs_internal.task_executions AS k ON k.term_id = m.term_id
 INNER JOIN jobs_internal.agents AS a ON a.agent_id = m.agent_id
 INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
-WHERE k.ended_at IS NULL;
+WHERE m.ended_at IS NULL
+    AND k.ended_at IS NULL;
