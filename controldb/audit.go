@@ -13,7 +13,7 @@ import (
 type AuditEntry struct {
 	ID            int64     `db:"entry_id"`
 	Time          time.Time `db:"time"`
-	Door          string    `db:"door"` // T-SQL, CLI or REST
+	Door          string    `db:"door"` // T-SQL, CLI, REST or Web
 	Caller        string    `db:"caller"`
 	OriginalLogin string    `db:"original_login"`
 	Host          string    `db:"host"`

@@ -4,7 +4,7 @@
 -- Columns:
 --   entry_id         Order of the writes.
 --   time             When the change was made (UTC).
---   door             T-SQL, CLI or REST.
+--   door             T-SQL, CLI, REST or Web (the dashboard).
 --   caller           Person or program; the login for T-SQL and CLI.
 --   original_login   Login of the session.
 --   host             Name of the client's computer, as the client gives it.

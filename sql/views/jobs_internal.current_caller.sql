@@ -4,7 +4,7 @@
 -- the name of the program.
 --
 -- Columns:
---   door            T-SQL, CLI or REST.
+--   door            T-SQL, CLI, REST or Web (the dashboard).
 --   name            Name of the person or program; the login for T-SQL and CLI.
 --   short_name      The name, cut to the length of columns for logins.
 --   original_login  Login of the session.
