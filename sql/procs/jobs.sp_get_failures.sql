@@ -98,9 +98,13 @@ BEGIN
         t.lifecycle,
         t.error_number,
         COALESCE(LEFT(REPLACE(
-            REPLACE(LEFT(t.last_message, 600), CONCAT(N'''', t.server_name, N''''), N'''...'''),
-            CONCAT(N'''', t.database_name, N''''),
-            N'''...'''
+            REPLACE(
+                REPLACE(LEFT(t.last_message, 600), CONCAT(N'''', t.server_name, N''''), N'''...'''),
+                CONCAT(N'''', t.database_name, N''''),
+                N'''...'''
+            ),
+            CONCAT(N'"', t.database_name, N'"'), -- error 4060, for example
+            N'"..."'
         ), 400), N''),
         1,
         t.end_time,

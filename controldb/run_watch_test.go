@@ -1,0 +1,54 @@
+package controldb_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// One call reads a row per step and state, at each point of a run's life.
+func TestRunWatch(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		_, err := c.RunWatch(t.Context(), uuid.New())
+		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		c.job(t, "j", nil, nil)
+		term := c.term(t)
+		id := c.start(t, "j")
+		w, err := c.RunWatch(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, controldb.RunProgress{JobName: "j", Active: true, Lifecycle: jobs.Created}, w.RunProgress)
+		require.Empty(t, w.Steps)
+		require.False(t, w.Now.IsZero())
+
+		c.resolve(t, term, "a", "b", "c")
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 3)
+		refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{
+			{Task: tasks[0].ID, Attempt: 1, Outcome: targets.Succeeded},
+			{Task: tasks[1].ID, Attempt: 1, Outcome: targets.Failed, NoRetry: true, Message: "it broke"},
+		})
+		require.NoError(t, err)
+		require.Empty(t, refused)
+		w, err = c.RunWatch(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, 3, w.Targets)
+		require.Equal(t, 1, w.ActiveTargets)
+		require.Equal(t, 1, w.FailedTargets)
+		require.Len(t, w.Steps, 1)
+		require.Equal(t, "step 1", w.Steps[0].Name)
+		require.ElementsMatch(t, []controldb.StepState{
+			{StepID: 1, Lifecycle: jobs.Succeeded, Total: 1}, {StepID: 1, Lifecycle: jobs.Failed, Total: 1},
+			{StepID: 1, Lifecycle: jobs.InProgress, Total: 1},
+		}, w.Steps[0].States)
+		failed, err := c.RunFailures(t.Context(), id, 10)
+		require.NoError(t, err)
+		require.Len(t, failed, 1)
+		require.Contains(t, failed[0].Message, "it broke")
+		require.Equal(t, "s/"+tasks[1].Target.Database, failed[0].Place())
+	})
+}
