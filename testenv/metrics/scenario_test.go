@@ -45,7 +45,7 @@ var name = regexp.MustCompile(`fqName: "([^"]+)"`)
 func TestScenarios(t *testing.T) {
 	ran := true
 	for title, scenario := range map[string]func(t *testing.T){
-		"runs": runs, "busy workers": busyWorkers, "shared workers": sharedWorkers, "control database away": away, "schedules": schedules,
+		"runs": runs, "runs are counted once": countedOnce, "busy workers": busyWorkers, "shared workers": sharedWorkers, "control database away": away, "schedules": schedules,
 		"targets away": targetsAway, "drift": drift, "nobody advances": nobodyAdvances, "actions": actions, "deadlock": deadlock, "connections": connections,
 		"front": front,
 	} {
@@ -135,6 +135,25 @@ func runs(t *testing.T) {
 	s.is(t, "jobagent_terms_active", 0)
 	_, found := s.value("jobagent_workers")
 	require.False(t, found, "without a core there is no state")
+}
+
+// Whenever Prometheus asks, each run is counted once.
+func countedOnce(t *testing.T) {
+	w, m := world(t, 1)
+	w.AddJob(t, "j", []string{"SELECT 1;"})
+	w.StartAgent(t, agent.Config{}, nil)
+	<-time.After(time.Second)
+	read(t, m)
+	const total = 25
+	for i := range total {
+		w.Start(t, "j")
+		<-time.After(time.Duration(500+i*97) * time.Millisecond)
+		if i%3 > 0 {
+			read(t, m)
+		}
+	}
+	<-time.After(30 * time.Second)
+	read(t, m).is(t, "jobagent_runs_total{lifecycle=Succeeded}", total)
 }
 
 // One worker has three tasks, of which two wait. The run is stopped then.

@@ -131,7 +131,7 @@ func TestCheck(t *testing.T) {
 		{map[string]any{"sap": map[string]any{"instances": []any{map[string]any{"name": "i", "tenant": "t", "database": "nope", "credential": "c"}}}}, "no control database"},
 		{map[string]any{"sap": map[string]any{"instances": []any{map[string]any{"name": "i", "tenant": "t"}}}}, "sap.instances[0].credential is missing"},
 	} {
-		a, stdout, _ := newApp(writeConfig(t, map[string]any{"dsn": dsn, "rest": c.rest}))
+		a, stdout, _ := newApp(writeConfig(t, map[string]any{"dsn": dsn, "rest": c.rest, "metrics": map[string]any{"listen": "127.0.0.1:9464"}}))
 		cmd := serve.NewCommand(a)
 		cmd.SetArgs([]string{"--check"})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -144,4 +144,17 @@ func TestCheck(t *testing.T) {
 		require.ErrorContains(t, err, c.fault)
 		require.Equal(t, exit.CodeUsage, exit.Code(err), "%v", err)
 	}
+}
+
+// The section metrics is checked as well.
+func TestCheckOfMetrics(t *testing.T) {
+	a, _, _ := newApp(writeConfig(t, map[string]any{
+		"dsn": "sqlserver://u:p@h?database=jobs", "metrics": map[string]any{"listen": "0.0.0.0:9464"},
+	}))
+	cmd := serve.NewCommand(a)
+	cmd.SetArgs([]string{"--check"})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	require.ErrorContains(t, err, "metrics: invalid listen")
+	require.Equal(t, exit.CodeUsage, exit.Code(err))
 }
