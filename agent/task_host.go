@@ -126,7 +126,7 @@ func (h *taskHost) counted(e *entry) report {
 	started, command := time.Now(), commandOf(e.task)
 	h.cfg.Metrics.TaskTaken(command, e.task.Attempt, started.Sub(e.claimedAt))
 	r := h.carryOut(e)
-	h.cfg.Metrics.TaskEnded(command, outcomeOf(r), time.Since(started))
+	h.cfg.Metrics.TaskEnded(command, outcomeOf(r), time.Since(started), e.task.JobExecutionID)
 	h.trace(e.task, r, started)
 	return r
 }

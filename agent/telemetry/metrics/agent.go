@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"encoding/hex"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,8 +83,9 @@ type (
 
 // commandMetrics are the metrics of a type of command.
 type commandMetrics struct {
-	work    prometheus.Observer
-	retries prometheus.Counter
+	work       prometheus.Observer
+	retries    prometheus.Counter
+	exemplarAt *atomic.Int64 // Unix time of the last exemplar, in nanoseconds
 }
 
 // outcomes are those of attempts of scripts. Metrics with the others appear when they occur.
@@ -102,7 +105,7 @@ func newAgent(v agentVectors, name string) *Agent {
 		firings:  newFamily(func(result string) prometheus.Counter { return v.firings.WithLabelValues(name, result) }),
 		restarts: newFamily(func(cause string) prometheus.Counter { return v.restarts.WithLabelValues(name, cause) }),
 		byType: newFamily(func(command string) commandMetrics {
-			return commandMetrics{v.work.WithLabelValues(name, command), v.retries.WithLabelValues(name, command)}
+			return commandMetrics{v.work.WithLabelValues(name, command), v.retries.WithLabelValues(name, command), new(atomic.Int64)}
 		}),
 		caches: newFamily(func(cache string) *Cache {
 			return &Cache{v.cacheReads.WithLabelValues(name, cache, "hit"), v.cacheReads.WithLabelValues(name, cache, "miss")}
@@ -132,14 +135,25 @@ func (a *Agent) TaskTaken(command string, attempt int, waited time.Duration) {
 	}
 }
 
-// TaskEnded records that a worker has ended a task after some time.
-func (a *Agent) TaskEnded(command, outcome string, worked time.Duration) {
+// TaskEnded records that a worker has ended a task of a run after some time.
+func (a *Agent) TaskEnded(command, outcome string, worked time.Duration, run [16]byte) {
 	if a == nil {
 		return
 	}
 	a.tasks.get(taskKey{command, outcome}).Inc()
-	seconds(a.byType.get(command).work, worked)
+	m := a.byType.get(command)
+	now := time.Now().UnixNano()
+	last := m.exemplarAt.Load()
+	if now-last < int64(exemplarEvery) || !m.exemplarAt.CompareAndSwap(last, now) {
+		seconds(m.work, worked)
+		return
+	}
+	// A run's trace ID is its job_execution_id.
+	m.work.(prometheus.ExemplarObserver).ObserveWithExemplar(worked.Seconds(), prometheus.Labels{"trace_id": hex.EncodeToString(run[:])})
 }
+
+// exemplarEvery is the least time between two exemplars of a type of command: they allocate.
+const exemplarEvery = time.Second
 
 // Delivered records that the control database has acknowledged the outcome of a task that ended
 // some time ago.

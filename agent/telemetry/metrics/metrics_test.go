@@ -39,7 +39,7 @@ func events(a *metrics.Agent, client controldb.Observer) {
 	a.PassAnswered(metrics.Pass{Elapsed: time.Millisecond, Tasks: 1})
 	a.TaskTaken("TSql", 2, time.Millisecond)
 	a.Cache("commands").Read(true)
-	a.TaskEnded("TSql", "Succeeded", time.Second)
+	a.TaskEnded("TSql", "Succeeded", time.Second, [16]byte{1})
 	a.ActionEnded("Http", "", 200)
 	a.Delivered(time.Millisecond)
 	a.TermRenewed(time.Second)
@@ -54,6 +54,7 @@ func events(a *metrics.Agent, client controldb.Observer) {
 func TestEventsAllocateNothing(t *testing.T) {
 	d := metrics.New(metrics.Build{}).Database("jobs")
 	client := d.Client(metrics.ClientAgent)
+	events(d.Agent(), client) // with an exemplar, which allocates, once a second
 	rest, dials := metrics.New(metrics.Build{}).Rest(), d.Targets()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		events(d.Agent(), client)
@@ -211,6 +212,23 @@ func TestRunsAreReadOnce(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		require.Contains(t, text(t, m), `jobagent_runs_total{control_database="jobs",lifecycle="Failed"} 6`)
 		stop()
+	})
+}
+
+// The duration of attempts has exemplars with the trace ID of the run, at most one a second.
+func TestExemplars(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New(metrics.Build{})
+		a := m.Database("jobs").Agent()
+		for i := range byte(10) {
+			a.TaskEnded("TSql", "Failed", 2*time.Second, [16]byte{i})
+			time.Sleep(300 * time.Millisecond)
+		}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept", "application/openmetrics-text")
+		m.Handler().ServeHTTP(w, r)
+		require.Contains(t, w.Body.String(), `le="5.0"} 10 # {trace_id="08000000000000000000000000000000"} 2.0 `)
 	})
 }
 
