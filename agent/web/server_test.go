@@ -2,14 +2,17 @@ package web_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/web"
+	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -224,4 +227,41 @@ func TestAway(t *testing.T) {
 	require.NotContains(t, a.Body, "127.0.0.1:9", "no address of the network")
 	require.Equal(t, http.StatusFound, b.get("/ui/").Status)
 	require.Equal(t, http.StatusOK, b.get(base+"/jobs/j1/start").Status)
+}
+
+// Behind a reverse proxy that removes a prefix, all addresses have it.
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	sessions, err := session.New(session.Config{Authenticator: callers, Path: "/p/ui/", Secure: true, Log: zap.NewNop()})
+	require.NoError(t, err)
+	server, err := web.New(web.Config{
+		Sets: web.Sets(), Directory: f.Directory, Sessions: sessions, Authorizer: callers, PublicURL: "https://jobs.example.com/p", Log: zap.NewNop(),
+	})
+	require.NoError(t, err)
+	defer server.Close()
+	do := func(method, path, body string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", "https://jobs.example.com") // the proxy sends another Host
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		return w
+	}
+	require.Equal(t, "/p/ui/login?to=%2Fp%2Fui%2Fjobdb1%2Fjobs", do("GET", "/ui/jobdb1/jobs", "").Header().Get("Location"))
+	w := do("POST", "/ui/login", url.Values{"token": {tokens["operator"]}, "to": {"/p/ui/jobdb1/jobs"}}.Encode())
+	require.Equal(t, "/p/ui/jobdb1/jobs", w.Header().Get("Location"))
+	cookies := w.Result().Cookies()
+	require.Equal(t, "/p/ui/jobdb1/", do("GET", "/ui/", "", cookies...).Header().Get("Location"))
+	w = do("GET", "/ui/jobdb1/jobs/j1/start", "", cookies...)
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), `action="/p/ui/jobdb1/jobs/j1/start"`)
+	for _, m := range regexp.MustCompile(`(?:href|src|action|data-home|data-base)="([^"#]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+		require.True(t, strings.HasPrefix(m[1], "/p/ui"), m[1])
+	}
+	form := hidden(mainForm.FindString(w.Body.String()))
+	require.True(t, strings.HasPrefix(do("POST", "/ui/jobdb1/jobs/j1/start", form.Encode(), cookies...).Header().Get("Location"), "/p/ui/jobdb1/runs/"))
 }

@@ -70,10 +70,12 @@ func startDev(t *testing.T, dir, listen string, flags ...string) *devProcess {
 		Pin             string `json:"certificate_sha256"`
 		REST            string `json:"rest"`
 		RESTTokenFile   string `json:"rest_token_file"`
+		Dashboard       string `json:"dashboard"`
 	}
 	require.NoError(t, json.Unmarshal(line, &ready))
 	require.Equal(t, embedded.ControlDatabase, ready.ControlDatabase)
 	require.FileExists(t, ready.Certificate)
+	require.Equal(t, ready.REST+"/ui/", ready.Dashboard)
 	p.address, p.pin, p.rest, p.trusted = ready.Address, ready.Pin, ready.REST, ready.Certificate
 	token, err := os.ReadFile(ready.RESTTokenFile)
 	require.NoError(t, err)
