@@ -1,13 +1,13 @@
 // Receives the server-sent events of a page and keeps the page up to date.
 //
-// The page names its stream: <main data-live="/ui/main/events?topic=overview">. Each event becomes a
+// The page names its topic: <body data-base="/ui/main" data-topic="overview">. Each event becomes a
 // DOM event "live:NAME" on the document whose detail is the event's data, so scripts of sets only
 // listen: document.addEventListener("live:delta", e => …). The event "fragment" is handled here:
 // the element with its id becomes what the server rendered. After that, "live:updated" is
 // dispatched on the element.
 //
-// The banner #live-status says since when there is no news. A hidden page closes its stream after
-// a minute, and opens it again when it is shown.
+// The element #news of the layout says since when there is no news. A hidden page closes its stream
+// after a minute, and opens it again when it is shown.
 
 const quiet = 50_000; // ms without any event; the server sends one at least every 15 s
 const hiddenTime = 60_000; // ms
@@ -82,39 +82,27 @@ function noNews(since, never = false) {
   if (ended) return;
   if (!staleSince) staleSince = since;
   const time = new Date(staleSince).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  say(never ? "The control database cannot be read now. The page is updated when it can." :
-    `No news since ${time}. The page is updated when the connection is back.`);
+  say(never ? "The control database cannot be read now." : `No news since ${time}`);
 }
 
 /** There is news again. */
 function news() {
   staleSince = 0;
-  const banner = document.getElementById("live-status");
-  if (banner) {
-    banner.hidden = true;
-    banner.replaceChildren();
-  }
+  document.getElementById("news")?.replaceChildren();
   document.documentElement.classList.remove("stale");
 }
 
-/** Shows a text in the banner, with a link to load the page again if href is given. */
+/** Shows a text in the bar on top, with a link to load the page again if href is given. */
 function say(text, href) {
-  let banner = document.getElementById("live-status");
-  if (!banner) {
-    banner = document.createElement("p");
-    banner.id = "live-status";
-    banner.setAttribute("role", "status");
-    document.querySelector("main")?.before(banner);
-  }
+  const place = document.getElementById("news");
   document.documentElement.classList.add("stale");
-  banner.hidden = false;
-  if (banner.firstChild?.nodeValue === text) return; // screen readers would read it again
-  banner.replaceChildren(text);
+  if (!place || place.firstChild?.nodeValue === text) return; // screen readers would read it again
+  place.replaceChildren(text);
   if (href) {
     const link = document.createElement("a");
     link.href = href;
     link.textContent = "Load the page again";
-    banner.append(" ", link);
+    place.append(" ", link);
   }
 }
 
@@ -174,8 +162,9 @@ function key(node) {
 
 /** Begins when all modules of the page listen. */
 function start() {
-  url = document.querySelector("[data-live]")?.dataset.live ?? "";
-  if (!url) return;
+  const { base, topic } = document.body.dataset;
+  if (!base || !topic) return;
+  url = `${base}/events?topic=${encodeURIComponent(topic)}`;
   open();
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);

@@ -1,0 +1,96 @@
+package runs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/browser"
+)
+
+// The grid in a browser: it follows the run, filters, and is used by the keyboard; neither the
+// Content-Security-Policy nor axe-core has anything to say.
+func TestGrid(t *testing.T) {
+	if !*load {
+		t.Skip("needs a browser and some seconds; run with -web.load")
+	}
+	f := start(t)
+	f.addJob(t, "j", 2, 0)
+	list := names(400)
+	list[7].Database = "<img src=x onerror=alert(1)>\u202egnp"
+	run := f.queued(t, "j", list)
+	b, err := browser.Start(t.Context())
+	if errors.Is(err, browser.ErrNoBrowser) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer b.Close()
+	for _, o := range []browser.Options{{Width: 1280, Height: 900}, {Width: 390, Height: 844, Dark: true}} {
+		p, err := b.Page(o)
+		require.NoError(t, err)
+		require.NoError(t, p.SignIn(f.url, f.token))
+		require.NoError(t, p.Open(f.url+"/ui/main/runs/"+run.String()))
+		require.NoError(t, p.Until(`document.querySelectorAll(".grid .row:not([hidden])").length > 10`))
+		var head string
+		require.NoError(t, p.Eval(`document.querySelector("#run-head .progress p").textContent`, &head))
+
+		f.pass(t, 100, list)
+		f.complete(t, 40, func(i int, task controldb.Task) controldb.Outcome {
+			if i%2 == 0 {
+				return controldb.Outcome{Outcome: targets.Failed, Message: "Cannot open \"" + task.Target.Database + "\"", Error: targets.ErrorDetail{Number: 4060}}
+			}
+			return controldb.Outcome{Outcome: targets.Succeeded}
+		})
+		require.NoError(t, p.Until(`document.querySelector(".grid .state.s-bad")`), "the grid follows")
+		require.NoError(t, p.Until(`document.querySelector("#run-head .progress p").textContent !== `+quote(head)), "the head follows")
+
+		require.NoError(t, p.Until(`document.querySelector("a[data-error]")`))
+		require.NoError(t, p.Eval(`document.querySelector("a[data-error]").click()`, nil))
+		require.NoError(t, p.Until(`/^\d+ of 400/.test(document.getElementById("targets-shown").textContent) && !document.getElementById("targets-shown").textContent.startsWith("400")`))
+		require.NoError(t, p.Until(`location.search.startsWith("?error=")`), "the address has the filter")
+		var rows int
+		require.NoError(t, p.Eval(`Number(document.querySelector(".grid").getAttribute("aria-rowcount"))`, &rows))
+		assert.Less(t, rows, 400)
+		require.NoError(t, p.Eval(`document.querySelector("a[data-clear]").click()`, nil))
+		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("400")`))
+
+		require.NoError(t, p.Press("/"))
+		require.NoError(t, p.Type(`input[name="q"]`, "onerror"))
+		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("1 ")`))
+		var name string
+		require.NoError(t, p.Eval(`document.querySelector(".grid .row:not([hidden]) .name").textContent`, &name))
+		assert.Contains(t, name, "<img src=x onerror=alert(1)>‹U+202E›gnp")
+		require.NoError(t, p.Eval(`document.querySelector("a[data-clear]").click()`, nil))
+		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("400")`))
+
+		require.NoError(t, p.Eval(`document.querySelector(".grid").focus()`, nil))
+		for range 30 {
+			require.NoError(t, p.Press("j"))
+		}
+		require.NoError(t, p.Until(`document.querySelector("#grid-active")?.parentElement.getAttribute("aria-rowindex") === "32"`), "the row is in sight and active")
+		var top float64
+		require.NoError(t, p.Eval(`document.querySelector(".grid").scrollTop`, &top))
+		assert.Positive(t, top)
+		found, err := p.Axe()
+		require.NoError(t, err)
+		assert.Empty(t, found)
+		time.Sleep(200 * time.Millisecond)
+		assert.Empty(t, p.Problems())
+		p.Close()
+	}
+}
+
+// quote returns a JavaScript string.
+func quote(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
