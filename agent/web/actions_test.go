@@ -63,7 +63,7 @@ func TestStartAndRerun(t *testing.T) {
 	path := base + "/jobs/" + segment(name) + "/start"
 	a := b.get(path)
 	require.Contains(t, a.Body, "Starts a run of version 1 of the job")
-	require.Contains(t, a.Body, "it was not resolved before")
+	require.Regexp(t, "it was not resolved before|2 targets when it was resolved last", a.Body) // by another test
 	require.NotContains(t, a.Body, "<b>")
 	require.Contains(t, a.Body, "EXECUTE jobs.sp_start_job @job_name = N&#39;web TestStartAndRerun &lt;b&gt;&amp;&#39;&#39;&#39;;")
 
