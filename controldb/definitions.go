@@ -375,26 +375,24 @@ WHERE job_execution_id = @p1 AND step_id = @p2 AND target_type = N'SqlDatabase';
 // MissingTargets lists targets of one list that another one does not have, by server and database,
 // and their number.
 //
-// Plan: the targets of both runs by IX_target_executions_execution_id, joined by a hash.
+// Plan: the targets of both runs by IX_target_executions_execution_id, each read once and grouped.
 func (s *Store) MissingTargets(ctx context.Context, in, notIn GroupResolution, limit int) (list []ResolvedTarget, count int, err error) {
 	rows, err := selectAll[struct {
 		ResolvedTarget
 		Count int `db:"missing"`
-	}](ctx, s, "compare lists of targets", `SELECT TOP (@p1) a.target_server_name, a.target_database_name, a.lifecycle, COUNT(*) OVER () AS missing
-FROM jobs.job_executions AS a
-WHERE a.job_execution_id = @p2
-    AND a.step_id = @p3
-    AND a.target_type = N'SqlDatabase'
-    AND NOT EXISTS (
-        SELECT 1
-        FROM jobs.job_executions AS b
-        WHERE b.job_execution_id = @p4
-            AND b.step_id = @p5
-            AND b.target_type = N'SqlDatabase'
-            AND b.target_server_name = a.target_server_name
-            AND b.target_database_name = a.target_database_name
-    )
-ORDER BY a.target_server_name, a.target_database_name;`, limit, mssqldb.UniqueIdentifier(in.Run), in.StepID, mssqldb.UniqueIdentifier(notIn.Run), notIn.StepID)
+	}](ctx, s, "compare lists of targets", `SELECT TOP (@p1) x.target_server_name, x.target_database_name, x.lifecycle, COUNT(*) OVER () AS missing
+FROM (
+    SELECT v.target_server_name, v.target_database_name, MAX(v.lifecycle) AS lifecycle,
+        MAX(CASE WHEN v.job_execution_id = @p2 AND v.step_id = @p3 THEN 1 ELSE 0 END) AS is_in,
+        MAX(CASE WHEN v.job_execution_id = @p4 AND v.step_id = @p5 THEN 1 ELSE 0 END) AS is_in_other
+    FROM jobs.job_executions AS v
+    WHERE v.target_type = N'SqlDatabase'
+        AND ((v.job_execution_id = @p2 AND v.step_id = @p3) OR (v.job_execution_id = @p4 AND v.step_id = @p5))
+    GROUP BY v.target_server_name, v.target_database_name
+) AS x
+WHERE x.is_in = 1
+    AND x.is_in_other = 0
+ORDER BY x.target_server_name, x.target_database_name;`, limit, mssqldb.UniqueIdentifier(in.Run), in.StepID, mssqldb.UniqueIdentifier(notIn.Run), notIn.StepID)
 	for _, r := range rows {
 		list, count = append(list, r.ResolvedTarget), r.Count
 	}

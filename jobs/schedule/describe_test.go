@@ -28,6 +28,7 @@ func TestDescribe(t *testing.T) {
 		{KindQuartz, "0 0 9 LW * ?", "", "At 09:00 on the last day from Monday to Friday of the month, UTC"},
 		{KindQuartz, "0 0 9 15W,L-2 1-3 ? 2027", "", "At 09:00 on the 3rd-to-last day and the day from Monday to Friday nearest to the 15th of the month in January to March, only in 2027, UTC"},
 		{KindCron5, "*/15 9-17 * * 1-5", "Europe/Berlin", "Every 15 minutes from 09:00 to 17:45 on Monday to Friday, Europe/Berlin"},
+		{KindCron5, "5 */2 * * *", "", "Every 2 hours from 00:05 to 22:05, UTC"},
 		{KindCron5, "7 * * * *", "", "Every hour at :07, UTC"},
 		{KindCron5, "*/7 3,9 * * *", "", "At minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56 of hours 3 and 9, UTC"},
 		{KindCron5, "0 0 13 * fri", "", "At 00:00 on the 13th of the month, or on Friday, UTC"},
@@ -133,7 +134,7 @@ func randomSpec(rng *rand.Rand) (Kind, string) {
 	}
 	switch rng.IntN(7) {
 	case 0:
-		return KindCron5, fmt.Sprintf(`{"cron": "%s %s %s %s %s"%s}`, field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 7), policies)
+		return KindCron5, fmt.Sprintf(`{"cron": "%s %s %s %s %s"%s}`, pick("5", field(0, 59)), field(0, 23), field(1, 31), field(1, 12), field(0, 7), policies)
 	case 1:
 		return KindCron6, fmt.Sprintf(`{"cron": "%s %s %s %s %s %s"%s}`, field(0, 59), field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 6), policies)
 	case 2:
