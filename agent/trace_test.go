@@ -211,3 +211,47 @@ func TestTraceWithoutAReceiver(t *testing.T) {
 		require.NotZero(t, traces.Counts().Failed)
 	})
 }
+
+// The endpoint of an action gets the span of its request as the parent, with the trace of the run.
+func TestTraceOfAnAction(t *testing.T) {
+	parents := make(chan string, 10)
+	answers := 0
+	f := newActionFixture(t, 0, func(w http.ResponseWriter, r *http.Request) {
+		parents <- r.Header.Get("Traceparent")
+		if answers++; answers == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	f.addAction(t, "hook", "", `{"method": "POST", "url": "http://api.example.com/x?note=hidden", "allow_http": true, "body": "hidden"}`, retries(2, 1))
+	receiver := otlp.NewReceiver(t)
+	traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
+	require.NoError(t, err)
+	tools := f.Tools(t, f.Store)
+	tools.Actions, tools.Traces = f.actions(t), traces
+	hosting, err := agent.New(agent.Config{}, f.Store, tools, nil, zaptest.NewLogger(t))
+	require.NoError(t, err)
+	stop := testenv.RunAgent(t, hosting)
+	id := f.Start(t, "hook")
+	f.ended(t, id, 20*time.Second)
+	wait(t, receiver, id)
+	stop()
+	require.NoError(t, traces.Close(t.Context()))
+
+	spans := receiver.Spans()
+	require.Equal(t, map[string]int{
+		"run hook": 1, "step step 1": 1, "resolve targets": 1, "target": 1, "attempt 1": 1, "attempt 2": 1, "POST": 2,
+	}, describe(spans))
+	for _, status := range []string{"503", "200"} {
+		parent := strings.Split(<-parents, "-")
+		require.Len(t, parent, 4)
+		require.Equal(t, tracing.TraceID(id).String(), parent[1])
+		request := spans[parent[2]]
+		require.Equal(t, "POST", request.Name)
+		require.Equal(t, "SPAN_KIND_CLIENT", request.Kind)
+		require.Equal(t, status, request.Attributes["http.response.status_code"])
+		require.Equal(t, "api.example.com", request.Attributes["server.address"])
+		require.Equal(t, status == "503", request.Failed)
+		require.Contains(t, spans, request.Parent)
+	}
+	require.NotContains(t, fmt.Sprint(spans), "hidden")
+}
