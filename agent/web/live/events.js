@@ -1,12 +1,13 @@
 // Receives the server-sent events of a page and keeps the page up to date.
 //
-// The page names its topic: <body data-base="/ui/main" data-topic="overview">. Each event becomes a
-// DOM event "live:NAME" on the document whose detail is the event's data, so scripts of sets only
+// The page names its stream, <main data-live="/ui/main/events?topic=overview">, or its topic,
+// <body data-base="/ui/main" data-topic="overview">; both work. Each event becomes a DOM event
+// "live:NAME" on the document whose detail is the event's data, so scripts of sets only
 // listen: document.addEventListener("live:delta", e => …). The event "fragment" is handled here:
 // the element with its id becomes what the server rendered. After that, "live:updated" is
 // dispatched on the element.
 //
-// The element #news of the layout says since when there is no news. A hidden page closes its stream
+// A banner says since when there is no news. A hidden page closes its stream
 // after a minute, and opens it again when it is shown.
 
 const quiet = 50_000; // ms without any event; the server sends one at least every 15 s
@@ -85,18 +86,30 @@ function noNews(since, never = false) {
   say(never ? "The control database cannot be read now." : `No news since ${time}`);
 }
 
+/** The place of the banner: #live-status, which is made here, or the layout's #news. */
+function banner() {
+  let place = document.getElementById("live-status") ?? document.getElementById("news");
+  if (!place) {
+    place = document.createElement("p");
+    place.id = "live-status";
+    place.setAttribute("role", "status");
+    document.querySelector("main")?.before(place);
+  }
+  return place;
+}
+
 /** There is news again. */
 function news() {
   staleSince = 0;
-  document.getElementById("news")?.replaceChildren();
+  banner().replaceChildren();
   document.documentElement.classList.remove("stale");
 }
 
-/** Shows a text in the bar on top, with a link to load the page again if href is given. */
+/** Shows a text in the banner, with a link to load the page again if href is given. */
 function say(text, href) {
-  const place = document.getElementById("news");
+  const place = banner();
   document.documentElement.classList.add("stale");
-  if (!place || place.firstChild?.nodeValue === text) return; // screen readers would read it again
+  if (place.firstChild?.nodeValue === text) return; // screen readers would read it again
   place.replaceChildren(text);
   if (href) {
     const link = document.createElement("a");
@@ -163,8 +176,8 @@ function key(node) {
 /** Begins when all modules of the page listen. */
 function start() {
   const { base, topic } = document.body.dataset;
-  if (!base || !topic) return;
-  url = `${base}/events?topic=${encodeURIComponent(topic)}`;
+  url = document.querySelector("[data-live]")?.dataset.live ?? (base && topic ? `${base}/events?topic=${encodeURIComponent(topic)}` : "");
+  if (!url) return;
   open();
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
