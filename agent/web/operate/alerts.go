@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
@@ -95,17 +96,17 @@ func (d *alertsData) More() bool { return len(d.Open) > maxOpenAlerts }
 
 // Watches says in words what a rule watches.
 func (d *alertsData) Watches(r controldb.AlertRule) string {
-	of := "all jobs"
+	of := "any job"
 	switch {
 	case r.JobName != "":
 		of = "the job " + r.JobName
 	case r.JobPattern != "":
-		of = "jobs whose names match " + r.JobPattern
+		of = "a job whose name matches " + r.JobPattern
 	}
-	age := (time.Duration(r.Seconds) * time.Second).String()
+	age := durationWords(time.Duration(r.Seconds) * time.Second)
 	switch r.Condition {
 	case controldb.AlertRunEnded:
-		return fmt.Sprintf("A run of %s ends as %s.", of, r.Lifecycles)
+		return fmt.Sprintf("A run of %s ends as %s.", of, strings.ReplaceAll(r.Lifecycles, ",", " or "))
 	case controldb.AlertTargetsFailed:
 		return fmt.Sprintf("At least %g %% of the targets of a run of %s do not succeed.", r.PercentFailed, of)
 	case controldb.AlertRunTooLong:
@@ -124,6 +125,24 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 		return fmt.Sprintf("No agent is alive for %s.", age)
 	}
 	return string(r.Condition)
+}
+
+// durationWords writes a duration in words, such as "1 h 30 min".
+func durationWords(d time.Duration) string {
+	var parts []string
+	for _, u := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
+		if n := d / u.size; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
+			d -= n * u.size
+		}
+	}
+	if len(parts) == 0 {
+		return "0 s"
+	}
+	return strings.Join(parts, " ")
 }
 
 // alertData is what the page of an alert shows.
