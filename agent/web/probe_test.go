@@ -69,7 +69,7 @@ func TestPageOfAName(t *testing.T) {
 		require.Contains(t, a.Body, `href="`+strings.ReplaceAll(r.Path("jobs", name), "'", "&#39;")+`"`)
 	}
 	a := b.get(base + "/probe/x")
-	require.Contains(t, a.Body, `data-live="/ui/jobdb1/events?topic=probe%2Fa&#43;b"`)
+	require.Contains(t, a.Body, `data-base="/ui/jobdb1" data-topic="probe/a b"`)
 	require.Contains(t, a.Body, `aria-current="page"`)
 	require.Contains(t, a.Body, "Look")
 	require.NotContains(t, a.Body, "Delete", "the role admin")
