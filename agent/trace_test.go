@@ -239,7 +239,7 @@ func TestTraceOfAnAction(t *testing.T) {
 
 	spans := receiver.Spans()
 	require.Equal(t, map[string]int{
-		"run hook": 1, "step step 1": 1, "resolve targets": 1, "target": 1, "attempt 1": 1, "attempt 2": 1, "POST": 2,
+		"run hook": 1, "step JobStep": 1, "resolve targets": 1, "target": 1, "attempt 1": 1, "attempt 2": 1, "POST": 2,
 	}, describe(spans))
 	for _, status := range []string{"503", "200"} {
 		parent := strings.Split(<-parents, "-")
