@@ -66,6 +66,20 @@ func TestBenchControl(t *testing.T) {
 	}
 }
 
+// Rounds with and without telemetry alternate.
+func TestBenchCompare(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"fanout", "--compare", "metrics,tracing", "--targets", "2", "--concurrency", "2", "--rounds", "2"},
+		{"control", "--compare", "metrics", "--tasks", "10", "--batch", "10", "--rounds", "1"},
+	} {
+		f := figures(t, runBench(t, append(args, "-o", "json")...))
+		for _, name := range []string{"rate_off", "rate_on", "rate_ratio", "cpu_off", "cpu_on", "cpu_ratio"} {
+			require.Positive(t, f[name], "%v %s", args, name)
+		}
+	}
+}
+
 func TestBenchLag(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "lag", "--schedules", "3", "--duration", "1s", "-o", "json"))
@@ -133,7 +147,7 @@ func TestBenchRefusesArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"},
 		{"fanout", "--http", "--latency", "-1s"}, {"fanout", "--latency", "1s"}, {"fanout", "--http", "--statement", "PRINT 1;"},
-		{"control", "--tasks", "0"},
+		{"control", "--tasks", "0"}, {"control", "--compare", "logs"},
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"},
 		{"control", "--rounds", "0"}, {"control", "--queued-few", "0"},
 		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"},
