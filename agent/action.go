@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mail"
 	"github.com/jobagent/jobagent/targets/outbound"
 )
 
@@ -45,6 +46,11 @@ type Actions struct {
 	CallbackURL string
 	// Receiver receives callbacks while the agent runs; nil means that the agent receives none.
 	Receiver *callbacks.Receiver
+	// Mail sends alerts by e-mail; nil leaves that to other processes.
+	Mail *mail.Sender
+	// Pages is the address of the dashboard's pages of the control database, for links in alerts;
+	// empty means none.
+	Pages string
 }
 
 // commandTypes returns the types of commands that the agent runs.

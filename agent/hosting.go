@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
@@ -87,10 +89,23 @@ func (h *Hosting) Run(ctx context.Context) error {
 	defer h.log.Info("agent stopped")
 
 	if receiver := h.tools.Actions.Receiver; receiver != nil {
-		return receiveWhile(ctx, receiver, h.runAccount)
+		return receiveWhile(ctx, receiver, h.runAll)
 	}
-	h.runAccount(ctx)
+	h.runAll(ctx)
 	return nil
+}
+
+// runAll runs cores, and evaluates and delivers alerts beside them: also while the control database
+// gives no term.
+func (h *Hosting) runAll(ctx context.Context) {
+	a := h.tools.Actions
+	service := alerts.New(alerts.Config{
+		Store: h.store, Runners: a.Runners, Mail: a.Mail, Secret: a.Secret, Pages: a.Pages, Name: "agent on " + h.cfg.Host, Log: h.log,
+	})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { service.Run(ctx) })
+	h.runAccount(ctx)
 }
 
 // receiveWhile receives callbacks while run runs. If the receiver fails, run is stopped, and

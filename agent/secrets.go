@@ -28,6 +28,8 @@ type Secrets struct {
 	named map[string]NamedSecret
 	keys  []string
 	log   *zap.Logger
+	// alerts says that the login may read only the secrets that alert channels name.
+	alerts bool
 
 	mu     sync.Mutex
 	sealed map[string]sealedEntry
@@ -55,6 +57,14 @@ func NewSecrets(store *controldb.Store, named map[string]NamedSecret, keys []str
 		store = store.WithCallLimit(callLimit)
 	}
 	return &Secrets{store: store, named: named, keys: keys, log: log, sealed: map[string]sealedEntry{}}
+}
+
+// NewAlertSecrets is NewSecrets for a front, whose login may read only the secrets that alert
+// channels name.
+func NewAlertSecrets(store *controldb.Store, named map[string]NamedSecret, keys []string, log *zap.Logger) *Secrets {
+	s := NewSecrets(store, named, keys, log)
+	s.alerts = true
+	return s
 }
 
 // Get returns the value of a secret with its hosts. The configuration takes precedence. The error
@@ -113,7 +123,14 @@ func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret
 	if ok && time.Since(e.read) < sealedFor {
 		return e.secret, nil
 	}
-	stored, err := s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
+	var stored controldb.SealedSecret
+	var err error
+	if s.alerts {
+		stored, err = s.store.AlertSecret(ctx, name)
+		stored.Missing = nil // agents seal for further keys
+	} else {
+		stored, err = s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
+	}
 	if err != nil {
 		return stored, err
 	}

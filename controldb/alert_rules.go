@@ -151,18 +151,18 @@ type AlertWork struct {
 	Definition     string    `db:"definition"`
 
 	// The alert; of a test, all of these are zero.
-	AlertID        int64          `db:"alert_id"`
-	Rule           string         `db:"alert_name"`
-	Condition      AlertCondition `db:"condition"`
-	Severity       string         `db:"severity"`
-	SubjectKind    string         `db:"subject_kind"`
-	Subject        string         `db:"subject"`
-	JobID          uuid.UUID      `db:"job_id"`
-	JobName        string         `db:"job_name"`
-	Schedule       *string        `db:"schedule_name"`
-	AgentID        uuid.UUID      `db:"agent_id"`
-	JobExecutionID uuid.UUID      `db:"job_execution_id"`
-	FirstAt        time.Time      `db:"first_time"`
+	AlertID        int64     `db:"alert_id"`
+	Rule           string    `db:"alert_name"`
+	Condition      string    `db:"condition"` // an AlertCondition
+	Severity       string    `db:"severity"`
+	SubjectKind    string    `db:"subject_kind"`
+	Subject        string    `db:"subject"`
+	JobID          uuid.UUID `db:"job_id"`
+	JobName        string    `db:"job_name"`
+	Schedule       *string   `db:"schedule_name"`
+	AgentID        uuid.UUID `db:"agent_id"`
+	JobExecutionID uuid.UUID `db:"job_execution_id"`
+	FirstAt        time.Time `db:"first_time"`
 }
 
 // AlertClaim is what a process can deliver.

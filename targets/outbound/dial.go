@@ -255,6 +255,16 @@ func (n *Network) handshake(ctx context.Context, c net.Conn, address string, aut
 	return secured, nil
 }
 
+// TLSConfig returns the TLS configuration for host:port of a protocol that begins TLS by itself, as
+// SMTP does with STARTTLS.
+func (n *Network) TLSConfig(address string) (*tls.Config, error) {
+	host, port, err := splitAddress(address)
+	if err != nil {
+		return nil, &targets.ConfigError{Subject: fmt.Sprintf("address %q", address), Err: err}
+	}
+	return n.tlsConfig(host, port), nil
+}
+
 // tlsConfig returns the TLS configuration of a connection.
 func (n *Network) tlsConfig(host string, port uint16) *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: n.roots}

@@ -82,7 +82,7 @@ var allowed = map[string][]string{
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
 	"agent/alerts":            {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
-	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail"},
+	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
 	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
@@ -98,7 +98,7 @@ var allowed = map[string][]string{
 	commandRoom + "daemon":    {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
-		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
@@ -109,7 +109,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "front": {
-		commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "jobs/...",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "jobs/...",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {

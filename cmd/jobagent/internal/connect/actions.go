@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -17,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/http"
+	"github.com/jobagent/jobagent/targets/mail"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/outbound/azure"
 	"github.com/jobagent/jobagent/targets/process"
@@ -68,6 +72,7 @@ func newActions(cfg config.File, version string, local, show bool) (*Actions, er
 	if a.processes != nil {
 		a.Runners[action.TypeProcess] = a.processes
 	}
+	a.Mail = mail.NewSender(a.network)
 	a.CallbackURL = cfg.Callbacks.PublicURL
 	a.Secret = agent.NewSecrets(nil, namedSecrets(cfg), nil, zap.NewNop()).Get
 	return a, nil
@@ -92,6 +97,30 @@ func (a *Actions) For(store *controldb.Store, cfg config.File, log *zap.Logger) 
 // UseSealedSecrets makes the sealed secrets of a control database available to actions.
 func (a *Actions) UseSealedSecrets(store *controldb.Store, cfg config.File, log *zap.Logger) {
 	a.Secret = agent.NewSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log).Get
+}
+
+// Pages returns the address of the dashboard's pages of a control database; empty if the
+// configuration has no public address.
+func Pages(publicURL, database string) string {
+	if publicURL == "" {
+		return ""
+	}
+	return strings.TrimSuffix(publicURL, "/") + "/ui/" + url.PathEscape(database)
+}
+
+// Alerts returns what evaluates and delivers the alerts of a control database in a front. Channels
+// that need secrets are left to other processes unless the configuration has secrets or private
+// keys.
+func (a *Actions) Alerts(store *controldb.Store, cfg config.File, pages string, log *zap.Logger) *alerts.Service {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	c := alerts.Config{Store: store, Runners: a.Runners, Mail: a.Mail, Pages: pages, Name: "front on " + host, Log: log}
+	if len(cfg.Secrets)+len(cfg.SecretKeys) > 0 {
+		c.Secret = agent.NewAlertSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log).Get
+	}
+	return alerts.New(c)
 }
 
 // Receive opens the receiver of callbacks that the configuration asks for, if any; on says that one

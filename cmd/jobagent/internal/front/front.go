@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/accounts"
 	"github.com/jobagent/jobagent/agent/rest/auth"
@@ -28,6 +29,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -42,6 +44,9 @@ type Options struct {
 	Credentials []string
 	// Guard reports whether actions may call host:port; nil leaves it to the agents.
 	Guard func(address string) error
+	// Alerts returns what evaluates and delivers the alerts of a control database; pages is the
+	// address of the dashboard's pages. nil leaves alerts to other processes.
+	Alerts func(store *controldb.Store, pages string, log *zap.Logger) *alerts.Service
 	// Open opens the control database of an entry. It does not need to connect.
 	Open func(config.ControlDatabase) (*controldb.Store, error)
 	// Metrics are those of this process; nil: none. AnonymousMetrics serves them without a caller.
@@ -63,7 +68,8 @@ type Front struct {
 	stores    []*controldb.Store
 	sap       *sap.Surface // nil: none
 	web       *web.Server
-	stops     []func() // of what is counted
+	alerts    func(store *controldb.Store, pages string, log *zap.Logger) *alerts.Service // nil: none
+	stops     []func()                                                                    // of what is counted
 	callers   config.REST
 	log       *zap.Logger
 }
@@ -73,7 +79,7 @@ func Open(ctx context.Context, o Options) (f *Front, err error) {
 	if err := o.Config.Check(); err != nil {
 		return nil, exit.Usage(err)
 	}
-	f = &Front{callers: o.Config, log: o.Log.With(zap.String("service", "rest"))}
+	f = &Front{callers: o.Config, alerts: o.Alerts, log: o.Log.With(zap.String("service", "rest"))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -305,6 +311,9 @@ func (f *Front) Serve(ctx context.Context) error {
 			return err
 		}
 		wg.Go(func() { reconciler.Run(ctx) })
+		if f.alerts != nil {
+			wg.Go(func() { f.alerts(e.Store, connect.Pages(f.publicURL, e.Name), log).Run(ctx) })
+		}
 	}
 	if f.sap != nil {
 		wg.Go(func() { f.startSAP(ctx) })

@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/alerts"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -44,6 +46,13 @@ func OptionsOf(a *connect.App) (o Options, err error) {
 		return o, exit.Usage(err)
 	}
 	o.Config, o.Guard = file.REST, network.Check
+	actions, err := connect.NewActions(file, buildinfo.Version(), false)
+	if err != nil {
+		return o, err
+	}
+	o.Alerts = func(store *controldb.Store, pages string, log *zap.Logger) *alerts.Service {
+		return actions.Alerts(store, file, pages, log)
+	}
 	o.AnonymousMetrics = file.Metrics.Anonymous
 	if o.Metrics, err = a.Metrics(); err != nil {
 		return o, err

@@ -161,6 +161,9 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	actions.Log(file, log)
 	actions.UseSealedSecrets(store, file, log)
 	tools.Actions, tools.Traces = actions.Actions, traces
+	if databases, err := file.Databases(a.DSN); err == nil && len(databases) == 1 {
+		tools.Actions.Pages = connect.Pages(file.REST.PublicURL, databases[0].Name)
+	}
 	return daemon.Run(ctx, cfg, store, tools, log)
 }
 
@@ -216,6 +219,7 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 				tools, closeTools, err := a.OpenTools(ctx, store, counted.Targets())
 				if err == nil {
 					tools.Actions, tools.Traces = actions.For(store, file, log), traces
+					tools.Actions.Pages = connect.Pages(file.REST.PublicURL, d.Name)
 				}
 				return tools, closeTools, err
 			},

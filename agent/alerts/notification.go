@@ -1,0 +1,258 @@
+package alerts
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// notification is a delivery as its receiver sees it.
+type notification struct {
+	work controldb.AlertWork
+	// link is the page to look at; empty without a dashboard.
+	link string
+	// command is the command line to look further.
+	command string
+}
+
+// notification returns the notification of a delivery.
+func (s *Service) notification(w controldb.AlertWork) notification {
+	n := notification{work: w, command: "jobagent alert list"}
+	path := "/alerts"
+	switch {
+	case w.AlertID == 0: // a test
+	case w.JobExecutionID != uuid.Nil:
+		path = "/runs/" + w.JobExecutionID.String()
+		n.command = "jobagent execution errors " + w.JobExecutionID.String()
+	default:
+		n.command = "jobagent alert show " + strconv.FormatInt(w.AlertID, 10)
+	}
+	if s.cfg.Pages != "" {
+		n.link = s.cfg.Pages + path
+	}
+	return n
+}
+
+// Bounds of texts, in characters: of chat systems, whose own are 150 of a header and 3,000 of a
+// block in Slack; and of all others.
+const (
+	maxHeading = 150
+	maxBlock   = 2800
+	maxMessage = 8000
+)
+
+// payload is the notification as JSON: the variable $(payload), and the default body.
+func (n notification) payload() (string, error) {
+	w := n.work
+	members := map[string]any{
+		"type": "alert." + strings.ToLower(w.Kind), "timestamp": stamp(w.CreatedAt), "notification_id": w.NotificationID,
+		"title": w.Title, "message": clip(w.Message, maxMessage), "occurrences": w.Occurrences, "last_time": stamp(w.LastAt),
+	}
+	if w.AlertID != 0 {
+		members["alert_id"], members["alert_name"], members["condition"] = w.AlertID, w.Rule, w.Condition
+		members["severity"], members["first_time"] = w.Severity, stamp(w.FirstAt)
+		members["subject_kind"], members["subject"] = w.SubjectKind, w.Subject
+	}
+	for name, text := range map[string]string{"job_name": w.JobName, "link": n.link, "command": n.command} {
+		if text != "" {
+			members[name] = text
+		}
+	}
+	for name, id := range map[string]uuid.UUID{"job_id": w.JobID, "job_execution_id": w.JobExecutionID, "agent_id": w.AgentID} {
+		if id != uuid.Nil {
+			members[name] = id
+		}
+	}
+	if w.Schedule != nil {
+		members["schedule_name"] = *w.Schedule
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return "", fmt.Errorf("write the notification: %w", err)
+	}
+	return string(text), nil
+}
+
+// stamp formats a time as in JSON; empty for the zero time.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+// subject is the notification in one line.
+func (n notification) subject() string {
+	prefix := ""
+	if n.work.Severity != "" {
+		prefix = "[" + n.work.Severity + "] "
+	}
+	return prefix + clean(n.work.Title)
+}
+
+// fact is a name with a value.
+type fact struct{ Name, Value string }
+
+// facts are what, where, since when and how many.
+func (n notification) facts() (list []fact) {
+	w := n.work
+	add := func(name, value string) {
+		if value != "" {
+			list = append(list, fact{name, clip(strings.ReplaceAll(clean(value), "\n", " "), maxHeading)})
+		}
+	}
+	add("Alert", w.Rule)
+	add("Severity", w.Severity)
+	add("About", w.Subject)
+	add("Since", stamp(w.FirstAt))
+	if w.Occurrences > 1 {
+		add("Latest", stamp(w.LastAt))
+		add("Events", strconv.FormatInt(w.Occurrences, 10))
+	}
+	return list
+}
+
+// text is the notification as plain text.
+func (n notification) text() string {
+	var b strings.Builder
+	b.WriteString(clean(n.work.Title) + "\n\n" + clean(clip(n.work.Message, maxMessage)) + "\n\n")
+	for _, f := range n.facts() {
+		b.WriteString(f.Name + ": " + f.Value + "\n")
+	}
+	if n.link != "" {
+		b.WriteString("\n" + n.link + "\n")
+	}
+	b.WriteString("\n" + n.command + "\n")
+	if n.work.AlertID != 0 {
+		b.WriteString("jobagent alert ack " + strconv.FormatInt(n.work.AlertID, 10) + "\n")
+	}
+	return b.String()
+}
+
+//go:embed mail.html
+var mailHTML string
+
+// mailTemplate escapes what it shows.
+var mailTemplate = template.Must(template.New("mail").Parse(mailHTML))
+
+// html is the notification as HTML.
+func (n notification) html() (string, error) {
+	var b bytes.Buffer
+	err := mailTemplate.Execute(&b, map[string]any{
+		"Title": clean(n.work.Title), "Message": clean(clip(n.work.Message, maxMessage)), "Facts": n.facts(), "Link": n.link,
+		"Command": n.command, "Alert": n.work.AlertID,
+	})
+	if err != nil {
+		return "", fmt.Errorf("write the e-mail: %w", err)
+	}
+	return b.String(), nil
+}
+
+// slackText escapes a text for Slack
+// (https://docs.slack.dev/messaging/formatting-message-text#escaping).
+var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// slack is the body of a request to an incoming webhook of Slack.
+func (n notification) slack() ([]byte, error) {
+	var facts []string
+	for _, f := range n.facts() {
+		facts = append(facts, f.Name+": "+f.Value)
+	}
+	commands := n.command
+	if n.work.AlertID != 0 {
+		commands += "\njobagent alert ack " + strconv.FormatInt(n.work.AlertID, 10)
+	}
+	// Texts of the type plain_text are shown as they are: names cannot make links or mentions.
+	plain := func(text string, most int) map[string]any {
+		return map[string]any{"type": "plain_text", "text": clip(text, most), "emoji": false}
+	}
+	blocks := []any{
+		map[string]any{"type": "header", "text": plain(n.subject(), maxHeading)},
+		map[string]any{"type": "section", "text": plain(clean(n.work.Message)+"\n", maxBlock)},
+		map[string]any{"type": "context", "elements": []any{plain(strings.Join(facts, " · ")+" ", maxBlock)}},
+		map[string]any{"type": "context", "elements": []any{plain(commands, maxBlock)}},
+	}
+	if n.link != "" {
+		blocks = append(blocks, map[string]any{"type": "section", "text": map[string]any{
+			"type": "mrkdwn", "text": "<" + slackText.Replace(n.link) + "|Open the dashboard>",
+		}})
+	}
+	return json.Marshal(map[string]any{"text": slackText.Replace(clip(n.subject(), maxBlock)), "blocks": blocks})
+}
+
+// teamsText escapes a text for the Markdown of Adaptive Cards.
+var teamsText = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `#`, `\#`, "\n", "\n\n")
+
+// teams is the body of a request to a workflow of Teams that posts an Adaptive Card.
+func (n notification) teams() ([]byte, error) {
+	var facts []any
+	for _, f := range n.facts() {
+		facts = append(facts, map[string]any{"title": f.Name, "value": teamsText.Replace(f.Value)})
+	}
+	color := map[string]string{"Critical": "Attention", "Warning": "Warning"}[n.work.Severity]
+	if color == "" || n.work.Kind == "Resolved" {
+		color = "Default"
+	}
+	block := func(text string, more map[string]any) map[string]any {
+		b := map[string]any{"type": "TextBlock", "text": teamsText.Replace(text), "wrap": true}
+		for k, v := range more {
+			b[k] = v
+		}
+		return b
+	}
+	card := map[string]any{
+		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
+		"body": []any{
+			block(clip(n.subject(), 2*maxHeading), map[string]any{"weight": "Bolder", "size": "Medium", "color": color}),
+			block(clip(clean(n.work.Message), maxBlock), nil),
+			map[string]any{"type": "FactSet", "facts": facts},
+			block(n.command, map[string]any{"fontType": "Monospace", "isSubtle": true}),
+		},
+	}
+	if n.link != "" {
+		card["actions"] = []any{map[string]any{"type": "Action.OpenUrl", "title": "Open the dashboard", "url": n.link}}
+	}
+	return json.Marshal(map[string]any{"type": "message", "attachments": []any{
+		map[string]any{"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card},
+	}})
+}
+
+// clean makes control characters visible, but for line feeds, and takes bidirectional formatting
+// away, so that a name cannot change how the text around it reads.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case r == '\r', unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		case unicode.IsControl(r):
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+// clip cuts a text to a number of characters.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}

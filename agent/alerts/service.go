@@ -1,0 +1,179 @@
+package alerts
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mail"
+)
+
+const (
+	// evaluateEvery is the time between evaluations of a control database, by whomever.
+	evaluateEvery = 5 * time.Second
+	// claimEvery is the time between looks for deliveries that are due.
+	claimEvery = 2 * time.Second
+	// longestWait is the longest time between calls of a control database that fails.
+	longestWait = 30 * time.Second
+	// callLimit bounds a call, so that a silent connection does not stop the watchdog.
+	callLimit = 15 * time.Second
+	// lease is how long a delivery is held. Another process takes it over after this time.
+	lease = 60 * time.Second
+	// sendLimit bounds one attempt, and leaves time within the lease to record its result.
+	sendLimit = 30 * time.Second
+	// senders bounds the attempts at once.
+	senders = 8
+	// recordLimit bounds the record of a result after a stop.
+	recordLimit = 5 * time.Second
+)
+
+// Config is what a Service needs.
+type Config struct {
+	Store *controldb.Store
+	// Runners carry out channels that are actions; Slack and Teams are HTTP, too. Types without a
+	// runner are left to other processes.
+	Runners map[action.Type]targets.ActionRunner
+	// Mail sends e-mail; nil leaves it to other processes.
+	Mail *mail.Sender
+	// Secret returns the value of $(secret.NAME); nil means that channels with secrets are left to
+	// other processes.
+	Secret func(ctx context.Context, name string) (action.Value, error)
+	// Pages is the address of the dashboard's pages of this control database, without a slash at
+	// the end; empty means that notifications have no links.
+	Pages string
+	// Name is the name of the process, for display.
+	Name string
+	Log  *zap.Logger
+}
+
+// Service evaluates and delivers the alerts of one control database.
+type Service struct {
+	cfg    Config
+	holder uuid.UUID
+	types  string
+	log    *zap.Logger
+	// wake is signaled when there may be something to deliver.
+	wake chan struct{}
+}
+
+// New returns a service.
+func New(cfg Config) *Service {
+	cfg.Store = cfg.Store.WithCallLimit(callLimit)
+	s := &Service{
+		cfg: cfg, holder: uuid.New(), log: cfg.Log.With(zap.String("service", "alerts")), wake: make(chan struct{}, 1),
+	}
+	var types []string
+	for _, t := range []action.Type{
+		action.TypeHTTP, action.TypeStorageQueue, action.TypeServiceBusQueue, action.TypeServiceBusTopic,
+	} {
+		if cfg.Runners[t] != nil {
+			types = append(types, string(t))
+		}
+	}
+	if cfg.Runners[action.TypeHTTP] != nil {
+		types = append(types, typeSlack, typeTeams)
+	}
+	if cfg.Mail != nil {
+		types = append(types, typeMail)
+	}
+	s.types = strings.Join(types, ",")
+	return s
+}
+
+// Run evaluates and delivers until ctx is done. A failing control database is asked less often.
+// Evaluations do not wait for deliveries, so that an endpoint that hangs delays no watchdog.
+func (s *Service) Run(ctx context.Context) {
+	ctx = controldb.WithCaller(ctx, controldb.Caller{}) // the login's own work
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { s.repeat(ctx, "evaluate alerts", evaluateEvery, nil, s.evaluate) })
+	if s.types == "" {
+		return
+	}
+	free := make(chan struct{}, senders)
+	s.repeat(ctx, "claim deliveries of alerts", claimEvery, s.wake, func(ctx context.Context) error {
+		return s.deliver(ctx, free, &wg)
+	})
+}
+
+// repeat calls work at an interval with some jitter, and when wake is signaled.
+func (s *Service) repeat(ctx context.Context, what string, every time.Duration, wake <-chan struct{}, work func(ctx context.Context) error) {
+	failures := 0
+	for {
+		pause := every - every/10 + rand.N(every/5)
+		if err := work(ctx); err != nil && ctx.Err() == nil {
+			if failures++; failures == 1 {
+				s.log.Warn("could not "+what, zap.Error(err))
+			}
+			pause = min(every<<min(failures, 10), longestWait)
+		} else {
+			failures = 0
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-wake:
+			timer.Stop()
+		}
+	}
+}
+
+// evaluate evaluates once, or as long as more runs have ended.
+func (s *Service) evaluate(ctx context.Context) error {
+	for interval := evaluateEvery - time.Second; ; interval = 0 {
+		more, err := s.cfg.Store.EvaluateAlerts(ctx, interval)
+		if err != nil {
+			return err
+		}
+		select {
+		case s.wake <- struct{}{}:
+		default: // signaled already
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// deliver claims deliveries that are due, and carries them out in the background. free holds the
+// attempts under way.
+func (s *Service) deliver(ctx context.Context, free chan struct{}, wg *sync.WaitGroup) error {
+	for {
+		room := cap(free) - len(free)
+		if room == 0 {
+			return nil // the end of an attempt wakes
+		}
+		asked := time.Now()
+		work, err := s.cfg.Store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{
+			Holder: s.holder, Types: s.types, Secrets: s.cfg.Secret != nil, Max: room, Lease: lease,
+		})
+		if err != nil {
+			return err
+		}
+		for _, w := range work {
+			free <- struct{}{}
+			wg.Go(func() {
+				s.attempt(ctx, w, asked)
+				<-free
+				select {
+				case s.wake <- struct{}{}:
+				default:
+				}
+			})
+		}
+		if len(work) < room {
+			return nil
+		}
+	}
+}

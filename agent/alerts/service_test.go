@@ -1,0 +1,299 @@
+package alerts_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/jobagent/jobagent/agent/alerts"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/targets"
+	actionhttp "github.com/jobagent/jobagent/targets/http"
+	"github.com/jobagent/jobagent/targets/outbound"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// receiver is an endpoint that keeps what it has received.
+type receiver struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	received []received
+	// answer decides the status; nil: 200.
+	answer func(n int) int
+	// arrived gets a value for each request, before its answer.
+	arrived chan struct{}
+}
+
+// received is one request.
+type received struct {
+	id   string
+	body map[string]any
+}
+
+// newReceiver starts an endpoint.
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{arrived: make(chan struct{}, 100)}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		text, err := io.ReadAll(q.Body)
+		if err != nil {
+			return
+		}
+		one := received{id: q.Header.Get("Webhook-Id")}
+		_ = json.Unmarshal(text, &one.body) // an empty body stays nil
+		r.mu.Lock()
+		r.received = append(r.received, one)
+		n, answer := len(r.received), r.answer
+		r.mu.Unlock()
+		r.arrived <- struct{}{}
+		status := http.StatusOK
+		if answer != nil {
+			status = answer(n)
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// all returns what was received.
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]received(nil), r.received...)
+}
+
+// fixture is a control database with a channel to an endpoint.
+type fixture struct {
+	store *controldb.Store
+	env   *testenv.Env
+	name  string
+	*receiver
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{env: testenv.Embedded(t, testenv.Options{}), receiver: newReceiver(t)}
+	f.store, f.name = f.env.Control(t)
+	require.NoError(t, f.store.AddAlertChannel(t.Context(), "hook", "Http", `{"url": "`+f.URL+`/", "allow_http": true}`, true))
+	return f
+}
+
+// service returns a service that may call this machine.
+func (f *fixture) service(t *testing.T) *alerts.Service {
+	t.Helper()
+	network, err := outbound.New(outbound.Config{Allow: outbound.LoopbackAllowed()})
+	require.NoError(t, err)
+	return alerts.New(alerts.Config{
+		Store:   f.store,
+		Runners: map[action.Type]targets.ActionRunner{action.TypeHTTP: actionhttp.NewRunner(network, actionhttp.Config{Version: "test"})},
+		Pages:   "https://front.example/ui/main", Name: "test", Log: zaptest.NewLogger(t),
+	})
+}
+
+// run runs a service until the test ends, or stop is called.
+func run(t *testing.T, s *alerts.Service) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(ended)
+		s.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// nobody adds a rule that is met at once: a job waits, and no agent is there.
+func (f *fixture) nobody(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	zero := 0
+	require.NoError(t, f.store.AddAlert(ctx, "nobody", controldb.AlertNoAgent, controldb.AlertChange{Seconds: &zero, Channels: &[]string{"hook"}}))
+	_, err := f.store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	_, err = f.store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", Command: `{"method": "POST", "url": "https://h/"}`, CommandType: new("Http")})
+	require.NoError(t, err)
+	_, err = f.store.StartJob(ctx, "j", uuid.New())
+	require.NoError(t, err)
+}
+
+// state returns the only alert.
+func (f *fixture) alert(t *testing.T) controldb.Alert {
+	t.Helper()
+	list, err := f.store.Alerts(t.Context(), controldb.AlertFilter{})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+// delivery waits until a delivery has a state.
+func (f *fixture) delivery(t *testing.T, state string) (d controldb.AlertDelivery) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		list, err := f.store.AlertDeliveries(t.Context(), controldb.AlertDeliveryFilter{Limit: 1})
+		if err != nil || len(list) == 0 {
+			return false
+		}
+		d = list[0]
+		return d.State == state
+	}, 15*time.Second, 20*time.Millisecond)
+	return d
+}
+
+// An alert is delivered once, however many processes evaluate and deliver, and with the same ID as
+// the database has.
+func TestDeliversOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.nobody(t)
+	for range 3 {
+		run(t, f.service(t))
+	}
+	d := f.delivery(t, "Delivered")
+	all := f.all()
+	require.Len(t, all, 1)
+	require.Equal(t, "test", d.DeliveredBy)
+	body := all[0].body
+	require.Equal(t, d.NotificationID.String(), body["notification_id"])
+	require.Equal(t, "alert.raised", body["type"])
+	require.Equal(t, "No agent works, and work waits", body["title"])
+	require.Equal(t, "https://front.example/ui/main/alerts", body["link"])
+	require.Equal(t, controldb.AlertOpen, f.alert(t).State)
+}
+
+// Nothing is sent about an alert after its acknowledgement, even if a process has claimed it
+// before.
+func TestNotAfterAcknowledgement(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.nobody(t)
+	ctx := t.Context()
+	s := f.service(t)
+	_, err := f.store.EvaluateAlerts(ctx, 0)
+	require.NoError(t, err)
+	asked := time.Now()
+	work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
+	require.NoError(t, err)
+	require.Len(t, work, 1)
+	require.NoError(t, f.store.AcknowledgeAlert(ctx, f.alert(t).ID, "mine"))
+	s.Attempt(ctx, work[0], asked)
+	require.Empty(t, f.all())
+	d := f.delivery(t, "Canceled")
+	require.Equal(t, "Not sent: the alert was acknowledged.", d.LastError)
+	run(t, s)
+	require.Eventually(t, func() bool { return !f.alert(t).AcknowledgedAt.IsZero() }, time.Second, 10*time.Millisecond)
+	require.Empty(t, f.all())
+}
+
+// A process dies between the send and the record: another one delivers again, with the same ID, so
+// that the receiver can drop the repetition.
+func TestDeliveredAgainAfterCrash(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.nobody(t)
+	ctx := t.Context()
+	dead := f.service(t)
+	_, err := f.store.EvaluateAlerts(ctx, 0)
+	require.NoError(t, err)
+	work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: dead.Holder(), Types: dead.Types(), Max: 10, Lease: time.Second})
+	require.NoError(t, err)
+	require.Len(t, work, 1)
+	begun, err := dead.Send(ctx, work[0], func(ctx context.Context) (time.Time, error) {
+		permitted, err := f.store.BeginAlertDelivery(ctx, work[0].ID, dead.Holder())
+		require.True(t, permitted)
+		return time.Now().Add(time.Minute), err
+	})
+	require.NoError(t, err)
+	require.True(t, begun)
+	run(t, f.service(t)) // the result was not recorded
+	d := f.delivery(t, "Delivered")
+	require.Equal(t, 2, d.Attempts)
+	all := f.all()
+	require.Len(t, all, 2)
+	require.Equal(t, all[0].body, all[1].body)
+	require.Equal(t, d.NotificationID.String(), all[0].body["notification_id"])
+}
+
+// Answers of receivers: an error is tried again, 410 is not.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.answer = func(n int) int {
+		if n == 1 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusGone
+	}
+	tests, err := f.store.TestAlert(t.Context(), "hook", "")
+	require.NoError(t, err)
+	require.Len(t, tests, 1)
+	run(t, f.service(t))
+	d := f.delivery(t, "Failed")
+	require.Equal(t, 2, d.Attempts)
+	require.Contains(t, d.LastError, "410")
+	require.GreaterOrEqual(t, time.Since(d.CreatedAt), 4*time.Second, "the wait after the first failure")
+}
+
+// A receiver that hangs holds up neither evaluations nor other deliveries, and the process stops at
+// once.
+func TestReceiverHangs(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	f.answer = func(n int) int {
+		if n == 1 {
+			<-hang
+		}
+		return http.StatusOK
+	}
+	_, err := f.store.TestAlert(t.Context(), "hook", "")
+	require.NoError(t, err)
+	stop := run(t, f.service(t))
+	<-f.arrived
+	f.nobody(t)
+	f.delivery(t, "Delivered")
+	began := time.Now()
+	stop()
+	require.Less(t, time.Since(began), 10*time.Second)
+}
+
+// Without secrets, channels that need some are left to other processes.
+func TestSecretsAreLeftToOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	require.NoError(t, f.store.AddAlertChannel(ctx, "slack", "Slack", `{"url": "$(secret.HOOK)", "allow_http": true}`, true))
+	_, err := f.store.TestAlert(ctx, "slack", "")
+	require.NoError(t, err)
+	s := f.service(t)
+	work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
+	require.NoError(t, err)
+	require.Empty(t, work)
+	s.SetSecret(func(_ context.Context, name string) (action.Value, error) {
+		require.Equal(t, "HOOK", name)
+		return action.Secret(f.URL + "/services/T0/secret"), nil
+	})
+	run(t, s)
+	f.delivery(t, "Delivered")
+	all := f.all()
+	require.Len(t, all, 1)
+	require.Contains(t, all[0].body["text"], "Test of an alert channel")
+	require.NotEmpty(t, all[0].body["blocks"])
+}
