@@ -68,7 +68,7 @@ func decode(channelType, definition string) (*action.Definition, error) {
 		if err := strict(definition, &w); err != nil {
 			return nil, fmt.Errorf("definition of a channel of type %s: %w", channelType, err)
 		}
-		// The whole address is a secret, which a template of a URL cannot be: expand moves it there.
+		// The whole address is a secret, which no template of a URL can be: expand moves it.
 		text, err := json.Marshal(map[string]any{
 			"method": "POST", "url": "https://webhook.invalid/", "allow_http": w.AllowHTTP,
 			"headers": map[string]string{"Content-Type": "application/json", addressHeader: w.URL},
