@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // CallbackToken is the hash of the secret token in a callback's address.
@@ -148,12 +149,23 @@ type Callback struct {
 	Late string `db:"late"`
 }
 
-// Callbacks lists the callbacks of a run, oldest first.
-func (s *Store) Callbacks(ctx context.Context, execution uuid.UUID) ([]Callback, error) {
-	return selectAll[Callback](ctx, s, "list callbacks", `SELECT job_execution_id, job_name, step_id, step_name, target_id,
+const callbackColumns = `SELECT job_execution_id, job_name, step_id, step_name, target_id,
     target_server_name, target_database_name, attempt, state, acknowledged, opened_at, deadline_at,
     COALESCE(success, CAST(0 AS BIT)) AS success, message, received_at, received_by, closed_at, closed_by, late
-FROM jobs.callbacks
+FROM jobs.callbacks`
+
+// TargetCallbacks lists the callbacks of a target of a step, the oldest first.
+func (s *Store) TargetCallbacks(ctx context.Context, execution uuid.UUID, step int, target uuid.UUID) ([]Callback, error) {
+	return selectAll[Callback](ctx, s, "list callbacks of a target", callbackColumns+`
+WHERE job_execution_id = @p1
+    AND step_id = @p2
+    AND target_id = @p3
+ORDER BY attempt;`, mssqldb.UniqueIdentifier(execution), step, mssqldb.UniqueIdentifier(target))
+}
+
+// Callbacks lists the callbacks of a run, oldest first.
+func (s *Store) Callbacks(ctx context.Context, execution uuid.UUID) ([]Callback, error) {
+	return selectAll[Callback](ctx, s, "list callbacks", callbackColumns+`
 WHERE job_execution_id = @p1
 ORDER BY opened_at, step_id, target_server_name, target_database_name, attempt;`, execution)
 }

@@ -42,6 +42,9 @@ func (c *control) callback(t *testing.T, run uuid.UUID) controldb.Callback {
 	list, err := c.Callbacks(t.Context(), run)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
+	same, err := c.TargetCallbacks(t.Context(), run, list[0].StepID, list[0].Target)
+	require.NoError(t, err)
+	require.Equal(t, list, same)
 	return list[0]
 }
 

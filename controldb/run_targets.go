@@ -316,10 +316,9 @@ ORDER BY r.create_time DESC, r.job_execution_id;`,
 // StepPeers counts the targets of a step of a run, to tell a fault of the script from one of a
 // target.
 type StepPeers struct {
-	Total     int `db:"total"`
-	Active    int `db:"active"`
-	Succeeded int `db:"succeeded"`
-	Failed    int `db:"failed"`
+	Total  int `db:"targets"`
+	Active int `db:"active_targets"`
+	Failed int `db:"failed_targets"`
 	// Alike counts the failed targets with the error number that was asked for.
 	Alike int `db:"alike"`
 }
@@ -327,20 +326,23 @@ type StepPeers struct {
 // StepPeers counts the targets of a step. number is the error to count; nil means failures without
 // a number.
 //
-// Plan: the targets of the run by IX_target_executions_execution_id, as for the page of the run.
+// Plan: indexes alone, see jobs.job_execution_step_counts and jobs.job_execution_errors.
 func (s *Store) StepPeers(ctx context.Context, run uuid.UUID, step int, number *int32) (StepPeers, error) {
 	wanted := int32(0)
 	if number != nil {
 		wanted = *number
 	}
-	list, err := selectAll[StepPeers](ctx, s, "count the targets of a step", `SELECT COUNT(*) AS total,
-    COALESCE(SUM(CASE WHEN v.is_active = 1 THEN 1 ELSE 0 END), 0) AS active,
-    COALESCE(SUM(CASE WHEN v.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN 1 ELSE 0 END), 0) AS succeeded,
-    COALESCE(SUM(CASE WHEN v.lifecycle IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END), 0) AS failed,
-    COALESCE(SUM(CASE WHEN v.lifecycle IN (N'Failed', N'TimedOut') AND COALESCE(v.error_number, 0) = @p3 THEN 1 ELSE 0 END), 0) AS alike
-FROM jobs.job_execution_targets AS v
-WHERE v.job_execution_id = @p1
-    AND v.step_id = @p2;`, mssqldb.UniqueIdentifier(run), step, wanted)
+	list, err := selectAll[StepPeers](ctx, s, "count the targets of a step", `SELECT c.targets, c.active_targets, f.failed_targets, f.alike
+FROM jobs.job_execution_step_counts AS c
+CROSS JOIN (
+    SELECT COALESCE(SUM(v.failed_targets), 0) AS failed_targets,
+        COALESCE(SUM(CASE WHEN COALESCE(v.error_number, 0) = @p3 THEN v.failed_targets ELSE 0 END), 0) AS alike
+    FROM jobs.job_execution_errors AS v
+    WHERE v.job_execution_id = @p1
+        AND v.step_id = @p2
+) AS f
+WHERE c.job_execution_id = @p1
+    AND c.step_id = @p2;`, mssqldb.UniqueIdentifier(run), step, wanted)
 	return onlyRow(list, err, "count the targets of a step", ErrExecutionNotFound)
 }
 

@@ -115,7 +115,7 @@ func TestTargetsOfRun(t *testing.T) {
 
 		peers, err := c.StepPeers(ctx, second, 1, ptr(int32(2627)))
 		require.NoError(t, err)
-		require.Equal(t, controldb.StepPeers{Total: 4, Active: 2, Succeeded: 1, Failed: 1, Alike: 1}, peers)
+		require.Equal(t, controldb.StepPeers{Total: 4, Active: 2, Failed: 1, Alike: 1}, peers)
 		counts, err := c.RunStepStates(ctx, second)
 		require.NoError(t, err)
 		require.Equal(t, []string{"1 Failed 1", "1 InProgress 1", "1 Succeeded 1", "1 WaitingForRetry 1"},
@@ -169,6 +169,19 @@ func TestExplainTargetBehindOthers(t *testing.T) {
 		require.Equal(t, "d37", last.Database)
 		require.Equal(t, int64(38), last.Position)
 		require.Equal(t, "Turn", last.For)
+
+		require.NoError(t, c.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "s", Max: 1}))
+		require.Len(t, c.pass(t, term).Tasks, 1)
+		e, err = c.ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
+		require.NoError(t, err)
+		for _, w := range e.Waits {
+			if w.Database == "d37" {
+				last = w
+			}
+		}
+		require.Equal(t, "Limit", last.For)
+		require.Equal(t, int64(37), last.Position)
+		require.Equal(t, 1, last.LimitMax)
 	})
 }
 

@@ -290,16 +290,11 @@ func (d *targetPage) readWait(ctx context.Context, store *controldb.Store) error
 
 // readCallback reads the callback of the latest attempt.
 func (d *targetPage) readCallback(ctx context.Context, store *controldb.Store) error {
-	list, err := store.Callbacks(ctx, d.key.run)
-	if err != nil {
-		return err
+	list, err := store.TargetCallbacks(ctx, d.key.run, d.Target.StepID, d.key.target)
+	if len(list) > 0 {
+		d.Callback = &list[len(list)-1]
 	}
-	for i, c := range list {
-		if c.StepID == d.Target.StepID && c.Target == d.key.target {
-			d.Callback = &list[i] // the last one is the latest
-		}
-	}
-	return nil
+	return err
 }
 
 // IsAction reports whether the step does something else than T-SQL.

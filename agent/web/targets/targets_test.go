@@ -65,7 +65,7 @@ func aTarget() *targetPage {
 		},
 		Step:       controldb.JobStep{StepName: hostile, CommandType: "TSql", Command: "SELECT 1\n" + hostile + "\n$(secret.x)", Credential: hostile, TargetGroup: hostile},
 		Parameters: `{"a": "` + hostile + `"}`,
-		Peers:      &controldb.StepPeers{Total: 100, Succeeded: 99, Failed: 1, Alike: 1},
+		Peers:      &controldb.StepPeers{Total: 100, Failed: 1, Alike: 1},
 		Results: []controldb.TargetResult{
 			{Run: run, Lifecycle: jobs.Failed, JobVersion: 3}, {Run: uuid.New(), Lifecycle: jobs.Failed, JobVersion: 2}, {Run: uuid.New(), Lifecycle: jobs.Succeeded},
 		},
