@@ -121,7 +121,7 @@ type ChangeCount struct {
 
 // CompareRuns counts how the targets of a run compare with those of another run of the job.
 //
-// Plan: the targets of both runs once by IX_target_executions_execution_id, and a hash aggregate.
+// Plan: the targets of both runs once by UQ_target_executions_target_id, and a hash aggregate.
 func (s *Store) CompareRuns(ctx context.Context, run, with uuid.UUID) (map[Change]int, error) {
 	list, err := selectAll[ChangeCount](ctx, s, "compare runs", compared+`SELECT p.change, COUNT(*) AS total
 FROM pairs AS p

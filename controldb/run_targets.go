@@ -358,7 +358,7 @@ type StepState struct {
 
 // RunStepStates counts the targets of a run by step and state.
 //
-// Plan: the targets of the run once by IX_target_executions_execution_id.
+// Plan: the targets of the run once by UQ_target_executions_target_id.
 func (s *Store) RunStepStates(ctx context.Context, run uuid.UUID) ([]StepState, error) {
 	return selectAll[StepState](ctx, s, "count targets by state", `SELECT v.step_id, v.lifecycle, v.outcome_unknown, COUNT(*) AS total
 FROM jobs.job_execution_targets AS v
@@ -370,7 +370,7 @@ ORDER BY v.step_id, v.lifecycle, v.outcome_unknown;`, mssqldb.UniqueIdentifier(r
 // FirstTargets lists the first targets of each step and state of a run, by server and database, at
 // most top of each.
 //
-// Plan: the targets of the run once by IX_target_executions_execution_id.
+// Plan: the targets of the run once by UQ_target_executions_target_id.
 func (s *Store) FirstTargets(ctx context.Context, run uuid.UUID, top int) ([]RunTarget, error) {
 	return selectAll[RunTarget](ctx, s, "list first targets", `SELECT `+runTargetColumns+`
 FROM (

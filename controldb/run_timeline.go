@@ -95,7 +95,7 @@ ORDER BY h.bucket;`, mssqldb.UniqueIdentifier(run), from, to)
 // SlowestTargets lists the targets of a run that took or take longest, the slowest first. step 0
 // means all steps.
 //
-// Plan: the targets of the run once by IX_target_executions_execution_id, sorted.
+// Plan: the targets of the run once by UQ_target_executions_target_id, sorted.
 func (s *Store) SlowestTargets(ctx context.Context, run uuid.UUID, step, top int) ([]RunTarget, error) {
 	from, to := stepRange(step)
 	return selectAll[RunTarget](ctx, s, "list the slowest targets", `SELECT TOP (@p4) `+runTargetColumns+`

@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +95,7 @@ IF DB_NAME() = N'` + bad + `'
 
 	a = b.get(targetPath(f, run, good))
 	requireData(t, a)
+	runEquivalents(t, f, a)
 	require.NotContains(t, a.Body, "Go to line")
 	for _, path := range []string{
 		path + "?step=9", base + "/runs/" + run.String() + "/targets/x", base + "/runs/" + run.String() + "/targets/" + uuid.NewString(),
@@ -107,6 +110,26 @@ IF DB_NAME() = N'` + bad + `'
 			purged = path
 		}
 		require.Equal(t, http.StatusNotFound, b.get(purged).Status, purged)
+	}
+}
+
+// equivalent finds the T-SQL that a page shows to copy.
+var equivalent = regexp.MustCompile(`(?s)<h3>T-SQL</h3><pre[^>]*><code>(.*?)</code>`)
+
+// runEquivalents runs the T-SQL that a page shows.
+func runEquivalents(t *testing.T, f *front.Front, a front.Answer) {
+	t.Helper()
+	found := equivalent.FindAllStringSubmatch(a.Body, -1)
+	require.NotEmpty(t, found)
+	for _, one := range found {
+		rows, err := f.DB(t, f.Control).QueryContext(t.Context(), html.UnescapeString(one[1]))
+		require.NoError(t, err, one[1])
+		for more := true; more; more = rows.NextResultSet() {
+			for rows.Next() {
+			}
+		}
+		require.NoError(t, rows.Err(), one[1])
+		require.NoError(t, rows.Close())
 	}
 }
 
@@ -128,6 +151,9 @@ func TestRunPages(t *testing.T) {
 	of := func(run uuid.UUID, page string) front.Answer {
 		a := b.get(base + "/runs/" + run.String() + page)
 		requireData(t, a)
+		if !strings.Contains(a.Body, "no earlier run") {
+			runEquivalents(t, f, a)
+		}
 		return a
 	}
 

@@ -1,7 +1,7 @@
 -- Targets of step executions, with all that is known about them (beyond Azure): one row per target of a step's execution.
 -- jobs.job_executions has the same rows with Azure's columns.
 --
--- Read it for one run: an index finds its targets. With step_id and target_id, it reads one row.
+-- Read it for one run: UQ_target_executions_target_id finds the targets of its steps. With target_id, it reads one row of each.
 --
 -- Columns:
 --   job_execution_id      Id of the run.
@@ -62,6 +62,5 @@ INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-    AND t.execution_id = e.execution_id -- both: the targets of a run, and one of a step, have an index each
 WHERE e.purged_at IS NULL
     AND j.deleted_at IS NULL;
