@@ -389,6 +389,9 @@ func (s *Server) at(role rest.Role, handle func(context.Context, http.ResponseWr
 		ctx, cancel := context.WithTimeout(s.calling(ctx, v), requestTime)
 		defer cancel()
 		if err := handle(ctx, w, v); err != nil {
+			if r.Context().Err() != nil && r.Method != http.MethodPost {
+				return // the browser has gone; that says nothing about the control database
+			}
 			s.fail(w, r, v.session, s.problemOf(err, v))
 			return
 		}

@@ -62,8 +62,8 @@ func (a *Auth) checkToken(text string) (tokenfile.Token, error) {
 }
 
 // Current returns nil while a person who has signed in may go on. A static token must still be
-// known, must not have expired, and must not have been replaced. Tokens of issuers are not asked
-// for again; sessions have a limit of their own.
+// known and must not have expired. Tokens of issuers are not asked for again; sessions have a
+// limit of their own.
 func (a *Auth) Current(p rest.Principal) error {
 	id, ok := cutToken(p.ID)
 	if !ok {

@@ -191,7 +191,9 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
-document.addEventListener("keydown", () => { used = true; });
+for (const name of ["keydown", "scroll", "pointermove"]) {
+  document.addEventListener(name, () => { used = true; }, { passive: true, capture: true });
+}
 document.addEventListener("submit", (event) => {
   if (!("once" in event.target.dataset)) return;
   const button = event.target.querySelector("button[type=submit]");
