@@ -74,6 +74,8 @@ func TestStartAndRerun(t *testing.T) {
 
 	form := b.form(path, "parameters", `{"fail": 1}`)
 	run := runOf(t, b.post(path, form))
+	require.Contains(t, b.get(base+"/runs/"+run.String()).Body, "&#39;” was started.")
+	require.NotContains(t, b.get(base+"/runs/"+run.String()).Body, "was started.", "it says so once")
 	require.Equal(t, run, runOf(t, b.post(path, form)), "a form that is sent twice starts one run")
 	require.Equal(t, 1, await(t, f, run).FailedTargets)
 	require.Contains(t, b.get(path).Body, "(2 targets when it was resolved last, on ")
