@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/testenv/browser"
+)
+
+// pictures is the folder for pictures of all pages of the dashboard, light and dark, at 1280 and
+// 390 pixels; empty means none.
+var pictures = flag.String("dashboard.pictures", "", "`folder` for pictures of all pages of the dashboard")
+
+// shop is what the dashboard shows in tests: databases of a shop, and jobs over them.
+type shop struct {
+	t       *testing.T
+	dev     *devProcess
+	control *sql.DB
+	b       *browser.Browser
+	base    string // of the control database's pages
+}
+
+// shopDatabases is the number of databases of the shop. The table that the job changes is missing
+// in one of them.
+const (
+	shopDatabases  = 24
+	brokenDatabase = "Shop07"
+)
+
+// openShop starts `jobagent dev` with the databases and jobs of the shop, and a browser.
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	b, err := browser.Start(t.Context())
+	if errors.Is(err, browser.ErrNoBrowser) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	s := &shop{t: t, b: b, dev: startDev(t, t.TempDir(), "127.0.0.1:0")}
+	master := s.dev.open(t, "master")
+	for i := range shopDatabases {
+		name := fmt.Sprintf("Shop%02d", i+1)
+		s.exec(master, "CREATE DATABASE "+name+";")
+		if name != brokenDatabase {
+			s.exec(s.dev.open(t, name), "CREATE TABLE dbo.Orders (OrderID INT NOT NULL PRIMARY KEY, Total DECIMAL(12, 2) NULL); INSERT INTO dbo.Orders (OrderID) VALUES (1), (2), (3);")
+		}
+	}
+	s.control = s.dev.open(t, embedded.ControlDatabase)
+	text, err := os.ReadFile(filepath.Join("testdata", "shop.sql"))
+	require.NoError(t, err)
+	server := strings.Replace(s.dev.address, ":", ",", 1)
+	for batch := range strings.SplitSeq(strings.ReplaceAll(string(text), "$(server)", server), "\nGO\n") {
+		s.exec(s.control, batch)
+	}
+	s.base = "/ui/" + embedded.ControlDatabase
+	return s
+}
+
+// exec runs a batch.
+func (s *shop) exec(db *sql.DB, text string) {
+	s.t.Helper()
+	_, err := db.ExecContext(s.t.Context(), text)
+	require.NoError(s.t, err, text)
+}
+
+// page opens a tab that is signed in.
+func (s *shop) page(o browser.Options) *browser.Page {
+	s.t.Helper()
+	p, err := s.b.Page(o)
+	require.NoError(s.t, err)
+	s.t.Cleanup(p.Close)
+	require.NoError(s.t, p.SignIn(s.dev.rest, s.dev.token))
+	return p
+}
+
+// clean checks that the browser has reported nothing, and that axe-core finds nothing.
+func (s *shop) clean(p *browser.Page, what string) {
+	s.t.Helper()
+	require.Empty(s.t, p.Problems(), what)
+	findings, err := p.Axe()
+	if errors.Is(err, browser.ErrNoAxe) && os.Getenv("CI") == "" {
+		s.t.Log(err)
+		return
+	}
+	require.NoError(s.t, err, what)
+	for _, f := range findings {
+		s.t.Errorf("%s: %s", what, f)
+	}
+	var wide bool
+	require.NoError(s.t, p.Eval("document.documentElement.scrollWidth > document.documentElement.clientWidth", &wide))
+	require.False(s.t, wide, "%s is wider than the window", what)
+}
+
+// follow clicks the link or button with a text, and waits for the page behind it.
+func (s *shop) follow(p *browser.Page, text string) {
+	s.t.Helper()
+	require.NoError(s.t, p.Eval("window.stale = true", nil))
+	script := fmt.Sprintf(`[...document.querySelectorAll('main a, main button')].find(e => e.textContent.trim() === %q)`, text)
+	require.NoError(s.t, p.Until(script))
+	require.NoError(s.t, p.Eval(script+".click()", nil))
+	require.NoError(s.t, p.Until("!window.stale && document.readyState === 'complete'"))
+}
+
+// run returns the id of the latest run of a job.
+func (s *shop) run(job string) (id string) {
+	s.t.Helper()
+	require.NoError(s.t, s.control.QueryRowContext(s.t.Context(),
+		"SELECT TOP (1) LOWER(CAST(job_execution_id AS CHAR(36))) FROM jobs.job_executions WHERE job_name = @p1 AND step_id IS NULL ORDER BY create_time DESC;", job).Scan(&id))
+	return id
+}
+
+// lifecycle returns the lifecycle of a run.
+func (s *shop) lifecycle(run string) (lifecycle string) {
+	s.t.Helper()
+	require.NoError(s.t, s.control.QueryRowContext(s.t.Context(),
+		"SELECT lifecycle FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id IS NULL;", run).Scan(&lifecycle))
+	return lifecycle
+}
+
+// A person signs in, starts the job, watches the grid fill, opens the target that failed, mends it
+// and runs it again. Then all pages are looked at, in both schemes and widths: no violation of the
+// policy, no error of a script, nothing that axe-core finds, nothing wider than the window.
+func TestDashboardInBrowser(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	p := s.page(browser.Options{})
+	s.clean(p, "the overview before the first run")
+
+	require.NoError(t, p.Open(s.dev.rest+s.base+"/jobs/Order%20totals"))
+	s.follow(p, "Start")
+	s.clean(p, "the form that starts a job")
+	s.follow(p, "Start the job")
+	run := s.run("Order totals")
+	var path string
+	require.NoError(t, p.Eval("location.pathname", &path))
+	require.Equal(t, s.base+"/runs/"+run, path)
+	// The page shows the run's end by itself.
+	require.NoError(t, p.Until("document.querySelector('main').textContent.includes('Failed')"))
+	require.NoError(t, p.Until(fmt.Sprintf("document.querySelector('main').textContent.includes(%q)", brokenDatabase)))
+	s.clean(p, "the run")
+
+	require.NoError(t, p.Until(fmt.Sprintf("document.querySelector('main a[href*=\"/targets/\"]') && document.querySelector('main').textContent.includes(%q)", "Invalid object name")))
+	eventually(t, 30*time.Second, "the run ends", func() bool { return s.lifecycle(run) == "Failed" })
+	require.NoError(t, p.Open(s.dev.rest+s.base+"/runs/"+run+"?state=Failed"))
+	require.NoError(t, p.Wait(`main a[href*="/targets/"]`))
+	require.NoError(t, p.Click(`main a[href*="/targets/"]`))
+	require.NoError(t, p.Until("location.pathname.includes('/targets/') && document.querySelector('main').textContent.includes('Invalid object name')"))
+	s.clean(p, "the target that failed")
+
+	s.exec(s.dev.open(t, brokenDatabase), "CREATE TABLE dbo.Orders (OrderID INT NOT NULL PRIMARY KEY, Total DECIMAL(12, 2) NULL);")
+	require.NoError(t, p.Open(s.dev.rest+s.base+"/runs/"+run))
+	s.follow(p, "Rerun what failed")
+	s.clean(p, "the form of a rerun")
+	s.follow(p, "Start the rerun")
+	rerun := s.run("Order totals")
+	require.NotEqual(t, run, rerun)
+	require.NoError(t, p.Until("document.querySelector('main').textContent.includes('Succeeded')"))
+	eventually(t, 30*time.Second, "the rerun ends", func() bool { return s.lifecycle(rerun) == "Succeeded" })
+	s.clean(p, "the rerun")
+
+	var target string
+	require.NoError(t, s.control.QueryRowContext(t.Context(),
+		"SELECT LOWER(CAST(target_id AS CHAR(36))) FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id = 1 AND target_database_name = @p2;", run, brokenDatabase).Scan(&target))
+	s.look(run, rerun, target)
+}
+
+// look opens all pages in both schemes and widths.
+func (s *shop) look(run, rerun, target string) {
+	s.t.Helper()
+	paths := []string{
+		"", "/runs", "/runs/" + run, "/runs/" + run + "/targets/" + target, "/runs/" + run + "/tree", "/runs/" + run + "/timeline",
+		"/runs/" + rerun + "/compare?with=" + run, "/jobs", "/jobs/Order%20totals", "/jobs/Order%20totals/versions/1",
+		"/jobs/Order%20totals/diff?from=1&to=2", "/groups", "/groups/Shops", "/schedules", "/schedules/Order%20totals/nightly",
+		"/agents", "/limits", "/alerts", "/audit", "/jobs/Order%20totals/start", "/runs/" + run + "/rerun", "/schedules/Order%20totals/nightly/pause",
+		"/schedules/Order%20totals/nightly/backfill",
+	}
+	for _, width := range []int64{1280, 390} {
+		for _, dark := range []bool{false, true} {
+			if *pictures == "" && dark != (width == 390) {
+				continue // two of the four, to save time
+			}
+			scheme := map[bool]string{false: "light", true: "dark"}[dark]
+			p := s.page(browser.Options{Width: width, Dark: dark, Locale: "de-DE", TimeZone: "Europe/Berlin"})
+			for _, path := range paths {
+				what := fmt.Sprintf("%s at %d, %s", path, width, scheme)
+				require.NoError(s.t, p.Open(s.dev.rest+s.base+path), what)
+				var status int
+				require.NoError(s.t, p.Eval("performance.getEntriesByType('navigation')[0].responseStatus", &status))
+				require.Equal(s.t, 200, status, what)
+				s.clean(p, what)
+				if *pictures != "" {
+					name := strings.Join(slices.DeleteFunc(strings.FieldsFunc(
+						strings.NewReplacer(run, "run", rerun, "rerun", target, "target", "Order%20totals", "job", "?", "/", "&", "/", "=", "-").Replace(path),
+						func(r rune) bool { return r == '/' }), func(part string) bool { return part == "" }), "-")
+					require.NoError(s.t, p.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", cmp.Or(name, "overview"), width, scheme))))
+				}
+			}
+			p.Close()
+		}
+	}
+}
