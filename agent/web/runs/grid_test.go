@@ -60,7 +60,6 @@ func TestGrid(t *testing.T) {
 		require.NoError(t, p.Eval(`document.querySelector("a[data-clear]").click()`, nil))
 		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("400")`))
 
-		require.NoError(t, p.Press("/"))
 		require.NoError(t, p.Type(`input[name="q"]`, "onerror"))
 		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("1 ")`))
 		var name string
