@@ -22,6 +22,18 @@ type calendar struct {
 	Truncated bool
 }
 
+// Empty reports whether nothing happens in the month.
+func (c calendar) Empty() bool {
+	for _, week := range c.Weeks {
+		for _, d := range week {
+			if !d.Empty() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // calendarDay is a day of a month.
 type calendarDay struct {
 	Day     int
