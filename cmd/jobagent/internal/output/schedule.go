@@ -46,15 +46,16 @@ type DefinitionError struct {
 // DefinedSchedule is a schedule that was added or updated, with the next instants at which it is
 // due.
 type DefinedSchedule struct {
-	Job      string   `json:"job_name"`
-	Name     string   `json:"schedule_name"`
-	ID       int64    `json:"schedule_id,omitempty"`
-	Zone     string   `json:"time_zone,omitempty"`
-	Due      []string `json:"due"`                 // in UTC
-	DueLocal []string `json:"due_local,omitempty"` // the same in the schedule's zone
-	Warnings []string `json:"warnings,omitempty"`
-	State    string   `json:"state,omitempty"` // with --wait: after an agent's validation
-	Reason   string   `json:"reason,omitempty"`
+	Job         string   `json:"job_name"`
+	Name        string   `json:"schedule_name"`
+	ID          int64    `json:"schedule_id,omitempty"`
+	Zone        string   `json:"time_zone,omitempty"`
+	Description string   `json:"description,omitempty"` // the schedule in words
+	Due         []string `json:"due"`                   // in UTC
+	DueLocal    []string `json:"due_local,omitempty"`   // the same in the schedule's zone
+	Warnings    []string `json:"warnings,omitempty"`
+	State       string   `json:"state,omitempty"` // with --wait: after an agent's validation
+	Reason      string   `json:"reason,omitempty"`
 }
 
 // ScheduleExplanation tells when a schedule runs next, and why it did not run last time.

@@ -192,7 +192,7 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 	}
 	v.Due = []string{}
 	if c != nil {
-		v.Zone, v.Warnings = c.zone.String(), c.plan.Warnings
+		v.Zone, v.Warnings, v.Description = c.zone.String(), c.plan.Warnings, c.plan.Describe().Text
 		switch {
 		case idle != "" && isNew:
 			idle += ". It would then be due as follows"
@@ -212,6 +212,9 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 	}
 	err = a.Emit(v, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s schedule %s of job %s\n", verb, v.Name, v.Job)
+		if v.Description != "" {
+			fmt.Fprintf(w, "%s.\n", output.OneLine(v.Description))
+		}
 		switch {
 		case idle != "" && c != nil:
 			fmt.Fprintln(w, idle+":")
