@@ -97,6 +97,9 @@ func (d *targetPage) Strip() []controldb.TargetResult {
 	return list
 }
 
+// HasHistory reports whether another run had the target.
+func (d *targetPage) HasHistory() bool { return len(d.Strip()) > 1 }
+
 // Unknown explains an unknown outcome; empty if it is known.
 func (d *targetPage) Unknown() string {
 	if !d.Target.OutcomeUnknown {
