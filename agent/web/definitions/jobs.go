@@ -11,7 +11,6 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -112,7 +111,6 @@ type jobData struct {
 	Job       controldb.JobDetail
 	Last      *run
 	LastHref  string
-	Strip     template.HTML
 	Durations durations
 	Schedules []scheduleRow
 	NextDue   time.Time
@@ -153,7 +151,6 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	if n := len(runs); n > 0 {
 		data.Last, data.LastHref = &runs[n-1], r.Path("runs", runs[n-1].ID)
-		data.Strip = strip(runs, max(n, 1))
 		data.Durations = chart(runs, r.Now, func(id string) string { return r.Path("runs", id) })
 	}
 	if data.Schedules, err = schedulesOf(ctx, r, job.Name); err != nil {
@@ -190,9 +187,9 @@ func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
 		return list
 	}
 	if job.Enabled {
-		return append(list, page.Link{Text: "Disable", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleAuthor})
+		return append(list, page.Link{Text: "Disable", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleOperator})
 	}
-	return append(list, page.Link{Text: "Enable", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleAuthor})
+	return append(list, page.Link{Text: "Enable", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleOperator})
 }
 
 // shownVersions is the number of versions on the page of a job, and shownChanges that of entries of
@@ -246,9 +243,6 @@ func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRo
 	}
 	return rows, nil
 }
-
-// lifecycleOf returns the class of a lifecycle.
-func lifecycleOf(l jobs.Lifecycle) string { return page.StateClass(string(l)) }
 
 // zoneOf returns the zone of a name that an agent has stored: an IANA name, or an offset such as
 // -08:00.

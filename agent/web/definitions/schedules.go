@@ -246,7 +246,11 @@ func scheduleActions(r *page.Request, s controldb.Schedule) []page.Link {
 	if s.Paused {
 		list[0] = page.Link{Text: "Resume", Href: path("resume"), Role: rest.RoleOperator}
 	}
-	return append(list, page.Link{Text: "Backfill", Href: path("backfill"), Role: rest.RoleOperator})
+	change := page.Link{Text: "Enable", Href: path("enable"), Role: rest.RoleOperator}
+	if s.Enabled {
+		change = page.Link{Text: "Disable", Href: path("disable"), Role: rest.RoleOperator}
+	}
+	return append(list, change, page.Link{Text: "Backfill", Href: path("backfill"), Role: rest.RoleOperator})
 }
 
 // prettyJSON indents a text that is JSON.

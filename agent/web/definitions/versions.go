@@ -21,7 +21,6 @@ type versionData struct {
 	Version  int
 	Current  bool
 	Steps    []stepView
-	JobHref  string
 	DiffHref string // to the version before; empty: there is none
 	Compare  string // to the current version; empty: this is it
 }
@@ -59,7 +58,7 @@ func showVersion(ctx context.Context, r *page.Request) (*page.View, error) {
 		}
 		return nil, fmt.Errorf("step %d: %w", id, controldb.ErrStepNotFound)
 	}
-	data := versionData{Job: job, Version: version, Current: version == job.Version, Steps: stepViews(r, steps, ""), JobHref: r.Path("jobs", job.Name)}
+	data := versionData{Job: job, Version: version, Current: version == job.Version, Steps: stepViews(r, steps, "")}
 	if version > 0 {
 		data.DiffHref = with(r.Path("jobs", job.Name, "diff"), "from", strconv.Itoa(version-1), "to", strconv.Itoa(version))
 	}
