@@ -216,7 +216,8 @@ function newRow() {
   const link = make("a");
   link.tabIndex = -1;
   const name = make("bdi", "", "name");
-  link.append(name);
+  const server = make("bdi", "", "note");
+  link.append(name, server);
   head.append(link);
   element.append(head);
   const cells = steps.map((_, s) => {
@@ -232,7 +233,7 @@ function newRow() {
   });
   head.setAttribute("aria-colindex", "1");
   body.append(element);
-  return { element, head, link, name, cells, index: -1, target: -1, used: false };
+  return { element, head, link, name, server, cells, index: -1, target: -1, used: false };
 }
 
 /** Shows control characters, which would change the text around them. */
@@ -252,8 +253,9 @@ function fill(r, index) {
   }
   if (r.target !== order[index]) {
     r.link.href = `${section.dataset.run}/targets/${t.id}`;
-    r.name.textContent = visible(t.name);
-    r.name.title = t.name;
+    r.name.textContent = visible(t.database || t.server);
+    r.server.textContent = t.database ? visible(t.server) : "";
+    r.link.title = t.name;
   }
   r.index = index;
   r.target = order[index];

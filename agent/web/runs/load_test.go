@@ -204,6 +204,38 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// How much slower passes and outcomes are while the run is viewed.
+func TestPasses(t *testing.T) {
+	if !*load {
+		t.Skip("takes a minute; run with -web.load")
+	}
+	f := start(t)
+	list := names(*loadSize)
+	f.addJob(t, "load", 1, 0)
+	total := map[int]time.Duration{}
+	for round := range 4 {
+		for _, n := range []int{0, 1, 100} {
+			run := f.queued(t, "load", list)
+			ctx, cancel := context.WithCancel(t.Context())
+			_, _, _, wait := f.viewers(ctx, t, run, n)
+			time.Sleep(500 * time.Millisecond)
+			began := time.Now()
+			for len(f.held) > 0 || f.pass(t, 100, nil) > 0 {
+				f.complete(t, len(f.held), succeeded)
+			}
+			if round > 0 { // the first one fills caches
+				total[n] += time.Since(began)
+			}
+			f.pass(t, 0, nil)
+			cancel()
+			wait()
+		}
+	}
+	for _, n := range []int{0, 1, 100} {
+		t.Logf("%3d viewers: %.0f targets/s", n, 3*float64(*loadSize)/total[n].Seconds())
+	}
+}
+
 // The page in a browser: first paint, frames while scrolling, bytes of an update.
 func TestBrowser(t *testing.T) {
 	if !*load {
