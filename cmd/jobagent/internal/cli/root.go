@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/account"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/action"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/alert"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/audit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/db"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
@@ -86,7 +87,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
-		history.NewCommand(a), audit.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
+		history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
 		imports.NewCommand(a), metrics.NewCommand(a),
 		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)

@@ -1,0 +1,326 @@
+// Package alert has the commands for alerts: rules, channels and the history.
+package alert
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// NewCommand returns `jobagent alert`.
+func NewCommand(a *connect.App) *cobra.Command {
+	cmd := command.NewGroup("alert", "Tell people when something goes wrong, or does not happen",
+		newAddCommand(a), newUpdateCommand(a), newRulesCommand(a), newDeleteCommand(a), newMuteCommand(a),
+		newListCommand(a, "list", "List the alerts that are not resolved", false),
+		newListCommand(a, "history", "List all alerts, latest first", true),
+		newShowCommand(a), newAckCommand(a), newTestCommand(a), newChannelCommand(a))
+	cmd.Long = `Tell people when something goes wrong, or does not happen.
+
+A rule raises alerts, and sends them to channels. Every agent and every front (jobagent serve)
+evaluates the rules and delivers, also while no agent works. A channel whose definition names secrets
+is served by agents and by fronts whose configuration has secrets or secret_keys.
+
+Conditions: RunEnded, TargetsFailed, RunTooLong, RunNotStarted (the watchdog: a run was due, and
+nothing has begun), NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent.`
+	return cmd
+}
+
+// newListCommand returns `jobagent alert list` and `jobagent alert history`.
+func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command {
+	var f controldb.AlertFilter
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !all {
+				f.States = []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Alerts(cmd.Context(), f)
+				if err != nil {
+					return err
+				}
+				views := make([]output.Alert, 0, len(list))
+				for _, one := range list {
+					views = append(views, viewAlert(one))
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("ID", "SEVERITY", "STATE", "EVENTS", "SINCE", "ALERT", "TITLE")
+					for _, v := range views {
+						t.Add(v.ID, v.Severity, v.State, v.Occurrences, v.FirstAt, v.Rule, v.Title)
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.Rule, "alert", "", "`name` of the rule")
+	cmd.Flags().IntVar(&f.Limit, "limit", 100, "maximum number of alerts")
+	return cmd
+}
+
+func newShowCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show an alert with its deliveries", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := alertID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Alerts(cmd.Context(), controldb.AlertFilter{ID: id})
+				if err != nil {
+					return err
+				}
+				if len(list) == 0 {
+					return fmt.Errorf("the alert %d does not exist: %w", id, controldb.ErrAlertNotFound)
+				}
+				deliveries, err := store.AlertDeliveries(cmd.Context(), controldb.AlertDeliveryFilter{AlertID: id})
+				if err != nil {
+					return err
+				}
+				v := output.AlertDetail{Alert: viewAlert(list[0]), Deliveries: viewDeliveries(deliveries)}
+				return a.Emit(v, func(w io.Writer) error { return writeAlert(w, v) })
+			})
+		},
+	}
+}
+
+// writeAlert writes an alert for people.
+func writeAlert(w io.Writer, detail output.AlertDetail) error {
+	v := detail.Alert
+	state := v.State
+	if v.AcknowledgedBy != "" {
+		state += ", acknowledged by " + v.AcknowledgedBy
+		if v.AcknowledgeNote != "" {
+			state += ": " + v.AcknowledgeNote
+		}
+	}
+	if v.ResolveReason != "" {
+		state += ", resolved: " + v.ResolveReason
+	}
+	t := output.NewTable("ALERT", strconv.FormatInt(v.ID, 10))
+	t.Add("Title", v.Title)
+	t.Add("Rule", v.Rule+" ("+v.Condition+")")
+	t.Add("Severity", v.Severity)
+	t.Add("State", state)
+	t.Add("About", v.Subject)
+	t.Add("Since", v.FirstAt)
+	t.Add("Latest event", v.LastAt)
+	t.Add("Events", v.Occurrences)
+	if v.ExecutionID != nil {
+		t.Add("Run", v.ExecutionID.String())
+	}
+	t.Add("Message", strings.ReplaceAll(v.Message, "\n", " "))
+	if err := t.Write(w); err != nil || len(detail.Deliveries) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return writeDeliveries(w, detail.Deliveries)
+}
+
+// writeDeliveries writes deliveries as a table.
+func writeDeliveries(w io.Writer, list []output.AlertDelivery) error {
+	t := output.NewTable("CHANNEL", "KIND", "STATE", "ATTEMPTS", "DELIVERED", "BY", "LAST ERROR")
+	for _, d := range list {
+		t.Add(d.Channel, d.Kind, d.State, d.Attempts, d.DeliveredAt, d.DeliveredBy, d.LastError)
+	}
+	return t.Write(w)
+}
+
+func newAckCommand(a *connect.App) *cobra.Command {
+	var note string
+	cmd := &cobra.Command{
+		Use: "ack ID", Short: "Acknowledge an alert: nothing more is sent about it", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := alertID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.AcknowledgeAlert(cmd.Context(), id, note); err != nil {
+					return err
+				}
+				return a.Done(output.AcknowledgedAlert{ID: id}, "acknowledged the alert %d", id)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&note, "note", "", "what is done about it")
+	return cmd
+}
+
+// alertID reads the ID of an alert.
+func alertID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, exit.Usagef("invalid alert %q: want its number, as jobagent alert list shows it", text)
+	}
+	return id, nil
+}
+
+func newMuteCommand(a *connect.App) *cobra.Command {
+	var d time.Duration
+	var note string
+	var off bool
+	cmd := &cobra.Command{
+		Use: "mute NAME", Short: "Send nothing about a rule's alerts for some time", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case off:
+				d = 0
+			case d < time.Minute:
+				return exit.Usagef("invalid --for %s: want at least 1m, or --off", d)
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.MuteAlert(cmd.Context(), args[0], d, note); err != nil {
+					return err
+				}
+				if off {
+					return a.Done(output.AlertName{Name: args[0]}, "the alert %s is not muted any more", args[0])
+				}
+				return a.Done(output.AlertName{Name: args[0]}, "muted the alert %s for %s", args[0], d)
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&d, "for", time.Hour, "how long")
+	cmd.Flags().StringVar(&note, "note", "", "the reason")
+	cmd.Flags().BoolVar(&off, "off", false, "end it")
+	return cmd
+}
+
+// testWait bounds how long jobagent alert test waits for its result.
+const testWait = 60 * time.Second
+
+func newTestCommand(a *connect.App) *cobra.Command {
+	var rule string
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use: "test [CHANNEL]", Short: "Send a test notification, and wait for its result", Args: cobra.MaximumNArgs(1),
+		Long: `Send a test notification to a channel, or to all channels of a rule (--alert), and wait for its result.
+An agent or a front that works for the control database delivers it. The exit code is not 0 unless
+all of them were delivered.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			channel := ""
+			if len(args) > 0 {
+				channel = args[0]
+			}
+			if (channel == "") == (rule == "") {
+				return exit.Usagef("want a channel, or --alert NAME")
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				tests, err := store.TestAlert(cmd.Context(), channel, rule)
+				if err != nil {
+					return err
+				}
+				deadline := time.Now().Add(wait)
+				var views []output.AlertDelivery
+				var failed []string
+				for _, test := range tests {
+					d, err := await(cmd, store, test.NotificationID, deadline)
+					if err != nil {
+						return err
+					}
+					views = append(views, viewDelivery(d))
+					if d.State != "Delivered" {
+						failed = append(failed, describe(d))
+					}
+				}
+				if err := a.Emit(views, func(w io.Writer) error { return writeDeliveries(w, views) }); err != nil {
+					return err
+				}
+				if len(failed) > 0 {
+					return fmt.Errorf("not delivered: %s", strings.Join(failed, "; "))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&rule, "alert", "", "`name` of a rule, in place of a channel")
+	cmd.Flags().DurationVar(&wait, "wait", testWait, "how long to wait for the result")
+	return cmd
+}
+
+// describe says why a test was not delivered.
+func describe(d controldb.AlertDelivery) string {
+	switch {
+	case d.LastError != "":
+		return d.Channel + ": " + d.LastError
+	case d.Attempts == 0:
+		return d.Channel + ": no agent or front has taken it; a channel with secrets needs one that can read them"
+	}
+	return d.Channel + ": no result yet"
+}
+
+// await waits until a delivery has ended or failed once, or the deadline has passed.
+func await(cmd *cobra.Command, store *controldb.Store, id uuid.UUID, deadline time.Time) (controldb.AlertDelivery, error) {
+	for {
+		list, err := store.AlertDeliveries(cmd.Context(), controldb.AlertDeliveryFilter{NotificationID: id})
+		if err != nil {
+			return controldb.AlertDelivery{}, err
+		}
+		if len(list) == 0 {
+			return controldb.AlertDelivery{}, fmt.Errorf("the delivery %s does not exist any more", id)
+		}
+		if d := list[0]; d.State != "Pending" || d.LastError != "" || time.Now().After(deadline) {
+			return d, nil
+		}
+		timer := time.NewTimer(250 * time.Millisecond)
+		select {
+		case <-cmd.Context().Done():
+			timer.Stop()
+			return controldb.AlertDelivery{}, cmd.Context().Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// viewAlert converts an alert for -o json.
+func viewAlert(v controldb.Alert) output.Alert {
+	return output.Alert{
+		ID: v.ID, Rule: v.Rule, Condition: string(v.Condition), Severity: v.Severity, State: string(v.State), SubjectKind: v.SubjectKind,
+		Subject: v.Subject, JobID: optionalID(v.JobID), JobName: v.JobName, Schedule: v.Schedule, AgentID: optionalID(v.AgentID),
+		ExecutionID: optionalID(v.JobExecutionID), Occurrences: v.Occurrences, FirstAt: v.FirstAt, LastAt: v.LastAt, RaisedAt: v.RaisedAt,
+		Title: v.Title, Message: v.Message, AcknowledgedAt: output.Optional(v.AcknowledgedAt), AcknowledgedBy: v.AcknowledgedBy,
+		AcknowledgeNote: v.AcknowledgeNote, ResolvedAt: output.Optional(v.ResolvedAt), ResolveReason: v.ResolveReason,
+		NextAt: output.Optional(v.NextNotificationAt), NotifiedAt: output.Optional(v.NotifiedAt), Notifications: v.Notifications,
+		DeliveredAt: output.Optional(v.DeliveredAt), Pending: v.PendingDeliveries, Attempts: v.DeliveryAttempts, LastError: v.LastDeliveryError,
+	}
+}
+
+// viewDelivery converts a delivery for -o json.
+func viewDelivery(d controldb.AlertDelivery) output.AlertDelivery {
+	return output.AlertDelivery{
+		ID: d.ID, NotificationID: d.NotificationID, Channel: d.Channel, Kind: d.Kind, State: d.State, CreatedAt: d.CreatedAt,
+		NextAttemptAt: output.Optional(d.NextAttemptAt), Attempts: d.Attempts, DeliveredAt: output.Optional(d.DeliveredAt),
+		DeliveredBy: d.DeliveredBy, LastError: d.LastError,
+	}
+}
+
+// viewDeliveries converts deliveries for -o json.
+func viewDeliveries(list []controldb.AlertDelivery) []output.AlertDelivery {
+	views := make([]output.AlertDelivery, 0, len(list))
+	for _, d := range list {
+		views = append(views, viewDelivery(d))
+	}
+	return views
+}
+
+// optionalID returns nil for no ID.
+func optionalID(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}

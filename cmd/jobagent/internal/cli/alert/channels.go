@@ -1,0 +1,160 @@
+package alert
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/agent/alerts"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// newChannelCommand returns `jobagent alert channel`.
+func newChannelCommand(a *connect.App) *cobra.Command {
+	cmd := command.NewGroup("channel", "Manage where alerts are sent",
+		newAddChannelCommand(a), newUpdateChannelCommand(a), newListChannelsCommand(a), newDeleteChannelCommand(a))
+	cmd.Long = `Manage where alerts are sent. A definition is a JSON object, or @FILE. Secrets are $(secret.NAME); jobagent secret set
+stores them.
+
+  Http, StorageQueue,        the definition of an action; without a body or message, the notification is
+  ServiceBusQueue,           sent as JSON. $(param.title), $(param.message) and other members of the
+  ServiceBusTopic            notification can be used, and $(payload) is the whole
+  Mail                       {"host": "smtp.example.com", "from": "jobs@example.com", "to": ["ops@example.com"],
+                             "security": "starttls", "username": "u", "password": "$(secret.SMTP)"}
+  Slack, Teams               {"url": "$(secret.NAME)"}: an incoming webhook, or a workflow`
+	return cmd
+}
+
+// readDefinition reads a definition, and checks it.
+func readDefinition(channelType, text string) (string, error) {
+	if path, isFile := strings.CutPrefix(text, "@"); isFile {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return "", exit.Usagef("read the definition of a channel: %w", err)
+		}
+		text = string(raw)
+	}
+	if channelType == "" || !json.Valid([]byte(text)) {
+		return text, nil // the control database tells what is wrong
+	}
+	if err := alerts.Check(channelType, text); err != nil {
+		return "", exit.Usage(err)
+	}
+	return text, nil
+}
+
+func newAddChannelCommand(a *connect.App) *cobra.Command {
+	var enabled bool
+	cmd := &cobra.Command{
+		Use: "add NAME TYPE DEFINITION", Short: "Add a channel", Args: cobra.ExactArgs(3),
+		Example: `  jobagent alert channel add on-call Slack '{"url": "$(secret.SLACK)"}'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind := args[1]
+			for _, known := range []string{"Http", "StorageQueue", "ServiceBusQueue", "ServiceBusTopic", "Mail", "Slack", "Teams"} {
+				if strings.EqualFold(kind, known) {
+					kind = known
+				}
+			}
+			definition, err := readDefinition(kind, args[2])
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.AddAlertChannel(cmd.Context(), args[0], kind, definition, enabled); err != nil {
+					return err
+				}
+				return a.Done(output.AlertChannelName{Name: args[0]}, "added the channel %s; try it with: jobagent alert test %s", args[0], args[0])
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&enabled, "enabled", true, "whether anything is sent")
+	return cmd
+}
+
+func newUpdateChannelCommand(a *connect.App) *cobra.Command {
+	var definition string
+	var enabled bool
+	cmd := &cobra.Command{
+		Use: "update NAME", Short: "Change a channel; what is not given stays", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.AlertChannels(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if len(list) == 0 {
+					return fmt.Errorf("the channel %q does not exist: %w", args[0], controldb.ErrChannelNotFound)
+				}
+				var text *string
+				if cmd.Flags().Changed("definition") {
+					read, err := readDefinition(list[0].Type, definition)
+					if err != nil {
+						return err
+					}
+					text = &read
+				}
+				var on *bool
+				if cmd.Flags().Changed("enabled") {
+					on = &enabled
+				}
+				if err := store.UpdateAlertChannel(cmd.Context(), args[0], text, on); err != nil {
+					return err
+				}
+				return a.Done(output.AlertChannelName{Name: args[0]}, "changed the channel %s", args[0])
+			})
+		},
+	}
+	cmd.Flags().StringVar(&definition, "definition", "", "JSON object, or @FILE")
+	cmd.Flags().BoolVar(&enabled, "enabled", true, "whether anything is sent")
+	return cmd
+}
+
+func newDeleteChannelCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a channel that no rule uses", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteAlertChannel(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				return a.Done(output.AlertChannelName{Name: args[0]}, "deleted the channel %s", args[0])
+			})
+		},
+	}
+}
+
+func newListChannelsCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the channels", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.AlertChannels(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				views := make([]output.AlertChannel, 0, len(list))
+				for _, c := range list {
+					views = append(views, output.AlertChannel{
+						Name: c.Name, Type: c.Type, Definition: json.RawMessage(c.Definition), NeedsSecrets: c.NeedsSecrets, Enabled: c.Enabled,
+						UpdatedAt: c.UpdatedAt,
+					})
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("NAME", "TYPE", "ENABLED", "NEEDS SECRETS", "DEFINITION")
+					for _, v := range views {
+						t.Add(v.Name, v.Type, v.Enabled, v.NeedsSecrets, string(v.Definition))
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}

@@ -1,0 +1,187 @@
+package alert
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// ruleFlags are the flags of a rule. A flag that is not given stays nil in the change.
+type ruleFlags struct {
+	job, jobs, lifecycles, severity, description string
+	percent, factor                              float64
+	runs, seconds, throttle, repeat              int
+	channels                                     []string
+	notifyResolved, enabled                      bool
+}
+
+// add adds the flags to a command.
+func (f *ruleFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.job, "job", "", "the one job to watch")
+	flags.StringVar(&f.jobs, "jobs", "", "names of the jobs to watch, with * and ? (default: all jobs)")
+	flags.StringVar(&f.lifecycles, "lifecycles", "", "RunEnded, NoRun: lifecycles of runs, separated by commas (default of RunEnded: Failed,TimedOut)")
+	flags.Float64Var(&f.percent, "percent", 0, "TargetsFailed: least share of targets that did not succeed")
+	flags.Float64Var(&f.factor, "factor", 0, "RunTooLong: multiple of the median duration (default 2)")
+	flags.IntVar(&f.runs, "runs", 0, "RunTooLong: runs in the median (default 20)")
+	flags.IntVar(&f.seconds, "seconds", 0, "grace period or age (default: depends on the condition)")
+	flags.StringVar(&f.severity, "severity", "", "Info, Warning or Critical (default Warning)")
+	flags.StringSliceVar(&f.channels, "channel", nil, "`name` of a channel; repeat it for several")
+	flags.IntVar(&f.throttle, "throttle", 0, "least seconds between notifications about the same subject (default 3600)")
+	flags.IntVar(&f.repeat, "repeat", 0, "seconds after which an open alert is notified again (default 0: never)")
+	flags.BoolVar(&f.notifyResolved, "notify-resolved", true, "notify when the alert is resolved")
+	flags.StringVar(&f.description, "description", "", "free text")
+	flags.BoolVar(&f.enabled, "enabled", true, "whether the rule raises alerts")
+	cmd.MarkFlagsMutuallyExclusive("job", "jobs")
+}
+
+// change returns the change that the given flags make.
+func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
+	given := cmd.Flags().Changed
+	for name, set := range map[string]func(){
+		"job": func() { c.JobName = &f.job }, "jobs": func() { c.JobPattern = &f.jobs }, "lifecycles": func() { c.Lifecycles = &f.lifecycles },
+		"percent": func() { c.PercentFailed = &f.percent }, "factor": func() { c.Factor = &f.factor }, "runs": func() { c.Runs = &f.runs },
+		"seconds": func() { c.Seconds = &f.seconds }, "severity": func() { c.Severity = &f.severity },
+		"channel": func() { c.Channels = &f.channels }, "throttle": func() { c.Throttle = &f.throttle },
+		"repeat": func() { c.Repeat = &f.repeat }, "notify-resolved": func() { c.NotifyResolved = &f.notifyResolved },
+		"description": func() { c.Description = &f.description }, "enabled": func() { c.Enabled = &f.enabled },
+	} {
+		if given(name) {
+			set()
+		}
+	}
+	return c
+}
+
+func newAddCommand(a *connect.App) *cobra.Command {
+	var f ruleFlags
+	cmd := &cobra.Command{
+		Use: "add NAME CONDITION", Short: "Add a rule", Args: cobra.ExactArgs(2),
+		Example: "  jobagent alert add failed RunEnded --channel on-call\n" +
+			"  jobagent alert add nothing-ran RunNotStarted --seconds 60 --severity Critical --channel on-call\n" +
+			"  jobagent alert add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				err := store.AddAlert(cmd.Context(), args[0], controldb.AlertCondition(args[1]), f.change(cmd))
+				if err != nil {
+					return err
+				}
+				return a.Done(output.AlertName{Name: args[0]}, "added the alert %s", args[0])
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newUpdateCommand(a *connect.App) *cobra.Command {
+	var f ruleFlags
+	cmd := &cobra.Command{
+		Use: "update NAME", Short: "Change a rule; what is not given stays", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.UpdateAlert(cmd.Context(), args[0], f.change(cmd)); err != nil {
+					return err
+				}
+				return a.Done(output.AlertName{Name: args[0]}, "changed the alert %s", args[0])
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newDeleteCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteAlert(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				return a.Done(output.AlertName{Name: args[0]}, "deleted the alert %s", args[0])
+			})
+		},
+	}
+}
+
+func newRulesCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "rules [NAME]", Short: "List the rules", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.AlertRules(cmd.Context(), strings.Join(args, ""))
+				if err != nil {
+					return err
+				}
+				views := make([]output.AlertRule, 0, len(list))
+				for _, r := range list {
+					v, err := viewRule(r)
+					if err != nil {
+						return err
+					}
+					views = append(views, v)
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("NAME", "CONDITION", "JOBS", "VALUES", "SEVERITY", "CHANNELS", "ENABLED", "MUTED UNTIL", "OPEN")
+					for _, v := range views {
+						t.Add(v.Name, v.Condition, scope(v), values(v), v.Severity, strings.Join(v.Channels, ", "), v.Enabled, v.MutedUntil, v.OpenAlerts)
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}
+
+// scope names the jobs that a rule watches.
+func scope(v output.AlertRule) string {
+	switch {
+	case v.Condition == string(controldb.AlertAgentSilent), v.Condition == string(controldb.AlertNoAgent):
+		return ""
+	case v.JobName != "":
+		return v.JobName
+	case v.JobPattern != "":
+		return v.JobPattern
+	}
+	return "*"
+}
+
+// values shows the values of a rule's condition.
+func values(v output.AlertRule) string {
+	var list []string
+	if v.Lifecycles != "" {
+		list = append(list, v.Lifecycles)
+	}
+	if v.PercentFailed > 0 {
+		list = append(list, strconv.FormatFloat(v.PercentFailed, 'f', -1, 64)+" %")
+	}
+	if v.Factor > 0 {
+		list = append(list, strconv.FormatFloat(v.Factor, 'f', -1, 64)+" x the median of "+strconv.Itoa(v.Runs)+" runs")
+	}
+	if v.Seconds > 0 {
+		list = append(list, strconv.Itoa(v.Seconds)+" s")
+	}
+	return strings.Join(list, ", ")
+}
+
+// viewRule converts a rule for -o json.
+func viewRule(r controldb.AlertRule) (output.AlertRule, error) {
+	channels, err := r.Channels()
+	if channels == nil {
+		channels = []string{}
+	}
+	return output.AlertRule{
+		Name: r.Name, Description: r.Description, Condition: string(r.Condition), JobName: r.JobName, JobPattern: r.JobPattern,
+		Lifecycles: r.Lifecycles, PercentFailed: r.PercentFailed, Factor: r.Factor, Runs: r.Runs, Seconds: r.Seconds, Severity: r.Severity,
+		ThrottleSeconds: r.ThrottleSeconds, RepeatSeconds: r.RepeatSeconds, NotifyResolved: r.NotifyResolved, Enabled: r.Enabled,
+		MutedUntil: output.Optional(r.MutedUntil), MutedBy: r.MutedBy, MuteNote: r.MuteNote, Channels: channels, OpenAlerts: r.OpenAlerts,
+		UpdatedAt: r.UpdatedAt,
+	}, err
+}
