@@ -67,6 +67,29 @@ limit set ElasticPool p 5 --server s
 limit remove ElasticPool p --server s
 job start j --wait --execution-id RUN1 --param tenant=x
 limit list
+alert channel add hook http {"url":"ENDPOINT/","allow_http":true}
+alert channel add hook http {"url":"ENDPOINT/","allow_http":true}
+alert channel add mail mail {"host":"h"}
+alert channel update hook --enabled=false
+alert channel update hook --enabled
+alert channel list
+alert test hook
+alert test nowhere
+alert add failed RunEnded --job j --channel hook --severity critical
+alert add share TargetsFailed --percent 200
+alert add slow RunTooLong --factor 3
+alert update slow --jobs n*
+alert mute failed --for 1h --note moving
+alert mute failed --off
+alert rules
+alert list
+alert history
+alert show 1
+alert ack 1
+alert ack x
+alert delete slow
+alert delete failed
+alert channel delete hook
 execution list
 execution show RUN1 --messages
 execution watch RUN1
@@ -176,7 +199,7 @@ var (
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	// prose matches values that differ between machines, and sentences, which may change.
 	prose = regexp.MustCompile(
-		`("(?:host_name|host|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret)": ?)"(?:[^"\\]|\\.)*"`)
+		`("(?:host_name|host|delivered_by|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret)": ?)"(?:[^"\\]|\\.)*"`)
 	// randomID matches the IDs of static tokens in lists.
 	randomID  = regexp.MustCompile(`"[0-9a-f]{16}"`)
 	entryID   = regexp.MustCompile(`("entry_id": )\d+`) // another command would move all of them

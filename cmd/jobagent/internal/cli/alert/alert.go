@@ -83,7 +83,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if len(list) == 0 {
-					return fmt.Errorf("the alert %d does not exist: %w", id, controldb.ErrAlertNotFound)
+					return exit.With(exit.CodeNotFound, fmt.Errorf("the alert %d does not exist; jobagent alert history lists all alerts", id))
 				}
 				deliveries, err := store.AlertDeliveries(cmd.Context(), controldb.AlertDeliveryFilter{AlertID: id})
 				if err != nil {

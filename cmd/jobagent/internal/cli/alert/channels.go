@@ -91,7 +91,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if len(list) == 0 {
-					return fmt.Errorf("the channel %q does not exist: %w", args[0], controldb.ErrChannelNotFound)
+					return exit.With(exit.CodeNotFound, fmt.Errorf("the channel %q does not exist; jobagent alert channel list lists all channels", args[0]))
 				}
 				var text *string
 				if cmd.Flags().Changed("definition") {
