@@ -74,7 +74,7 @@ IF DB_NAME() = N'` + bad + `'
 	}
 	verdict, messages := strings.Index(a.Body, "is missing"), strings.Index(a.Body, "Messages of attempt")
 	require.Less(t, verdict, messages, "the error comes first")
-	require.NotContains(t, a.Body, "data-live", "the target has ended")
+	require.NotContains(t, a.Body, "data-topic", "the target has ended")
 	require.NotContains(t, a.Body, "Rerun what failed", "the viewer is a reader")
 	requireText(t, as(t, f, "operator").get(path).Body, base+"/runs/"+run.String()+"/rerun")
 
@@ -202,10 +202,10 @@ func TestTargetPageWhileItRuns(t *testing.T) {
 		a = b.get(path)
 		return a.Status == http.StatusOK && strings.Contains(a.Body, "is held by agent")
 	}, 10*time.Second, 20*time.Millisecond)
-	_, topic, ok := strings.Cut(a.Body, `data-live="`)
+	_, topic, ok := strings.Cut(a.Body, `data-topic="`)
 	require.True(t, ok)
 	topic, _, _ = strings.Cut(topic, `"`)
-	requireText(t, b.stream(topic, "target-messages"), "target-verdict")
+	requireText(t, b.stream(base+"/events?topic="+url.QueryEscape(topic), "target-messages"), "target-verdict")
 	requireText(t, b.stream(base+"/events?topic=tree/"+run.String(), "tree-steps"), "tree-head")
 	requireText(t, b.stream(base+"/events?topic=timeline/"+run.String()+".0.50", "timeline-waits"), "timeline-chart")
 	requireText(t, b.get(base+"/runs/"+run.String()+"/tree").Body, "What it waits for")
