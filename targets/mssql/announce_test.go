@@ -100,3 +100,26 @@ func TestAnonymousSessions(t *testing.T) {
 	seen := f.query(t, "d", "SELECT text FROM seen")
 	require.Regexp(t, `^jobagent [0-9a-f]{16}\|\x00*\|$`, seen[0])
 }
+
+// BenchmarkAttempt measures an attempt of a short script with and without its announcement.
+func BenchmarkAttempt(b *testing.B) {
+	server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, server.Close(b.Context())) })
+	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "sa", "secret", "*"))
+	require.NoError(b, err)
+	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: server.Dialer()})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, servers.Close()) })
+	runner := mssql.NewRunner(servers, targets.Limits{})
+	for name, text := range map[string]string{"anonymous": "", "announced": sessionText + "j"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				res := runner.Run(b.Context(), mssql.Attempt{Attempt: targets.Attempt{
+					Target: targets.NewTarget("s", "master", ""), Command: "SELECT COUNT(*) AS objects FROM sys.objects;", Session: text,
+				}})
+				require.Equal(b, targets.Succeeded, res.Outcome, res.Summary)
+			}
+		})
+	}
+}
