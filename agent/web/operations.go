@@ -65,6 +65,8 @@ func (o *operations) do(ctx context.Context, key string, act func() (*page.Done,
 	if err != nil {
 		return nil, err
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	one.done = done
 	return done, nil
 }
@@ -76,8 +78,8 @@ func (o *operations) add(key string) *operation {
 		o.known = map[string]*operation{}
 	}
 	if len(o.known) >= maxOperations {
-		for other, one := range o.known {
-			if one.done != nil && (now.Sub(one.at) > operationAge || len(o.known) >= maxOperations) {
+		for other, one := range o.known { // half of them, so that this is rare
+			if one.done != nil && (now.Sub(one.at) > operationAge || len(o.known) > maxOperations/2) {
 				delete(o.known, other)
 			}
 		}
