@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,12 @@ func TestOperations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var o operations
-		calls := 0
+		var calls atomic.Int32
 		act := func(err error) func() (*page.Done, error) {
 			return func() (*page.Done, error) {
-				calls++
+				n := calls.Add(1)
 				time.Sleep(time.Second)
-				return &page.Done{Notice: fmt.Sprint(calls)}, err
+				return &page.Done{Notice: fmt.Sprint(n)}, err
 			}
 		}
 		_, err := o.do(t.Context(), "a", act(errors.New("refused")))
@@ -34,10 +35,10 @@ func TestOperations(t *testing.T) {
 		done, err := o.do(t.Context(), "a", act(nil))
 		require.NoError(t, err)
 		require.Equal(t, "2", done.Notice)
-		require.Equal(t, 2, calls)
+		require.EqualValues(t, 2, calls.Load())
 		_, err = o.do(t.Context(), "b", act(nil))
 		require.NoError(t, err)
-		require.Equal(t, 3, calls)
+		require.EqualValues(t, 3, calls.Load())
 
 		go func() { _, _ = o.do(t.Context(), "c", act(nil)) }()
 		synctest.Wait()
