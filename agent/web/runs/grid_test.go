@@ -83,6 +83,21 @@ func TestGrid(t *testing.T) {
 		assert.Empty(t, p.Problems())
 		p.Close()
 	}
+
+	// The list shows a run that begins, and has no fault either.
+	p, err := b.Page(browser.Options{Width: 390, Height: 844})
+	require.NoError(t, err)
+	defer p.Close()
+	require.NoError(t, p.SignIn(f.url, f.token))
+	require.NoError(t, p.Open(f.url+"/ui/main/runs"))
+	require.NoError(t, p.Until(`document.querySelectorAll("#runs-list tbody tr").length === 1`))
+	id := f.startRun(t, "j")
+	require.NoError(t, p.Until(`document.querySelectorAll("#runs-list tbody tr").length === 2`))
+	require.NoError(t, p.Until(`document.querySelector("#runs-list tbody tr").dataset.key === `+quote(id.String())))
+	found, err := p.Axe()
+	require.NoError(t, err)
+	assert.Empty(t, found)
+	assert.Empty(t, p.Problems())
 }
 
 // quote returns a JavaScript string.

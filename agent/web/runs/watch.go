@@ -23,10 +23,12 @@ const (
 	// batch bounds the targets that one call reads by their IDs.
 	batch = 2000
 	// idleTime is how long a run that nobody looks at is kept, maxRuns how many runs are kept, and
-	// maxCells their cells together, unless one run has more.
-	idleTime = time.Minute
-	maxRuns  = 32
-	maxCells = 400_000
+	// maxCells their cells together. A run that was used within viewedTime is not forgotten for
+	// others: streams use theirs every 10 s at least, and would read it again and again.
+	idleTime   = time.Minute
+	viewedTime = 15 * time.Second
+	maxRuns    = 32
+	maxCells   = 400_000
 	// maxLog bounds the changes of a run that are kept.
 	maxLog = 100_000
 )
@@ -141,7 +143,7 @@ func (ws *watches) get(base string, run uuid.UUID) *watch {
 }
 
 // sweep forgets runs: those that were not used for idleTime, and the longest unused ones of too
-// many. A run that is still viewed elsewhere goes on there, and is read again here. ws.mu is held.
+// many. ws.mu is held.
 func (ws *watches) sweep(now time.Time) {
 	type entry struct {
 		key watchKey
@@ -158,7 +160,7 @@ func (ws *watches) sweep(now time.Time) {
 		cells += k.cells
 	}
 	slices.SortFunc(list, func(a, b entry) int { return a.used.Compare(b.used) })
-	for len(list) > 1 && (len(list) > maxRuns || cells > maxCells) {
+	for len(list) > 1 && (len(list) > maxRuns || cells > maxCells) && now.Sub(list[0].used) > viewedTime {
 		delete(ws.runs, list[0].key)
 		cells -= list[0].cells
 		list = list[1:]

@@ -1,0 +1,44 @@
+package runs
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+)
+
+// Runs that nobody looks at are forgotten; runs that are viewed stay, however many there are.
+func TestSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ws := newWatches()
+		viewed := ws.get("/ui/a", uuid.New())
+		for range 2 * maxRuns {
+			ws.get("/ui/a", uuid.New())
+		}
+		assert.Len(t, ws.runs, 2*maxRuns+1)
+		time.Sleep(viewedTime + time.Second)
+		assert.Same(t, viewed, ws.get("/ui/a", viewed.run))
+		assert.Len(t, ws.runs, maxRuns)
+		assert.NotSame(t, viewed, ws.get("/ui/b", viewed.run), "another control database")
+		time.Sleep(idleTime + time.Second)
+		ws.get("/ui/c", uuid.New())
+		assert.Len(t, ws.runs, 1)
+	})
+}
+
+// Messages that say the same of different targets are one.
+func TestNormalise(t *testing.T) {
+	for text, want := range map[string]string{
+		`Cannot open database "tenant1" requested by the login.`: `Cannot open database "…" requested by the login.`,
+		"Invalid column 'a'. Line 12.":                           "Invalid column '…'. Line #.",
+		"Timeout after 30.5 s at 10.0.0.1:1433":                  "Timeout after # s at #",
+		"task 0f8fad5b-d9cb-469f-a165-70867728950e [dbo].[x]":    "task # […].[…]",
+		"at 2026-01-02T03:04:05 0xAB":                            "at # #",
+		"“x” it's":                                               "“…” it's",
+		"":                                                       "",
+	} {
+		assert.Equal(t, want, normalise(text), text)
+	}
+}
