@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -215,4 +216,58 @@ func TestTargetPageWhileItRuns(t *testing.T) {
 	require.NoError(t, f.Store.StopJob(t.Context(), run))
 	await(t, f, run)
 	requireText(t, b.get(path).Body, "Canceled")
+}
+
+// TestTargetPageOfAction: the page of an action shows its response, and the callback that it waits
+// for.
+func TestTargetPageOfAction(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := "web TestTargetPageOfAction"
+	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	f.H.Handle("/page-fails", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write([]byte("<img src=x> short and stout"))
+	})
+	f.H.Handle("/page-waits", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	for path, further := range map[string]string{"page-fails": "", "page-waits": `, "callback": {"timeout_seconds": 600}, "body": "$(callback_url)"`} {
+		kind, after := "Http", "[]"
+		spec := controldb.StepSpec{
+			JobName: name, StepName: &path, CommandType: &kind, RetryAttempts: new(int),
+			Command: fmt.Sprintf(`{"url": "%s/%s", "allow_http": true%s}`, f.H.URL, path, further),
+		}
+		spec.After = &after
+		_, err = f.Store.AddJobStep(t.Context(), spec)
+		require.NoError(t, err)
+	}
+	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	require.NoError(t, err)
+	b := as(t, f, "operator")
+	pages := map[string]string{} // by step
+	require.Eventually(t, func() bool {
+		for _, state := range []string{"Failed", "WaitingForCallback"} {
+			for step := 1; step <= 2; step++ {
+				list, err := f.Store.StateTargets(t.Context(), run, step, jobs.Lifecycle(state), nil, 5)
+				require.NoError(t, err)
+				for _, one := range list {
+					pages[state] = fmt.Sprintf("%s/runs/%s/targets/%s?step=%d", base, run, one.TargetID, step)
+				}
+			}
+		}
+		return len(pages) == 2
+	}, 20*time.Second, 20*time.Millisecond)
+	a := b.get(pages["Failed"])
+	requireData(t, a)
+	requireText(t, a.Body, "418")
+	requireText(t, a.Body, "&lt;img src=x&gt; short and stout")
+	requireText(t, a.Body, "text/html")
+	requireText(t, a.Body, "Definition of the action")
+	a = b.get(pages["WaitingForCallback"])
+	requireData(t, a)
+	requireText(t, a.Body, "Waits for a report")
+	requireText(t, a.Body, "/callbacks/"+run.String()+"/")
+	require.NoError(t, f.Store.StopJob(t.Context(), run))
+	await(t, f, run)
 }
