@@ -187,6 +187,44 @@ func (d *data) Why(w controldb.WaitingRun) string {
 	return w.For
 }
 
+// waitGroup are the runs that wait for the same, the longest wait first.
+type waitGroup struct {
+	controldb.WaitingRun // the one that has waited longest
+	Runs                 []controldb.WaitingRun
+	// Targets are those of all of them.
+	Targets int
+}
+
+// shownWaits is the number of runs of a group that the page names.
+const shownWaits = 3
+
+// Shown are the runs that the page names, and More is the number of the others.
+func (g waitGroup) Shown() []controldb.WaitingRun { return g.Runs[:min(len(g.Runs), shownWaits)] }
+
+// More is described at Shown.
+func (g waitGroup) More() int { return len(g.Runs) - len(g.Shown()) }
+
+// Waits groups the runs that wait by what they wait for.
+func (d *data) Waits() []waitGroup {
+	var list []waitGroup
+	at := map[string]int{}
+	for _, w := range d.O.Waiting {
+		key := w.For + " " + w.CommandType
+		i, known := at[key]
+		if !known {
+			i = len(list)
+			at[key] = i
+			list = append(list, waitGroup{WaitingRun: w})
+		}
+		list[i].Runs = append(list[i].Runs, w)
+		list[i].Targets += w.Targets
+	}
+	return list
+}
+
+// CutWaits reports whether more runs wait than were read.
+func (d *data) CutWaits() bool { return len(d.O.Waiting) >= top }
+
 // failures are the errors of the last hours.
 type failures struct {
 	controldb.Failures

@@ -213,3 +213,20 @@ func TestTimeLeft(t *testing.T) {
 	require.Zero(t, d.Left(r)%(5*time.Minute))
 	require.Equal(t, "1200", twoDigits(1234))
 }
+
+// Runs that wait for the same are one item.
+func TestWaits(t *testing.T) {
+	d := &data{O: controldb.Overview{Now: now, Jobs: 1}}
+	for i := range 5 {
+		d.O.Waiting = append(d.O.Waiting, controldb.WaitingRun{JobName: fmt.Sprintf("job %d", i), For: "Worker", Targets: 2, Since: now})
+	}
+	d.O.Waiting = append(d.O.Waiting, controldb.WaitingRun{JobName: "mail", For: "Agent", CommandType: "Http", Since: now})
+	groups := d.Waits()
+	require.Len(t, groups, 2)
+	require.Equal(t, []int{3, 2, 10}, []int{len(groups[0].Shown()), groups[0].More(), groups[0].Targets})
+	html := render(t, "overview-attention", d)
+	require.Contains(t, html, "All workers of all agents are busy.")
+	require.Contains(t, html, "No live agent runs commands of type Http.")
+	require.NotContains(t, html, "job 3")
+	require.False(t, d.CutWaits())
+}
