@@ -85,7 +85,7 @@ func (f *traceFeed) run(ctx context.Context, ready func()) error {
 // at the stored instant, and afterwards moves this instant.
 func (f *traceFeed) look(ctx context.Context) error {
 	request := controldb.EndedRunsRequest{Term: f.termID, Hold: traceHold, Limit: tracePage, After: f.last}
-	back := f.last.Key == 0 || time.Since(f.lookedBack) >= traceLookBack
+	back := time.Since(f.lookedBack) >= traceLookBack
 	if back {
 		request.After = controldb.EndedRun{}
 		f.lookedBack = time.Now()
