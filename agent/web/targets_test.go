@@ -266,7 +266,7 @@ func TestTargetPageOfAction(t *testing.T) {
 	requireText(t, a.Body, "Definition of the action")
 	a = b.get(pages["WaitingForCallback"])
 	requireData(t, a)
-	requireText(t, a.Body, "Waits for a report")
+	requireText(t, a.Body, "Waiting for a report")
 	requireText(t, a.Body, "/callbacks/"+run.String()+"/")
 	require.NoError(t, f.Store.StopJob(t.Context(), run))
 	await(t, f, run)

@@ -117,9 +117,9 @@ func (d *targetPage) Unknown() string {
 
 // waitTitles are the headings of what a row waits for, by the keywords of sp_explain_execution.
 var waitTitles = map[string]string{
-	"Agent": "Waits for an agent", "Advance": "Waits for the next pass of an agent", "Resolution": "The target group is being resolved",
-	"Targets": "Its targets run", "Step": "Waits for other steps", "Outcome": "Runs", "Stop": "Is being stopped", "Retry": "Waits for the next attempt",
-	"Limit": "Waits because a limit is used up", "Worker": "Waits for a free worker", "Turn": "Waits for its turn", "Callback": "Waits for a report",
+	"Agent": "Waiting for an agent", "Advance": "Waiting for the next pass of an agent", "Resolution": "Resolving the target group",
+	"Targets": "Its targets are running", "Step": "Waiting for other steps", "Outcome": "Running", "Stop": "Being stopped", "Retry": "Waiting for the next attempt",
+	"Limit": "Waiting because a limit is used up", "Worker": "Waiting for a free worker", "Turn": "Waiting for its turn", "Callback": "Waiting for a report",
 }
 
 // waitTitle returns the heading of a wait.
@@ -127,7 +127,7 @@ func waitTitle(keyword string) string {
 	if t, ok := waitTitles[keyword]; ok {
 		return t
 	}
-	return "Waits: " + keyword
+	return "Waiting: " + keyword
 }
 
 // WaitTitle is the heading of what the target waits for.
