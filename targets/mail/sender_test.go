@@ -169,7 +169,7 @@ func TestFailures(t *testing.T) {
 	for name, answers := range map[string]map[string]string{
 		"421":               {"MAIL": "421 not now"},
 		"mailbox unknown":   {"RCPT": "550 mailbox unknown"},
-		"554 no":            {"DATA": "554 no"},
+		"sending SMTP DATA": {"DATA": "554 no"},
 		"no answer in time": {"CONNECT": "hang"},
 		"not answered":      {"MAIL": "hang"},
 	} {
