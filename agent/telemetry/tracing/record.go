@@ -75,10 +75,10 @@ func (r *Recorder) Resolution(task controldb.Task, res controldb.Resolution, sta
 	})
 }
 
-// stepAttributes are those of all spans of a task.
+// stepAttributes are those of all spans of a task. They are few, because attempts are many: the
+// spans of the run and the step have the rest.
 func stepAttributes(task controldb.Task) []attribute.KeyValue {
-	return append(make([]attribute.KeyValue, 0, 20), keyRun.String(task.JobExecutionID.String()), keyJob.String(task.JobName),
-		keyVersion.Int(task.JobVersion), keyStep.Int(task.StepID), keyStepName.String(task.StepName))
+	return append(make([]attribute.KeyValue, 0, 12), keyJob.String(task.JobName), keyStep.Int(task.StepID))
 }
 
 // errorType returns the attribute error.type: the number of the server's error, or its class.
