@@ -95,33 +95,35 @@ BEGIN
     FROM jobs_internal.alert_rules AS r
     WHERE r.enabled = 1;
 
-    -- Runs that have ended.
-    INSERT INTO @runs (
-        execution_id, job_execution_id, job_id, job_name, lifecycle, begin_at, end_time, message, targets, not_succeeded
-    )
-    SELECT TOP (@batch)
-        e.execution_id, e.job_execution_id, e.job_id, j.name, e.lifecycle, COALESCE(e.start_time, e.create_time), e.end_time,
-        LEFT(e.last_message, 2000), 0, 0
-    FROM jobs_internal.alert_runs AS q
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = q.execution_id
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-    WHERE e.is_active = 0
-        AND e.purged_at IS NULL
-        AND j.deleted_at IS NULL
-    ORDER BY q.execution_id;
-    IF @@ROWCOUNT = @batch
-        SET @has_more = 1;
-    -- Entries of runs that were purged, or whose jobs were deleted.
-    DELETE q
-    FROM jobs_internal.alert_runs AS q
-    WHERE NOT EXISTS (
-        SELECT 1
-        FROM jobs_internal.job_executions AS e
+    -- Runs that have ended, and entries of runs that were purged, or whose jobs were deleted. Usually there are none.
+    IF EXISTS (SELECT 1 FROM jobs_internal.alert_runs AS q)
+    BEGIN
+        INSERT INTO @runs (
+            execution_id, job_execution_id, job_id, job_name, lifecycle, begin_at, end_time, message, targets, not_succeeded
+        )
+        SELECT TOP (@batch)
+            e.execution_id, e.job_execution_id, e.job_id, j.name, e.lifecycle, COALESCE(e.start_time, e.create_time), e.end_time,
+            LEFT(e.last_message, 2000), 0, 0
+        FROM jobs_internal.alert_runs AS q
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = q.execution_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-        WHERE e.execution_id = q.execution_id
+        WHERE e.is_active = 0
             AND e.purged_at IS NULL
             AND j.deleted_at IS NULL
-    );
+        ORDER BY q.execution_id;
+        IF @@ROWCOUNT = @batch
+            SET @has_more = 1;
+        DELETE q
+        FROM jobs_internal.alert_runs AS q
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+            WHERE e.execution_id = q.execution_id
+                AND e.purged_at IS NULL
+                AND j.deleted_at IS NULL
+        );
+    END;
 
     -- Plan: per run without success the range of IX_target_executions_execution_id, once.
     IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition = N'TargetsFailed')
@@ -140,16 +142,20 @@ BEGIN
         ) AS c
         INNER JOIN @runs AS x ON x.execution_id = c.execution_id;
 
-    -- Active runs get their limit once. Plan: IX_job_executions_hot, and per new run the latest 200 runs of its job.
+    -- Active runs get their limit once. Plan: IX_job_executions_active_create_time, and per new run the latest 200 runs of its job.
     IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition = N'RunTooLong')
     BEGIN
         INSERT INTO jobs_internal.alert_run_limits (rule_id, execution_id)
         SELECT TOP (200) r.rule_id, e.execution_id
         FROM @rules AS r
-        CROSS JOIN jobs_internal.job_executions AS e
+        CROSS JOIN (
+            SELECT TOP (10000) a.execution_id, a.job_id, a.start_time
+            FROM jobs_internal.job_executions AS a
+            WHERE a.is_active = 1
+            ORDER BY a.create_time DESC, a.job_execution_id
+        ) AS e
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
         WHERE r.condition = N'RunTooLong'
-            AND e.is_active = 1
             AND e.start_time IS NOT NULL
             AND j.deleted_at IS NULL
             AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)))
@@ -789,14 +795,15 @@ BEGIN
     DELETE q
     FROM @runs AS x
     INNER LOOP JOIN jobs_internal.alert_runs AS q ON q.execution_id = x.execution_id;
-    DELETE l
-    FROM jobs_internal.alert_run_limits AS l
-    WHERE NOT EXISTS (SELECT 1 FROM @rules AS r WHERE r.rule_id = l.rule_id AND r.condition = N'RunTooLong')
-        OR NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_executions AS e
-            WHERE e.execution_id = l.execution_id
-                AND e.is_active = 1
-        ) AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_runs AS q WHERE q.execution_id = l.execution_id);
+    IF EXISTS (SELECT 1 FROM jobs_internal.alert_run_limits AS l)
+        DELETE l
+        FROM jobs_internal.alert_run_limits AS l
+        WHERE NOT EXISTS (SELECT 1 FROM @rules AS r WHERE r.rule_id = l.rule_id AND r.condition = N'RunTooLong')
+            OR NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.execution_id = l.execution_id
+                    AND e.is_active = 1
+            ) AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_runs AS q WHERE q.execution_id = l.execution_id);
     RETURN 0;
 END;
