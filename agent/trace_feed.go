@@ -22,8 +22,11 @@ const (
 	traceOverlap = 2 * callLimit
 	// traceLookBack is the time between two looks back.
 	traceLookBack = 30 * time.Second
-	// tracePage is the number of runs, and of targets, that a call reads.
+	// tracePage is the number of runs that a call lists.
 	tracePage = 1000
+	// traceTargets is the number of targets that a call reads. Each page passes over those of the
+	// pages before, so that there should be few; the recorder's queue has room for one.
+	traceTargets = 5000
 	// traceRuns is the number of runs whose spans one call reads.
 	traceRuns = 50
 )
@@ -173,12 +176,12 @@ func (f *traceFeed) recordSpans(ctx context.Context, keys []int64, ids map[int64
 		if err := f.traces.Wait(ctx); err != nil {
 			return err
 		}
-		page, err := f.store.RunSpans(ctx, keys, after, tracePage)
+		page, err := f.store.RunSpans(ctx, keys, after, traceTargets)
 		if err != nil {
 			return err
 		}
 		f.traces.Ended(page, ids)
-		if len(page.Targets) < tracePage {
+		if len(page.Targets) < traceTargets {
 			return nil
 		}
 		after = page.Targets[len(page.Targets)-1]
