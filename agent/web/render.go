@@ -52,6 +52,11 @@ type frame struct {
 	Scripts       []string
 }
 
+// Applies reports whether a link applies in the phase that the page shows.
+func (f *frame) Applies(l page.Link) bool {
+	return l.When == "" || slices.Contains(strings.Fields(f.View.Phase), l.When)
+}
+
 // navigation is an entry of the navigation.
 type navigation struct {
 	Key, Text, Href, Icon string

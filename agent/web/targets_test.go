@@ -159,13 +159,13 @@ func TestRunPages(t *testing.T) {
 	}
 
 	tree := of(second, "/tree").Body
-	requireText(t, tree, f.ServerName+"/"+bad)
+	requireText(t, tree, `class="db">`+bad)
 	requireText(t, tree, "&lt;img&gt; is full")
 	requireText(t, tree, base+"/runs/"+rerun.String()+"/tree")
 	requireText(t, of(rerun, "/tree").Body, base+"/runs/"+second.String()+"/tree")
 	failed := of(second, "/tree?step=1&state=Failed").Body
-	requireText(t, failed, f.ServerName+"/"+bad)
-	require.NotContains(t, failed, f.ServerName+"/"+f.Targets[1])
+	requireText(t, failed, `class="db">`+bad)
+	require.NotContains(t, failed, `class="db">`+f.Targets[1])
 	requireText(t, of(second, "/tree?step=7&state="+url.QueryEscape("<img>")).Body, "No target of this step")
 
 	timeline := of(second, "/timeline").Body

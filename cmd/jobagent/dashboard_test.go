@@ -107,7 +107,7 @@ func (s *shop) clean(p *browser.Page, what string) {
 func (s *shop) follow(p *browser.Page, text string) {
 	s.t.Helper()
 	require.NoError(s.t, p.Eval("window.stale = true", nil))
-	script := fmt.Sprintf(`[...document.querySelectorAll('main a, main button')].find(e => e.textContent.trim() === %q)`, text)
+	script := fmt.Sprintf(`[...document.querySelectorAll('main a, main button')].find(e => e.offsetParent && e.textContent.trim() === %q)`, text)
 	require.NoError(s.t, p.Until(script))
 	require.NoError(s.t, p.Eval(script+".click()", nil))
 	require.NoError(s.t, p.Until("!window.stale && document.readyState === 'complete'"))

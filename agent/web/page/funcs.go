@@ -56,6 +56,7 @@ func Funcs() template.FuncMap {
 		"icon":     Icon,
 		"bar":      Bar,
 		"text":     Text,
+		"target":   Target,
 		"clip":     Clip,
 		"plural":   Plural,
 		"segment":  Segment,
@@ -308,6 +309,32 @@ func Plural(n any, one, many string) string {
 // control characters.
 func Text(v any) template.HTML {
 	return template.HTML(`<bdi>` + visible(str(v)) + `</bdi>`) //nolint:gosec // visible escapes
+}
+
+// Target shows a target: the database first, because targets of a run often share the server.
+func Target(server, database any) template.HTML {
+	s, d := str(server), str(database)
+	if d == "" {
+		return template.HTML(`<span class="target"><bdi class="db">` + visible(s) + `</bdi></span>`) //nolint:gosec // visible escapes
+	}
+	return template.HTML(`<span class="target"><bdi class="db">` + visible(d) + `</bdi> <bdi class="server" title="` + //nolint:gosec // visible escapes
+		template.HTMLEscapeString(numbered(s)) + `">` + visible(s) + `</bdi></span>`)
+}
+
+// numbered replaces control characters by their numbers, for attributes.
+func numbered(text string) string {
+	if strings.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&b, "U+%04X", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // str returns the text of a value of a template.

@@ -119,6 +119,9 @@ type View struct {
 	Data     any
 	// Actions are shown beside the title. Those that the viewer may not do are left out.
 	Actions []Link
+	// Phase is words about the state, separated by blanks, on which actions depend: see Link.When.
+	// A block that is updated live changes it with the attribute data-phase.
+	Phase string
 	// Equivalents are shown at the end of the page, to copy.
 	Equivalents []Equivalent
 	// Scripts are further ES modules of sets: "runs/grid.js".
@@ -149,6 +152,9 @@ type Link struct {
 	Danger bool
 	// Role is the least role that sees the link; RoleNone means everyone.
 	Role rest.Role
+	// When is a word of [View.Phase]: without it, the link is hidden until the phase has it. Empty
+	// means always.
+	When string
 }
 
 // Equivalent is what a page shows or an action does, for another door.

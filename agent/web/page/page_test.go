@@ -53,6 +53,17 @@ func TestQuotesOfPowerShell(t *testing.T) {
 	}
 }
 
+// A target shows the database before the server; without a database, the server is the target.
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `<span class="target"><bdi class="db">d&lt;b&gt;</bdi> <bdi class="server" title="s&#34;x">s&#34;x</bdi></span>`, string(page.Target(`s"x`, "d<b>")))
+	require.Equal(t, `<span class="target"><bdi class="db">queue</bdi></span>`, string(page.Target("queue", "")))
+	for _, text := range hostile {
+		require.NotContains(t, string(page.Target(text, text)), "<script")
+		require.NotContains(t, string(page.Target(text, text)), "\u202e")
+	}
+}
+
 func TestTSQL(t *testing.T) {
 	t.Parallel()
 	id := uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // runPage is the dot.Data of the page of a run. The blocks that are updated get Live.
@@ -62,24 +63,37 @@ func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 	return &page.View{
 		Title: "Run of " + v.JobName, Nav: "runs", Template: "run", Data: data,
 		Crumbs:  []page.Link{{Text: "Runs", Href: r.Base + "/runs"}, {Text: v.JobName, Href: job}, {Text: id.String()[:8], Href: data.Path}},
-		Actions: actions(data.Path, v), Equivalents: equivalents(id, data.Query),
+		Actions: actions(data.Path), Phase: v.Phase(), Equivalents: equivalents(id, data.Query),
 		Scripts: []string{"runs/grid.js"}, Topic: "run/" + id.String(),
 	}, nil
 }
 
-// actions are the links beside the title. A run that ends while it is viewed keeps the link to
-// stop: the form then says that there is nothing to stop.
-func actions(path string, v runView) []page.Link {
-	links := []page.Link{
+// actions are the links beside the title. Those that change the run depend on its phase, which
+// changes while it is viewed.
+func actions(path string) []page.Link {
+	return []page.Link{
 		{Text: "Timeline", Href: path + "/timeline"}, {Text: "Tree", Href: path + "/tree"}, {Text: "Compare", Href: path + "/compare"},
+		{Text: "Stop", Href: path + "/stop", Danger: true, Role: rest.RoleOperator, When: phaseActive},
+		{Text: "Rerun what failed", Href: path + "/rerun", Role: rest.RoleOperator, When: phaseUnsuccessful},
 	}
-	if v.Active {
-		return append(links, page.Link{Text: "Stop", Href: path + "/stop", Danger: true, Role: rest.RoleOperator})
+}
+
+// The phases of a run.
+const (
+	phaseActive       = "active"
+	phaseSucceeded    = "succeeded"
+	phaseUnsuccessful = "unsuccessful"
+)
+
+// Phase is the phase on which the actions depend.
+func (v runView) Phase() string {
+	switch {
+	case v.Active:
+		return phaseActive
+	case v.Lifecycle == jobs.Succeeded:
+		return phaseSucceeded
 	}
-	if v.Lifecycle != "Succeeded" {
-		links = append(links, page.Link{Text: "Rerun what failed", Href: path + "/rerun", Role: rest.RoleOperator})
-	}
-	return links
+	return phaseUnsuccessful
 }
 
 // equivalents are the commands that show the same.

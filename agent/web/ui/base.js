@@ -85,6 +85,14 @@ function retryLater() {
   setTimeout(() => location.reload(), Number(place.dataset.retry) * 1000);
 }
 
+/** Shows the actions that apply in the phase that a block names, and hides the others. */
+function showActions(block) {
+  const phase = block.dataset?.phase;
+  if (phase === undefined) return;
+  const words = phase.split(" ");
+  for (const a of document.querySelectorAll(".actions [data-when]")) a.hidden = !words.includes(a.dataset.when);
+}
+
 // Theme: the choice is in a cookie, so that the server renders it before the first paint.
 function switchTheme() {
   const dark = document.documentElement.dataset.theme ?
@@ -209,7 +217,10 @@ const helpButton = document.getElementById("help-button");
 helpButton.hidden = false;
 helpButton.addEventListener("click", help);
 localise();
-document.addEventListener("live:updated", (event) => localise(event.target));
+document.addEventListener("live:updated", (event) => {
+  localise(event.target);
+  showActions(event.target);
+});
 setInterval(() => localise(), 15000); // ages
 if ("signedIn" in document.body.dataset) setInterval(keepSession, pingEvery);
 retryLater();
