@@ -111,7 +111,7 @@ func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSched
 FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
 }
 
-// JobVersion is a row of the view jobs.job_versions.
+// JobVersion is a row of the view jobs.job_version_details.
 type JobVersion struct {
 	Version int       `db:"job_version"`
 	Created time.Time `db:"created_time"`
@@ -126,7 +126,7 @@ func (s *Store) LatestJobVersions(ctx context.Context, jobName string, before in
 		w.add("job_version < %s", before)
 	}
 	return selectAll[JobVersion](ctx, s, "list the latest versions of a job", `SELECT job_version, created_time
-FROM jobs.job_versions`+w.text()+"\nORDER BY job_version DESC"+p.text(w)+";", w.args...)
+FROM jobs.job_version_details`+w.text()+"\nORDER BY job_version DESC"+p.text(w)+";", w.args...)
 }
 
 // JobStepDetail is a step of a version with all options.

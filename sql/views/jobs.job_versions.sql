@@ -4,14 +4,12 @@
 --   job_name     Name of the job.
 --   job_id       Id of the job.
 --   job_version  Number of the version.
---   created_time When the version was created (UTC).
 CREATE OR ALTER VIEW jobs.job_versions
 AS
 SELECT
     j.name AS job_name,
     j.job_id,
-    v.version AS job_version,
-    v.created_at AS created_time
+    v.version AS job_version
 FROM jobs_internal.job_versions AS v
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = v.job_id
 WHERE j.deleted_at IS NULL;
