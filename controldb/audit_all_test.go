@@ -125,16 +125,24 @@ VALUES (1, N'r', N'NoAgent', N'Warning', N'control', N'ControlDatabase', N's', N
 	}
 }
 
+// onlyRead are the public procedures that change nothing, and therefore leave no entry.
+var onlyRead = []string{
+	"sp_explain_execution", "sp_get_overview", "sp_get_failures", "sp_get_recent_runs", "sp_get_limits", "sp_get_run", "sp_get_run_targets",
+}
+
 // canary is in passwords, parameters and messages, and must not get into the audit log.
 const canary = "hunter2-of-the-audit-log"
 
 // TestAuditOfEveryProcedure: each public procedure leaves its entry, and no secret is in any. A new
-// public procedure belongs into auditedCalls.
+// public procedure belongs into auditedCalls, or into onlyRead.
 func TestAuditOfEveryProcedure(t *testing.T) {
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
 	each(t, func(t *testing.T, c *control) {
-		called := map[string]bool{"sp_explain_execution": true} // which only reads
+		called := map[string]bool{}
+		for _, name := range onlyRead {
+			called[name] = true
+		}
 		for _, a := range auditedCalls(t, c, newSecretKey(t)) {
 			called[a.procedure] = true
 			last := get[int64](t, c, `SELECT COALESCE(MAX(entry_id), 0) FROM jobs.audit_log;`)
@@ -156,7 +164,7 @@ ORDER BY entry_id;`, last)
 		}
 		for _, o := range objects {
 			if name, public := strings.CutPrefix(o.Name, "jobs.sp_"); public && o.Kind == sqlfs.KindProcedure {
-				require.True(t, called["sp_"+name], "%s is not in auditedCalls", o.Name)
+				require.True(t, called["sp_"+name], "%s is neither in auditedCalls nor in onlyRead", o.Name)
 			}
 		}
 		text := fmt.Sprint(c.rows(t, `SELECT * FROM jobs_internal.audit_entries;`))

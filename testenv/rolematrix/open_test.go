@@ -42,6 +42,7 @@ func TestOperationsWithoutRole(t *testing.T) {
 	slices.Sort(open)
 	slices.Sort(known)
 	require.Equal(t, []string{
+		"dev Dev_Authorize", // the page at which people sign in to the dashboard of jobagent dev
 		"dev Dev_Discovery", "dev Dev_Keys", "dev Dev_Token",
 		"gateway Front_Health", "gateway Front_OpenAPI", "gateway Front_Readiness", "gateway Metadata_Endpoints",
 		"uaa UAA_AllKeys", "uaa UAA_Discovery", "uaa UAA_Keys", "uaa UAA_Token",
