@@ -100,7 +100,7 @@ func (f *traceFeed) look(ctx context.Context) error {
 			return err
 		}
 		if !found.Held {
-			f.last = controldb.EndedRun{} // whoever reads next begins at the stored instant
+			f.last = controldb.EndedRun{} // the next reader begins at the stored instant
 			return nil
 		}
 		if began.IsZero() {

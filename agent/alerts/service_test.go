@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -201,7 +202,7 @@ func TestNotAfterAcknowledgement(t *testing.T) {
 	require.Empty(t, f.all())
 }
 
-// A process dies between the send and the record: another one delivers again, with the same ID, so
+// A process ends between the send and the record: another one delivers again, with the same ID, so
 // that the receiver can drop the repetition.
 func TestDeliveredAgainAfterCrash(t *testing.T) {
 	t.Parallel()
@@ -272,6 +273,39 @@ func TestReceiverHangs(t *testing.T) {
 	began := time.Now()
 	stop()
 	require.Less(t, time.Since(began), 10*time.Second)
+}
+
+// The address of a webhook is a secret as a whole: it leads only to the hosts of the secret, by TLS
+// unless the channel permits plain HTTP, and no error shows it.
+func TestWebhookAddresses(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.service(t)
+	plain, permitted := `{"url": "$(secret.HOOK)"}`, `{"url": "$(secret.HOOK)", "allow_http": true}`
+	for name, c := range map[string]struct {
+		definition string
+		address    action.Value
+		want       string
+	}{
+		"another host":  {permitted, action.Secret(f.URL+"/services/hidden", "hooks.slack.com"), "may not be sent to"},
+		"plain HTTP":    {plain, action.Secret(f.URL + "/services/hidden"), "https"},
+		"no URL":        {permitted, action.Secret("hidden"), ""},
+		"another way":   {permitted, action.Secret("file:///services/hidden"), ""},
+		"a login":       {permitted, action.Secret(strings.Replace(f.URL, "://", "://u:hidden@", 1)), ""},
+		"a private one": {permitted, action.Secret("http://10.0.0.1/services/hidden"), ""},
+		"two lines":     {permitted, action.Secret(f.URL + "/services/hidden\r\nX-Evil: 1"), ""},
+	} {
+		s.SetSecret(func(context.Context, string) (action.Value, error) { return c.address, nil })
+		for _, channelType := range []string{"Slack", "Teams"} {
+			begun, err := s.Send(t.Context(), controldb.AlertWork{ChannelType: channelType, Definition: c.definition, Kind: "Test", Title: "t"},
+				func(context.Context) (time.Time, error) { return time.Now().Add(time.Minute), nil })
+			require.Error(t, err, name)
+			require.ErrorContains(t, err, c.want, name)
+			require.NotContains(t, err.Error(), "hidden", name)
+			require.False(t, begun, name)
+		}
+	}
+	require.Empty(t, f.all())
 }
 
 // Without secrets, channels that need some are left to other processes.

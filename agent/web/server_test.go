@@ -113,6 +113,17 @@ func TestSignInAtIssuer(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.get("/ui/login?provider=nobody").Status)
 }
 
+// Another site can make a browser send answers of no sign-in. They lock nobody out.
+func TestForgedAnswers(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	for range 12 {
+		a := open(t, f).get(web.CallbackPath + "?state=x&code=y")
+		require.Equal(t, http.StatusUnauthorized, a.Status, a.Body)
+	}
+	as(t, f, "reader")
+}
+
 // Who has signed in and has no grant is told how to get one.
 func TestSignInWithoutGrant(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ BEGIN
         a.notify_at = NULL
     FROM jobs_internal.alerts AS a
     WHERE a.alert_id = @alert_id;
-    -- order: the deliveries of one alert; whoever changes several alerts holds none of these
+    -- order: the deliveries of one alert; sessions that change several alerts hold none of these
     UPDATE d
     SET d.state = N'Canceled',
         d.next_attempt_at = NULL,

@@ -48,7 +48,7 @@ BEGIN
         )
     BEGIN
         BEGIN TRANSACTION;
-        -- evaluated_by is in no other index. Nobody waits for this lock: whoever does not get it leaves the evaluation to the holder.
+        -- evaluated_by is in no other index. No session waits for this lock: one that does not get it leaves the evaluation to the holder.
         SELECT
             @state_at = s.evaluated_at,
             @slow_at = s.slow_at

@@ -3,7 +3,7 @@
 --
 -- Parameters:
 --   @name  Name of the secret.
--- Called by: agent/alerts/secrets.go, in agents and fronts.
+-- Called by: agent/secrets.go, in agents and fronts.
 -- Locks:     nothing.
 -- Returns:   As jobs_internal.get_secret.
 -- Throws:

@@ -184,5 +184,5 @@ func reader(ctx context.Context, t Topic) context.Context {
 	if t.Operators {
 		role = "jobs_operator"
 	}
-	return controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: "dashboard", Door: controldb.DoorREST})
+	return controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: "dashboard", Door: controldb.DoorWeb})
 }

@@ -100,11 +100,6 @@ func (s *Sessions) FinishLogin(w http.ResponseWriter, r *http.Request) (p rest.P
 	if err := s.cfg.Authenticator.MaySignIn(r.RemoteAddr); err != nil {
 		return p, "", err
 	}
-	defer func() {
-		if err != nil {
-			s.cfg.Authenticator.SignInFailed(r.RemoteAddr)
-		}
-	}()
 	var a attempt
 	known := s.open(r, signInCookie, &a)
 	s.set(w, signInCookie, "", -1)
@@ -113,6 +108,13 @@ func (s *Sessions) FinishLogin(w http.ResponseWriter, r *http.Request) (p rest.P
 		subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(a.State)) != 1 {
 		return p, "", refused("Signing in took too long, or was begun in another window. Try again.")
 	}
+	// Failures count from here on. An answer without the cookie is not counted: any other site can
+	// make a browser send one, and would lock out the browser's address. There is nothing to guess.
+	defer func() {
+		if err != nil {
+			s.cfg.Authenticator.SignInFailed(r.RemoteAddr)
+		}
+	}()
 	l, err := s.login(a.Provider)
 	if err != nil {
 		return p, "", err

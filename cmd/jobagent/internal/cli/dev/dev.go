@@ -135,41 +135,11 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	} else if err := os.MkdirAll(data, 0o700); err != nil {
 		return exit.Usagef("data directory: %w", err)
 	}
-	if password == "" {
-		password = os.Getenv(EnvSAPassword)
-	}
-	if password == "" {
-		if password, err = loadOrCreateText(data, passwordFile, embedded.RandomPassword); err != nil {
-			return fmt.Errorf("store the password of sa: %w", err)
-		}
-		log.Info("the password of sa is stored in a file", zap.String("file", filepath.Join(data, passwordFile)))
-	}
-	idText, err := loadOrCreateText(data, agentIDFile, uuid.NewString)
-	if err != nil {
-		return fmt.Errorf("store the agent's ID: %w", err)
-	}
-	agentID, err := uuid.Parse(idText)
-	if err != nil {
-		return exit.Usagef("%s does not hold a GUID; delete it", filepath.Join(data, agentIDFile))
-	}
-
-	targetPassword := embedded.RandomPassword()
-	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile),
-		[]byte(targetPassword+"\n")); err != nil {
-		return fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
-	}
-	certificate, err := embedded.LoadOrCreateCertificate(filepath.Join(data, CertificateFile), filepath.Join(data, KeyFile), listen)
-	if err != nil {
-		return fmt.Errorf("store the server's certificate: %w", err)
-	}
-	shown, err := filepath.Abs(filepath.Join(data, CertificateFile))
+	agentID, err := loadAgentID(data)
 	if err != nil {
 		return err
 	}
-	server, err := embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, limits.option,
-		memory.Option, func(cfg *embedded.Config) {
-			cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
-		})
+	server, err := startServer(ctx, listen, data, password, limits, memory, log)
 	if err != nil {
 		return err
 	}
@@ -253,6 +223,51 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 		return err
 	}
 	return server.Wait(ctx, either(agentFailed, frontFailed))
+}
+
+// loadAgentID returns the agent's ID, which stays the same for a data directory.
+func loadAgentID(data string) (uuid.UUID, error) {
+	text, err := loadOrCreateText(data, agentIDFile, uuid.NewString)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("store the agent's ID: %w", err)
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil, exit.Usagef("%s does not hold a GUID; delete it", filepath.Join(data, agentIDFile))
+	}
+	return id, nil
+}
+
+// startServer starts the embedded server over a data directory. An empty password is that of the
+// environment, or else the stored one. The caller closes the server.
+func startServer(ctx context.Context, listen, data, password string, limits clientLimits, memory embedded.MemorySize,
+	log *zap.Logger) (*embedded.Server, error) {
+	if password == "" {
+		password = os.Getenv(EnvSAPassword)
+	}
+	if password == "" {
+		var err error
+		if password, err = loadOrCreateText(data, passwordFile, embedded.RandomPassword); err != nil {
+			return nil, fmt.Errorf("store the password of sa: %w", err)
+		}
+		log.Info("the password of sa is stored in a file", zap.String("file", filepath.Join(data, passwordFile)))
+	}
+	targetPassword := embedded.RandomPassword()
+	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
+		return nil, fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
+	}
+	certificate, err := embedded.LoadOrCreateCertificate(filepath.Join(data, CertificateFile), filepath.Join(data, KeyFile), listen)
+	if err != nil {
+		return nil, fmt.Errorf("store the server's certificate: %w", err)
+	}
+	shown, err := filepath.Abs(filepath.Join(data, CertificateFile))
+	if err != nil {
+		return nil, fmt.Errorf("path of the server's certificate: %w", err)
+	}
+	return embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, limits.option,
+		memory.Option, func(cfg *embedded.Config) {
+			cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
+		})
 }
 
 // either returns a channel with the first error of two.
