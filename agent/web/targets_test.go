@@ -202,7 +202,7 @@ func TestTargetPageWhileItRuns(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a = b.get(path)
 		return a.Status == http.StatusOK && strings.Contains(a.Body, "is held by agent")
-	}, 10*time.Second, 20*time.Millisecond)
+	}, 25*time.Second, 100*time.Millisecond) // the script takes 30 s
 	_, topic, ok := strings.Cut(a.Body, `data-topic="`)
 	require.True(t, ok)
 	topic, _, _ = strings.Cut(topic, `"`)

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -126,7 +127,7 @@ func TestTokensOfPeople(t *testing.T) {
 	require.Equal(t, []string{"group:G"}, a.Known(rest.Principal{Groups: []string{"group:G", "group:H"}}).Groups)
 
 	require.NoError(t, tokenfile.Update(file, func([]tokenfile.Token) ([]tokenfile.Token, error) { return nil, nil }))
-	require.Eventually(t, func() bool { return a.Current(p) == errUnknownToken }, 5*time.Second, 50*time.Millisecond, "the file is looked at once a second")
+	require.Eventually(t, func() bool { return errors.Is(a.Current(p), errUnknownToken) }, 5*time.Second, 50*time.Millisecond, "the file is looked at once a second")
 }
 
 // Guesses from one network are slowed down, and those of others are not.

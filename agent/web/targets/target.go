@@ -69,7 +69,6 @@ type targetPage struct {
 	Callback   *controldb.Callback
 	Parameters string
 	key        targetKey
-	seen       int // runs of the strip that had the target
 }
 
 // showTarget handles the page of a target.
