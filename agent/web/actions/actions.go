@@ -3,7 +3,6 @@
 package actions
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -88,16 +87,6 @@ func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") 
 // commands joins the equivalents of a command line and of a procedure.
 func commands(cli []page.Equivalent, tsql page.Equivalent) []page.Equivalent {
 	return append(cli, tsql)
-}
-
-// parseInstant parses an instant: RFC 3339, or YYYY-MM-DD HH:MM in UTC, as the command line does.
-func parseInstant(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, errors.New("want YYYY-MM-DD HH:MM in UTC, or an instant such as 2026-11-23T08:00:00+01:00")
 }
 
 // number returns a parameter of the path that is a number.

@@ -192,10 +192,10 @@ func typed(r *page.Request) (i interval, ok bool, err error) {
 	if from == "" && to == "" {
 		return i, false, nil
 	}
-	if i.from, err = parseInstant(from); err != nil {
+	if i.from, err = page.ParseInstant(from); err != nil {
 		return i, false, &page.InputError{Field: "from", Problem: "Invalid instant: " + err.Error() + "."}
 	}
-	if i.to, err = parseInstant(to); err != nil {
+	if i.to, err = page.ParseInstant(to); err != nil {
 		return i, false, &page.InputError{Field: "to", Problem: "Invalid instant: " + err.Error() + "."}
 	}
 	if i.to.Before(i.from) {

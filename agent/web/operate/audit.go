@@ -153,13 +153,11 @@ func auditFilter(q url.Values) (f controldb.AuditFilter, problems []string) {
 		if text == "" {
 			return time.Time{}
 		}
-		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-			if t, err := time.Parse(layout, text); err == nil {
-				return t.UTC()
-			}
+		t, err := page.ParseInstant(text)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("invalid %s %q: %s", label, text, err))
 		}
-		problems = append(problems, fmt.Sprintf("invalid %s %q: want a date and a time (UTC), such as 2026-11-23 08:30", label, text))
-		return time.Time{}
+		return t
 	}
 	f.Since, f.Until = instant("since", "beginning"), instant("until", "end")
 	if text := get("request"); text != "" {

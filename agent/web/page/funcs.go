@@ -2,6 +2,7 @@ package page
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -414,6 +415,19 @@ func clipped(text string, limit int) (string, bool) {
 		}
 	}
 	return text, false
+}
+
+// ParseInstant parses an instant that was typed: RFC 3339, or YYYY-MM-DD, perhaps with a time, in
+// UTC. The error says what is wanted.
+func ParseInstant(text string) (time.Time, error) {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
+	} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, errors.New("want YYYY-MM-DD HH:MM in UTC, or an instant such as 2026-11-23T08:00:00+01:00")
 }
 
 // Grouped writes a number for a sentence, with groups of digits as in English.

@@ -9,9 +9,15 @@ import (
 	"strings"
 )
 
-// maxMessages bounds the different texts of a run that are kept; the rest have the text of their
-// group.
-const maxMessages = 5000
+const (
+	// maxMessages bounds the different texts of a run that are kept; the rest have the text of
+	// their group.
+	maxMessages = 5000
+	// maxGroups bounds the groups of a run: targets may send other texts with each attempt. Further
+	// ones are in one group, which has the text furtherErrors.
+	maxGroups     = 2000
+	furtherErrors = "Further errors, whose texts are not kept."
+)
 
 // group is the messages that say the same of different targets.
 type group struct {
@@ -42,9 +48,12 @@ func normalise(text string) string {
 }
 
 // intern returns the number of a message.
-func (w *watch) intern(s state, number int, text string) int32 {
+func (w *watch) intern(number int, text string) int32 {
 	key := fmt.Sprintf("%d\x00%s", number, normalise(text))
 	g, ok := w.byKey[key]
+	if !ok && len(w.groups) >= maxGroups && text != furtherErrors {
+		return w.intern(0, furtherErrors)
+	}
 	if !ok {
 		hash := fnv.New64a()
 		_, _ = hash.Write([]byte(key)) // a hash does not fail

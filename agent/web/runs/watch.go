@@ -22,13 +22,15 @@ const (
 	freshFor = time.Second
 	// batch bounds the targets that one call reads by their IDs.
 	batch = 2000
-	// idleTime is how long a run that nobody looks at is kept, maxRuns how many runs are kept, and
+	// idleTime is how long a run without viewers is kept, maxRuns how many runs are kept, and
 	// maxCells their cells together. A run that was used within viewedTime is not forgotten for
-	// others: streams use theirs every 10 s at least, and would read it again and again.
+	// others: streams use theirs every 10 s at least, and would read it again and again. Beyond
+	// mostCells, which is some 600 MB, such runs are forgotten, too.
 	idleTime   = time.Minute
 	viewedTime = 15 * time.Second
 	maxRuns    = 32
 	maxCells   = 400_000
+	mostCells  = 4 * maxCells
 	// maxLog bounds the changes of a run that are kept.
 	maxLog = 100_000
 )
@@ -142,8 +144,8 @@ func (ws *watches) get(base string, run uuid.UUID) *watch {
 	return k.watch
 }
 
-// sweep forgets runs: those that were not used for idleTime, and the longest unused ones of too
-// many. ws.mu is held.
+// sweep forgets runs: those that were not used for idleTime, and the least recently used ones of
+// too many. ws.mu is held.
 func (ws *watches) sweep(now time.Time) {
 	type entry struct {
 		key watchKey
@@ -160,7 +162,7 @@ func (ws *watches) sweep(now time.Time) {
 		cells += k.cells
 	}
 	slices.SortFunc(list, func(a, b entry) int { return a.used.Compare(b.used) })
-	for len(list) > 1 && (len(list) > maxRuns || cells > maxCells) && now.Sub(list[0].used) > viewedTime {
+	for len(list) > 1 && (len(list) > maxRuns || cells > maxCells) && (cells > mostCells || now.Sub(list[0].used) > viewedTime) {
 		delete(ws.runs, list[0].key)
 		cells -= list[0].cells
 		list = list[1:]
@@ -173,6 +175,16 @@ func (ws *watches) count(base string, w *watch, cells int) {
 	defer ws.mu.Unlock()
 	if k := ws.runs[watchKey{base, w.run}]; k != nil && k.watch == w {
 		k.cells = cells
+	}
+}
+
+// drop forgets the run of w, which does not exist.
+func (ws *watches) drop(base string, w *watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	key := watchKey{base, w.run}
+	if k := ws.runs[key]; k != nil && k.watch == w {
+		delete(ws.runs, key)
 	}
 }
 
@@ -195,6 +207,9 @@ func (ws *watches) use(ctx context.Context, base string, run uuid.UUID, store re
 	defer func() { <-w.busy }()
 	if w.read.IsZero() || time.Since(w.read) >= age {
 		if err := w.refresh(ctx, store); err != nil {
+			if gone(err) {
+				ws.drop(base, w)
+			}
 			return err
 		}
 		cells := 0
@@ -364,7 +379,7 @@ func (w *watch) update(at ref, t controldb.WatchedTarget) {
 	}
 	c.message = -1
 	if t.Message != "" && c.state.explains() {
-		c.message = w.intern(c.state, t.ErrorNumber, t.Message)
+		c.message = w.intern(t.ErrorNumber, t.Message)
 	}
 	if *c == was && c.version > 0 {
 		return
