@@ -8,9 +8,9 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// targetMilliseconds are the durations of the targets of a run, for queries below. step_id 0 means
-// all steps. An instant of the database stands for the end of targets that run.
-const targetMilliseconds = `
+// withSpans begins queries below with the durations of the targets of a run. An instant of the
+// database stands for the end of targets that run. The table is completed by its callers.
+const withSpans = `WITH spans AS (
     SELECT v.step_id, v.target_id, v.is_active,
         DATEDIFF_BIG(MILLISECOND, v.start_time, COALESCE(v.end_time, SYSUTCDATETIME())) AS ms,
         DATEDIFF_BIG(MILLISECOND, v.create_time, v.start_time) AS wait_ms
@@ -47,7 +47,7 @@ type DurationSummary struct {
 func (s *Store) RunDurations(ctx context.Context, run uuid.UUID, step int) (DurationSummary, error) {
 	from, to := stepRange(step)
 	const op = "read durations"
-	list, err := selectAll[DurationSummary](ctx, s, op, `WITH spans AS (`+targetMilliseconds+`
+	list, err := selectAll[DurationSummary](ctx, s, op, withSpans+`
         AND v.end_time IS NOT NULL
 ),
 placed AS (
@@ -123,7 +123,7 @@ ORDER BY DATEDIFF_BIG(MILLISECOND, v.create_time, COALESCE(v.start_time, SYSUTCD
 // SlowestAttempts lists the attempts on the targets of SlowestTargets, by id; at most limit.
 func (s *Store) SlowestAttempts(ctx context.Context, run uuid.UUID, step, top, limit int) ([]Attempt, error) {
 	from, to := stepRange(step)
-	return selectAll[Attempt](ctx, s, "list the attempts of the slowest targets", `WITH spans AS (`+targetMilliseconds+`
+	return selectAll[Attempt](ctx, s, "list the attempts of the slowest targets", withSpans+`
 ),
 slowest AS (
     SELECT TOP (@p4) p.step_id, p.target_id
