@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,6 +29,13 @@ func TestOverviewPage(t *testing.T) {
 	require.Equal(t, http.StatusOK, reader.Status)
 	require.Contains(t, reader.Body, "Order &lt;4711&gt; is missing")
 	require.Contains(t, reader.Body, `href="`+base+"/runs/"+run.String())
+	// The link leads to the targets that have the error.
+	link := regexp.MustCompile(`/runs/` + run.String() + `\?error=[0-9a-f]+`).FindString(reader.Body)
+	require.NotEmpty(t, link)
+	shown := as(t, f, "reader").get(base + link)
+	require.Equal(t, http.StatusOK, shown.Status)
+	require.Contains(t, shown.Body, "/targets/")
+	require.NotContains(t, shown.Body, "No target matches.")
 	require.Contains(t, reader.Body, "Agents alive")
 	require.NotContains(t, reader.Body, ">"+host+"<", "names of agents are for operators")
 	operator := as(t, f, "operator").get(base + "/")

@@ -71,7 +71,8 @@ func monthOf(text string, now time.Time, zone *time.Location) time.Time {
 }
 
 // addPast reads the runs, skips and backfills of a month and arranges them.
-func (d *scheduleData) addPast(ctx context.Context, r *page.Request, rule schedule.Schedule, zone *time.Location) error {
+func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
+	rule, zone := d.rule, d.zone
 	month := monthOf(r.Query("month"), r.Now, zone)
 	end := month.AddDate(0, 1, 0)
 	var (
@@ -114,9 +115,12 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request, rule schedu
 		return err
 	}
 	name := d.Name
-	if d.Backfills, err = r.Store.Backfills(ctx, d.JobName, &name, 5); err != nil {
-		return err
-	}
+	d.Backfills, err = r.Store.Backfills(ctx, d.JobName, &name, 5)
+	return err
+}
+
+// addChanges reads the latest changes of the definition.
+func (d *scheduleData) addChanges(ctx context.Context, r *page.Request) (err error) {
 	d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.JobName, Limit: 100})
 	var own []controldb.AuditEntry
 	for _, c := range d.Changes {

@@ -115,7 +115,7 @@ func chart(runs []run, now time.Time, path func(id string) string) durations {
 	for _, r := range runs {
 		length := r.Length(now)
 		d.Longest = max(d.Longest, length)
-		if !r.Active && !r.failed() {
+		if r.Lifecycle == jobs.Succeeded || r.Lifecycle == jobs.SucceededWithSkipped {
 			ended = append(ended, length)
 		}
 		if r.failed() {

@@ -2,6 +2,8 @@ package definitions
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
@@ -24,11 +26,23 @@ type groupsData struct {
 
 // listGroups shows the target groups by name.
 func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
+	d, err := readGroups(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: "Target groups", Nav: "groups", Template: "groups", Data: d, Topic: topic("groups", r),
+		Equivalents: append(page.CLI("target-group", "list"), page.Query("SELECT target_group_name FROM jobs.target_groups ORDER BY target_group_name;")),
+	}, nil
+}
+
+// readGroups reads a page of the list.
+func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 	d := groupsData{Search: r.Query("search")}
 	after := r.Query("after")
 	list, err := r.Store.FindTargetGroups(ctx, d.Search, after, controldb.Page{Top: listSize + 1})
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	list, more := listed(list, listSize)
 	names := make([]string, 0, len(list))
@@ -37,7 +51,7 @@ func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	uses, err := r.Store.GroupUses(ctx, names, 0)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	jobs := map[string]map[string]bool{}
 	for _, u := range uses {
@@ -63,10 +77,7 @@ func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
 	if after != "" {
 		d.First = with(r.Path("groups"), "search", d.Search)
 	}
-	return &page.View{
-		Title: "Target groups", Nav: "groups", Template: "groups", Data: d,
-		Equivalents: append(page.CLI("target-group", "list"), page.Query("SELECT target_group_name FROM jobs.target_groups ORDER BY target_group_name;")),
-	}, nil
+	return d, nil
 }
 
 // resolution is what a run made of a group.
@@ -99,6 +110,7 @@ type groupData struct {
 	Uses          []useRow
 	Failed        []controldb.FailedTarget
 	Runs          int // of which failures are counted
+	clock
 }
 
 // MoreMembers returns how many members the page leaves out.
@@ -119,6 +131,8 @@ const (
 	shownTargets, shownDifferences = 100, 200
 	// shownMembers is the number of members on the page of a group.
 	shownMembers = 300
+	// shownResolutions is the number of resolutions that are read.
+	shownResolutions = 30
 	// failureRuns is the number of resolutions whose failures are counted.
 	failureRuns = 5
 )
@@ -129,7 +143,7 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := groupData{Group: group, Search: r.Query("search")}
+	d := groupData{Group: group, Search: r.Query("search"), clock: at(r)}
 	d.Members, _ = listed(group.Members, shownMembers)
 	uses, err := r.Store.GroupUses(ctx, []string{group.Name}, 500)
 	if err != nil {
@@ -138,7 +152,7 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 	for _, u := range uses {
 		d.Uses = append(d.Uses, useRow{GroupUse: u, Href: r.Path("jobs", u.JobName)})
 	}
-	lists, err := r.Store.GroupResolutions(ctx, group.ID, 30)
+	lists, err := r.Store.GroupResolutions(ctx, group.ID, shownResolutions)
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +160,44 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	return &page.View{
-		Title: group.Name, Nav: "groups", Template: "group", Data: d, Crumbs: []page.Link{{Text: "Target groups", Href: r.Path("groups")}},
+		Title: group.Name, Nav: "groups", Template: "group", Data: d, Topic: topic("group", r), Crumbs: []page.Link{{Text: "Target groups", Href: r.Path("groups")}},
 		Equivalents: append(page.CLI("target-group", "show", group.Name), page.Query(`DECLARE @group NVARCHAR(128) = N'?';
 SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, refresh_credential_name
 FROM jobs.target_group_member_details
 WHERE target_group_name = @group;`, group.Name)),
 	}, nil
+}
+
+// groupReader reads what runs make of a target group, for live updates.
+type groupReader struct {
+	last   *groupData
+	lists  []controldb.GroupResolution
+	readAt time.Time
+}
+
+// targetsTime bounds the age of the targets while no run resolves the group again: their states
+// change, and comparing long lists costs more than the list of resolutions.
+const targetsTime = 20 * time.Second
+
+// read implements reading.
+func (g *groupReader) read(ctx context.Context, r *page.Request) (any, error) {
+	group, err := r.Store.TargetGroup(ctx, r.Value("group"))
+	if err != nil {
+		return nil, err
+	}
+	lists, err := r.Store.GroupResolutions(ctx, group.ID, shownResolutions)
+	if err != nil {
+		return nil, err
+	}
+	if g.last != nil && slices.Equal(g.lists, lists) && r.Now.Sub(g.readAt) < targetsTime {
+		return g.last, nil
+	}
+	d := &groupData{Group: group, Search: r.Query("search"), clock: at(r)}
+	if err := d.addResolutions(ctx, r, lists); err != nil {
+		return nil, err
+	}
+	g.last, g.lists, g.readAt = d, lists, r.Now
+	return d, nil
 }
 
 // addResolutions reads the targets of the last resolution, and compares it with the one of the run

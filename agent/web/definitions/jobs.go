@@ -39,6 +39,7 @@ type jobsData struct {
 	Shows        []page.Option
 	Rows         []jobRow
 	Next, First  string
+	clock
 }
 
 // jobShows are the filters of the list.
@@ -46,7 +47,19 @@ var jobShows = []page.Option{{Value: "", Text: "all"}, {Value: "enabled", Text: 
 
 // listJobs shows the jobs by name.
 func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
-	data := jobsData{Search: r.Query("search"), Show: r.Query("show"), Shows: jobShows}
+	data, err := readJobs(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: "Jobs", Nav: "jobs", Template: "jobs", Data: data, Topic: topic("jobs", r),
+		Equivalents: append(page.CLI("job", "list"), page.Query("SELECT job_name, job_version, enabled, description FROM jobs.job_details WHERE is_system = 0 ORDER BY job_name;")),
+	}, nil
+}
+
+// readJobs reads a page of the list.
+func readJobs(ctx context.Context, r *page.Request) (jobsData, error) {
+	data := jobsData{Search: r.Query("search"), Show: r.Query("show"), Shows: jobShows, clock: at(r)}
 	f := controldb.JobFilter{Search: data.Search, Failed: data.Show == "failed"}
 	if data.Show == "enabled" || data.Show == "disabled" {
 		enabled := data.Show == "enabled"
@@ -55,11 +68,11 @@ func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
 	after := r.Query("after")
 	list, err := r.Store.FindJobs(ctx, f, after, controldb.Page{Top: listSize + 1})
 	if err != nil {
-		return nil, err
+		return data, err
 	}
 	list, more := listed(list, listSize)
 	if data.Rows, err = jobRows(ctx, r, list); err != nil {
-		return nil, err
+		return data, err
 	}
 	if more {
 		data.Next = with(r.Path("jobs"), "search", data.Search, "show", data.Show, "after", list[len(list)-1].Name)
@@ -67,10 +80,7 @@ func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
 	if after != "" {
 		data.First = with(r.Path("jobs"), "search", data.Search, "show", data.Show)
 	}
-	return &page.View{
-		Title: "Jobs", Nav: "jobs", Template: "jobs", Data: data,
-		Equivalents: append(page.CLI("job", "list"), page.Query("SELECT job_name, job_version, enabled, description FROM jobs.job_details WHERE is_system = 0 ORDER BY job_name;")),
-	}, nil
+	return data, nil
 }
 
 // jobRows adds the latest runs and the schedules to jobs.
@@ -121,6 +131,15 @@ type jobData struct {
 	Changes      []controldb.AuditEntry
 	ChangesHref  string
 	RunsHref     string
+	clock
+}
+
+// Phase is the phase on which the actions depend.
+func (d jobData) Phase() string {
+	if d.Job.Enabled {
+		return "enabled"
+	}
+	return "disabled"
 }
 
 // versionRow is a version of a job.
@@ -135,32 +154,11 @@ type versionRow struct {
 
 // showJob shows a job: its runs, schedules, steps and versions.
 func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
-	name := r.Value("job")
-	job, err := r.Store.JobDetail(ctx, name)
+	data, err := readJob(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	data := jobData{Job: job, RunsHref: with(r.Path("runs"), "job", job.Name), ChangesHref: with(r.Path("audit"), "job", job.Name)}
-	latest, err := r.Store.LatestRuns(ctx, []string{job.Name}, chartRuns)
-	if err != nil {
-		return nil, err
-	}
-	var runs []run
-	for _, l := range latest {
-		runs = append(runs, run{ID: l.ID.String(), Lifecycle: l.Lifecycle, Active: l.Active, Created: l.CreateTime, Started: l.StartTime, Ended: l.EndTime})
-	}
-	if n := len(runs); n > 0 {
-		data.Last, data.LastHref = &runs[n-1], r.Path("runs", runs[n-1].ID)
-		data.Durations = chart(runs, r.Now, func(id string) string { return r.Path("runs", id) })
-	}
-	if data.Schedules, err = schedulesOf(ctx, r, job.Name); err != nil {
-		return nil, err
-	}
-	for _, s := range data.Schedules {
-		if s.Runs() && (data.NextDue.IsZero() || s.NextDue.Before(data.NextDue)) {
-			data.NextDue = s.NextDue
-		}
-	}
+	job := data.Job
 	steps, err := r.Store.JobStepDetails(ctx, job.Name, job.Version)
 	if err != nil {
 		return nil, err
@@ -171,7 +169,7 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: job.Name, Nav: "jobs", Crumbs: []page.Link{{Text: "Jobs", Href: r.Path("jobs")}}, Template: "job", Data: data,
-		Styles: []string{"code/code.css"}, Actions: jobActions(r, job),
+		Styles: []string{"code/code.css"}, Actions: jobActions(r, job), Phase: data.Phase(), Topic: topic("job", r),
 		Equivalents: append(page.CLI("job", "show", job.Name), page.Query(`DECLARE @job NVARCHAR(128) = N'?';
 SELECT step_id, step_name, command_type, target_group_name, command
 FROM jobs.jobsteps
@@ -180,16 +178,44 @@ ORDER BY step_id;`, job.Name)),
 	}, nil
 }
 
+// readJob reads what changes while a job's page is viewed: its state, runs and schedules.
+func readJob(ctx context.Context, r *page.Request) (jobData, error) {
+	job, err := r.Store.JobDetail(ctx, r.Value("job"))
+	if err != nil {
+		return jobData{}, err
+	}
+	data := jobData{Job: job, RunsHref: with(r.Path("runs"), "job", job.Name), ChangesHref: with(r.Path("audit"), "job", job.Name), clock: at(r)}
+	latest, err := r.Store.LatestRuns(ctx, []string{job.Name}, chartRuns)
+	if err != nil {
+		return data, err
+	}
+	var runs []run
+	for _, l := range latest {
+		runs = append(runs, run{ID: l.ID.String(), Lifecycle: l.Lifecycle, Active: l.Active, Created: l.CreateTime, Started: l.StartTime, Ended: l.EndTime})
+	}
+	if n := len(runs); n > 0 {
+		data.Last, data.LastHref = &runs[n-1], r.Path("runs", runs[n-1].ID)
+		data.Durations = chart(runs, r.Now, func(id string) string { return r.Path("runs", id) })
+	}
+	if data.Schedules, err = schedulesOf(ctx, r, job.Name); err != nil {
+		return data, err
+	}
+	for _, s := range data.Schedules {
+		if s.Runs() && (data.NextDue.IsZero() || s.NextDue.Before(data.NextDue)) {
+			data.NextDue = s.NextDue
+		}
+	}
+	return data, nil
+}
+
 // jobActions are what people do with a job.
 func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
 	list := []page.Link{{Text: "Start", Href: r.Path("jobs", job.Name, "start"), Role: rest.RoleOperator}}
 	if job.System {
 		return list
 	}
-	if job.Enabled {
-		return append(list, page.Link{Text: "Disable", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleOperator})
-	}
-	return append(list, page.Link{Text: "Enable", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleOperator})
+	return append(list, page.Link{Text: "Disable", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleOperator, When: "enabled"},
+		page.Link{Text: "Enable", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleOperator, When: "disabled"})
 }
 
 // shownVersions is the number of versions on the page of a job, and shownChanges that of entries of

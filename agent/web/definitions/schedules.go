@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,7 @@ type schedulesData struct {
 	States             []page.Option
 	Rows               []scheduleRow
 	Next, First        string
+	clock
 }
 
 // scheduleStates are the filters of the list.
@@ -105,14 +107,26 @@ func scheduleSearch(r *page.Request, d schedulesData) (controldb.ScheduleSearch,
 
 // listSchedules shows schedules.
 func listSchedules(ctx context.Context, r *page.Request) (*page.View, error) {
-	d := schedulesData{Search: r.Query("search"), State: r.Query("state"), Job: r.Query("job"), States: scheduleStates}
+	d, err := readSchedules(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: "Schedules", Nav: "schedules", Template: "schedules", Data: d, Topic: topic("schedules", r),
+		Equivalents: append(page.CLI("schedule", "list"), page.Query("SELECT job_name, schedule_name, kind, spec, state, paused, next_due_time FROM jobs.schedules ORDER BY job_name, schedule_name;")),
+	}, nil
+}
+
+// readSchedules reads a page of the list.
+func readSchedules(ctx context.Context, r *page.Request) (schedulesData, error) {
+	d := schedulesData{Search: r.Query("search"), State: r.Query("state"), Job: r.Query("job"), States: scheduleStates, clock: at(r)}
 	if !slices.ContainsFunc(scheduleStates, func(o page.Option) bool { return o.Value == d.State }) {
 		d.State = ""
 	}
 	f, key := scheduleSearch(r, d)
 	list, err := r.Store.FindSchedules(ctx, f, key, controldb.Page{Top: listSize + 1})
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	list, more := listed(list, listSize)
 	for _, s := range list {
@@ -132,10 +146,7 @@ func listSchedules(ctx context.Context, r *page.Request) (*page.View, error) {
 	if key != nil {
 		d.First = with(self, "search", d.Search, "state", d.State, "job", d.Job)
 	}
-	return &page.View{
-		Title: "Schedules", Nav: "schedules", Template: "schedules", Data: d,
-		Equivalents: append(page.CLI("schedule", "list"), page.Query("SELECT job_name, schedule_name, kind, spec, state, paused, next_due_time FROM jobs.schedules ORDER BY job_name, schedule_name;")),
-	}, nil
+	return d, nil
 }
 
 // scheduleData is the data of the page of a schedule.
@@ -155,6 +166,22 @@ type scheduleData struct {
 	Parameters script
 	Changes    []controldb.AuditEntry
 	RunsHref   string
+	clock
+	zone *time.Location
+	rule schedule.Schedule // nil: the definition is invalid
+	plan *schedule.Plan
+}
+
+// Phase is the phase on which the actions depend.
+func (d scheduleData) Phase() string {
+	words := []string{"resumed", "disabled"}
+	if d.Paused {
+		words[0] = "paused"
+	}
+	if d.Enabled {
+		words[1] = "enabled"
+	}
+	return strings.Join(words, " ")
 }
 
 // Notes are what may be misread in the words, without what the warnings say.
@@ -186,17 +213,17 @@ const (
 
 // showSchedule shows a schedule: its rule in words, its instants, policies, and what it did.
 func showSchedule(ctx context.Context, r *page.Request) (*page.View, error) {
-	job, name := r.Value("job"), r.Value("schedule")
-	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Name: &name, Limit: 1})
+	d, err := readSchedule(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("schedule %q of job %q: %w", name, job, controldb.ErrScheduleNotFound)
+	if err := d.addPast(ctx, r); err != nil {
+		return nil, err
 	}
-	s := list[0]
-	zone := zoneOf(s.TimeZone)
-	d := scheduleData{scheduleRow: newScheduleRow(r, s), Zone: blank(s.TimeZone, "UTC"), Errors: faultTexts(s.ValidationErrors), RunsHref: with(r.Path("runs"), "job", s.JobName)}
+	if err := d.addChanges(ctx, r); err != nil {
+		return nil, err
+	}
+	s := d.Schedule
 	if s.Spec != "" {
 		in := code.Plain
 		if strings.HasPrefix(strings.TrimSpace(s.Spec), "{") {
@@ -207,28 +234,67 @@ func showSchedule(ctx context.Context, r *page.Request) (*page.View, error) {
 	if s.Parameters != "" {
 		d.Parameters = newScript(prettyJSON(s.Parameters), code.JSON, "parameters", "Parameters of the runs")
 	}
-	rule, plan, err := readRule(ctx, r.Store, s)
-	if err != nil {
-		return nil, err
-	}
-	d.Policies = policies(s, plan)
-	d.Parsed = rule != nil
-	if rule != nil {
-		d.Next = nextRows(s, rule, zone, r.Now)
-		d.Would = !s.Enabled || s.Paused
-	}
-	if err := d.addPast(ctx, r, rule, zone); err != nil {
-		return nil, err
-	}
+	d.Policies = policies(s, d.plan)
 	return &page.View{
 		Title: d.Title, Nav: "schedules", Template: "schedule", Data: d, Styles: []string{"code/code.css"},
 		Crumbs:  []page.Link{{Text: "Schedules", Href: r.Path("schedules")}, {Text: s.JobName, Href: r.Path("jobs", s.JobName)}},
-		Actions: scheduleActions(r, s),
+		Actions: scheduleActions(r, s), Phase: d.Phase(), Topic: topic("schedule", r),
 		Equivalents: append(page.CLI(append([]string{"schedule", "show", s.JobName}, optional(s.Name)...)...), page.Query(`DECLARE @job NVARCHAR(128) = N'?', @schedule NVARCHAR(128) = N'?';
 SELECT kind, spec, time_zone, state, reason, next_due_time, upcoming
 FROM jobs.schedules
 WHERE job_name = @job AND schedule_name = @schedule;`, s.JobName, s.Name)),
 	}, nil
+}
+
+// readSchedule reads a schedule and its instants: what changes while its page is viewed, without
+// the past.
+func readSchedule(ctx context.Context, r *page.Request) (*scheduleData, error) {
+	job, name := r.Value("job"), r.Value("schedule")
+	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Name: &name, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("schedule %q of job %q: %w", name, job, controldb.ErrScheduleNotFound)
+	}
+	s := list[0]
+	d := &scheduleData{
+		scheduleRow: newScheduleRow(r, s), Zone: blank(s.TimeZone, "UTC"), Errors: faultTexts(s.ValidationErrors), RunsHref: with(r.Path("runs"), "job", s.JobName),
+		clock: at(r), zone: zoneOf(s.TimeZone),
+	}
+	if d.rule, d.plan, err = readRule(ctx, r.Store, s); err != nil {
+		return nil, err
+	}
+	if d.Parsed = d.rule != nil; d.Parsed {
+		d.Next = nextRows(s, d.rule, d.zone, r.Now)
+		d.Would = !s.Enabled || s.Paused
+	}
+	return d, nil
+}
+
+// scheduleReader reads a schedule for live updates.
+type scheduleReader struct {
+	last   *scheduleData
+	readAt time.Time
+}
+
+// pastTime bounds the age of the past of a schedule that has not changed.
+const pastTime = time.Minute
+
+// read implements reading. The past of a month may be long: it is read when the schedule has changed.
+func (s *scheduleReader) read(ctx context.Context, r *page.Request) (any, error) {
+	d, err := readSchedule(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if s.last != nil && reflect.DeepEqual(s.last.Schedule, d.Schedule) && r.Now.Sub(s.readAt) < pastTime {
+		return s.last, nil
+	}
+	if err := d.addPast(ctx, r); err != nil {
+		return nil, err
+	}
+	s.last, s.readAt = d, r.Now
+	return d, nil
 }
 
 // optional returns a list of one text, or of none if it is empty.
@@ -242,15 +308,13 @@ func optional(text string) []string {
 // scheduleActions are what people do with a schedule.
 func scheduleActions(r *page.Request, s controldb.Schedule) []page.Link {
 	path := func(action string) string { return r.Path("schedules", s.JobName, s.Name, action) }
-	list := []page.Link{{Text: "Pause", Href: path("pause"), Role: rest.RoleOperator}}
-	if s.Paused {
-		list[0] = page.Link{Text: "Resume", Href: path("resume"), Role: rest.RoleOperator}
+	return []page.Link{
+		{Text: "Pause", Href: path("pause"), Role: rest.RoleOperator, When: "resumed"},
+		{Text: "Resume", Href: path("resume"), Role: rest.RoleOperator, When: "paused"},
+		{Text: "Enable", Href: path("enable"), Role: rest.RoleOperator, When: "disabled"},
+		{Text: "Disable", Href: path("disable"), Role: rest.RoleOperator, When: "enabled"},
+		{Text: "Backfill", Href: path("backfill"), Role: rest.RoleOperator},
 	}
-	change := page.Link{Text: "Enable", Href: path("enable"), Role: rest.RoleOperator}
-	if s.Enabled {
-		change = page.Link{Text: "Disable", Href: path("disable"), Role: rest.RoleOperator}
-	}
-	return append(list, change, page.Link{Text: "Backfill", Href: path("backfill"), Role: rest.RoleOperator})
 }
 
 // prettyJSON indents a text that is JSON.

@@ -19,7 +19,7 @@ func Set() page.Set {
 		handle.Path, handle.Role = path, rest.RoleReader
 		return handle
 	}
-	return page.Set{Name: "definitions", Files: files, Pages: []page.Page{
+	return page.Set{Name: setName, Files: files, Topics: topics, Pages: []page.Page{
 		reader("/jobs", page.Page{Handle: listJobs}),
 		reader("/jobs/{job}", page.Page{Handle: showJob}),
 		reader("/jobs/{job}/versions/{version}", page.Page{Handle: showVersion}),

@@ -24,8 +24,9 @@ var (
 	ErrClosed = errors.New("the front stops")
 )
 
-// maxTopic bounds the name of a topic, in bytes. A job's name has at most 128 characters.
-const maxTopic = 1024
+// maxTopic bounds the name of a topic, in bytes. Names of a job and of its schedule have at most
+// 128 characters each, which are at most 512 bytes in base64.
+const maxTopic = 2048
 
 // Config configures a [Hub].
 type Config struct {

@@ -22,6 +22,7 @@ type data struct {
 	Failures *failures
 	Strips   *strips
 	Agents   []controldb.AgentStatus // nil for readers, and in live updates
+	words    map[int64]string        // of due schedules, by id
 	// ages is true where times are written as ages by the server: not in live updates, because they
 	// would change with each read. The base script writes them there.
 	ages bool
@@ -34,6 +35,9 @@ func (d *data) Ago(t time.Time) template.HTML {
 	}
 	return page.When(t, t)
 }
+
+// Words are a due schedule in words; empty: unknown.
+func (d *data) Words(s controldb.DueNext) string { return d.words[s.ID] }
 
 // ShownAlerts are the alerts that the page shows.
 func (d *data) ShownAlerts() []controldb.Alert { return d.Alerts[:min(len(d.Alerts), maxAlerts)] }
@@ -244,6 +248,15 @@ type failure struct {
 	Runs    int
 	AtLeast bool
 	Targets int
+}
+
+// Key is the key of the error in the page of its latest run.
+func (f failure) Key() string {
+	number := 0
+	if f.ErrorNumber != nil {
+		number = int(*f.ErrorNumber)
+	}
+	return page.ErrorKey(number, f.Message)
 }
 
 // changing matches the parts of messages in which the same error differs: quoted names, ids and

@@ -103,6 +103,7 @@ type reader struct {
 	active   map[string]bool // the runs at that time
 	failures *failures
 	strips   *strips
+	words    map[int64]string // of due schedules, by id
 }
 
 // read returns the data of now.
@@ -120,7 +121,7 @@ func (r *reader) read(ctx context.Context, store *controldb.Store) (*data, error
 	if err := r.readSlow(ctx, store, o); err != nil {
 		return nil, err
 	}
-	d.Failures, d.Strips = r.failures, r.strips
+	d.Failures, d.Strips, d.words = r.failures, r.strips, r.words
 	return d, nil
 }
 
@@ -143,6 +144,14 @@ func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o control
 	runs, err := store.RecentRuns(ctx, stripDays, stripJobs, stripRuns)
 	if err != nil {
 		return err
+	}
+	due, err := store.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, nil, controldb.Page{Top: top})
+	if err != nil {
+		return err
+	}
+	r.words = make(map[int64]string, len(due))
+	for _, s := range due {
+		r.words[int64(s.ID)] = s.Describe().Text
 	}
 	r.failures, r.strips = groupFailures(f), newStrips(runs)
 	r.readAt, r.active = r.now(), active

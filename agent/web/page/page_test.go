@@ -64,6 +64,25 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// Messages that say the same of different targets have one key; other messages, and other numbers,
+// have another one.
+func TestErrorKey(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][2]string{
+		{`Cannot open database "tenant1" requested by the login.`, `Cannot open database "t 2" requested by the login.`},
+		{"Invalid column 'a'. Line 12.", "Invalid column '...'. Line 7."},
+		{"Timeout after 30.5 s at 10.0.0.1:1433", "Timeout after 2 s at 10.0.0.12:1433"},
+		{"task 0f8fad5b-d9cb-469f-a165-70867728950e [dbo].[x]", "task 00000000-d9cb-469f-a165-70867728950e [y].[z]"},
+		{"at 2026-01-02T03:04:05 0xAB", "at 2026-01-02 0xCDEF"}, {"“x” it's", "“yy” it's"},
+		{strings.Repeat("é", 400) + "a", strings.Repeat("é", 300)},
+	} {
+		require.Equal(t, page.ErrorKey(1, same[0]), page.ErrorKey(1, same[1]), same)
+		require.NotEqual(t, page.ErrorKey(1, same[0]), page.ErrorKey(2, same[0]))
+	}
+	require.NotEqual(t, page.ErrorKey(0, ""), page.ErrorKey(0, "x"))
+	require.NotEqual(t, page.ErrorKey(0, "Invalid column"), page.ErrorKey(0, "Invalid object"))
+}
+
 func TestTSQL(t *testing.T) {
 	t.Parallel()
 	id := uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")

@@ -3,10 +3,10 @@ package runs
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/jobagent/jobagent/agent/web/page"
 )
 
 const (
@@ -21,45 +21,24 @@ const (
 
 // group is the messages that say the same of different targets.
 type group struct {
-	id    string // stable: a hash of the key
+	id    string // see page.ErrorKey
 	text  string // of the first message
 	error int    // the error's number; 0: none
 	count int    // cells that have it now
 	bad   int    // of these, Failed and TimedOut
 }
 
-// variable matches what differs between messages that say the same: quoted names, GUIDs, numbers,
-// addresses, instants.
-var variable = regexp.MustCompile(`'[^']*'|"[^"]*"|\x{201C}[^\x{201D}]*\x{201D}|\[[^\]]*\]|` +
-	`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[xX][0-9a-fA-F]+|` +
-	`\d+(?:[.,:\-T]\d+)*`)
-
-// normalise replaces what differs between messages that say the same.
-func normalise(text string) string {
-	return variable.ReplaceAllStringFunc(text, func(part string) string {
-		switch part[0] {
-		case '\'', '"', '[':
-			return part[:1] + "…" + part[len(part)-1:]
-		case '\xe2':
-			return "“…”"
-		}
-		return "#"
-	})
-}
-
 // intern returns the number of a message.
 func (w *watch) intern(number int, text string) int32 {
-	key := fmt.Sprintf("%d\x00%s", number, normalise(text))
+	key := page.ErrorKey(number, text)
 	g, ok := w.byKey[key]
 	if !ok && len(w.groups) >= maxGroups && text != furtherErrors {
 		return w.intern(0, furtherErrors)
 	}
 	if !ok {
-		hash := fnv.New64a()
-		_, _ = hash.Write([]byte(key)) // a hash does not fail
 		g = int32(len(w.groups))
 		w.byKey[key] = g
-		w.groups = append(w.groups, group{id: fmt.Sprintf("%016x", hash.Sum64()), text: text, error: number})
+		w.groups = append(w.groups, group{id: key, text: text, error: number})
 	}
 	full := fmt.Sprintf("%d\x00%s", number, text)
 	if at, ok := w.texts[full]; ok {

@@ -1,0 +1,65 @@
+package web_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv/front"
+)
+
+// topicOf matches the topic of a page, and fragmentOf the element that an event replaces.
+var (
+	topicOf    = regexp.MustCompile(`data-topic="([^"]*)"`)
+	fragmentOf = regexp.MustCompile(`"id":"([^"]*)"`)
+)
+
+// The pages of definitions are updated live: all blocks of a stream are elements of the page, and
+// show what has happened since the page was made.
+func TestLiveDefinitions(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1;")
+	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "~<night>", Kind: "cron5", Spec: "30 2 * * *"})
+	require.NoError(t, err)
+	steps, err := f.Store.JobStepDetails(t.Context(), name, 1)
+	require.NoError(t, err)
+	require.NotEmpty(t, steps)
+	b := as(t, f, "reader")
+	path := func(segments ...string) string { return (&page.Request{Base: base}).Path(segments...) }
+	pages := map[string]string{ // the last block of each
+		path("jobs") + "?search=" + url.QueryEscape(name): "jobs-list", path("jobs", name): "job-schedules",
+		path("schedules") + "?search=" + url.QueryEscape(name): "schedules-list", path("schedules", name, "~<night>"): "schedule-past",
+		path("groups"): "groups-list", path("groups", steps[0].TargetGroup): "group-failures",
+	}
+	bodies := map[string]string{}
+	for path := range pages {
+		a := b.get(path)
+		require.Equal(t, http.StatusOK, a.Status, path)
+		bodies[path] = a.Body
+	}
+	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	require.NoError(t, err)
+	await(t, f, run)
+	for path, last := range pages {
+		topic := topicOf.FindStringSubmatch(bodies[path])
+		require.NotNil(t, topic, path)
+		text := b.stream(base+"/events?topic="+url.QueryEscape(html.UnescapeString(topic[1])), last)
+		for _, id := range fragmentOf.FindAllStringSubmatch(text, -1) {
+			require.Contains(t, bodies[path], `id="`+id[1]+`"`, path)
+		}
+		if last != "groups-list" && last != "group-failures" && last != "schedule-past" && last != "schedules-list" {
+			require.NotContains(t, bodies[path], run.String())
+			require.Contains(t, text, base+"/runs/"+run.String(), path)
+		}
+	}
+	require.Equal(t, http.StatusNotFound, b.get(base+"/events?topic=jobs/x").Status)
+	require.Equal(t, http.StatusNotFound, b.get(base+"/events?topic=jobs/").Status)
+}
