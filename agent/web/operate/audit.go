@@ -58,6 +58,21 @@ type auditEntry struct {
 	Href string
 }
 
+// shownChanges is the number of values of an entry that are shown at once; a few more are not worth
+// a click.
+const shownChanges, fewChanges = 5, 2
+
+// Shown are the first values of an entry, and Rest are the others, which a click shows.
+func (e auditEntry) Shown() []change { return e.Changes[:len(e.Changes)-len(e.Rest())] }
+
+// Rest is described at Shown.
+func (e auditEntry) Rest() []change {
+	if len(e.Changes) <= shownChanges+fewChanges {
+		return nil
+	}
+	return e.Changes[shownChanges:]
+}
+
 // Label names the object. An id alone is shortened, because the link has all of it.
 func (e auditEntry) Label() string {
 	if e.ObjectName != "" {
