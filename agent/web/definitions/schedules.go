@@ -281,7 +281,8 @@ type scheduleReader struct {
 // pastTime bounds the age of the past of a schedule that has not changed.
 const pastTime = time.Minute
 
-// read implements reading. The past of a month may be long: it is read when the schedule has changed.
+// read implements reading. The past of a month may be long: it is read when the schedule has
+// changed.
 func (s *scheduleReader) read(ctx context.Context, r *page.Request) (any, error) {
 	d, err := readSchedule(ctx, r)
 	if err != nil {
