@@ -2,7 +2,6 @@ package controldb
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
@@ -54,14 +53,6 @@ type ComparedTarget struct {
 // Place names the target: server/database, or the server of an endpoint alone.
 func (t ComparedTarget) Place() string {
 	return Execution{Server: t.Server, Database: t.Database}.Place()
-}
-
-// Longer returns by how much longer the target took than before, if both times are known.
-func (t ComparedTarget) Longer() (time.Duration, bool) {
-	if t.MS == nil || t.MSBefore == nil {
-		return 0, false
-	}
-	return time.Duration(*t.MS-*t.MSBefore) * time.Millisecond, true
 }
 
 // compared pairs the targets of the runs @p1 and @p2. Steps are paired by name. Grouping reads each

@@ -1,9 +1,13 @@
 package rest
 
 import (
+	"cmp"
 	"context"
+	"net"
 	"net/http"
 	"reflect"
+
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // Role is what a caller may do at a scope. Each role includes the ones before it.
@@ -113,6 +117,16 @@ type Principal struct {
 	// Instance is the instance of the SAP surface for which the token was issued, if the token
 	// says it.
 	Instance string
+}
+
+// Caller returns the principal as the control database knows callers, with the database role of a
+// role. remote is the sender's host:port. The door is left to fill in.
+func (p Principal) Caller(role Role, remote string) controldb.Caller {
+	address, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		address = remote
+	}
+	return controldb.Caller{Role: role.DatabaseRole(), Name: cmp.Or(p.Name, p.ID), Address: address}
 }
 
 // Response is the answer to a request.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -330,18 +329,9 @@ func (e *exchange) context() context.Context {
 	if !r.Operation.needsCaller() {
 		return ctx
 	}
-	address, _, err := net.SplitHostPort(r.HTTP.RemoteAddr)
-	if err != nil {
-		address = r.HTTP.RemoteAddr
-	}
-	name := r.Principal.Name
-	if name == "" {
-		name = r.Principal.ID
-	}
-	return controldb.WithCaller(ctx, controldb.Caller{
-		Role: r.Role.DatabaseRole(), Name: name, Door: controldb.DoorREST, Address: address, CorrelationID: r.CorrelationID,
-		TraceParent: traceParent(r.HTTP.Header),
-	})
+	caller := r.Principal.Caller(r.Role, r.HTTP.RemoteAddr)
+	caller.Door, caller.CorrelationID, caller.TraceParent = controldb.DoorREST, r.CorrelationID, traceParent(r.HTTP.Header)
+	return controldb.WithCaller(ctx, caller)
 }
 
 // traceParent returns the header traceparent of a request (W3C Trace Context); empty if it has none

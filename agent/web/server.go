@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -401,17 +400,9 @@ func (s *Server) at(role rest.Role, handle func(context.Context, http.ResponseWr
 
 // calling returns a context whose calls run as the database user of the viewer's role.
 func (s *Server) calling(ctx context.Context, v *visit) context.Context {
-	address, _, err := net.SplitHostPort(v.HTTP.RemoteAddr)
-	if err != nil {
-		address = v.HTTP.RemoteAddr
-	}
-	name := v.Viewer.Name
-	if name == "" {
-		name = v.Viewer.ID
-	}
-	return controldb.WithCaller(ctx, controldb.Caller{
-		Role: v.Role.DatabaseRole(), Name: name, Door: controldb.DoorWeb, Address: address, CorrelationID: uuid.New(),
-	})
+	caller := v.Viewer.Caller(v.Role, v.HTTP.RemoteAddr)
+	caller.Door, caller.CorrelationID = controldb.DoorWeb, uuid.New()
+	return controldb.WithCaller(ctx, caller)
 }
 
 // recover answers a request whose handling panicked.

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -217,18 +218,23 @@ func (k *remoteKeys) fetch(ctx context.Context) (map[string]publicKey, error) {
 	return parseKeys(text)
 }
 
-// discover returns the address of the keys. Only an address on the host that was asked is accepted:
-// a document that someone else controls could send the front anywhere otherwise.
-func (k *remoteKeys) discover(ctx context.Context) (string, error) {
-	base := k.issuer.Discovery
-	if base == "" {
-		base = k.issuer.Issuer
-	}
+// base returns the address below which the discovery document is.
+func (k *remoteKeys) base() string { return cmp.Or(k.issuer.Discovery, k.issuer.Issuer) }
+
+// provider reads the discovery document of the issuer.
+func (k *remoteKeys) provider(ctx context.Context) (*oidc.Provider, error) {
+	base := k.base()
 	ctx = oidc.ClientContext(ctx, k.client)
 	if base != k.issuer.Issuer {
 		ctx = oidc.InsecureIssuerURLContext(ctx, k.issuer.Issuer) // compared with this text instead of the address
 	}
-	provider, err := oidc.NewProvider(ctx, base)
+	return oidc.NewProvider(ctx, base)
+}
+
+// discover returns the address of the keys. Only an address on the host that was asked is accepted:
+// a document that someone else controls could send the front anywhere otherwise.
+func (k *remoteKeys) discover(ctx context.Context) (string, error) {
+	provider, err := k.provider(ctx)
 	if err != nil {
 		return "", fmt.Errorf("discover keys: %w", err)
 	}
@@ -238,7 +244,7 @@ func (k *remoteKeys) discover(ctx context.Context) (string, error) {
 	if err := provider.Claims(&document); err != nil {
 		return "", fmt.Errorf("discover keys: %w", err)
 	}
-	from, err := url.Parse(base)
+	from, err := url.Parse(k.base())
 	if err != nil {
 		return "", fmt.Errorf("discover keys: %w", err)
 	}

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
-
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/targets/secretref"
@@ -94,15 +92,7 @@ func (a *Auth) addDevLogin(dev *issuer.Dev) {
 
 // endpoints reads the discovery document of an issuer.
 func (k *remoteKeys) endpoints(ctx context.Context) (e endpoints, err error) {
-	base := k.issuer.Discovery
-	if base == "" {
-		base = k.issuer.Issuer
-	}
-	ctx = oidc.ClientContext(ctx, k.client)
-	if base != k.issuer.Issuer {
-		ctx = oidc.InsecureIssuerURLContext(ctx, k.issuer.Issuer) // compared with this text instead of the address
-	}
-	provider, err := oidc.NewProvider(ctx, base)
+	provider, err := k.provider(ctx)
 	if err != nil {
 		return e, fmt.Errorf("discover endpoints: %w", err)
 	}

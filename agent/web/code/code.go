@@ -137,14 +137,6 @@ func (b Block) HTML() template.HTML {
 // from and to.
 func Around(from, to, n int) (first, last int) { return max(from-n, 1), to + n }
 
-// Visible returns a text as HTML, escaped, with characters that do not show, or that change the
-// direction of the text, as their names. Line feeds and tabs stay.
-func Visible(text string) template.HTML {
-	var w strings.Builder
-	writeVisible(&w, strings.ToValidUTF8(text, "\uFFFD"))
-	return template.HTML(w.String()) //nolint:gosec // escaped by writeVisible
-}
-
 // writeVisible escapes a text. Control and format characters would hide what a script does
 // (https://trojansource.codes), so they are shown. The text must be valid UTF-8.
 func writeVisible(w *strings.Builder, text string) {

@@ -1,11 +1,7 @@
 package overview
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,29 +9,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv/pagetest"
 )
 
-var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+var now = pagetest.Now
 
 // render renders the page, or a block.
 func render(t *testing.T, name string, d *data) string {
 	t.Helper()
-	templates, err := page.Parse(files, template.FuncMap{"static": func(string) string { return "" }})
-	require.NoError(t, err)
 	if d.Failures == nil {
 		d.Failures = groupFailures(controldb.Failures{Now: now, Since: now.Add(-24 * time.Hour), CompleteSince: now.Add(-24 * time.Hour)})
 	}
 	if d.Strips == nil {
 		d.Strips = newStrips(controldb.RecentRuns{Now: now})
 	}
-	var b bytes.Buffer
-	r := &page.Request{HTTP: &http.Request{URL: &url.URL{}}, Role: rest.RoleReader, Base: "/ui/main", Now: now}
-	require.NoError(t, templates.ExecuteTemplate(&b, name, page.Dot{Request: r, View: &page.View{}, Data: d}))
-	return b.String()
+	return pagetest.Render(t, files, name, d)
 }
 
 func TestFirstPage(t *testing.T) {
@@ -82,7 +72,7 @@ func TestAlarms(t *testing.T) {
 }
 
 // hostile is a text that must not be read as HTML, nor change the direction of the text around it.
-const hostile = "<img src=x onerror=alert(1)>\u202etxt"
+const hostile = pagetest.Hostile
 
 func TestHostileNames(t *testing.T) {
 	long := strings.Repeat("é", 8000)

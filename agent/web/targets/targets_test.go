@@ -1,10 +1,6 @@
 package targets
 
 import (
-	"bytes"
-	"html/template"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,33 +9,23 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/pagetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+// hostile has a zero character, too.
+const hostile = pagetest.Hostile + "\x00"
 
-// hostile is a text that must not be read as HTML, nor change the direction of the text around it.
-const hostile = "<img src=x onerror=alert(1)>\u202etxt\x00"
+var now = pagetest.Now
 
 // render renders a template.
 func render(t *testing.T, name string, data any) string {
 	t.Helper()
-	templates, err := page.Parse(files, template.FuncMap{"static": func(string) string { return "" }})
-	require.NoError(t, err)
-	var b bytes.Buffer
-	r := &page.Request{HTTP: &http.Request{URL: &url.URL{}}, Role: rest.RoleReader, Base: "/ui/main", Now: now}
-	require.NoError(t, templates.ExecuteTemplate(&b, name, page.Dot{Request: r, View: &page.View{}, Data: data}))
-	text := b.String()
-	for _, bad := range []string{"<img", "\u202e", "\x00", " style="} {
-		require.False(t, strings.Contains(text, bad), "%q is in the page", bad)
-	}
-	return text
+	return pagetest.Render(t, files, name, data)
 }
 
 // aTarget is a page whose texts are hostile.
