@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ func Request() *page.Request {
 	return &page.Request{HTTP: &http.Request{URL: &url.URL{}}, Role: rest.RoleReader, Base: "/ui/main", Now: Now}
 }
 
+// fields matches the values of fields of forms, which keep what was typed.
+var fields = regexp.MustCompile(` value="[^"]*"`)
+
 // Render renders a template of the files of a set. The test fails if the result has parts of
 // [Hostile] that are not escaped, or inline styles, which the Content-Security-Policy forbids.
 func Render(t testing.TB, files fs.FS, name string, data any) string {
@@ -35,8 +40,9 @@ func Render(t testing.TB, files fs.FS, name string, data any) string {
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, templates.ExecuteTemplate(&b, name, page.Dot{Request: Request(), View: &page.View{}, Data: data}))
+	shown := fields.ReplaceAllString(b.String(), "")
 	for _, bad := range []string{"<img", "\u202e", "\x00", " style="} {
-		require.False(t, bytes.Contains(b.Bytes(), []byte(bad)), "%q is in the page", bad)
+		require.False(t, strings.Contains(shown, bad), "%q is in the page", bad)
 	}
 	return b.String()
 }
