@@ -6,7 +6,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/testenv/browser"
 )
@@ -173,18 +177,53 @@ func TestDashboardInBrowser(t *testing.T) {
 	var target string
 	require.NoError(t, s.control.QueryRowContext(t.Context(),
 		"SELECT LOWER(CAST(target_id AS CHAR(36))) FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id = 1 AND target_database_name = @p2;", run, brokenDatabase).Scan(&target))
-	s.look(run, rerun, target)
+	var alert int
+	eventually(t, 30*time.Second, "the alert about the paused schedule", func() bool {
+		return s.control.QueryRowContext(t.Context(), "SELECT alert_id FROM jobs.alerts WHERE alert_name = N'A schedule is paused' AND state = N'Open';").Scan(&alert) == nil
+	})
+	s.look(run, rerun, target, alert)
+}
+
+// equivalents checks the commands that a page shows to copy: those of the command line exist and
+// take the arguments, and T-SQL runs. What actions show runs in a transaction that is rolled back.
+func (s *shop) equivalents(p *browser.Page, path string) {
+	s.t.Helper()
+	var list [][2]string
+	require.NoError(s.t, p.Eval("[...document.querySelectorAll('.equivalent')].map(e => [e.querySelector('h3').textContent, e.querySelector('code').textContent])", &list))
+	for i, e := range list {
+		switch e[0] {
+		case page.DoorCLI:
+			out, err := exec.CommandContext(s.t.Context(), "bash", "-c", `printf '%s\0' `+e[1]).Output()
+			require.NoError(s.t, err, e[1])
+			args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+			require.Equal(s.t, "jobagent", args[0])
+			require.NoError(s.t, cli.Check(args[1:]), "%s: %s", path, e[1])
+		case page.DoorPowerShell: // the same arguments in other quotes
+		case page.DoorTSQL:
+			tx, err := s.control.BeginTx(s.t.Context(), nil)
+			require.NoError(s.t, err)
+			_, err = tx.ExecContext(s.t.Context(), e[1])
+			require.NoError(s.t, err, "%s: %s", path, e[1])
+			require.NoError(s.t, tx.Rollback())
+			if *pictures != "" {
+				name := fmt.Sprintf("%s-%d.sql", strings.Trim(url.PathEscape(path), "%2F"), i)
+				require.NoError(s.t, os.WriteFile(filepath.Join(*pictures, name), []byte(e[1]), 0o600))
+			}
+		default:
+			s.t.Fatalf("%s shows a command of an unknown door %q", path, e[0])
+		}
+	}
 }
 
 // look opens all pages in both schemes and widths.
-func (s *shop) look(run, rerun, target string) {
+func (s *shop) look(run, rerun, target string, alert int) {
 	s.t.Helper()
 	paths := []string{
 		"", "/runs", "/runs/" + run, "/runs/" + run + "/targets/" + target, "/runs/" + run + "/tree", "/runs/" + run + "/timeline",
 		"/runs/" + rerun + "/compare?with=" + run, "/jobs", "/jobs/Order%20totals", "/jobs/Order%20totals/versions/1",
 		"/jobs/Order%20totals/diff?from=1&to=2", "/groups", "/groups/Shops", "/schedules", "/schedules/Order%20totals/nightly",
 		"/agents", "/limits", "/alerts", "/audit", "/jobs/Order%20totals/start", "/runs/" + run + "/rerun", "/schedules/Order%20totals/nightly/pause",
-		"/schedules/Order%20totals/nightly/backfill",
+		"/schedules/Order%20totals/nightly/backfill", fmt.Sprintf("/alerts/%d", alert), fmt.Sprintf("/alerts/%d/acknowledge", alert),
 	}
 	for _, width := range []int64{1280, 390} {
 		for _, dark := range []bool{false, true} {
@@ -200,6 +239,9 @@ func (s *shop) look(run, rerun, target string) {
 				require.NoError(s.t, p.Eval("performance.getEntriesByType('navigation')[0].responseStatus", &status))
 				require.Equal(s.t, 200, status, what)
 				s.clean(p, what)
+				if width == 1280 {
+					s.equivalents(p, path)
+				}
 				if *pictures != "" {
 					name := strings.Join(slices.DeleteFunc(strings.FieldsFunc(
 						strings.NewReplacer(run, "run", rerun, "rerun", target, "target", "Order%20totals", "job", "?", "/", "&", "/", "=", "-").Replace(path),

@@ -136,7 +136,7 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	if a.PendingDeliveries > 0 {
 		pending = count(a.PendingDeliveries, "message that waits is not sent.", "messages that wait are not sent.")
 	}
-	cli, tsql := []string{"alert", "acknowledge", strconv.FormatInt(a.ID, 10)}, []page.Arg{{Name: "alert_id", Value: a.ID}}
+	cli, tsql := []string{"alert", "ack", strconv.FormatInt(a.ID, 10)}, []page.Arg{{Name: "alert_id", Value: a.ID}}
 	if note := value(r, "note"); note != "" {
 		cli, tsql = append(cli, "--note", note), append(tsql, page.Arg{Name: "note", Value: note})
 	}

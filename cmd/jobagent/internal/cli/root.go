@@ -2,9 +2,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -54,6 +57,26 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	// The audit log joins the entries of one invocation.
 	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
 	return exit.Report(stderr, root.ExecuteContext(ctx))
+}
+
+// Check reports what is wrong with a command line, without running it: unknown commands and flags,
+// and arguments that a command does not take. It is for texts that name commands.
+func Check(args []string) error {
+	root := newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if !cmd.Runnable() || cmd.HasSubCommands() {
+		return fmt.Errorf("%s is a group of commands", cmd.CommandPath())
+	}
+	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+		return err
+	}
+	return cmp.Or(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups())
 }
 
 // newRootCommand returns the tree of all commands.
