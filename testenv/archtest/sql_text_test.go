@@ -200,6 +200,7 @@ func TestSQLTexts(t *testing.T) {
 	for _, s := range texts {
 		switch {
 		case slices.Contains(printed, s.file):
+		case s.file == "targets/mssql/announce.go" && !s.whole(): // a constant, which is checked, before the script of a job
 		case strings.HasPrefix(s.file, "agent/web/") && !s.whole(): // pages show these equivalents, to copy; tests of agent/web run them
 		case strings.HasPrefix(s.file, "cmd/"): // the values at run time are names of databases, and numbers
 			write(s, 0, strings.NewReplacer("%d", "1", "%s", "x").Replace(strings.Join(s.parts, "x")))

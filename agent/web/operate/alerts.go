@@ -173,7 +173,9 @@ func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	v := &page.View{
 		Title: d.Title, Nav: "alerts", Template: "alert", Data: d, Crumbs: []page.Link{{Text: "Alerts", Href: r.Path("alerts")}},
 		Equivalents: append(page.CLI("alert", "show", number),
-			page.Equivalent{Door: page.DoorTSQL, Text: "SELECT * FROM jobs.alerts WHERE alert_id = " + number + ";\nSELECT * FROM jobs.alert_deliveries WHERE alert_id = " + number + ";"}),
+			page.Query(`DECLARE @alert BIGINT = N'?';
+SELECT * FROM jobs.alerts WHERE alert_id = @alert;
+SELECT * FROM jobs.alert_deliveries WHERE alert_id = @alert;`, id)),
 	}
 	if d.State == controldb.AlertOpen {
 		v.Actions = []page.Link{{Text: "Acknowledge", Href: r.Path("alerts", number, "acknowledge"), Role: rest.RoleOperator}}

@@ -125,7 +125,7 @@ func TSQL(procedure string, args ...Arg) Equivalent {
 		}
 		value, constant := literal(a.Value)
 		if !constant { // an argument cannot be an expression
-			fmt.Fprintf(&declared, "DECLARE @%s nvarchar(max) = %s;\n", a.Name, value)
+			declared.WriteString("DECLARE @" + a.Name + " nvarchar(max) = " + value + ";\n")
 			value = "@" + a.Name
 		}
 		call.WriteString(separator + "@" + a.Name + " = " + value)

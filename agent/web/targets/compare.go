@@ -2,7 +2,6 @@ package targets
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -76,12 +75,22 @@ func showComparison(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err := d.read(ctx, r.Store, controldb.Change(r.Query("change"))); err != nil {
 		return nil, err
 	}
-	v.Equivalents = []page.Equivalent{{Door: page.DoorTSQL, Text: fmt.Sprintf(`SELECT COALESCE(a.target_server_name, b.target_server_name) AS server_name,
+	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @other UNIQUEIDENTIFIER = N'?';
+WITH a AS (
+    SELECT step_name, target_id, target_server_name, target_database_name, lifecycle, last_message
+    FROM jobs.job_execution_targets
+    WHERE job_execution_id = @run
+),
+b AS (
+    SELECT step_name, target_id, target_server_name, target_database_name, lifecycle
+    FROM jobs.job_execution_targets
+    WHERE job_execution_id = @other
+)
+SELECT COALESCE(a.target_server_name, b.target_server_name) AS server_name,
     COALESCE(a.target_database_name, b.target_database_name) AS database_name, a.lifecycle, b.lifecycle AS lifecycle_before, a.last_message
-FROM (SELECT * FROM jobs.job_execution_targets WHERE job_execution_id = %s) AS a
-FULL OUTER JOIN (SELECT * FROM jobs.job_execution_targets WHERE job_execution_id = %s) AS b
-    ON b.step_name = a.step_name AND b.target_id = a.target_id
-WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`, page.Literal(run), page.Literal(d.Other.Run.ID))}}
+FROM a
+FULL OUTER JOIN b ON b.step_name = a.step_name AND b.target_id = a.target_id
+WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`, run, d.Other.Run.ID)}
 	return v, nil
 }
 

@@ -98,13 +98,11 @@ func showTarget(ctx context.Context, r *page.Request) (*page.View, error) {
 	} else if !d.Target.Active && d.Target.Lifecycle != jobs.Succeeded {
 		v.Actions = append(v.Actions, page.Link{Text: "Rerun what failed", Role: rest.RoleOperator, Href: r.Path("runs", run, "rerun")})
 	}
-	where := fmt.Sprintf("WHERE job_execution_id = %s AND step_id = %d AND target_id = %s",
-		page.Literal(k.run), d.Target.StepID, page.Literal(k.target))
-	v.Equivalents = append(page.CLI("execution", "show", run, "--messages"), page.Equivalent{
-		Door: page.DoorTSQL, Text: "SELECT * FROM jobs.job_execution_targets " + where + ";\n" +
-			"SELECT * FROM jobs.job_execution_attempts " + where + " ORDER BY attempt_id;\n" +
-			"SELECT * FROM jobs.job_execution_messages " + where + " ORDER BY attempt_id, ordinal;",
-	})
+	v.Equivalents = append(page.CLI("execution", "show", run, "--messages"), page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @step INT = N'?', @target UNIQUEIDENTIFIER = N'?';
+SELECT * FROM jobs.job_execution_targets WHERE job_execution_id = @run AND step_id = @step AND target_id = @target;
+SELECT * FROM jobs.job_execution_attempts WHERE job_execution_id = @run AND step_id = @step AND target_id = @target ORDER BY attempt_id;
+SELECT * FROM jobs.job_execution_messages WHERE job_execution_id = @run AND step_id = @step AND target_id = @target ORDER BY attempt_id, ordinal;`,
+		k.run, d.Target.StepID, k.target))
 	return v, nil
 }
 

@@ -58,12 +58,19 @@ func showTimeline(ctx context.Context, r *page.Request) (*page.View, error) {
 	if d.Run.Active {
 		v.Topic = "timeline/" + topicID(run.String(), strconv.Itoa(step), strconv.Itoa(top))
 	}
-	where := "WHERE job_execution_id = " + page.Literal(run)
+	var only any // nil selects all steps
 	if step > 0 {
-		where += " AND step_id = " + strconv.Itoa(step)
+		only = step
 	}
-	v.Equivalents = []page.Equivalent{{Door: page.DoorTSQL, Text: fmt.Sprintf(
-		"SELECT TOP (%d) step_id, target_server_name, target_database_name, start_time, end_time, attempts,\n    DATEDIFF_BIG(MILLISECOND, create_time, start_time) AS wait_ms,\n    DATEDIFF_BIG(MILLISECOND, start_time, COALESCE(end_time, SYSUTCDATETIME())) AS ms\nFROM jobs.job_execution_targets\n%s AND start_time IS NOT NULL\nORDER BY ms DESC;", top, where)}}
+	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @step INT = N'?', @top INT = N'?';
+SELECT TOP (@top) step_id, target_server_name, target_database_name, start_time, end_time, attempts,
+    DATEDIFF_BIG(MILLISECOND, create_time, start_time) AS wait_ms,
+    DATEDIFF_BIG(MILLISECOND, start_time, COALESCE(end_time, SYSUTCDATETIME())) AS ms
+FROM jobs.job_execution_targets
+WHERE job_execution_id = @run
+    AND (@step IS NULL OR step_id = @step)
+    AND start_time IS NOT NULL
+ORDER BY ms DESC;`, run, only, top)}
 	return v, nil
 }
 

@@ -87,8 +87,12 @@ func showTree(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	v.Equivalents = append(page.CLI("execution", "explain", run.String()),
 		page.TSQL("jobs.sp_explain_execution", page.Arg{Name: "job_execution_id", Value: run}),
-		page.Equivalent{Door: page.DoorTSQL, Text: "SELECT step_id, lifecycle, COUNT(*) AS targets\nFROM jobs.job_execution_targets\nWHERE job_execution_id = " +
-			page.Literal(run) + "\nGROUP BY step_id, lifecycle\nORDER BY step_id, lifecycle;"})
+		page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?';
+SELECT step_id, lifecycle, COUNT(*) AS targets
+FROM jobs.job_execution_targets
+WHERE job_execution_id = @run
+GROUP BY step_id, lifecycle
+ORDER BY step_id, lifecycle;`, run))
 	return v, nil
 }
 
@@ -359,8 +363,12 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 	}
 	v := h.view(r, fmt.Sprintf("Step %d: targets in the state %s", d.StepID, clip(string(state), 40)), "state", d)
 	v.Crumbs = append(v.Crumbs, page.NewLink("Tree", r.Path("runs", run.String(), "tree")))
-	v.Equivalents = []page.Equivalent{{Door: page.DoorTSQL, Text: fmt.Sprintf(
-		"SELECT target_server_name, target_database_name, last_message\nFROM jobs.job_execution_targets\nWHERE job_execution_id = %s\n    AND step_id = %d\n    AND lifecycle = %s\nORDER BY target_server_name, target_database_name;",
-		page.Literal(run), d.StepID, page.Literal(string(state)))}}
+	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @step INT = N'?', @state NVARCHAR(50) = N'?';
+SELECT target_server_name, target_database_name, last_message
+FROM jobs.job_execution_targets
+WHERE job_execution_id = @run
+    AND step_id = @step
+    AND lifecycle = @state
+ORDER BY target_server_name, target_database_name;`, run, d.StepID, string(state))}
 	return v, nil
 }
