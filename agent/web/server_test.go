@@ -113,6 +113,19 @@ func TestSignInAtIssuer(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.get("/ui/login?provider=nobody").Status)
 }
 
+// A form of another site, which browsers send without the cookie, does not remove the cookie.
+func TestSignOutFromElsewhere(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	elsewhere := []string{"Origin: https://evil.example", "Sec-Fetch-Site: cross-site"}
+	for _, b := range []*browser{open(t, f), as(t, f, "reader")} {
+		a := b.post("/ui/logout", url.Values{}, elsewhere...)
+		require.Equal(t, http.StatusForbidden, a.Status)
+		require.Empty(t, a.Header.Get("Set-Cookie"))
+	}
+	require.Equal(t, http.StatusSeeOther, open(t, f).post("/ui/logout", url.Values{}).Status, "signed out twice")
+}
+
 // Another site can make a browser send answers of no sign-in. They lock nobody out.
 func TestForgedAnswers(t *testing.T) {
 	t.Parallel()

@@ -159,15 +159,20 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, p rest.Principal,
 	http.Redirect(w, r, s.cfg.Sessions.Own(to), http.StatusSeeOther)
 }
 
-// signOut ends a session.
+// signOut ends a session. Browsers do not send the cookie with a form of another site, but would
+// remove it if the answer said so.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
+	if s.origins.Check(r) != nil {
+		s.fail(w, r, nil, forged())
+		return
+	}
 	one := s.cfg.Sessions.Find(w, r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
 	if err := r.ParseForm(); err != nil {
 		s.fail(w, r, one, formProblem(err))
 		return
 	}
-	if one != nil && (s.origins.Check(r) != nil || one.Forged(r.PostForm.Get(fieldCSRF))) {
+	if one != nil && one.Forged(r.PostForm.Get(fieldCSRF)) {
 		s.fail(w, r, one, forged())
 		return
 	}

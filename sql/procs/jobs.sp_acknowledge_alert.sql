@@ -1,4 +1,4 @@
--- Acknowledges an alert: somebody looks after it. From then on nothing is sent about it, neither what was waiting for delivery nor that
+-- Acknowledges an alert: a person takes care of it. From then on nothing is sent about it, neither what was waiting for delivery nor that
 -- it is resolved; further events are still counted. It stays Acknowledged until it is resolved. An attempt that has begun to send
 -- cannot be taken back. A second call changes the note.
 --

@@ -1,8 +1,7 @@
 // Receives the server-sent events of a page and keeps the page up to date.
 //
-// The page names its stream, <main data-live="/ui/main/events?topic=overview">, or its topic,
-// <body data-base="/ui/main" data-topic="overview">; both work. Each event becomes a DOM event
-// "live:NAME" on the document whose detail is the event's data, so scripts of sets only
+// The layout names the topic: <body data-base="/ui/main" data-topic="overview">. Each event becomes
+// a DOM event "live:NAME" on the document whose detail is the event's data, so scripts of sets only
 // listen: document.addEventListener("live:delta", e => …). The event "fragment" is handled here:
 // the element with its id becomes what the server rendered. After that, "live:updated" is
 // dispatched on the element.
@@ -86,28 +85,16 @@ function noNews(since, never = false) {
   say(never ? "The control database cannot be read now." : `No news since ${time}`);
 }
 
-/** The place of the banner: #live-status, which is made here, or the layout's #news. */
-function banner() {
-  let place = document.getElementById("live-status") ?? document.getElementById("news");
-  if (!place) {
-    place = document.createElement("p");
-    place.id = "live-status";
-    place.setAttribute("role", "status");
-    document.querySelector("main")?.before(place);
-  }
-  return place;
-}
-
 /** There is news again. */
 function news() {
   staleSince = 0;
-  banner().replaceChildren();
+  document.getElementById("news").replaceChildren();
   document.documentElement.classList.remove("stale");
 }
 
-/** Shows a text in the banner, with a link to load the page again if href is given. */
+/** Shows a text in the banner, the layout's #news, with a link to load the page again if href is given. */
 function say(text, href) {
-  const place = banner();
+  const place = document.getElementById("news");
   document.documentElement.classList.add("stale");
   if (place.firstChild?.nodeValue === text) return; // screen readers would read it again
   place.replaceChildren(text);
@@ -176,8 +163,8 @@ function key(node) {
 /** Begins when all modules of the page listen. */
 function start() {
   const { base, topic } = document.body.dataset;
-  url = document.querySelector("[data-live]")?.dataset.live ?? (base && topic ? `${base}/events?topic=${encodeURIComponent(topic)}` : "");
-  if (!url) return;
+  if (!base || !topic) return;
+  url = `${base}/events?topic=${encodeURIComponent(topic)}`;
   open();
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
