@@ -163,14 +163,14 @@ func (m Message) build() (*gomail.Msg, error) {
 	return msg, nil
 }
 
-// Address parses an address such as a@b.example or "A <a@b.example>". It refuses several addresses
-// and control characters.
+// Address parses an address such as a@b.example or "A <a@b.example>". It refuses several addresses,
+// control characters, and quoted names that SMTP commands would have to quote again.
 func Address(text string) (*mail.Address, error) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, fmt.Errorf("invalid address %q: it contains a control character", text)
 	}
 	a, err := mail.ParseAddress(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(a.Address, " <>\"") { // would end the address in SMTP commands
 		return nil, fmt.Errorf("invalid address %q: want name@domain, or \"Name <name@domain>\"", text)
 	}
 	return a, nil

@@ -210,7 +210,7 @@ func TestNotSent(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	require.ErrorIs(t, sender.Send(t.Context(), to, hostile(), func(context.Context) (time.Time, error) { return time.Time{}, refused }), refused)
-	for _, wrong := range []string{"", "a", "a@b\r\nBcc: x@y", "a@b, c@d"} {
+	for _, wrong := range []string{"", "a", "a@b\r\nBcc: x@y", "a@b, c@d", `"a> NOTIFY=NEVER"@b`} {
 		m := hostile()
 		m.To = []string{wrong}
 		require.ErrorAs(t, sender.Send(t.Context(), to, m, nil), &config, wrong)
