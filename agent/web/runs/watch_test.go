@@ -310,7 +310,7 @@ func TestList(t *testing.T) {
 	f := start(t)
 	c := f.client(t)
 	_, body := f.get(t, c, "/runs")
-	require.Contains(t, body, "There is no such run.")
+	require.Contains(t, body, "No job has run yet.")
 	f.addJob(t, "a", 1, 0)
 	f.addJob(t, "b", 1, 0)
 	for range 60 {
