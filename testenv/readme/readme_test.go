@@ -340,6 +340,12 @@ func (r *reader) sql(t *testing.T, b block) {
 		query := "SELECT job_execution_id FROM jobs.job_executions WHERE step_id IS NULL AND job_name = N'create table'"
 		require.NoError(t, r.open(t, "jobagent").QueryRowContext(t.Context(), query).Scan(&id))
 		r.run = uuid.UUID(id).String()
+		// A later block creates a control database. It must not become a target of this run.
+		require.Eventually(t, func() bool {
+			var active bool
+			err := r.open(t, "jobagent").QueryRowContext(t.Context(), "SELECT is_active FROM jobs.job_executions WHERE step_id IS NULL AND job_execution_id = @p1", r.run).Scan(&active)
+			return err == nil && !active
+		}, 30*time.Second, 100*time.Millisecond)
 	}
 }
 
