@@ -144,6 +144,9 @@ func TestProcedureHeaders(t *testing.T) {
 			require.NotEmpty(t, d.CalledBy)
 			require.NotEmpty(t, d.Locks)
 			require.NotEmpty(t, d.Returns)
+			for _, section := range []string{"Parameters:", "Called by:", "Locks:", "Returns:", "Throws:"} {
+				require.LessOrEqual(t, strings.Count(d.Text, "\n-- "+section), 1, section)
+			}
 
 			head, _, ok := strings.Cut(code(d.Object), "\nAS\n")
 			require.True(t, ok)

@@ -12,9 +12,7 @@
 --                          already, nothing starts (decision 21).
 -- Called by: members of the role jobs_operator.
 -- Locks:     the row of the job agent (S), the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
---            insert into job_executions.
--- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an insert into
---            job_executions; an insert into audit_entries.
+--            insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.

@@ -13,8 +13,7 @@
 --                            of its own for it, counted separately. NULL for other scopes.
 --   @max_concurrent_targets  At least 1. NULL: removes the limit.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the job's row (U) for a job; the limit's row (X).
--- Locks:     the job's row (U) for a job; the limit's row (X); an insert into audit_entries.
+-- Locks:     the row of the job agent (S), the job's row (U) for a job; the limit's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
