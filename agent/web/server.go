@@ -430,7 +430,8 @@ func (s *Server) events(w http.ResponseWriter, v *visit) {
 	ended, cancel := s.cfg.Sessions.Watch(v.HTTP.Context(), v.session, func() bool { return s.role(v.session, v.Entry) >= v.Role })
 	defer cancel()
 	s.hub.Serve(w, v.HTTP, live.Stream{
-		Base: v.Base, Store: v.Store, Operator: v.May(rest.RoleOperator), Topic: v.Query("topic"), Session: v.session.ID, Ended: ended,
+		Base: v.Base, Store: v.Store, Operator: v.May(rest.RoleOperator), Topic: v.Query("topic"), Caller: v.session.Principal.ID,
+		Session: v.session.ID, Ended: ended,
 	})
 }
 

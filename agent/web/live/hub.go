@@ -18,7 +18,8 @@ import (
 var (
 	// ErrUnknownTopic means that no topic has this name.
 	ErrUnknownTopic = errors.New("unknown topic")
-	// ErrTooManyStreams means that the front, or the session, has as many streams as it may have.
+	// ErrTooManyStreams means that the front, the caller or the session has as many streams as it
+	// may have.
 	ErrTooManyStreams = errors.New("too many streams")
 	// ErrClosed means that the front stops.
 	ErrClosed = errors.New("the front stops")
@@ -33,9 +34,10 @@ type Config struct {
 	Topics []Topic
 	// Render renders the blocks of [Fragments].
 	Render Renderer
-	// Streams bounds the open streams of the front, and SessionStreams those of one session: each
-	// tab has one. Defaults: 2,000 and 20.
-	Streams, SessionStreams int
+	// Streams bounds the open streams of the front. CallerStreams bounds those of one caller, in
+	// all sessions, so that a person or a token cannot take all. SessionStreams bounds those of one
+	// session: each tab has one. Defaults: 2,000, 500 and 20.
+	Streams, CallerStreams, SessionStreams int
 	// Heartbeat is the longest time without an event; default: 15 s. Pages say that there is no
 	// news after three times this time.
 	Heartbeat time.Duration
@@ -59,6 +61,7 @@ type Hub struct {
 	mu       sync.Mutex
 	feeds    map[feedKey]*feed
 	sessions map[string]int // open streams by session
+	callers  map[string]int // open streams by caller
 	streams  int
 }
 
@@ -68,6 +71,7 @@ type feedKey struct{ base, topic string }
 // NewHub returns a hub. The caller calls Close.
 func NewHub(cfg Config) *Hub {
 	cfg.Streams = cmp.Or(cfg.Streams, 2000)
+	cfg.CallerStreams = cmp.Or(cfg.CallerStreams, 500)
 	cfg.SessionStreams = cmp.Or(cfg.SessionStreams, 20)
 	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, 15*time.Second)
 	cfg.ReadTime = cmp.Or(cfg.ReadTime, 30*time.Second)
@@ -75,7 +79,7 @@ func NewHub(cfg Config) *Hub {
 		cfg.Log = zap.NewNop()
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Hub{cfg: cfg, ctx: ctx, stop: stop, feeds: map[feedKey]*feed{}, sessions: map[string]int{}}
+	return &Hub{cfg: cfg, ctx: ctx, stop: stop, feeds: map[feedKey]*feed{}, sessions: map[string]int{}, callers: map[string]int{}}
 }
 
 // Close ends all streams and waits for the reads under way. It must be called before the HTTP
@@ -136,6 +140,8 @@ func (h *Hub) join(s Stream) (*viewer, error) {
 		return nil, ErrClosed
 	case h.streams >= h.cfg.Streams:
 		return nil, fmt.Errorf("%w: the front has %d", ErrTooManyStreams, h.streams)
+	case h.callers[s.Caller] >= h.cfg.CallerStreams:
+		return nil, fmt.Errorf("%w: the caller has %d", ErrTooManyStreams, h.callers[s.Caller])
 	case h.sessions[s.Session] >= h.cfg.SessionStreams:
 		return nil, fmt.Errorf("%w: the session has %d", ErrTooManyStreams, h.sessions[s.Session])
 	}
@@ -151,8 +157,9 @@ func (h *Hub) join(s Stream) (*viewer, error) {
 		h.wg.Go(f.run)
 	}
 	h.streams++
+	h.callers[s.Caller]++
 	h.sessions[s.Session]++
-	v := newViewer(f, s.Session)
+	v := newViewer(f, s.Caller, s.Session)
 	f.add(v)
 	return v, nil
 }
@@ -162,6 +169,9 @@ func (h *Hub) leave(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.streams--
+	if h.callers[v.caller]--; h.callers[v.caller] == 0 {
+		delete(h.callers, v.caller)
+	}
 	if h.sessions[v.session]--; h.sessions[v.session] == 0 {
 		delete(h.sessions, v.session)
 	}

@@ -305,7 +305,7 @@ func TestSlowViewer(t *testing.T) {
 	})
 }
 
-// Limits of the front and of a session, unknown topics, a closed hub.
+// Limits of the front, of a caller and of a session, unknown topics, a closed hub.
 func TestRefused(t *testing.T) {
 	h := hubOf(&counter{}, func(c *Config) { c.Streams, c.SessionStreams = 3, 2 })
 	for _, session := range []string{"a", "a", "b"} {
@@ -324,6 +324,9 @@ func TestRefused(t *testing.T) {
 	assert.Contains(t, full.Body.String(), "the front has 3")
 	h.cfg.Streams = 10
 	assert.Contains(t, ask("count", "a").Body.String(), "the session has 2")
+	h.cfg.CallerStreams = 3
+	assert.Contains(t, ask("count", "c").Body.String(), "the caller has 3", "in other sessions")
+	h.cfg.CallerStreams = 10
 	for _, topic := range []string{"", "run", "run/", "run/1/2", "run/invalid", "counts", "run/" + strings.Repeat("x", maxTopic)} {
 		assert.Equal(t, http.StatusNotFound, ask(topic, "c").Code, topic)
 	}

@@ -28,8 +28,8 @@ type Stream struct {
 	Operator bool
 	// Topic is the name of the topic, such as "run/0f8fad5b-…".
 	Topic string
-	// Session identifies the viewer's session, for the limit.
-	Session string
+	// Caller and Session identify the viewer and the viewer's session, for the limits.
+	Caller, Session string
 	// Ended is done when the session ends; nil: never.
 	Ended context.Context
 }

@@ -10,6 +10,7 @@ const maxPending = 256 << 10
 // written the ones before.
 type viewer struct {
 	feed    *feed
+	caller  string
 	session string
 	ready   chan struct{} // frames wait, or a snapshot is needed
 
@@ -21,8 +22,8 @@ type viewer struct {
 	asked   bool // a fresh viewer has asked for its snapshot
 }
 
-func newViewer(f *feed, session string) *viewer {
-	return &viewer{feed: f, session: session, ready: make(chan struct{}, 1), fresh: true, asked: true}
+func newViewer(f *feed, caller, session string) *viewer {
+	return &viewer{feed: f, caller: caller, session: session, ready: make(chan struct{}, 1), fresh: true, asked: true}
 }
 
 // push adds frames for a viewer that has a snapshot.
