@@ -3,6 +3,7 @@ package runs_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -17,16 +18,13 @@ import (
 // The grid in a browser: it follows the run, filters, and is used by the keyboard; neither the
 // Content-Security-Policy nor axe-core has anything to say.
 func TestGrid(t *testing.T) {
-	if !*load {
-		t.Skip("needs a browser and some seconds; run with -web.load")
-	}
 	f := start(t)
 	f.addJob(t, "j", 2, 0)
 	list := names(400)
 	list[7].Database = "<img src=x onerror=alert(1)>\u202egnp"
 	run := f.queued(t, "j", list)
 	b, err := browser.Start(t.Context())
-	if errors.Is(err, browser.ErrNoBrowser) {
+	if errors.Is(err, browser.ErrNoBrowser) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
@@ -77,7 +75,9 @@ func TestGrid(t *testing.T) {
 		require.NoError(t, p.Eval(`document.querySelector(".grid").scrollTop`, &top))
 		assert.Positive(t, top)
 		found, err := p.Axe()
-		require.NoError(t, err)
+		if !errors.Is(err, browser.ErrNoAxe) || os.Getenv("CI") != "" {
+			require.NoError(t, err)
+		}
 		assert.Empty(t, found)
 		time.Sleep(200 * time.Millisecond)
 		assert.Empty(t, p.Problems())
