@@ -74,11 +74,7 @@ func TestGrid(t *testing.T) {
 		var top float64
 		require.NoError(t, p.Eval(`document.querySelector(".grid").scrollTop`, &top))
 		assert.Positive(t, top)
-		found, err := p.Axe()
-		if !errors.Is(err, browser.ErrNoAxe) || os.Getenv("CI") != "" {
-			require.NoError(t, err)
-		}
-		assert.Empty(t, found)
+		accessible(t, p)
 		time.Sleep(200 * time.Millisecond)
 		assert.Empty(t, p.Problems())
 		p.Close()
@@ -94,10 +90,20 @@ func TestGrid(t *testing.T) {
 	id := f.startRun(t, "j")
 	require.NoError(t, p.Until(`document.querySelectorAll("#runs-list tbody tr").length === 2`))
 	require.NoError(t, p.Until(`document.querySelector("#runs-list tbody tr").dataset.key === `+quote(id.String())))
+	accessible(t, p)
+	assert.Empty(t, p.Problems())
+}
+
+// accessible checks a page with axe-core. Only in CI must axe-core be there.
+func accessible(t *testing.T, p *browser.Page) {
+	t.Helper()
 	found, err := p.Axe()
+	if errors.Is(err, browser.ErrNoAxe) && os.Getenv("CI") == "" {
+		t.Log(err)
+		return
+	}
 	require.NoError(t, err)
 	assert.Empty(t, found)
-	assert.Empty(t, p.Problems())
 }
 
 // quote returns a JavaScript string.
