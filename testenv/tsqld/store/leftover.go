@@ -20,6 +20,9 @@ const (
 	// orphanAge is the age from which a temporary directory without an owner's file is a leftover:
 	// its process was killed before it made the file.
 	orphanAge = time.Hour
+	// makeAttempts is enough while several processes clear without a pause: each of them takes the
+	// lock of a new directory before its maker does in almost half of the attempts.
+	makeAttempts = 100
 )
 
 // clearOnce limits the removal of leftovers to once per process.
@@ -35,7 +38,7 @@ func makeTemporary() (dir string, owner *os.File, err error) {
 // makeIn is makeTemporary under root. It retries, because another process may remove the directory
 // before its owner's file is locked.
 func makeIn(root string) (dir string, owner *os.File, err error) {
-	for range 10 {
+	for range makeAttempts {
 		if dir, owner, err = makeOwned(root); err == nil {
 			break
 		}
@@ -63,7 +66,7 @@ func makeOwned(root string) (dir string, owner *os.File, err error) {
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return "", nil, errors.Join(err, owner.Close())
+		return "", nil, errors.Join(err, unlockFile(owner))
 	}
 	return dir, owner, nil
 }
@@ -80,7 +83,7 @@ func clearLeftovers(root string) {
 		switch {
 		case err == nil:
 			_ = os.RemoveAll(dir)
-			_ = owner.Close()
+			_ = unlockFile(owner)
 		case os.IsNotExist(err):
 			if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > orphanAge {
 				_ = os.RemoveAll(dir)

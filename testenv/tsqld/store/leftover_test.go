@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,7 +41,11 @@ func TestLeftoversOfKilledProcessesAreRemoved(t *testing.T) {
 	require.DirExists(t, young, "its process may be about to make the owner's file")
 	require.NoDirExists(t, old)
 
-	require.NoError(t, owner.Close())
+	// A child process that is about to be started has a copy of the descriptor.
+	inherited, err := syscall.Dup(int(owner.Fd()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, syscall.Close(inherited)) }()
+	require.NoError(t, unlockFile(owner))
 	clearLeftovers(root)
 	require.NoDirExists(t, alive)
 }
@@ -79,6 +84,6 @@ func TestDirectoriesAreMadeWhileOthersClear(t *testing.T) {
 		dir, owner, err := makeIn(root)
 		require.NoError(t, err)
 		assert.FileExists(t, filepath.Join(dir, ownerName))
-		require.NoError(t, owner.Close())
+		require.NoError(t, unlockFile(owner))
 	}
 }

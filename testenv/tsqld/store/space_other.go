@@ -18,3 +18,6 @@ func lockFile(path string, flags int) (*os.File, error) {
 	}
 	return os.OpenFile(path, os.O_RDWR|flags, 0o600)
 }
+
+// unlockFile closes the file of lockFile.
+func unlockFile(f *os.File) error { return f.Close() }

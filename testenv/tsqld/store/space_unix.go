@@ -29,3 +29,14 @@ func lockFile(path string, flags int) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlockFile gives up the lock of lockFile and closes the file. Closing alone is not enough: a
+// child that another goroutine is starting holds a copy of each descriptor until its exec, and the
+// lock belongs to all copies (flock(2)).
+func unlockFile(f *os.File) error {
+	var unlocked error
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
+		unlocked = &os.PathError{Op: "unlock", Path: f.Name(), Err: err}
+	}
+	return errors.Join(unlocked, f.Close())
+}

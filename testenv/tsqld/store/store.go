@@ -349,7 +349,7 @@ func (s *Store) Close() error {
 		errs = append(errs, s.lockConn.close())
 	}
 	if s.temporary {
-		errs = append(errs, s.owner.Close(), os.RemoveAll(s.dir))
+		errs = append(errs, unlockFile(s.owner), os.RemoveAll(s.dir))
 	}
 	return errors.Join(errs...)
 }
