@@ -40,6 +40,8 @@ var allowed = map[string][]string{
 	"jobs/action":                   {"jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":               {},
 	"jobs/secret":                   {},
+	// Jobs as code: the files of jobagent apply.
+	"jobs/manifest": {"jobs/...", "targets", "github.com/goccy/go-yaml/..."},
 	// Below the root, each kind of target has a package. No kind imports another one.
 	"targets": {"jobs/action", "github.com/google/uuid"},
 	// The guard and the credentials of all outbound actions.
@@ -90,19 +92,24 @@ var allowed = map[string][]string{
 	"cmd/jobagent":            {commandRoom + "cli"},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {},
-	commandRoom + "output":    {"jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/mattn/go-isatty"},
-	commandRoom + "exit":      {commandRoom + "output", "controldb"},
-	commandRoom + "command":   {commandRoom + "exit", "github.com/spf13/cobra"},
-	commandRoom + "config":    {commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
-	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
-	commandRoom + "daemon":    {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
+	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term"},
+	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml"},
+	// Values of the command line: what each kind of argument and flag accepts, and its completion.
+	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/agnivade/levenshtein", "github.com/spf13/cobra/...", "github.com/google/uuid"},
+	// Connections by name, as of kubectl.
+	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
+	commandRoom + "exit":     {commandRoom + "output", "controldb"},
+	commandRoom + "command":  {commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
+	commandRoom + "config":   {commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
+	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "targets/..."},
+	commandRoom + "daemon":   {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
-		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "contexts", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
-		commandRoom + "connect", commandRoom + "exit", commandRoom + "output", "controldb", "jobs", "targets/...", "github.com/google/uuid",
+		commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "controldb", "jobs", "targets/...", "github.com/google/uuid", "charm.land/...",
 	},
 	commandRoom + "embedded": {
 		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...",
@@ -114,7 +121,7 @@ var allowed = map[string][]string{
 	},
 	commandRoom + "cli": {
 		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
-		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "charm.land/...",
+		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.uber.org/zap/...", "charm.land/...", "github.com/agnivade/levenshtein",
 	},
 	commandRoom + "demo": {
 		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",

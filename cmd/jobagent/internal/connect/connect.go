@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -210,7 +211,7 @@ func (a *App) Logger() (*zap.Logger, error) {
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
 	enc.EncodeDuration = zapcore.StringDurationEncoder
 	encoder := zapcore.NewJSONEncoder(enc)
-	if output.IsTerminal(a.Stderr) {
+	if terminal.Is(a.Stderr) {
 		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
 		encoder = zapcore.NewConsoleEncoder(enc)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -86,7 +87,7 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 // Follow waits for the end of a run and returns its rows, the run itself first. It shows the
 // progress on stderr: on a terminal in one line, else in plain lines, now and then.
 func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	return follow(ctx, &progress{w: a.Stderr, terminal: output.IsTerminal(a.Stderr), shownAt: time.Now()}, store, id)
+	return follow(ctx, &progress{w: a.Stderr, terminal: terminal.Is(a.Stderr), shownAt: time.Now()}, store, id)
 }
 
 // follow implements Follow. It reads the rows of the targets, of which there may be thousands, only

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -18,7 +19,7 @@ type model struct {
 	source   *source
 	interval time.Duration
 
-	paint         painter
+	paint         terminal.Painter
 	width, height int
 	// whole says that all rows are shown, as plain text.
 	whole bool
@@ -196,7 +197,7 @@ func (m *model) filterKey(name, text string) {
 		m.filter = ""
 	default:
 		if len(m.filter) < 100 {
-			m.filter += clean(text)
+			m.filter += terminal.Clean(text)
 		}
 	}
 	m.cursor = 0

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs"
 )
 
 // reads are the methods of [controldb.Store] that the program uses. Each is one call, whose answer
@@ -149,28 +148,4 @@ func group(failed []controldb.RunFailure) []errorGroup {
 	}
 	slices.SortStableFunc(groups, func(a, b errorGroup) int { return b.targets - a.targets })
 	return groups
-}
-
-// counts are the targets of a step, or of several, by what they do.
-type counts struct{ succeeded, failed, other, running, waiting, callback int }
-
-func (c counts) total() int {
-	return c.succeeded + c.failed + c.other + c.running + c.waiting + c.callback
-}
-
-func (c *counts) add(state jobs.Lifecycle, n int) {
-	switch state {
-	case jobs.Succeeded, jobs.SucceededWithSkipped:
-		c.succeeded += n
-	case jobs.Failed, jobs.TimedOut:
-		c.failed += n
-	case jobs.InProgress:
-		c.running += n
-	case "WaitingForCallback":
-		c.callback += n
-	case jobs.Created, jobs.WaitingForRetry, jobs.WaitingForChildJobExecutions:
-		c.waiting += n
-	default:
-		c.other += n // Skipped, Canceled
-	}
 }

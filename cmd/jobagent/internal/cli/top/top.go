@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -38,7 +39,7 @@ once, as with --once.`,
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				source := &source{store: store}
-				if once || !output.IsTerminal(a.Stdout) {
+				if once || !terminal.Is(a.Stdout) {
 					return printOnce(cmd.Context(), a.Stdout, source)
 				}
 				return show(cmd.Context(), a, source, interval)
@@ -61,7 +62,7 @@ func printOnce(ctx context.Context, w io.Writer, s *source) error {
 		return err
 	}
 	m := newModel(ctx, s, 0)
-	m.paint.plain, m.width, m.height, m.whole = true, onceWidth, 0, true
+	m.paint.Plain, m.width, m.height, m.whole = true, onceWidth, 0, true
 	m.state = o
 	_, err = io.WriteString(w, m.content())
 	return err

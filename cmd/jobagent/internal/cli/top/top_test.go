@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -133,9 +134,9 @@ var (
 
 // plain returns the screen without styles.
 func plain(m *model) string {
-	before := m.paint.plain
-	m.paint.plain = true
-	defer func() { m.paint.plain = before }()
+	before := m.paint.Plain
+	m.paint.Plain = true
+	defer func() { m.paint.Plain = before }()
 	return m.View().Content
 }
 
@@ -279,13 +280,13 @@ func TestOnce(t *testing.T) {
 // The bar has the width that it was given, and shows every part that is not empty.
 func TestBar(t *testing.T) {
 	t.Parallel()
-	p := painter{plain: true}
-	for _, c := range []counts{{}, {succeeded: 1}, {succeeded: 9999, failed: 1}, {1, 1, 1, 1, 1, 1}, {succeeded: 3, waiting: 1000}} {
-		require.Equal(t, 10, lipgloss.Width(p.bar(c, 10)), c)
+	p := terminal.Painter{Plain: true}
+	for _, c := range []terminal.Counts{{}, {Succeeded: 1}, {Succeeded: 9999, Failed: 1}, {Succeeded: 1, Failed: 1, Other: 1, Running: 1, Waiting: 1, Callback: 1}, {Succeeded: 3, Waiting: 1000}} {
+		require.Equal(t, 10, lipgloss.Width(p.Bar(c, 10)), c)
 	}
-	require.Contains(t, p.bar(counts{succeeded: 9999, failed: 1}, 10), "▚")
-	require.Equal(t, "██████████", p.bar(counts{succeeded: 5}, 10))
-	require.Equal(t, "1 234 567", number(1234567))
+	require.Contains(t, p.Bar(terminal.Counts{Succeeded: 9999, Failed: 1}, 10), "▚")
+	require.Equal(t, "██████████", p.Bar(terminal.Counts{Succeeded: 5}, 10))
+	require.Equal(t, "1 234 567", terminal.Number(1234567))
 	require.Equal(t, []string{"0s", "59s", "1m01s", "2h00m", "3d"},
-		[]string{span(-time.Second), span(59 * time.Second), span(61 * time.Second), span(2 * time.Hour), span(72 * time.Hour)})
+		[]string{terminal.Span(-time.Second), terminal.Span(59 * time.Second), terminal.Span(61 * time.Second), terminal.Span(2 * time.Hour), terminal.Span(72 * time.Hour)})
 }

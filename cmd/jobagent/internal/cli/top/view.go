@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -45,28 +46,28 @@ func (m *model) content() string {
 func (m *model) footer() string {
 	switch {
 	case m.filtering:
-		return m.paint.in(styleHead, "/") + fit(m.filter+"▏", m.width-1)
+		return m.paint.In(terminal.StyleHead, "/") + terminal.Fit(m.filter+"▏", m.width-1)
 	case m.shown != uuid.Nil:
-		return m.paint.in(styleQuiet, fit("esc back · ↑↓ scroll · r read now · ? keys · q quit", m.width))
+		return m.paint.In(terminal.StyleQuiet, terminal.Fit("esc back · ↑↓ scroll · r read now · ? keys · q quit", m.width))
 	}
 	text := "↑↓ move · enter run · / filter · s sort: " + orders[m.order] + " · ? keys · q quit"
 	if m.filter != "" {
 		text = "filter: " + m.filter + " (esc ends it) · " + text
 	}
-	return m.paint.in(styleQuiet, fit(text, m.width))
+	return m.paint.In(terminal.StyleQuiet, terminal.Fit(text, m.width))
 }
 
 func (m *model) helpLines() []string {
-	lines := []string{m.paint.in(styleTitle, "jobagent top"), ""}
+	lines := []string{m.paint.In(terminal.StyleTitle, "jobagent top"), ""}
 	for _, k := range [][2]string{
 		{"↑ ↓, j k", "move the cursor, or scroll"}, {"pgup pgdn, space", "move by ten"}, {"g G, home end", "first, last"},
 		{"enter, →", "show the run under the cursor (the latest one of a failure)"}, {"esc, ←", "back; end the filter"},
 		{"/", "filter by job, step, message, server and database"}, {"s", "sort the runs: " + strings.Join(orders, ", ")},
 		{"r", "read now"}, {"?", "these keys"}, {"q, ctrl+c", "quit"},
 	} {
-		lines = append(lines, "  "+m.paint.in(styleHead, fit(k[0], 18))+k[1])
+		lines = append(lines, "  "+m.paint.In(terminal.StyleHead, terminal.Fit(k[0], 18))+k[1])
 	}
-	return append(lines, "", "  "+m.paint.bar(counts{1, 1, 1, 1, 1, 0}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
+	return append(lines, "", "  "+m.paint.Bar(terminal.Counts{Succeeded: 1, Failed: 1, Other: 1, Running: 1, Waiting: 1}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
 }
 
 // away returns the line that says since when there is no news; empty if there is.
@@ -75,7 +76,7 @@ func (m *model) away() []string {
 		return nil
 	}
 	text := fmt.Sprintf("✗ no news since %s: %s", m.awaySince.Format("15:04:05"), output.OneLine(m.trouble.Error()))
-	return []string{m.paint.in(styleBad, fit(text, m.width))}
+	return []string{m.paint.In(terminal.StyleBad, terminal.Fit(text, m.width))}
 }
 
 // overviewLines returns the first page.
@@ -103,9 +104,9 @@ func (m *model) overviewLines() []string {
 // many writes a number that the database stops counting at [controldb.OverviewMany].
 func many(n int) string {
 	if n >= controldb.OverviewMany {
-		return number(controldb.OverviewMany) + " or more"
+		return terminal.Number(controldb.OverviewMany) + " or more"
 	}
-	return number(n)
+	return terminal.Number(n)
 }
 
 // headLine is the first line: agents, work, time.
@@ -116,14 +117,14 @@ func (m *model) headLine() string {
 		agents = "1 agent"
 	}
 	text := fmt.Sprintf("jobagent top · %s live · %s of %s workers busy · targets: %s running, %s waiting",
-		agents, number(o.BusyWorkers), number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
+		agents, terminal.Number(o.BusyWorkers), terminal.Number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
 	if o.WaitingCallbacks > 0 {
 		text += ", " + many(o.WaitingCallbacks) + " for callbacks"
 	}
 	if o.LiveAgents == 0 {
 		text = "jobagent top · ✗ no agent is live"
 		if !o.LastAgentAt.IsZero() {
-			text += ", the last one was " + span(o.Now.Sub(o.LastAgentAt)) + " ago"
+			text += ", the last one was " + terminal.Span(o.Now.Sub(o.LastAgentAt)) + " ago"
 		}
 		if o.WorkWaits() {
 			text += "; work waits"
@@ -133,20 +134,20 @@ func (m *model) headLine() string {
 		text += " · ✗ " + many(o.OverdueSchedules) + " schedules overdue"
 	}
 	clock := o.Now.UTC().Format(" 15:04:05 UTC")
-	style := styleTitle
+	style := terminal.StyleTitle
 	if strings.Contains(text, "✗") {
-		style = styleBad
+		style = terminal.StyleBad
 	}
-	return m.paint.in(style, fit(text, m.width-len(clock))) + clock
+	return m.paint.In(style, terminal.Fit(text, m.width-len(clock))) + clock
 }
 
 // title is the heading of a section, with the names of columns at the right.
 func (m *model) title(text, columns string) string {
 	if columns == "" {
-		return m.paint.in(styleHead, fit(text, m.width))
+		return m.paint.In(terminal.StyleHead, terminal.Fit(text, m.width))
 	}
 	w := max(0, m.width-lipgloss.Width(columns))
-	return m.paint.in(styleHead, fit(text, w)) + m.paint.in(styleQuiet, columns)
+	return m.paint.In(terminal.StyleHead, terminal.Fit(text, w)) + m.paint.In(terminal.StyleQuiet, columns)
 }
 
 func (m *model) agentLines(rows int) []string {
@@ -154,22 +155,22 @@ func (m *model) agentLines(rows int) []string {
 	lines := []string{m.title("AGENTS", "")}
 	switch {
 	case o.noAgents:
-		return append(lines, m.paint.in(styleQuiet, fit("  your role may not list agents", m.width)))
+		return append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit("  your role may not list agents", m.width)))
 	case len(o.agents) == 0:
-		return append(lines, m.paint.in(styleQuiet, fit("  none is live", m.width)))
+		return append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit("  none is live", m.width)))
 	}
 	for i, a := range o.agents {
 		if i == rows {
 			break
 		}
 		if i == rows-1 && len(o.agents) > rows {
-			lines = append(lines, m.paint.in(styleQuiet, fit(fmt.Sprintf("  … and %d more", len(o.agents)-i), m.width)))
+			lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit(fmt.Sprintf("  … and %d more", len(o.agents)-i), m.width)))
 			break
 		}
 		host := max(12, m.width-62)
-		busy := counts{running: min(a.Tasks, a.MaxConcurrentTargets), waiting: max(0, a.MaxConcurrentTargets-a.Tasks)}
-		lines = append(lines, "  "+fit(a.Host, host)+" "+fit(a.Version, 14)+" "+m.paint.bar(busy, 12)+
-			right(number(a.Tasks), 6)+" of "+fit(number(a.MaxConcurrentTargets), 6)+" lease "+fit(span(a.ExpiresAt.Sub(o.Now)), 7))
+		busy := terminal.Counts{Running: min(a.Tasks, a.MaxConcurrentTargets), Waiting: max(0, a.MaxConcurrentTargets-a.Tasks)}
+		lines = append(lines, "  "+terminal.Fit(a.Host, host)+" "+terminal.Fit(a.Version, 14)+" "+m.paint.Bar(busy, 12)+
+			terminal.Right(terminal.Number(a.Tasks), 6)+" of "+terminal.Fit(terminal.Number(a.MaxConcurrentTargets), 6)+" lease "+terminal.Fit(terminal.Span(a.ExpiresAt.Sub(o.Now)), 7))
 	}
 	return lines
 }
@@ -177,11 +178,11 @@ func (m *model) agentLines(rows int) []string {
 // tail is the width of the columns behind the bar of a run: done, failed, and where there is room
 // rate, time left and age.
 func runColumns(width int) string {
-	text := right("done", 16) + right("failed", 8)
+	text := terminal.Right("done", 16) + terminal.Right("failed", 8)
 	if width >= 100 {
-		text += right("rate", 9)
+		text += terminal.Right("rate", 9)
 	}
-	return text + right("left", 8) + right("age", 8)
+	return text + terminal.Right("left", 8) + terminal.Right("age", 8)
 }
 
 // window returns the part of a list of n rows that is shown in so many rows, with the cursor in it.
@@ -195,12 +196,12 @@ func window(n, rows, cursor int) (from, to int) {
 
 func (m *model) runLines(runs []controldb.ActiveRun, rows int) []string {
 	if len(runs) == 0 {
-		return []string{m.paint.in(styleQuiet, fit("  "+m.none("none is active"), m.width))}
+		return []string{m.paint.In(terminal.StyleQuiet, terminal.Fit("  "+m.none("none is active"), m.width))}
 	}
 	var lines []string
 	from, to := window(len(runs), rows, m.cursor)
 	for i := from; i < to; i++ {
-		lines = append(lines, m.selectable(i, func(p painter) string { return m.runLine(p, runs[i]) }))
+		lines = append(lines, m.selectable(i, func(p terminal.Painter) string { return m.runLine(p, runs[i]) }))
 	}
 	return lines
 }
@@ -214,14 +215,14 @@ func (m *model) none(text string) string {
 }
 
 // selectable draws a row; the one under the cursor is reversed as a whole.
-func (m *model) selectable(i int, draw func(p painter) string) string {
+func (m *model) selectable(i int, draw func(p terminal.Painter) string) string {
 	if i != m.cursor || m.whole {
 		return "  " + draw(m.paint)
 	}
-	return m.paint.in(styleSelected, "▸ "+draw(painter{plain: true}))
+	return m.paint.In(terminal.StyleSelected, "▸ "+draw(terminal.Painter{Plain: true}))
 }
 
-func (m *model) runLine(p painter, r controldb.ActiveRun) string {
+func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	now := m.state.Now
 	tail := lipgloss.Width(runColumns(m.width))
 	room := max(20, m.width-2-tail)
@@ -236,21 +237,21 @@ func (m *model) runLine(p painter, r controldb.ActiveRun) string {
 	case r.ActiveSteps > 1:
 		step = fmt.Sprintf("%d steps", r.ActiveSteps)
 	}
-	c := counts{succeeded: r.Ended(), failed: r.Failed, running: r.Running, waiting: r.Due + r.Retrying, callback: r.Callbacks}
-	done := number(r.Ended()+r.Failed) + " of " + number(r.Targets)
-	failed := right(number(r.Failed), 8)
+	c := terminal.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying, Callback: r.Callbacks}
+	done := terminal.Number(r.Ended()+r.Failed) + " of " + terminal.Number(r.Targets)
+	failed := terminal.Right(terminal.Number(r.Failed), 8)
 	if r.Failed > 0 {
-		failed = p.in(styleBad, failed)
+		failed = p.In(terminal.StyleBad, failed)
 	}
-	line := fit(r.JobName, name) + " " + fit(step, room-name-bar-2) + " " + p.bar(c, bar) + right(done, 16) + failed
+	line := terminal.Fit(r.JobName, name) + " " + terminal.Fit(step, room-name-bar-2) + " " + p.Bar(c, bar) + terminal.Right(done, 16) + failed
 	if m.width >= 100 {
-		line += right(rateText(r.Rate(now)), 9)
+		line += terminal.Right(rateText(r.Rate(now)), 9)
 	}
 	left := "–"
 	if d := r.TimeLeft(now); d > 0 {
-		left = span(d)
+		left = terminal.Span(d)
 	}
-	return line + right(left, 8) + right(span(now.Sub(r.CreateTime)), 8)
+	return line + terminal.Right(left, 8) + terminal.Right(terminal.Span(now.Sub(r.CreateTime)), 8)
 }
 
 // rateText writes targets per second.
@@ -266,17 +267,17 @@ func rateText(rate float64) string {
 
 func (m *model) failureLines(list []controldb.FailureGroup, rows, before int) []string {
 	if len(list) == 0 {
-		return []string{m.paint.in(styleQuiet, fit("  "+m.none("nothing failed"), m.width))}
+		return []string{m.paint.In(terminal.StyleQuiet, terminal.Fit("  "+m.none("nothing failed"), m.width))}
 	}
 	var lines []string
 	from, to := window(len(list), rows, m.cursor-before)
 	for i := from; i < to; i++ {
 		f := list[i]
-		lines = append(lines, m.selectable(before+i, func(p painter) string {
-			number := right(number(max(1, f.Targets)), 8) + " ×  "
-			age := right(span(m.state.failures.Now.Sub(f.Last))+" ago", 11)
+		lines = append(lines, m.selectable(before+i, func(p terminal.Painter) string {
+			number := terminal.Right(terminal.Number(max(1, f.Targets)), 8) + " ×  "
+			age := terminal.Right(terminal.Span(m.state.failures.Now.Sub(f.Last))+" ago", 11)
 			name := max(12, m.width/4)
-			return p.in(styleBad, number) + fit(f.JobName+" / "+f.StepName, name) + "  " + fit(output.OneLine(f.Message), m.width-2-12-name-2-11) + age
+			return p.In(terminal.StyleBad, number) + terminal.Fit(f.JobName+" / "+f.StepName, name) + "  " + terminal.Fit(output.OneLine(f.Message), m.width-2-12-name-2-11) + age
 		}))
 	}
 	return lines
@@ -285,7 +286,7 @@ func (m *model) failureLines(list []controldb.FailureGroup, rows, before int) []
 func (m *model) dueLines(rows int) []string {
 	o := m.state
 	if len(o.Due) == 0 {
-		return []string{m.paint.in(styleQuiet, fit("  no schedule is due", m.width))}
+		return []string{m.paint.In(terminal.StyleQuiet, terminal.Fit("  no schedule is due", m.width))}
 	}
 	var lines []string
 	for i, d := range o.Due {
@@ -296,11 +297,11 @@ func (m *model) dueLines(rows int) []string {
 		if d.Schedule != "" {
 			name += " / " + d.Schedule
 		}
-		in := "in " + span(d.NextFire.Sub(o.Now))
+		in := "in " + terminal.Span(d.NextFire.Sub(o.Now))
 		if d.NextFire.Before(o.Now) {
 			in = "now"
 		}
-		lines = append(lines, "  "+right(in, 12)+"  "+fit(name, max(10, m.width-42))+"  "+d.NextDue.UTC().Format("2006-01-02 15:04:05 UTC"))
+		lines = append(lines, "  "+terminal.Right(in, 12)+"  "+terminal.Fit(name, max(10, m.width-42))+"  "+d.NextDue.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	return lines
 }
@@ -309,7 +310,7 @@ func (m *model) dueLines(rows int) []string {
 func (m *model) detailLines() []string {
 	d := m.detail
 	if d == nil {
-		return append([]string{m.paint.in(styleTitle, fit("run "+m.shown.String(), m.width)), "  reading …"}, m.away()...)
+		return append([]string{m.paint.In(terminal.StyleTitle, terminal.Fit("run "+m.shown.String(), m.width)), "  reading …"}, m.away()...)
 	}
 	run := d.run
 	end := run.Now
@@ -317,39 +318,39 @@ func (m *model) detailLines() []string {
 		end = run.EndTime
 	}
 	lines := append([]string{
-		m.paint.in(styleTitle, fit(run.JobName, max(10, m.width-32))) + " " + m.paint.state(run.Lifecycle, 22) + " " + right(span(end.Sub(run.CreateTime)), 8),
-		m.paint.in(styleQuiet, fit("run "+d.id.String()+" · created "+run.CreateTime.UTC().Format("2006-01-02 15:04:05 UTC")+" · "+
+		m.paint.In(terminal.StyleTitle, terminal.Fit(run.JobName, max(10, m.width-32))) + " " + m.paint.State(run.Lifecycle, 22) + " " + terminal.Right(terminal.Span(end.Sub(run.CreateTime)), 8),
+		m.paint.In(terminal.StyleQuiet, terminal.Fit("run "+d.id.String()+" · created "+run.CreateTime.UTC().Format("2006-01-02 15:04:05 UTC")+" · "+
 			"jobagent execution show "+d.id.String(), m.width)),
 	}, m.away()...)
-	lines = append(lines, "", m.title("STEPS", right("done", 16)+right("failed", 8)+right("running", 9)+right("waiting", 9)+right("time", 8)))
+	lines = append(lines, "", m.title("STEPS", terminal.Right("done", 16)+terminal.Right("failed", 8)+terminal.Right("running", 9)+terminal.Right("waiting", 9)+terminal.Right("time", 8)))
 	for _, s := range run.Steps {
 		lines = append(lines, m.stepLine(s, run.Now))
 	}
 	if len(run.Steps) == 0 {
-		lines = append(lines, m.paint.in(styleQuiet, fit("  none has begun", m.width)))
+		lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit("  none has begun", m.width)))
 	}
 	lines = append(lines, "", m.title("ERRORS", ""))
 	if len(d.errors) == 0 {
-		lines = append(lines, m.paint.in(styleQuiet, fit("  no target has failed", m.width)))
+		lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit("  no target has failed", m.width)))
 	}
 	for _, g := range d.errors {
 		lines = append(lines,
-			m.paint.in(styleBad, right(number(g.targets), 8)+" ×  ")+fit(fmt.Sprintf("step %d  %s", g.step, output.OneLine(g.message)), m.width-12),
-			m.paint.in(styleQuiet, fit("            "+strings.Join(g.examples, ", "), m.width)))
+			m.paint.In(terminal.StyleBad, terminal.Right(terminal.Number(g.targets), 8)+" ×  ")+terminal.Fit(fmt.Sprintf("step %d  %s", g.step, output.OneLine(g.message)), m.width-12),
+			m.paint.In(terminal.StyleQuiet, terminal.Fit("            "+strings.Join(g.examples, ", "), m.width)))
 	}
 	if d.cut {
-		lines = append(lines, m.paint.in(styleQuiet, fit(fmt.Sprintf("  of the first %d failed targets", failedListed), m.width)))
+		lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit(fmt.Sprintf("  of the first %d failed targets", failedListed), m.width)))
 	}
 	if run.LastMessage != "" {
-		lines = append(lines, "", fit("  "+output.OneLine(run.LastMessage), m.width))
+		lines = append(lines, "", terminal.Fit("  "+output.OneLine(run.LastMessage), m.width))
 	}
 	return lines
 }
 
 func (m *model) stepLine(s controldb.WatchedStep, now time.Time) string {
-	var c counts
+	var c terminal.Counts
 	for _, state := range s.States {
-		c.add(state.Lifecycle, state.Total)
+		c.Add(state.Lifecycle, state.Total)
 	}
 	room := max(24, m.width-2-50)
 	name, bar := room*40/100, room*30/100
@@ -359,13 +360,13 @@ func (m *model) stepLine(s controldb.WatchedStep, now time.Time) string {
 		if !s.EndTime.IsZero() {
 			end = s.EndTime
 		}
-		took = span(end.Sub(s.StartTime))
+		took = terminal.Span(end.Sub(s.StartTime))
 	}
-	failed := right(number(c.failed), 8)
-	if c.failed > 0 {
-		failed = m.paint.in(styleBad, failed)
+	failed := terminal.Right(terminal.Number(c.Failed), 8)
+	if c.Failed > 0 {
+		failed = m.paint.In(terminal.StyleBad, failed)
 	}
-	return "  " + fit(fmt.Sprintf("%d %s", s.StepID, s.Name), name) + " " + m.paint.state(s.Lifecycle, room-name-bar-2) + " " + m.paint.bar(c, bar) +
-		right(number(c.succeeded+c.failed+c.other)+" of "+number(c.total()), 16) + failed + right(number(c.running), 9) +
-		right(number(c.waiting+c.callback), 9) + right(took, 8)
+	return "  " + terminal.Fit(fmt.Sprintf("%d %s", s.StepID, s.Name), name) + " " + m.paint.State(s.Lifecycle, room-name-bar-2) + " " + m.paint.Bar(c, bar) +
+		terminal.Right(terminal.Number(c.Succeeded+c.Failed+c.Other)+" of "+terminal.Number(c.Total()), 16) + failed + terminal.Right(terminal.Number(c.Running), 9) +
+		terminal.Right(terminal.Number(c.Waiting+c.Callback), 9) + terminal.Right(took, 8)
 }

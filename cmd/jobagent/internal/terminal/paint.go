@@ -1,0 +1,194 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// Painter makes pieces of lines. Colours are the sixteen of the terminal, so that they follow its
+// theme; the program drops them where the terminal has none, or NO_COLOR is set. A state also has a
+// sign and a word.
+type Painter struct {
+	// Plain makes text without styles.
+	Plain bool
+}
+
+// The styles.
+var (
+	StyleTitle    = lipgloss.NewStyle().Bold(true)
+	StyleHead     = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.BrightBlue)
+	StyleQuiet    = lipgloss.NewStyle().Faint(true)
+	StyleGood     = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	StyleBad      = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	StyleBusy     = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	StyleSelected = lipgloss.NewStyle().Reverse(true)
+)
+
+// In returns text in a style.
+func (p Painter) In(style lipgloss.Style, text string) string {
+	if p.Plain || text == "" {
+		return text
+	}
+	return style.Render(text)
+}
+
+// Clean returns a text of a database for one line: control characters and those that change the
+// direction of text, which could move other text on the screen, become visible.
+func Clean(text string) string {
+	if strings.IndexFunc(text, isHostile) < 0 {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case isHostile(r):
+			return '�'
+		}
+		return r
+	}, text)
+}
+
+func isHostile(r rune) bool {
+	return unicode.IsControl(r) || r == 0x061C || r == 0x200E || r == 0x200F ||
+		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029
+}
+
+// Fit returns text in exactly so many cells: cut with …, or filled with blanks.
+func Fit(text string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	text = Clean(text)
+	w := lipgloss.Width(text)
+	if w > width {
+		text = Cut(text, width)
+		w = lipgloss.Width(text)
+	}
+	return text + strings.Repeat(" ", max(0, width-w))
+}
+
+// Right is [Fit] with the blanks before the text.
+func Right(text string, width int) string {
+	text = strings.TrimRight(Fit(text, width), " ")
+	return strings.Repeat(" ", max(0, width-lipgloss.Width(text))) + text
+}
+
+// Cut shortens a clean text to so many cells, … included.
+func Cut(text string, width int) string {
+	var b strings.Builder
+	used := 0
+	for _, r := range text {
+		w := lipgloss.Width(string(r))
+		if used+w > width-1 {
+			break
+		}
+		used += w
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// Bar shows counts as parts of a width: ended well, failed, otherwise ended, running, waiting. A
+// part that is not empty has a cell.
+func (p Painter) Bar(c Counts, width int) string {
+	parts := []struct {
+		n     int
+		sign  string
+		style lipgloss.Style
+	}{
+		{c.Succeeded, "█", StyleGood}, {c.Failed, "▚", StyleBad}, {c.Other, "▬", StyleQuiet}, {c.Running + c.Callback, "▒", StyleBusy}, {c.Waiting, "░", StyleQuiet},
+	}
+	total := c.Total()
+	if total == 0 {
+		return p.In(StyleQuiet, strings.Repeat("·", width))
+	}
+	cells := make([]int, len(parts))
+	used, largest := 0, 0
+	for i, part := range parts {
+		cells[i] = part.n * width / total
+		if part.n > 0 && cells[i] == 0 {
+			cells[i] = 1
+		}
+		used += cells[i]
+		if cells[i] > cells[largest] {
+			largest = i
+		}
+	}
+	cells[largest] = max(0, cells[largest]+width-used)
+	var b strings.Builder
+	for i, part := range parts {
+		b.WriteString(p.In(part.style, strings.Repeat(part.sign, cells[i])))
+	}
+	return b.String()
+}
+
+// State returns the sign and the word of a lifecycle.
+func (p Painter) State(l jobs.Lifecycle, width int) string {
+	switch l {
+	case jobs.Succeeded, jobs.SucceededWithSkipped:
+		return p.In(StyleGood, Fit("✓ "+string(l), width))
+	case jobs.Failed, jobs.TimedOut:
+		return p.In(StyleBad, Fit("✗ "+string(l), width))
+	case jobs.Canceled, jobs.Skipped:
+		return p.In(StyleQuiet, Fit("– "+string(l), width))
+	case jobs.WaitingForChildJobExecutions, jobs.InProgress:
+		return p.In(StyleBusy, Fit("▶ running", width))
+	case jobs.WaitingForRetry:
+		return p.In(StyleBusy, Fit("↻ retry", width))
+	}
+	return p.In(StyleQuiet, Fit("… waiting", width))
+}
+
+// Number writes a number with blanks between thousands.
+func Number(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}
+
+// Span writes a duration in at most two units.
+func Span(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// Counts are the targets of a step, or of several, by what they do.
+type Counts struct{ Succeeded, Failed, Other, Running, Waiting, Callback int }
+
+func (c Counts) Total() int {
+	return c.Succeeded + c.Failed + c.Other + c.Running + c.Waiting + c.Callback
+}
+
+func (c *Counts) Add(state jobs.Lifecycle, n int) {
+	switch state {
+	case jobs.Succeeded, jobs.SucceededWithSkipped:
+		c.Succeeded += n
+	case jobs.Failed, jobs.TimedOut:
+		c.Failed += n
+	case jobs.InProgress:
+		c.Running += n
+	case "WaitingForCallback":
+		c.Callback += n
+	case jobs.Created, jobs.WaitingForRetry, jobs.WaitingForChildJobExecutions:
+		c.Waiting += n
+	default:
+		c.Other += n // Skipped, Canceled
+	}
+}

@@ -1,0 +1,66 @@
+// Package terminal has what commands need to draw on a terminal: whether a stream is one, its size,
+// its colours, and pieces of lines that look the same in all commands.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// Is reports whether w is a terminal, on which a line can be drawn again.
+func Is(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// Size returns the size of the terminal in cells. If ok is false, w is no terminal, or one that does
+// not tell its size: then nothing is cut to a width.
+func Size(w io.Writer) (width, height int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(f.Fd()) {
+		return 0, 0, false
+	}
+	width, height, err := term.GetSize(f.Fd())
+	return width, height, err == nil && width > 0
+}
+
+// Color is the value of --color: whether commands print colours.
+type Color string
+
+// The values of --color.
+const (
+	ColorAuto   Color = "auto" // on a terminal, unless NO_COLOR is set or TERM is dumb
+	ColorAlways Color = "always"
+	ColorNever  Color = "never"
+)
+
+// Set implements pflag.Value.
+func (c *Color) Set(s string) error {
+	switch v := Color(strings.ToLower(s)); v {
+	case ColorAuto, ColorAlways, ColorNever:
+		*c = v
+		return nil
+	}
+	return fmt.Errorf("invalid color %q: want auto, always or never", s)
+}
+
+// String implements pflag.Value.
+func (c *Color) String() string { return string(*c) }
+
+// Type implements pflag.Value.
+func (c *Color) Type() string { return "auto|always|never" }
+
+// Painter returns the painter for w. An explicit choice precedes NO_COLOR (https://no-color.org).
+func (c Color) Painter(w io.Writer) Painter {
+	switch c {
+	case ColorAlways:
+		return Painter{}
+	case ColorNever:
+		return Painter{Plain: true}
+	}
+	return Painter{Plain: !Is(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}
+}
