@@ -43,6 +43,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -81,7 +82,7 @@ func Check(args []string) error {
 
 // newRootCommand returns the tree of all commands.
 func newRootCommand(a *connect.App) *cobra.Command {
-	a.Format = output.FormatTable
+	a.Format, a.Color, a.Live = output.FormatTable, terminal.ColorAuto, terminal.ProgressAuto
 	root := &cobra.Command{
 		Use:   "jobagent",
 		Short: "Run T-SQL across many SQL Server databases, on schedule",
@@ -102,6 +103,8 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+", then the configuration file)")
 	flags.StringVar(&a.ConfigPath, "config", "", "configuration file (default: "+config.EnvConfig+")")
 	flags.VarP(&a.Format, "output", "o", "output `format`: table or json")
+	flags.Var(&a.Color, "color", "colours: always, never, or auto: on a terminal, unless NO_COLOR is set")
+	flags.Var(&a.Live, "progress", "how commands that wait show the progress on stderr: live (drawn again), plain (a line now and then), none, or auto: live on a terminal, else plain")
 	flags.StringVar(&a.LogLevel, "log-level", "info", "minimum level of log entries on stderr: debug, info, warn or error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())

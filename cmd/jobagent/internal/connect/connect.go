@@ -213,6 +213,9 @@ func (a *App) Logger() (*zap.Logger, error) {
 	encoder := zapcore.NewJSONEncoder(enc)
 	if terminal.Is(a.Stderr) {
 		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
+		if a.Color.Painter(a.Stderr).Plain {
+			enc.EncodeLevel = zapcore.CapitalLevelEncoder
+		}
 		encoder = zapcore.NewConsoleEncoder(enc)
 	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(a.Stderr)), level)), nil

@@ -3,6 +3,8 @@ package output
 import (
 	"fmt"
 	"io"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 )
 
 // Progress prints a line about the progress of a command, unless the format is JSON.
@@ -16,7 +18,13 @@ func (p *Printer) Progress(format string, args ...any) {
 type Printer struct {
 	Stdout, Stderr io.Writer
 	Format         Format // --output
+	// Color and Live are --color and --progress; their zero values are auto.
+	Color terminal.Color
+	Live  terminal.Progress
 }
+
+// Painter returns the painter for tables and trees on stdout.
+func (p *Printer) Painter() terminal.Painter { return p.Color.Painter(p.Stdout) }
 
 // Emit prints v as JSON, or calls asTable.
 func (p *Printer) Emit(v any, asTable func(io.Writer) error) error {

@@ -129,6 +129,25 @@ func (p Painter) Bar(c Counts, width int) string {
 	return b.String()
 }
 
+// StateStyle returns the style of a lifecycle or of another state, such as WaitingForCallback.
+func StateStyle(state string) lipgloss.Style {
+	switch jobs.Lifecycle(state) {
+	case jobs.Succeeded, jobs.SucceededWithSkipped:
+		return StyleGood
+	case jobs.Failed, jobs.TimedOut:
+		return StyleBad
+	case jobs.WaitingForChildJobExecutions, jobs.InProgress, jobs.WaitingForRetry:
+		return StyleBusy
+	}
+	return StyleQuiet
+}
+
+// Lifecycle returns the word of a lifecycle in the colour of its state. Blanks around it are kept,
+// so that the cell of a table can be filled first.
+func (p Painter) Lifecycle(text string) string {
+	return p.In(StateStyle(strings.TrimSpace(text)), text)
+}
+
 // State returns the sign and the word of a lifecycle.
 func (p Painter) State(l jobs.Lifecycle, width int) string {
 	switch l {

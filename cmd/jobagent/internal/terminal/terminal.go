@@ -64,3 +64,47 @@ func (c Color) Painter(w io.Writer) Painter {
 	}
 	return Painter{Plain: !Is(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}
 }
+
+// Progress is the value of --progress: how commands that wait show what goes on.
+type Progress string
+
+// The values of --progress. All are shown on stderr.
+const (
+	ProgressAuto  Progress = "auto"  // live on a terminal, else plain
+	ProgressLive  Progress = "live"  // a picture that is drawn again
+	ProgressPlain Progress = "plain" // a line, now and then
+	ProgressNone  Progress = "none"  // only warnings
+)
+
+// Set implements pflag.Value.
+func (p *Progress) Set(s string) error {
+	switch v := Progress(strings.ToLower(s)); v {
+	case ProgressAuto, ProgressLive, ProgressPlain, ProgressNone:
+		*p = v
+		return nil
+	}
+	return fmt.Errorf("invalid progress %q: want auto, live, plain or none", s)
+}
+
+// String implements pflag.Value.
+func (p *Progress) String() string { return string(*p) }
+
+// Type implements pflag.Value.
+func (p *Progress) Type() string { return "auto|live|plain|none" }
+
+// For returns live, plain or none for the stream w. A pipe gets plain lines whatever is wanted,
+// since nothing can be drawn again there; so do a job of a CI system and a dumb terminal, unless
+// live is wanted.
+func (p Progress) For(w io.Writer) Progress {
+	switch {
+	case p == ProgressNone || p == ProgressPlain:
+		return p
+	case !Is(w):
+		return ProgressPlain
+	case p == ProgressLive:
+		return ProgressLive
+	case os.Getenv("CI") != "" && os.Getenv("CI") != "false", os.Getenv("TERM") == "dumb":
+		return ProgressPlain
+	}
+	return ProgressLive
+}
