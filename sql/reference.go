@@ -37,6 +37,13 @@ func Reference() (string, error) {
 	return b.String(), nil
 }
 
+// Markdown returns the documentation of one object, as in [Reference].
+func (d Description) Markdown() string {
+	var b strings.Builder
+	d.write(&b)
+	return strings.TrimPrefix(b.String(), "\n")
+}
+
 // write writes one object.
 func (d Description) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", d.Name, strings.TrimSpace(d.Summary))

@@ -21,7 +21,28 @@ type Verification struct {
 
 // Reference is the reference of procedures and views.
 type Reference struct {
-	Markdown string `json:"markdown"`
+	Markdown string            `json:"markdown"`
+	Objects  []ReferenceObject `json:"objects"`
+}
+
+// ReferenceObject describes one procedure, view, table, role or user of the control database.
+type ReferenceObject struct {
+	Name       string           `json:"name"` // with its schema
+	Kind       string           `json:"kind"` // procedure, view, table, role or user
+	Summary    string           `json:"summary"`
+	Parameters []ReferenceEntry `json:"parameters,omitempty"`
+	Columns    []ReferenceEntry `json:"columns,omitempty"`
+	Errors     []ReferenceEntry `json:"errors,omitempty"`
+	Returns    string           `json:"returns,omitempty"`
+	CalledBy   string           `json:"called_by,omitempty"`
+	Locks      string           `json:"locks,omitempty"`
+}
+
+// ReferenceEntry describes a parameter, a column or an error.
+type ReferenceEntry struct {
+	Name string `json:"name"`           // @name of a parameter, name of a column, number of an error
+	Type string `json:"type,omitempty"` // of a parameter, with its default
+	Text string `json:"text"`
 }
 
 // GrantSection is T-SQL that gives a login its rights in one database.

@@ -14,7 +14,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
-	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -130,20 +129,4 @@ must have no rights on the control database.`,
 		"`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
 	cmd.Flags().BoolVar(&r.Entra, "entra", false, "create a login of Microsoft Entra ID, without a password")
 	return cmd
-}
-
-func newDescribeCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "describe", Short: "Print the reference of procedures and views as Markdown", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			reference, err := sqlfs.Reference()
-			if err != nil {
-				return err
-			}
-			return a.Emit(output.Reference{Markdown: reference}, func(w io.Writer) error {
-				_, err := fmt.Fprint(w, reference)
-				return err
-			})
-		},
-	}
 }

@@ -24,17 +24,22 @@ func NewCommand(a *connect.App) *cobra.Command {
 elements that were not imported to standard error; nothing is changed. Run the script in the control
 database: it creates each job completely or not at all. Actions of Azure Scheduler and SAP become steps;
 their secrets are not read, and the report names those that you set with jobagent secret set. For steps of
-SQL Server Agent other than T-SQL (CmdExec, PowerShell and others), the script proposes a step that you write.`
+SQL Server Agent other than T-SQL (CmdExec, PowerShell and others), the script proposes a step that you write.
+
+The last line on standard error counts what was lost. With --strict, the exit code is 7 if anything was
+lost or a step is left to write; the script and the report are printed all the same.`
 	return cmd
 }
 
 // importFlags are the flags that all imports have.
 type importFlags struct {
 	report, group string
+	strict        bool
 }
 
 func (f *importFlags) add(cmd *cobra.Command, groupDefault string) {
 	cmd.Flags().StringVar(&f.report, "report", "", "`file` for the report, instead of standard error")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 7 if an element was lost or a step is left to write")
 	cmd.Flags().StringVar(&f.group, "target-group", "", "target group of the steps (default: "+groupDefault+")")
 }
 
@@ -71,16 +76,29 @@ func newFileCommand(a *connect.App, use, short, long string,
 }
 
 // printImport prints the script and the report.
-func printImport(a *connect.App, r *importer.Result, f importFlags) (err error) {
+func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), ToSet: r.Count(importer.ToSet),
 		Findings: []output.ImportFinding{}}
 	for _, f := range r.Findings {
 		report.Findings = append(report.Findings, output.ImportFinding(f))
 	}
 	report.Steps, report.ToWrite, report.Schedules = r.Totals()
+	summary := fmt.Sprintf("%s; %d elements not imported, %d changed, %d to set", r.Summary(), report.Lost, report.Changed, report.ToSet)
+	if err := printParts(a, r, report, summary, f.report); err != nil {
+		return err
+	}
+	if f.strict && report.Lost+report.ToWrite > 0 {
+		return exit.With(exit.CodeRunFailed, fmt.Errorf("--strict: %d elements were lost and %d steps are left to write; the report names each", report.Lost, report.ToWrite))
+	}
+	return nil
+}
+
+// printParts prints the script to stdout, and the report to a file or to stderr. The summary is on
+// stderr in either case, unless all is JSON.
+func printParts(a *connect.App, r *importer.Result, report output.ImportReport, summary, path string) (err error) {
 	out := a.Stderr
-	if f.report != "" {
-		file, err := os.Create(f.report)
+	if path != "" {
+		file, err := os.Create(path)
 		if err != nil {
 			return exit.Usagef("--report: %w", err)
 		}
@@ -92,7 +110,7 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) (err error) 
 		}()
 	}
 	if a.Format == output.FormatJSON {
-		if f.report != "" {
+		if path != "" {
 			if err := output.WriteJSON(out, report); err != nil {
 				return err
 			}
@@ -107,6 +125,11 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) (err error) 
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s; %d elements not imported, %d changed, %d to set\n", r.Summary(), report.Lost, report.Changed, report.ToSet)
+	if path != "" {
+		if _, err := fmt.Fprintln(out, summary); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(a.Stderr, summary)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -294,4 +295,39 @@ func countSchedules(t *testing.T, store *controldb.Store) int {
 	list, err := store.Schedules(t.Context(), controldb.ScheduleFilter{NamedOnly: true})
 	require.NoError(t, err)
 	return len(list)
+}
+
+// With --strict, an import that lost something ends with 7. The script and the report are those of
+// an import without the flag, and a report in a file leaves the counts on stderr.
+func TestImportStrict(t *testing.T) {
+	importing := func(args ...string) (code int, stdout, stderr string) {
+		var out, errors bytes.Buffer
+		code = cli.Run(t.Context(), append([]string{"import"}, args...), nil, &out, &errors)
+		return code, out.String(), errors.String()
+	}
+	testdata := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata")
+	lossy := filepath.Join(testdata, "azure.json")
+	report := filepath.Join(t.TempDir(), "report.txt")
+	code, script, stderr := importing("azure-scheduler", lossy, "--strict", "--report", report)
+	require.Equal(t, exit.CodeRunFailed, code)
+	require.Contains(t, script, "EXEC jobs.sp_add_job")
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	require.Len(t, lines, 2, stderr)
+	require.Regexp(t, `^9 jobs, .*; [1-9]\d* elements not imported, \d+ changed, \d+ to set$`, lines[0])
+	require.Regexp(t, `^error: --strict: [1-9]\d* elements were lost`, lines[1])
+	text, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "lost: ")
+	require.True(t, strings.HasSuffix(string(text), lines[0]+"\n"))
+
+	code, _, stderr = importing("azure-scheduler", lossy)
+	require.Equal(t, exit.CodeOK, code, stderr)
+	whole := filepath.Join(t.TempDir(), "job.json")
+	require.NoError(t, os.WriteFile(whole, []byte(`{"id": "subscriptions/a/resourceGroups/b/providers/Microsoft.Scheduler/jobCollections/c/jobs/d", "properties": {
+		"startTime": "2030-01-01T00:00:00Z", "action": {"type": "Http", "request": {"uri": "https://example.com/", "method": "GET"}},
+		"recurrence": {"frequency": "Day", "interval": 1}, "state": "Enabled"}}`), 0o600))
+	code, _, stderr = importing("azure-scheduler", whole, "--strict")
+	require.Equal(t, exit.CodeOK, code, stderr)
+	code, _, stderr = importing("azure-scheduler", filepath.Join(t.TempDir(), "missing.json"), "--strict")
+	require.Equal(t, exit.CodeUsage, code, stderr)
 }
