@@ -1,5 +1,5 @@
-// Package scrape serves metrics: as an operation of the front, and on an address of its own for
-// processes without a front.
+// Package scrape serves metrics: as an operation of the front, and on an address of its own, with
+// probes, for processes without a front.
 package scrape
 
 import (
@@ -20,8 +20,12 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/listen"
 )
 
-// Path is where metrics are served.
-const Path = "/metrics"
+// Paths of a [Server]. The probes say nothing but "yes" or "no", and need no token.
+const (
+	Path      = "/metrics"
+	PathAlive = "/healthz" // 200: the process answers
+	PathReady = "/readyz"  // 200: an agent of the process holds a term; else 503
+)
 
 // surfaceName is the name of the surface.
 const surfaceName = "metrics"
@@ -125,8 +129,14 @@ type Server struct {
 	log     *zap.Logger
 }
 
+// Source is what a [Server] tells: the metrics of a process, and whether its agents work.
+type Source interface {
+	Handler() http.Handler
+	Ready() bool
+}
+
 // Open opens an address. The caller calls Serve, which closes it, or Close.
-func Open(ctx context.Context, cfg Config, metrics http.Handler, log *zap.Logger) (*Server, error) {
+func Open(ctx context.Context, cfg Config, source Source, log *zap.Logger) (*Server, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -139,8 +149,23 @@ func Open(ctx context.Context, cfg Config, metrics http.Handler, log *zap.Logger
 		log.Warn("anybody who reaches the address may read the metrics (set metrics.token)", zap.String("listen", cfg.Listen))
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+Path, authorized(cfg.Token, metrics))
+	mux.Handle("GET "+Path, authorized(cfg.Token, source.Handler()))
+	mux.HandleFunc("GET "+PathAlive, func(w http.ResponseWriter, _ *http.Request) { probe(w, true, "ok", "") })
+	mux.HandleFunc("GET "+PathReady, func(w http.ResponseWriter, _ *http.Request) {
+		probe(w, source.Ready(), "ready", "not ready: no agent of this process holds a term")
+	})
 	return &Server{open: l, handler: mux, log: log}, nil
+}
+
+// probe answers a probe with a line of text.
+func probe(w http.ResponseWriter, ok bool, yes, no string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if !ok {
+		yes = no
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = fmt.Fprintln(w, yes) // the client is gone if it fails
 }
 
 // authorized lets requests with the token pass.

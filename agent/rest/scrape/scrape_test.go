@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,9 +26,41 @@ var numbers = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "up 1\n")
 })
 
+// process is a process with metrics, whose agent holds a term or none.
+type process bool
+
+// Handler implements scrape.Source.
+func (process) Handler() http.Handler { return numbers }
+
+// Ready implements scrape.Source.
+func (p process) Ready() bool { return bool(p) }
+
+// The probes answer without the token.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	for ready, want := range map[process]int{true: 200, false: 503} {
+		server, err := scrape.Open(t.Context(), scrape.Config{Listen: "127.0.0.1:0", Token: "open sesame"}, ready, zap.NewNop())
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(ctx) }() // ends with stop
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+		for path, want := range map[string]int{scrape.PathAlive: 200, scrape.PathReady: want, scrape.Path: 401} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(server.URL(), scrape.Path)+path, nil)
+			require.NoError(t, err)
+			answer, err := client.Do(r)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			require.Equal(t, want, answer.StatusCode, "%s", path)
+		}
+		stop()
+		require.NoError(t, <-ended)
+	}
+}
+
 func TestServer(t *testing.T) {
 	t.Parallel()
-	server, err := scrape.Open(t.Context(), scrape.Config{Listen: "127.0.0.1:0", Token: "open sesame"}, numbers, zap.NewNop())
+	server, err := scrape.Open(t.Context(), scrape.Config{Listen: "127.0.0.1:0", Token: "open sesame"}, process(true), zap.NewNop())
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -73,17 +106,17 @@ func TestBeyondLoopback(t *testing.T) {
 		"invalid insecure_http": {Listen: "127.0.0.1:0", Certificate: "c.pem", Key: "k.pem", InsecureHTTP: true},
 	} {
 		require.ErrorContains(t, cfg.Check(), want)
-		_, err := scrape.Open(t.Context(), cfg, numbers, zap.NewNop())
+		_, err := scrape.Open(t.Context(), cfg, process(true), zap.NewNop())
 		require.ErrorContains(t, err, want)
 	}
 	core, logs := observer.New(zap.WarnLevel)
-	server, err := scrape.Open(t.Context(), scrape.Config{Listen: "0.0.0.0:0", InsecureHTTP: true}, numbers, zap.New(core))
+	server, err := scrape.Open(t.Context(), scrape.Config{Listen: "0.0.0.0:0", InsecureHTTP: true}, process(true), zap.New(core))
 	require.NoError(t, err)
 	require.NoError(t, server.Close())
 	require.Equal(t, 1, logs.Len())
 	_, err = scrape.Open(t.Context(), scrape.Config{
 		Listen: "0.0.0.0:0", Certificate: filepath.Join(t.TempDir(), "c"), Key: filepath.Join(t.TempDir(), "k"),
-	}, numbers, zap.NewNop())
+	}, process(true), zap.NewNop())
 	require.ErrorContains(t, err, "no such file")
 }
 

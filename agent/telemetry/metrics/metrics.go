@@ -84,6 +84,19 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
+// Ready reports whether an agent of this process works: it holds a term, whose lease has time left.
+func (m *Metrics) Ready() bool {
+	for _, d := range m.all() {
+		d.mu.Lock()
+		agent := d.agent
+		d.mu.Unlock()
+		if s, cores := agent.state(); cores > 0 && s.LeaseLeft > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Gatherer returns the registry.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 

@@ -232,6 +232,22 @@ func TestExemplars(t *testing.T) {
 	})
 }
 
+// A process is ready while one of its agents holds a term whose lease has time left.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Build{})
+	require.False(t, m.Ready())
+	require.NotNil(t, m.Database("waits").Agent())
+	require.False(t, m.Ready(), "no term")
+	left := time.Duration(0)
+	stop := m.Database("jobs").Agent().Watch(func() metrics.State { return metrics.State{LeaseLeft: left} })
+	require.False(t, m.Ready(), "the lease has expired")
+	left = time.Second
+	require.True(t, m.Ready())
+	stop()
+	require.False(t, m.Ready(), "the term is over")
+}
+
 // A front alone does not say how its control database's agents are.
 func TestFrontHasNoAgent(t *testing.T) {
 	t.Parallel()

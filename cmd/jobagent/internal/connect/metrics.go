@@ -68,7 +68,7 @@ func (a *App) ServeMetrics(ctx context.Context, log *zap.Logger) (stop func(), e
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
-	server, err := scrape.Open(ctx, cfg, m.Handler(), log)
+	server, err := scrape.Open(ctx, cfg, m, log)
 	if err != nil {
 		return nil, exit.With(exit.CodeConnection, err)
 	}
