@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/textfile"
 )
 
 const (
@@ -39,7 +41,8 @@ func File(text string) (path string, ok bool) {
 }
 
 // Read returns the secret that a reference names. A secret is never empty. One line end at the end
-// of a file is not part of the secret. The error names the variable or the file, never the secret.
+// of a file is not part of the secret. A file is text, as [textfile.Decode] reads it. The error
+// names the variable or the file, never the secret.
 func Read(reference string) (string, error) {
 	if !IsReference(reference) {
 		return "", ErrInvalid
@@ -48,6 +51,9 @@ func Read(reference string) (string, error) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return "", fmt.Errorf("read the secret: %w", err)
+		}
+		if text, err = textfile.Decode(text); err != nil {
+			return "", fmt.Errorf("read the secret: %s: %w", path, err)
 		}
 		secret := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 		if secret == "" {

@@ -33,7 +33,14 @@ func TestReadFile(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%q", text)
 	}
-	for _, empty := range []string{"", "\n", "\r\n"} {
+	require.NoError(t, os.WriteFile(path, []byte("\xef\xbb\xbfp\xc3\xab\n"), 0o600)) // of Notepad
+	got, err := Read("file:" + path)
+	require.NoError(t, err)
+	require.Equal(t, "pë", got)
+	require.NoError(t, os.WriteFile(path, []byte("p\xeb"), 0o600))
+	_, err = Read("file:" + path)
+	require.EqualError(t, err, "read the secret: "+path+": the text is not valid UTF-8 at byte 1: want UTF-8, or UTF-16 with a byte order mark")
+	for _, empty := range []string{"", "\n", "\r\n", "\uFEFF"} {
 		require.NoError(t, os.WriteFile(path, []byte(empty), 0o600))
 		_, err = Read("file:" + path)
 		require.EqualError(t, err, "the file "+path+" is empty")

@@ -40,10 +40,12 @@ var allowed = map[string][]string{
 	"jobs/action":                   {"jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":               {},
 	"jobs/secret":                   {},
+	"jobs/textfile":                 {},
 	// Jobs as code: the files of jobagent apply.
 	"jobs/manifest": {"jobs/...", "targets", "github.com/goccy/go-yaml/..."},
 	// Below the root, each kind of target has a package. No kind imports another one.
-	"targets": {"jobs/action", "github.com/google/uuid"},
+	"targets":           {"jobs/action", "github.com/google/uuid"},
+	"targets/secretref": {"jobs/textfile"},
 	// The guard and the credentials of all outbound actions.
 	"targets/outbound":       {"targets", "targets/secretref", "targets/outbound/...", "jobs/action", "github.com/Azure/azure-sdk-for-go/sdk/...", "golang.org/x/oauth2/...", "github.com/golang-jwt/jwt/v5"},
 	"targets/http":           {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid"},
@@ -99,8 +101,8 @@ var allowed = map[string][]string{
 	// Connections by name, as of kubectl.
 	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
 	commandRoom + "exit":     {commandRoom + "output", "controldb"},
-	commandRoom + "command":  {commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
-	commandRoom + "config":   {commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
+	commandRoom + "command":  {"jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
+	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
 	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "targets/..."},
 	commandRoom + "daemon":   {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {

@@ -3,8 +3,6 @@ package command
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,19 +49,4 @@ func NewGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd
-}
-
-// ReadFile reads a file, or standard input if the file is "-".
-func ReadFile(file string, stdin io.Reader) ([]byte, error) {
-	var text []byte
-	var err error
-	if file == "-" {
-		text, err = io.ReadAll(stdin)
-	} else {
-		text, err = os.ReadFile(file)
-	}
-	if err != nil {
-		return nil, exit.Usagef("%w", err)
-	}
-	return text, nil
 }

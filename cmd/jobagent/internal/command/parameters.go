@@ -74,7 +74,7 @@ func (f *ParameterFlags) Read(stdin io.Reader) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF"))) // byte order mark of a file
+		text = bytes.TrimSpace(text)
 		if len(given) == 0 {
 			return string(text), nil
 		}

@@ -81,6 +81,6 @@ func TestUnknownMembersOfActionsAreRefused(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "c.json")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := Read(path)
-		require.ErrorContains(t, err, "unknown field", text)
+		require.ErrorContains(t, err, "unknown setting", text)
 	}
 }

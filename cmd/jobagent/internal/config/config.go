@@ -3,7 +3,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -111,43 +110,17 @@ type Duration time.Duration
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Duration) UnmarshalJSON(b []byte) error {
+	const want = "want a duration such as \"30s\" or \"5m\""
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("invalid duration: want a string such as \"30s\": %w", err)
+		return fmt.Errorf("%s, found %s", want, b)
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return err
+		return fmt.Errorf("invalid duration %q: %s", s, want)
 	}
 	*d = Duration(v)
 	return nil
-}
-
-// Read reads the configuration file. If path is empty, it reads the file in JOBAGENT_CONFIG, if
-// any.
-func Read(path string) (File, error) {
-	var cfg File
-	if path == "" {
-		path = os.Getenv(EnvConfig)
-	}
-	if path == "" {
-		return cfg, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return cfg, exit.Usagef("configuration file %s: %w", path, err)
-	}
-	defer f.Close()
-	dec := json.NewDecoder(f)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&cfg); err != nil {
-		return cfg, exit.Usagef("configuration file %s: %w", path, err)
-	}
-	return cfg, nil
 }
 
 // SecretFiles returns the files that hold secrets or references to them: the configuration file at

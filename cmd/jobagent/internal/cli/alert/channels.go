@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,13 +33,12 @@ stores them.
 }
 
 // readDefinition reads a definition, and checks it.
-func readDefinition(channelType, text string) (string, error) {
+func readDefinition(a *connect.App, channelType, text string) (string, error) {
 	if path, isFile := strings.CutPrefix(text, "@"); isFile {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return "", exit.Usagef("read the definition of a channel: %w", err)
+		var err error
+		if text, err = command.ReadText(path, a.Stdin); err != nil {
+			return "", err
 		}
-		text = string(raw)
 	}
 	if channelType == "" || !json.Valid([]byte(text)) {
 		return text, nil // the control database tells what is wrong
@@ -63,7 +61,7 @@ func newAddChannelCommand(a *connect.App) *cobra.Command {
 					kind = known
 				}
 			}
-			definition, err := readDefinition(kind, args[2])
+			definition, err := readDefinition(a, kind, args[2])
 			if err != nil {
 				return err
 			}
@@ -95,7 +93,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 				}
 				var text *string
 				if cmd.Flags().Changed("definition") {
-					read, err := readDefinition(list[0].Type, definition)
+					read, err := readDefinition(a, list[0].Type, definition)
 					if err != nil {
 						return err
 					}

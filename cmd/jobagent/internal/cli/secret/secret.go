@@ -110,9 +110,12 @@ func readValue(stdin io.Reader, from string) (string, error) {
 		}
 		return value, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, secret.MaxLength+3))
+	text, err := io.ReadAll(io.LimitReader(stdin, 2*secret.MaxLength+8))
 	if err != nil {
 		return "", exit.Usagef("read the value: %w", err)
+	}
+	if text, err = command.Decode("standard input", text); err != nil {
+		return "", err
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if value == "" {

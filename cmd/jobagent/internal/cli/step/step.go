@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -117,17 +116,10 @@ func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error)
 	case f.file == "":
 		return command.Given(cmd, "command", f.command), nil
 	}
-	var text []byte
-	var err error
-	if f.file == "-" {
-		text, err = io.ReadAll(stdin)
-	} else {
-		text, err = os.ReadFile(f.file)
-	}
+	s, err := command.ReadText(f.file, stdin)
 	if err != nil {
-		return nil, exit.Usagef("read the script: %w", err)
+		return nil, err
 	}
-	s := strings.TrimPrefix(string(text), "\ufeff")
 	return &s, nil
 }
 

@@ -255,9 +255,12 @@ is faster to verify.`,
 					return err
 				})
 			}
-			text, err := io.ReadAll(io.LimitReader(a.Stdin, auth.MaxPassword+3))
+			text, err := io.ReadAll(io.LimitReader(a.Stdin, 2*auth.MaxPassword+8))
 			if err != nil {
 				return exit.Usagef("read the password: %w", err)
+			}
+			if text, err = command.Decode("standard input", text); err != nil {
+				return err
 			}
 			hash, err := auth.HashPassword(strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"))
 			if err != nil {
