@@ -20,6 +20,16 @@ type RunWatch struct {
 	// Now is the database's time.
 	Now   time.Time
 	Steps []WatchedStep // those that have begun, in order
+	// Next are the steps of the run's version that have not begun, in order.
+	Next []NextStep
+	// LiveAgents is the number of live agents. With 0, nothing moves.
+	LiveAgents int
+}
+
+// NextStep is a step of a run that has not begun.
+type NextStep struct {
+	StepID int
+	Name   string
 }
 
 // WatchedStep is a step of a run that has begun.
@@ -31,6 +41,8 @@ type WatchedStep struct {
 	EndTime   time.Time
 	// States are the numbers of targets by state; none before the list is frozen.
 	States []StepState
+	// NextAttempt is when the next of its waiting retries is due; zero: none waits.
+	NextAttempt time.Time
 }
 
 // watchRow is a row of the query of RunWatch: a state of a step's targets, with the step and the
@@ -51,34 +63,37 @@ type watchRow struct {
 	State       string         `db:"target_lifecycle"`
 	Unknown     *bool          `db:"outcome_unknown"`
 	Total       int            `db:"total"`
+	NextAttempt time.Time      `db:"next_attempt"`
+	LiveAgents  int            `db:"live_agents"`
 }
 
 // RunWatch reads a run with one call, whose answer has a row for each step and state, however many
 // targets the run has. The error is [ErrExecutionNotFound] when no run has this ID.
 //
-// Plan: the steps of the run by UQ_step_executions_step_id, and its targets once by
-// IX_target_executions_execution_id.
+// Plan: the steps of the run's version by the key of the version, those of the run by
+// UQ_step_executions_step_id, and its targets once by IX_target_executions_execution_id.
 func (s *Store) RunWatch(ctx context.Context, id uuid.UUID) (RunWatch, error) {
 	const op = "watch the run"
 	rows, err := selectAll[watchRow](ctx, s, op, `SELECT r.job_name, r.is_active, r.lifecycle, r.create_time, r.end_time, r.last_message,
-    SYSUTCDATETIME() AS now, p.step_id, d.step_name, p.lifecycle AS step_lifecycle, p.start_time AS step_start, p.end_time AS step_end,
-    t.lifecycle AS target_lifecycle, t.outcome_unknown, COALESCE(t.total, 0) AS total
+    SYSUTCDATETIME() AS now, d.step_id, d.step_name, p.lifecycle AS step_lifecycle, p.start_time AS step_start, p.end_time AS step_end,
+    t.lifecycle AS target_lifecycle, t.outcome_unknown, COALESCE(t.total, 0) AS total, t.next_attempt, a.live_agents
 FROM jobs.job_executions AS r
-LEFT JOIN jobs.job_executions AS p ON p.job_execution_id = r.job_execution_id
-    AND p.step_id IS NOT NULL
-    AND p.target_type = N'TargetGroup'
+CROSS JOIN jobs.live_agents AS a
 LEFT JOIN jobs.jobstep_versions AS d ON d.job_id = r.job_id
     AND d.job_version = r.job_version
-    AND d.step_id = p.step_id
+LEFT JOIN jobs.job_executions AS p ON p.job_execution_id = r.job_execution_id
+    AND p.step_id = d.step_id
+    AND p.target_type = N'TargetGroup'
 LEFT JOIN (
-    SELECT v.step_id, v.lifecycle, v.outcome_unknown, COUNT(*) AS total
+    SELECT v.step_id, v.lifecycle, v.outcome_unknown, COUNT(*) AS total,
+        MIN(CASE WHEN v.lifecycle = N'WaitingForRetry' THEN v.next_attempt_time END) AS next_attempt
     FROM jobs.job_execution_targets AS v
     WHERE v.job_execution_id = @p1
     GROUP BY v.step_id, v.lifecycle, v.outcome_unknown
 ) AS t ON t.step_id = p.step_id
 WHERE r.job_execution_id = @p1
     AND r.step_id IS NULL
-ORDER BY p.step_id, t.lifecycle, t.outcome_unknown;`, mssqldb.UniqueIdentifier(id))
+ORDER BY d.step_id, t.lifecycle, t.outcome_unknown;`, mssqldb.UniqueIdentifier(id))
 	switch {
 	case err != nil:
 		return RunWatch{}, err
@@ -89,9 +104,14 @@ ORDER BY p.step_id, t.lifecycle, t.outcome_unknown;`, mssqldb.UniqueIdentifier(i
 	w := RunWatch{
 		RunProgress: RunProgress{JobName: first.JobName, Active: first.Active, Lifecycle: first.Lifecycle},
 		CreateTime:  first.CreateTime, EndTime: first.EndTime, LastMessage: first.LastMessage, Now: first.Now,
+		LiveAgents: first.LiveAgents,
 	}
 	for _, r := range rows {
-		if r.StepID == 0 {
+		switch {
+		case r.StepID == 0:
+			continue
+		case r.StepState == "":
+			w.Next = append(w.Next, NextStep{StepID: r.StepID, Name: r.StepName})
 			continue
 		}
 		if n := len(w.Steps); n == 0 || w.Steps[n-1].StepID != r.StepID {
@@ -105,6 +125,9 @@ ORDER BY p.step_id, t.lifecycle, t.outcome_unknown;`, mssqldb.UniqueIdentifier(i
 		step := &w.Steps[len(w.Steps)-1]
 		state := StepState{StepID: r.StepID, Lifecycle: jobs.Lifecycle(r.State), Unknown: r.Unknown != nil && *r.Unknown, Total: r.Total}
 		step.States = append(step.States, state)
+		if !r.NextAttempt.IsZero() && (step.NextAttempt.IsZero() || r.NextAttempt.Before(step.NextAttempt)) {
+			step.NextAttempt = r.NextAttempt
+		}
 		w.Targets += r.Total
 		switch state.Lifecycle {
 		case jobs.Failed, jobs.TimedOut:

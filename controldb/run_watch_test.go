@@ -2,6 +2,7 @@ package controldb_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,8 @@ func TestRunWatch(t *testing.T) {
 		require.Equal(t, controldb.RunProgress{JobName: "j", Active: true, Lifecycle: jobs.Created}, w.RunProgress)
 		require.Empty(t, w.Steps)
 		require.False(t, w.Now.IsZero())
+		require.Equal(t, []controldb.NextStep{{StepID: 1, Name: "step 1"}, {StepID: 2, Name: "step 2"}}, w.Next)
+		require.Equal(t, 1, w.LiveAgents)
 
 		c.resolve(t, term, "a", "b", "c")
 		tasks := c.pass(t, term).Tasks
@@ -40,6 +43,7 @@ func TestRunWatch(t *testing.T) {
 		require.Equal(t, 1, w.ActiveTargets)
 		require.Equal(t, 1, w.FailedTargets)
 		require.Len(t, w.Steps, 1)
+		require.Len(t, w.Next, 1)
 		require.Equal(t, "step 1", w.Steps[0].Name)
 		require.ElementsMatch(t, []controldb.StepState{
 			{StepID: 1, Lifecycle: jobs.Succeeded, Total: 1}, {StepID: 1, Lifecycle: jobs.Failed, Total: 1},
@@ -50,5 +54,15 @@ func TestRunWatch(t *testing.T) {
 		require.Len(t, failed, 1)
 		require.Contains(t, failed[0].Message, "it broke")
 		require.Equal(t, "s/"+tasks[1].Target.Database, failed[0].Place())
+
+		// The last target fails and is tried again: when the retry is due.
+		_, err = c.CompleteTasks(t.Context(), term, []controldb.Outcome{
+			{Task: tasks[2].ID, Attempt: 1, Outcome: targets.Failed, Message: "try again"},
+		})
+		require.NoError(t, err)
+		w, err = c.RunWatch(t.Context(), id)
+		require.NoError(t, err)
+		require.Contains(t, w.Steps[0].States, controldb.StepState{StepID: 1, Lifecycle: jobs.WaitingForRetry, Total: 1})
+		require.True(t, w.Steps[0].NextAttempt.After(w.Now.Add(-time.Minute)), w.Steps[0].NextAttempt)
 	})
 }
