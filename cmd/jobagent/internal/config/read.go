@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"reflect"
@@ -54,11 +53,12 @@ func parse(data []byte, cfg *File) error {
 	}
 	c := checker{text: text, dec: json.NewDecoder(bytes.NewReader(text))}
 	c.dec.UseNumber()
+	var whole json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil { // the only one with true offsets
+		return c.syntax(err)
+	}
 	if err := c.value(reflect.TypeFor[File](), ""); err != nil {
 		return err
-	}
-	if start := c.next(); start < len(text) {
-		return c.errorf(start, "", "text after the end of the JSON object")
 	}
 	if err := json.Unmarshal(text, cfg); err != nil {
 		return fmt.Errorf("invalid value: %w", err) // a type that the checker does not know
@@ -66,8 +66,8 @@ func parse(data []byte, cfg *File) error {
 	return nil
 }
 
-// checker compares a JSON text with a type. It finds what encoding/json accepts without a word
-// (members that are given twice, text after the end), and knows where each value is.
+// checker compares a valid JSON text with a type. It finds members that are given twice, which
+// encoding/json accepts, and knows where each value is.
 type checker struct {
 	text []byte
 	dec  *json.Decoder
@@ -93,24 +93,23 @@ func (c *checker) errorf(offset int, path, format string, args ...any) error {
 }
 
 // token reads a token.
-func (c *checker) token(path string) (json.Token, int, error) {
+func (c *checker) token() (json.Token, int, error) {
 	start := c.next()
 	token, err := c.dec.Token()
-	return token, start, c.syntax(err, path)
+	return token, start, err
 }
 
 // syntax says where the text is no JSON.
-func (c *checker) syntax(err error, path string) error {
+func (c *checker) syntax(err error) error {
 	var syntax *json.SyntaxError
+	end := len(bytes.TrimRight(c.text, " \t\r\n"))
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &syntax):
-		return c.errorf(int(syntax.Offset)-1, path, "the text is no valid JSON: %s", syntax.Error())
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return c.errorf(len(bytes.TrimRight(c.text, " \t\r\n")), path, "the JSON text ends too early: a bracket, a brace or a quotation mark is not closed")
+	case !errors.As(err, &syntax):
+		return err
+	case syntax.Error() == "unexpected end of JSON input": // its offset may be that of another fault
+		return c.errorf(end, "", "the JSON text ends too early: a bracket, a brace or a quotation mark is not closed")
 	}
-	return c.errorf(c.next(), path, "%w", err)
+	return c.errorf(int(syntax.Offset)-1, "", "the text is no valid JSON: %w", syntax)
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -123,7 +122,7 @@ func (c *checker) value(t reflect.Type, path string) error {
 	if t.Kind() == reflect.Pointer {
 		return c.value(t.Elem(), path)
 	}
-	token, start, err := c.token(path)
+	token, start, err := c.token()
 	if err != nil {
 		return err
 	}
@@ -138,7 +137,7 @@ func (c *checker) value(t reflect.Type, path string) error {
 		if token == '[' {
 			return c.list(t, path)
 		}
-		return c.object(t, path, start)
+		return c.object(t, path)
 	case json.Number:
 		if err := json.Unmarshal([]byte(token), reflect.New(t).Interface()); err != nil {
 			return c.errorf(start, path, "want %s, found %s", describeType(t), token)
@@ -151,7 +150,7 @@ func (c *checker) value(t reflect.Type, path string) error {
 func (c *checker) custom(t reflect.Type, path string) error {
 	start := c.next()
 	var raw json.RawMessage
-	if err := c.syntax(c.dec.Decode(&raw), path); err != nil {
+	if err := c.dec.Decode(&raw); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
@@ -167,15 +166,15 @@ func (c *checker) list(t reflect.Type, path string) error {
 			return err
 		}
 	}
-	_, _, err := c.token(path)
+	_, _, err := c.token()
 	return err
 }
 
 // object checks the members of an object after its opening brace.
-func (c *checker) object(t reflect.Type, path string, opened int) error {
+func (c *checker) object(t reflect.Type, path string) error {
 	given := map[string]bool{}
 	for c.dec.More() {
-		token, start, err := c.token(path)
+		token, start, err := c.token()
 		if err != nil {
 			return err
 		}
@@ -200,10 +199,7 @@ func (c *checker) object(t reflect.Type, path string, opened int) error {
 			return err
 		}
 	}
-	_, _, err := c.token(path)
-	if errors.Is(err, io.EOF) {
-		return c.errorf(opened, path, "the object is not closed")
-	}
+	_, _, err := c.token()
 	return err
 }
 
