@@ -94,8 +94,8 @@ var allowed = map[string][]string{
 	"cmd/jobagent":            {commandRoom + "cli"},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {},
-	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term"},
-	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml"},
+	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi"},
+	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
 	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/agnivade/levenshtein", "github.com/spf13/cobra/...", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.

@@ -38,6 +38,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/token"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/top"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
@@ -102,7 +103,8 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+", then the configuration file)")
 	flags.StringVar(&a.ConfigPath, "config", "", "configuration file (default: "+config.EnvConfig+")")
-	flags.VarP(&a.Format, "output", "o", "output `format`: table or json")
+	flags.VarP(&a.Format, "output", "o", "output `format`: table, wide, json or yaml; of lists also csv and name; jobagent help output describes them")
+	flags.Var(&a.Query, "jq", "print what this jq `filter` makes of the JSON, such as '.[].job_name'")
 	flags.Var(&a.Color, "color", "colours: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	flags.Var(&a.Live, "progress", "how commands that wait show the progress on stderr: live (drawn again), plain (a line now and then), none, or auto: live on a terminal, else plain")
 	flags.StringVar(&a.LogLevel, "log-level", "info", "minimum level of log entries on stderr: debug, info, warn or error")
@@ -118,6 +120,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
 	markUsageErrors(root)
+	command.CheckFormats(&a.Printer, root)
 	return root
 }
 

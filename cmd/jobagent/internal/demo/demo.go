@@ -145,8 +145,8 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 	result.Received = receiver.last()
 	result.ElapsedMS = time.Since(started).Milliseconds()
 
-	if a.Format == output.FormatJSON {
-		return json.NewEncoder(a.Stdout).Encode(result)
+	if a.Structured() {
+		return a.Emit(result, nil)
 	}
 	return showDemo(ctx, a, server, rows, result, time.Since(began))
 }

@@ -1,14 +1,15 @@
-// Package output prints results as a table or as JSON. It has the type of every JSON value that a
-// command prints.
+// Package output prints results as tables, JSON, YAML, CSV or names. It has the type of every JSON
+// value that a command prints.
 package output
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 )
 
 // Optional returns nil for the zero time.
@@ -27,44 +28,54 @@ func OneLine(s string) string {
 // Format is the value of -o.
 type Format string
 
-// The formats of -o: columns of text, or one JSON value.
+// The formats of -o. A command that prints no list has table, wide, json and yaml only.
 const (
-	FormatTable Format = "table"
-	FormatJSON  Format = "json"
+	FormatTable Format = "table" // columns of text, within the width of a terminal
+	FormatWide  Format = "wide"  // with more columns, and not cut
+	FormatJSON  Format = "json"  // one JSON value
+	FormatYAML  Format = "yaml"  // the same value as YAML
+	FormatCSV   Format = "csv"   // RFC 4180: all columns, and the values as they are
+	FormatName  Format = "name"  // the name or id of each row on a line
 )
+
+// Formats are all formats.
+func Formats() []Format {
+	return []Format{FormatTable, FormatWide, FormatJSON, FormatYAML, FormatCSV, FormatName}
+}
 
 // Set implements pflag.Value.
 func (f *Format) Set(s string) error {
-	switch v := Format(strings.ToLower(s)); v {
-	case FormatTable, FormatJSON:
+	if v := Format(strings.ToLower(s)); slices.Contains(Formats(), v) {
 		*f = v
 		return nil
 	}
-	return fmt.Errorf("invalid output format %q: want table or json", s)
+	return fmt.Errorf("invalid output format %q: want table, wide, json, yaml, csv or name", s)
 }
 
 // String implements pflag.Value.
 func (f *Format) String() string { return string(*f) }
 
 // Type implements pflag.Value.
-func (f *Format) Type() string { return "table|json" }
+func (f *Format) Type() string { return "table|wide|json|yaml|csv|name" }
 
-// WriteJSON prints v as indented JSON with a line feed.
-func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// isTable reports whether the format has columns.
+func (f Format) isTable() bool {
+	return f == FormatTable || f == FormatWide || f == FormatCSV || f == ""
 }
 
-// Table collects rows and prints them in aligned columns.
-type Table struct {
-	header []string
-	rows   [][]string
-}
+// Table collects rows of a command whose JSON is not a list, and prints them in aligned columns.
+type Table struct{ g grid }
 
-// NewTable returns a table with these column headers and no rows.
-func NewTable(header ...string) *Table { return &Table{header: header} }
+// NewTable returns a table with these column headers and no rows. On a terminal that is too narrow,
+// the last column continues on further lines, and the others shrink.
+func NewTable(header ...string) *Table {
+	t := &Table{}
+	for i, h := range header {
+		last := i == len(header)-1
+		t.g.columns = append(t.g.columns, gridColumn{header: h, min: max(8, len(h)), rest: last, wrap: last, drop: 0})
+	}
+	return t
+}
 
 // Add appends a row; [cell] formats each cell.
 func (t *Table) Add(cells ...any) {
@@ -72,52 +83,16 @@ func (t *Table) Add(cells ...any) {
 	for i, c := range cells {
 		row[i] = cell(c)
 	}
-	t.rows = append(t.rows, row)
+	t.g.rows = append(t.g.rows, row)
 }
 
 // Write prints the header and the rows.
 func (t *Table) Write(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, strings.Join(t.header, "\t"))
-	for _, row := range t.rows {
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
+	width, _, _ := terminal.Size(w)
+	for i := range t.g.columns {
+		t.g.columns[i].state = t.g.columns[i].header == "LIFECYCLE" || t.g.columns[i].header == "STATE"
 	}
-	return tw.Flush()
-}
-
-// cell formats a cell on one line: times in UTC to the second, nil and zero times as "".
-func cell(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case time.Time:
-		if v.IsZero() {
-			return ""
-		}
-		return v.UTC().Format("2006-01-02 15:04:05")
-	case *time.Time:
-		if v == nil {
-			return ""
-		}
-		return cell(*v)
-	case *int:
-		if v == nil {
-			return ""
-		}
-		return fmt.Sprint(*v)
-	case *string:
-		if v == nil {
-			return ""
-		}
-		return cell(*v)
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	default:
-		return strings.ReplaceAll(OneLine(fmt.Sprint(v)), "\t", " ")
-	}
+	return t.g.write(w, width, terminal.ColorAuto.Painter(w))
 }
 
 // Shorten cuts s to at most n runes; the last one is then an ellipsis.

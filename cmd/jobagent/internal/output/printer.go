@@ -1,15 +1,16 @@
 package output
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 )
 
-// Progress prints a line about the progress of a command, unless the format is JSON.
+// Progress prints a line about the progress of a command, unless stdout has only the result.
 func (p *Printer) Progress(format string, args ...any) {
-	if p.Format != FormatJSON {
+	if !p.Structured() {
 		fmt.Fprintf(p.Stdout, format+"\n", args...)
 	}
 }
@@ -17,21 +18,48 @@ func (p *Printer) Progress(format string, args ...any) {
 // Printer holds the streams and the format of one invocation.
 type Printer struct {
 	Stdout, Stderr io.Writer
-	Format         Format // --output
+	Format         Format      // --output
+	Query          Query       // --jq
+	List           ListOptions // of the commands that print a list
 	// Color and Live are --color and --progress; their zero values are auto.
 	Color terminal.Color
 	Live  terminal.Progress
+	// Context ends a --jq filter that does not end by itself; nil means never.
+	Context context.Context
+}
+
+// Structured reports whether stdout has nothing but a value: JSON, YAML, or what --jq makes of it.
+func (p *Printer) Structured() bool {
+	return p.Format == FormatJSON || p.Format == FormatYAML || p.Query.code != nil
+}
+
+// Emit prints v as JSON or YAML, or calls asTable.
+func (p *Printer) Emit(v any, asTable func(io.Writer) error) error {
+	switch {
+	case p.Query.code != nil:
+		ctx := p.Context
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		return p.Query.write(ctx, p.Stdout, v, terminal.Is(p.Stdout))
+	case p.Format == FormatJSON:
+		return WriteJSON(p.Stdout, v)
+	case p.Format == FormatYAML:
+		return WriteYAML(p.Stdout, v)
+	}
+	return asTable(p.Stdout)
 }
 
 // Painter returns the painter for tables and trees on stdout.
 func (p *Printer) Painter() terminal.Painter { return p.Color.Painter(p.Stdout) }
 
-// Emit prints v as JSON, or calls asTable.
-func (p *Printer) Emit(v any, asTable func(io.Writer) error) error {
-	if p.Format == FormatJSON {
-		return WriteJSON(p.Stdout, v)
+// writeGrid prints a table within the width of the terminal; in a pipe nothing is cut.
+func (p *Printer) writeGrid(g *grid) error {
+	width, _, _ := terminal.Size(p.Stdout)
+	if p.Format == FormatWide {
+		width = 0
 	}
-	return asTable(p.Stdout)
+	return g.write(p.Stdout, width, p.Painter())
 }
 
 // Done reports the success of a command: v as JSON, else the formatted line.

@@ -66,33 +66,14 @@ func Fit(text string, width int) string {
 		return ""
 	}
 	text = Clean(text)
-	w := lipgloss.Width(text)
-	if w > width {
-		text = Cut(text, width)
-		w = lipgloss.Width(text)
-	}
-	return text + strings.Repeat(" ", max(0, width-w))
+	text = Cut(text, width)
+	return text + strings.Repeat(" ", max(0, width-Width(text)))
 }
 
 // Right is [Fit] with the blanks before the text.
 func Right(text string, width int) string {
 	text = strings.TrimRight(Fit(text, width), " ")
 	return strings.Repeat(" ", max(0, width-lipgloss.Width(text))) + text
-}
-
-// Cut shortens a clean text to so many cells, … included.
-func Cut(text string, width int) string {
-	var b strings.Builder
-	used := 0
-	for _, r := range text {
-		w := lipgloss.Width(string(r))
-		if used+w > width-1 {
-			break
-		}
-		used += w
-		b.WriteRune(r)
-	}
-	return b.String() + "…"
 }
 
 // Bar shows counts as parts of a width: ended well, failed, otherwise ended, running, waiting. A

@@ -86,7 +86,7 @@ func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Stor
 			continue
 		}
 		warnings = append(warnings, output.NewFinding(f))
-		if a.Format != output.FormatJSON {
+		if !a.Structured() {
 			fmt.Fprintf(a.Stderr, "%s: %s: %s; to fix it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Fix()))
 		}
 	}

@@ -292,7 +292,7 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 	if err != nil {
 		return err
 	}
-	if a.Format == output.FormatJSON {
+	if a.Structured() {
 		ready := output.Ready{
 			Address: server.Address, ControlDatabase: embedded.ControlDatabase,
 			Certificate: server.CertificateFile, CertificateSHA256: mssql.CertificatePin(server.Certificate),
@@ -300,7 +300,10 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 		if f != nil {
 			ready.REST, ready.RESTTokenFile, ready.Dashboard = f.PublicURL(), tokenFile, f.Dashboard()
 		}
-		return json.NewEncoder(a.Stdout).Encode(ready)
+		if a.Format == output.FormatJSON && a.Query.String() == "" { // one line, for which programs wait
+			return json.NewEncoder(a.Stdout).Encode(ready)
+		}
+		return a.Emit(ready, nil)
 	}
 	if _, err = fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase)); err != nil || f == nil {
 		return err

@@ -109,13 +109,13 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 			}
 		}()
 	}
-	if a.Format == output.FormatJSON {
+	if a.Structured() {
 		if path != "" {
 			if err := output.WriteJSON(out, report); err != nil {
 				return err
 			}
 		}
-		return output.WriteJSON(a.Stdout, output.Import{Script: r.Script(), Report: report})
+		return a.Emit(output.Import{Script: r.Script(), Report: report}, nil)
 	}
 	if _, err := io.WriteString(a.Stdout, r.Script()); err != nil {
 		return err

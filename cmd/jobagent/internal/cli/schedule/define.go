@@ -162,8 +162,8 @@ func rejectDefinition(a *connect.App, err error) error {
 	if !errors.As(err, &all) {
 		return err
 	}
-	if a.Format == output.FormatJSON {
-		if err := output.WriteJSON(a.Stdout, schedule.ErrorJSON(err)); err != nil {
+	if a.Structured() {
+		if err := a.Emit(schedule.ErrorJSON(err), nil); err != nil {
 			return err
 		}
 		return exit.With(exit.CodeUsage, nil)

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -50,9 +51,9 @@ A definition with errors exits with %d, and all errors are listed: with -o json 
 
 // previewSchedule prints due instants, or all errors of the definition.
 func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule.PreviewOptions) error {
-	if a.Format == output.FormatJSON {
+	if a.Structured() {
 		text, ok := schedule.PreviewJSON(kind, spec, o)
-		if _, err := fmt.Fprintf(a.Stdout, "%s\n", text); err != nil {
+		if err := a.Emit(json.RawMessage(text), nil); err != nil {
 			return err
 		}
 		if !ok {

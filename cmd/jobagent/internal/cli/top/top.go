@@ -14,7 +14,6 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -32,7 +31,7 @@ keys, q quits. NO_COLOR=1 turns colours off. Where the output is no terminal, th
 once, as with --once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case a.Format == output.FormatJSON:
+			case a.Structured():
 				return exit.Usagef("jobagent top has no JSON; see jobagent execution list -o json and jobagent agent status -o json")
 			case interval < 200*time.Millisecond || interval > time.Hour:
 				return exit.Usagef("invalid --interval %s: want 200ms to 1h", interval)
