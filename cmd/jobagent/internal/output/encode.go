@@ -10,7 +10,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/itchyny/gojq"
 )
 
@@ -20,68 +19,6 @@ func WriteJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
-}
-
-// WriteYAML prints the JSON value of v as YAML: the same fields in the same order.
-func WriteYAML(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	value, err := ordered(d)
-	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	if text, err = yaml.MarshalWithOptions(value, yaml.IndentSequence(true)); err != nil {
-		return fmt.Errorf("encode YAML: %w", err)
-	}
-	_, err = w.Write(text)
-	return err
-}
-
-// ordered decodes a JSON value; objects keep the order of their fields.
-func ordered(d *json.Decoder) (any, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch token {
-	case json.Delim('{'):
-		object := yaml.MapSlice{}
-		for d.More() {
-			name, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			value, err := ordered(d)
-			if err != nil {
-				return nil, err
-			}
-			object = append(object, yaml.MapItem{Key: name, Value: value})
-		}
-		_, err = d.Token()
-		return object, err
-	case json.Delim('['):
-		array := []any{}
-		for d.More() {
-			value, err := ordered(d)
-			if err != nil {
-				return nil, err
-			}
-			array = append(array, value)
-		}
-		_, err = d.Token()
-		return array, err
-	}
-	if n, ok := token.(json.Number); ok {
-		if i, err := n.Int64(); err == nil {
-			return i, nil
-		}
-		return n.Float64()
-	}
-	return token, nil
 }
 
 // Query is the value of --jq: a filter of jq (https://jqlang.org/manual).
