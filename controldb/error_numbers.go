@@ -218,6 +218,8 @@ var conditions = map[int32]condition{
 	50090: {KindInvalid, nil, "an argument of a procedure of the SAP surface is missing or out of range"},
 	50091: {KindInvalid, nil, "the filter, the search or the order of a list of the SAP surface is invalid"},
 	50092: {KindInvalid, nil, "the time-out is not 1 to 604800 seconds"},
+	50097: {KindInvalid, nil, "a text is longer than its limit"},
+	50098: {KindInvalid, nil, "a name is empty"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},

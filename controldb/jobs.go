@@ -159,7 +159,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	opt(c, "command_type", spec.CommandType)
 	c.in("command", spec.Command)
 	opt(c, "credential_name", spec.Credential)
-	c.in("target_group_name", spec.TargetGroup)
+	c.optText("target_group_name", spec.TargetGroup)
 	attemptArgs(
 		c,
 		spec.InitialRetryInterval,

@@ -63,7 +63,7 @@ func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (
 	opt(c, "command_type", spec.CommandType)
 	c.in("command", spec.Command)
 	opt(c, "credential_name", spec.Credential)
-	c.in("target_group_name", spec.TargetGroup)
+	c.optText("target_group_name", spec.TargetGroup)
 	attemptArgs(c, spec.InitialRetryInterval, spec.MaximumRetryInterval, spec.RetryIntervalMultiplier, spec.RetryAttempts, spec.Timeout)
 	spec.Output.args(c)
 	p.args(c, ifMatch)

@@ -9,10 +9,11 @@
 -- Locks:     the alert (U, X), its deliveries (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50124 the alert does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_acknowledge_alert
     @alert_id BIGINT,
-    @note     NVARCHAR(1000) = NULL
+    @note     NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -31,6 +32,9 @@ BEGIN
     DECLARE @audit_id NVARCHAR(100);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
 
     BEGIN TRANSACTION;
 

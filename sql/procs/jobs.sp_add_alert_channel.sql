@@ -21,11 +21,12 @@
 --   50034 the channel name is missing or empty.
 --   50044 the type or the definition is invalid.
 --   50058 the definition of an action is invalid.
+--   50097 a text is longer than its limit.
 --   50119 a channel of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_alert_channel
-    @channel_name NVARCHAR(128),
-    @channel_type NVARCHAR(50),
+    @channel_name NVARCHAR(129),
+    @channel_type NVARCHAR(51),
     @definition   NVARCHAR(MAX),
     @enabled      BIT = 1
 AS
@@ -35,6 +36,11 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@channel_name) > 256
+        THROW 50097, N'Invalid @channel_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@channel_type) > 100
+        THROW 50097, N'Invalid @channel_type: want at most 50 characters, not 51 or more.', 1;
 
     EXECUTE jobs_internal.check_alert_channel
         @channel_name = @channel_name,

@@ -10,10 +10,11 @@
 -- Throws:
 --   50053 the calendar name is missing or empty.
 --   50054 the calendar text is not a JSON object.
+--   50097 a text is longer than its limit.
 --   50130 a calendar of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_calendar
-    @calendar_name NVARCHAR(128),
+    @calendar_name NVARCHAR(129),
     @spec          NVARCHAR(MAX)
 AS
 BEGIN
@@ -22,6 +23,9 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@calendar_name) > 256
+        THROW 50097, N'Invalid @calendar_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
         THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;

@@ -20,13 +20,14 @@
 --   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
+--   50097 a text is longer than its limit.
 --   50101 a job of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_job
-    @job_name                NVARCHAR(128),
-    @description             NVARCHAR(512) = NULL,
+    @job_name                NVARCHAR(129),
+    @description             NVARCHAR(513) = NULL,
     @enabled                 BIT = 0,
-    @schedule_interval_type  NVARCHAR(50) = N'Once',
+    @schedule_interval_type  NVARCHAR(51) = N'Once',
     @schedule_interval_count INT = 1,
     @schedule_start_time     DATETIME2 = '0001-01-01 00:00:00.0000000',
     @schedule_end_time       DATETIME2 = '9999-12-31 11:59:59.0000000',
@@ -40,6 +41,13 @@ BEGIN
     DECLARE @schedule_id BIGINT;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@description) > 1024
+        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
+    IF DATALENGTH(@schedule_interval_type) > 100
+        THROW 50097, N'Invalid @schedule_interval_type: want at most 50 characters, not 51 or more.', 1;
 
     EXECUTE jobs_internal.check_job_name @job_name = @job_name;
 

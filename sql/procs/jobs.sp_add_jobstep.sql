@@ -62,6 +62,8 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50097 a text is longer than its limit.
+--   50098 a name is empty.
 --   50100 the job does not exist.
 --   50105 a step of this name exists already.
 --   50106 the target group does not exist.
@@ -72,32 +74,32 @@
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
-    @job_name                          NVARCHAR(128),
+    @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL OUTPUT,
-    @step_name                         NVARCHAR(128) = NULL,
-    @command_type                      NVARCHAR(50) = N'TSql',
-    @command_source                    NVARCHAR(50) = N'Inline',
+    @step_name                         NVARCHAR(129) = NULL,
+    @command_type                      NVARCHAR(51) = N'TSql',
+    @command_source                    NVARCHAR(51) = N'Inline',
     @command                           NVARCHAR(MAX) = NULL,
-    @credential_name                   NVARCHAR(128) = NULL,
-    @target_group_name                 NVARCHAR(128) = NULL,
+    @credential_name                   NVARCHAR(129) = NULL,
+    @target_group_name                 NVARCHAR(129) = NULL,
     @initial_retry_interval_seconds    INT = 1,
     @maximum_retry_interval_seconds    INT = 120,
     @retry_interval_backoff_multiplier REAL = 2.0,
     @retry_attempts                    INT = 10,
     @step_timeout_seconds              INT = 43200,
-    @output_type                       NVARCHAR(50) = NULL,
-    @output_credential_name            NVARCHAR(128) = NULL,
+    @output_type                       NVARCHAR(51) = NULL,
+    @output_credential_name            NVARCHAR(129) = NULL,
     @output_subscription_id            UNIQUEIDENTIFIER = NULL,
-    @output_resource_group_name        NVARCHAR(128) = NULL,
-    @output_server_name                NVARCHAR(256) = NULL,
-    @output_database_name              NVARCHAR(128) = NULL,
-    @output_schema_name                NVARCHAR(128) = NULL,
-    @output_table_name                 NVARCHAR(128) = NULL,
+    @output_resource_group_name        NVARCHAR(129) = NULL,
+    @output_server_name                NVARCHAR(257) = NULL,
+    @output_database_name              NVARCHAR(129) = NULL,
+    @output_schema_name                NVARCHAR(129) = NULL,
+    @output_table_name                 NVARCHAR(129) = NULL,
     @job_version                       INT = NULL OUTPUT,
     @max_parallelism                   INT = NULL,
     @after                             NVARCHAR(MAX) = NULL,
-    @run_when                          NVARCHAR(50) = NULL,
-    @on_targets                        NVARCHAR(50) = NULL
+    @run_when                          NVARCHAR(51) = NULL,
+    @on_targets                        NVARCHAR(51) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -112,6 +114,43 @@ BEGIN
     DECLARE @command_id BIGINT;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@step_name) > 256
+        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@command_type) > 100
+        THROW 50097, N'Invalid @command_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@command_source) > 100
+        THROW 50097, N'Invalid @command_source: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@credential_name) > 256
+        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_type) > 100
+        THROW 50097, N'Invalid @output_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@output_credential_name) > 256
+        THROW 50097, N'Invalid @output_credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_resource_group_name) > 256
+        THROW 50097, N'Invalid @output_resource_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_server_name) > 512
+        THROW 50097, N'Invalid @output_server_name: want at most 256 characters, not 257 or more.', 1;
+    IF DATALENGTH(@output_database_name) > 256
+        THROW 50097, N'Invalid @output_database_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_schema_name) > 256
+        THROW 50097, N'Invalid @output_schema_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_table_name) > 256
+        THROW 50097, N'Invalid @output_table_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@run_when) > 100
+        THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@on_targets) > 100
+        THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
+    IF LTRIM(@credential_name) = N''
+        THROW 50098, N'Invalid @credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
+    IF LTRIM(@target_group_name) = N''
+        THROW 50098, N'Invalid @target_group_name: the name is empty. Omit it if the action shall run once, without a target group.', 1;
+    IF LTRIM(@output_credential_name) = N''
+        THROW 50098, N'Invalid @output_credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
 
     -- An explicit NULL means the default.
     SET @command_type = COALESCE(@command_type, N'TSql');

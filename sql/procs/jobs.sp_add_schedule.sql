@@ -32,19 +32,20 @@
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
 --   50073 a name in the parameters is there twice.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
-    @job_name         NVARCHAR(128),
-    @schedule_name    NVARCHAR(128),
-    @kind             NVARCHAR(20),
+    @job_name         NVARCHAR(129),
+    @schedule_name    NVARCHAR(129),
+    @kind             NVARCHAR(21),
     @spec             NVARCHAR(MAX),
-    @time_zone        NVARCHAR(128) = NULL,
-    @catch_up         NVARCHAR(50) = NULL,
-    @overlap          NVARCHAR(20) = NULL,
+    @time_zone        NVARCHAR(129) = NULL,
+    @catch_up         NVARCHAR(51) = NULL,
+    @overlap          NVARCHAR(21) = NULL,
     @pause_on_failure BIT = 0,
     @enabled          BIT = 1,
     @schedule_id      BIGINT = NULL OUTPUT,
@@ -59,6 +60,19 @@ BEGIN
     DECLARE @payload_id BIGINT;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@schedule_name) > 256
+        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@kind) > 40
+        THROW 50097, N'Invalid @kind: want at most 20 characters, not 21 or more.', 1;
+    IF DATALENGTH(@time_zone) > 256
+        THROW 50097, N'Invalid @time_zone: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@catch_up) > 100
+        THROW 50097, N'Invalid @catch_up: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@overlap) > 40
+        THROW 50097, N'Invalid @overlap: want at most 20 characters, not 21 or more.', 1;
 
     IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
         THROW 50047, N'Missing schedule name: @schedule_name is NULL or empty.', 1;

@@ -8,10 +8,11 @@
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50107 a target group of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group
-    @target_group_name NVARCHAR(128),
+    @target_group_name NVARCHAR(129),
     @target_group_id   UNIQUEIDENTIFIER = NULL OUTPUT
 AS
 BEGIN
@@ -21,6 +22,9 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
         THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;

@@ -20,17 +20,19 @@
 --   50023 the target type is invalid.
 --   50024 a name that the target type needs is missing.
 --   50025 a name is given that the target type does not use.
+--   50097 a text is longer than its limit.
+--   50098 a name is empty.
 --   50106 the target group does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
-    @target_group_name       NVARCHAR(128),
-    @membership_type         NVARCHAR(128) = N'Include',
-    @target_type             NVARCHAR(128) = NULL,
-    @refresh_credential_name NVARCHAR(128) = NULL,
-    @server_name             NVARCHAR(128) = NULL,
-    @database_name           NVARCHAR(128) = NULL,
-    @elastic_pool_name       NVARCHAR(128) = NULL,
-    @shard_map_name          NVARCHAR(128) = NULL,
+    @target_group_name       NVARCHAR(129),
+    @membership_type         NVARCHAR(129) = N'Include',
+    @target_type             NVARCHAR(129) = NULL,
+    @refresh_credential_name NVARCHAR(129) = NULL,
+    @server_name             NVARCHAR(129) = NULL,
+    @database_name           NVARCHAR(129) = NULL,
+    @elastic_pool_name       NVARCHAR(129) = NULL,
+    @shard_map_name          NVARCHAR(129) = NULL,
     @target_id               UNIQUEIDENTIFIER = NULL OUTPUT
 AS
 BEGIN
@@ -52,6 +54,25 @@ BEGIN
     DECLARE @surplus NVARCHAR(128);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@membership_type) > 256
+        THROW 50097, N'Invalid @membership_type: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@target_type) > 256
+        THROW 50097, N'Invalid @target_type: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@refresh_credential_name) > 256
+        THROW 50097, N'Invalid @refresh_credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@server_name) > 256
+        THROW 50097, N'Invalid @server_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@database_name) > 256
+        THROW 50097, N'Invalid @database_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@elastic_pool_name) > 256
+        THROW 50097, N'Invalid @elastic_pool_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@shard_map_name) > 256
+        THROW 50097, N'Invalid @shard_map_name: want at most 128 characters, not 129 or more.', 1;
+    IF LTRIM(@refresh_credential_name) = N'' AND @type <> N'SqlDatabase'
+        THROW 50098, N'Invalid @refresh_credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
 
     IF @membership IS NULL
     BEGIN

@@ -21,16 +21,17 @@
 --   50050 the overlap policy is invalid.
 --   50051 the range of the backfill is missing, or ends before it starts.
 --   50052 the range of the backfill ends in the future.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50128 the schedule is Faulted.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_backfill_schedule
-    @job_name      NVARCHAR(128),
-    @schedule_name NVARCHAR(128),
+    @job_name      NVARCHAR(129),
+    @schedule_name NVARCHAR(129),
     @from          DATETIME2(7),
     @to            DATETIME2(7),
-    @overlap       NVARCHAR(20) = NULL,
+    @overlap       NVARCHAR(21) = NULL,
     @backfill_id   BIGINT = NULL OUTPUT
 AS
 BEGIN
@@ -43,6 +44,13 @@ BEGIN
     DECLARE @state NVARCHAR(20);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@schedule_name) > 256
+        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@overlap) > 40
+        THROW 50097, N'Invalid @overlap: want at most 20 characters, not 21 or more.', 1;
 
     IF @from IS NULL OR @to IS NULL OR @to < @from
     BEGIN

@@ -7,10 +7,11 @@
 -- Returns:   0.
 -- Throws:
 --   50034 the name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50121 the rule does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_alert
-    @alert_name NVARCHAR(128)
+    @alert_name NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -19,6 +20,9 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @rule_id INT;
+
+    IF DATALENGTH(@alert_name) > 256
+        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @alert_name IS NULL OR LTRIM(@alert_name) = N''
         THROW 50034, N'Missing alert name: @alert_name is NULL or empty.', 1;

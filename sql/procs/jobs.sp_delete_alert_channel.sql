@@ -7,11 +7,12 @@
 -- Returns:   0.
 -- Throws:
 --   50034 the channel name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50122 the channel does not exist.
 --   50123 a rule uses the channel.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_alert_channel
-    @channel_name NVARCHAR(128)
+    @channel_name NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -23,6 +24,9 @@ BEGIN
     DECLARE @rule_name NVARCHAR(128);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @waiting TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY);
+
+    IF DATALENGTH(@channel_name) > 256
+        THROW 50097, N'Invalid @channel_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @channel_name IS NULL OR LTRIM(@channel_name) = N''
         THROW 50034, N'Missing channel name: @channel_name is NULL or empty.', 1;

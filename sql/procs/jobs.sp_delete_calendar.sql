@@ -7,11 +7,12 @@
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50129 the calendar does not exist.
 --   50131 the calendar is used by a schedule.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_calendar
-    @calendar_name NVARCHAR(128)
+    @calendar_name NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -19,6 +20,9 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @user NVARCHAR(300);
     DECLARE @audit_before NVARCHAR(MAX);
+
+    IF DATALENGTH(@calendar_name) > 256
+        THROW 50097, N'Invalid @calendar_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
         THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;

@@ -7,12 +7,13 @@
 -- Locks:     the row of the job agent (S), the credential's row (U, X), its secret (X) and the rows of it in secret_data_keys (X).
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50156 the credential does not exist.
 --   50157 the credential is used by a job's current version, or by a target group.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_credential
-    @credential_name NVARCHAR(128),
+    @credential_name NVARCHAR(129),
     @if_match        BIGINT = NULL
 AS
 BEGIN
@@ -24,6 +25,9 @@ BEGIN
     DECLARE @user NVARCHAR(400);
     DECLARE @username NVARCHAR(128);
     DECLARE @before NVARCHAR(MAX);
+
+    IF DATALENGTH(@credential_name) > 256
+        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;

@@ -11,6 +11,7 @@
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50102 the job has active executions.
 --   50169 the job belongs to a job collection.
@@ -18,7 +19,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job
-    @job_name NVARCHAR(128) = NULL,
+    @job_name NVARCHAR(129) = NULL,
     @force    BIT = 0,
     @if_match BIGINT = NULL
 AS
@@ -35,6 +36,9 @@ BEGIN
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @revision_before BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
 

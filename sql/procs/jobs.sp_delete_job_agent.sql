@@ -12,10 +12,11 @@
 --            insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50184 another operation on the job agent is in progress.
 --   50185 the job agent does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job_agent
-    @agent_name   NVARCHAR(128),
+    @agent_name   NVARCHAR(129),
     @operation_id UNIQUEIDENTIFIER = NULL OUTPUT
 AS
 BEGIN
@@ -28,6 +29,9 @@ BEGIN
     DECLARE @running UNIQUEIDENTIFIER;
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_before NVARCHAR(MAX);
+
+    IF DATALENGTH(@agent_name) > 256
+        THROW 50097, N'Invalid @agent_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
 

@@ -7,11 +7,12 @@
 -- Locks:     the row in job_collections (U, X), its rows of jobs (U, X), schedules (U, X), schedule_buffer (X), active executions (X).
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50164 the job collection does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job_collection
-    @job_collection_name NVARCHAR(200),
+    @job_collection_name NVARCHAR(201),
     @if_match            BIGINT = NULL
 AS
 BEGIN
@@ -21,6 +22,9 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
     DECLARE @collection_id UNIQUEIDENTIFIER;
     DECLARE @revision BIGINT;
+
+    IF DATALENGTH(@job_collection_name) > 400
+        THROW 50097, N'Invalid @job_collection_name: want at most 200 characters, not 201 or more.', 1;
 
     BEGIN TRANSACTION;
 

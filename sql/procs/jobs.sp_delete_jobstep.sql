@@ -15,6 +15,7 @@
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
 --   50066 a step whose @run_when or @on_targets is Failed would come after no step.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
@@ -25,9 +26,9 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
-    @job_name    NVARCHAR(128),
+    @job_name    NVARCHAR(129),
     @step_id     INT = NULL,
-    @step_name   NVARCHAR(128) = NULL,
+    @step_name   NVARCHAR(129) = NULL,
     @job_version INT = NULL OUTPUT,
     @if_match    BIGINT = NULL
 AS
@@ -42,6 +43,11 @@ BEGIN
     DECLARE @list NVARCHAR(1000);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@step_name) > 256
+        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
 

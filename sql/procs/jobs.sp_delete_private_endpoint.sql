@@ -7,11 +7,12 @@
 -- Locks:     the row of the job agent (S), the private endpoint's row (U, X).
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50158 the private endpoint does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_private_endpoint
-    @private_endpoint_name NVARCHAR(128),
+    @private_endpoint_name NVARCHAR(129),
     @if_match              BIGINT = NULL
 AS
 BEGIN
@@ -21,6 +22,9 @@ BEGIN
     DECLARE @object NVARCHAR(400) = CONCAT(N'The private endpoint ''', @private_endpoint_name, N'''');
     DECLARE @revision BIGINT;
     DECLARE @before NVARCHAR(MAX);
+
+    IF DATALENGTH(@private_endpoint_name) > 256
+        THROW 50097, N'Invalid @private_endpoint_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;

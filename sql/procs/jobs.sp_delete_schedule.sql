@@ -10,6 +10,7 @@
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50046 the schedule name is NULL.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50127 the schedule is the one of jobs.sp_add_job.
@@ -17,8 +18,8 @@
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_schedule
-    @job_name      NVARCHAR(128),
-    @schedule_name NVARCHAR(128)
+    @job_name      NVARCHAR(129),
+    @schedule_name NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -28,6 +29,11 @@ BEGIN
     DECLARE @schedule_id BIGINT;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@schedule_name) > 256
+        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
 

@@ -7,16 +7,20 @@
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.
+--   50097 a text is longer than its limit.
 --   50150 the secret does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_secret
-    @name NVARCHAR(128)
+    @name NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
     DECLARE @audit_before NVARCHAR(MAX);
+
+    IF DATALENGTH(@name) > 256
+        THROW 50097, N'Invalid @name: want at most 128 characters, not 129 or more.', 1;
 
     EXECUTE jobs_internal.check_secret_name @name = @name;
     BEGIN TRANSACTION;

@@ -8,13 +8,14 @@
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50106 the target group does not exist.
 --   50108 the target group is used by a job's current version.
 --   50109 the target group is used by an active execution.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group
-    @target_group_name NVARCHAR(128),
+    @target_group_name NVARCHAR(129),
     @if_match          BIGINT = NULL
 AS
 BEGIN
@@ -30,6 +31,9 @@ BEGIN
     DECLARE @revision BIGINT;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
+
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
 
     BEGIN TRANSACTION;
 

@@ -9,11 +9,12 @@
 -- Throws:
 --   50012 the target group name is missing or empty.
 --   50026 the target id is missing.
+--   50097 a text is longer than its limit.
 --   50106 the target group does not exist.
 --   50110 the target group has no such member.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group_member
-    @target_group_name NVARCHAR(128),
+    @target_group_name NVARCHAR(129),
     @target_id         UNIQUEIDENTIFIER = NULL
 AS
 BEGIN
@@ -23,6 +24,9 @@ BEGIN
     DECLARE @target_group_id UNIQUEIDENTIFIER;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
+
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @target_id IS NULL
         THROW 50026, N'Missing target id: @target_id is NULL.', 1;

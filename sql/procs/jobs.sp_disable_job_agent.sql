@@ -9,11 +9,12 @@
 -- Locks:     the row of the job agent (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50184 an operation on the job agent is in progress.
 --   50185 there is no job agent.
 --   50187 the job agent is Faulted.
 CREATE OR ALTER PROCEDURE jobs.sp_disable_job_agent
-    @reason NVARCHAR(2000) = NULL
+    @reason NVARCHAR(2001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -26,6 +27,9 @@ BEGIN
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @old_reason NVARCHAR(2000);
+
+    IF DATALENGTH(@reason) > 4000
+        THROW 50097, N'Invalid @reason: want at most 2000 characters, not 2001 or more.', 1;
 
     BEGIN TRANSACTION;
 

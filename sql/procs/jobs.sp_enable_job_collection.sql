@@ -9,11 +9,12 @@
 -- Locks:     the row in job_collections (U, X), its rows of jobs (U), schedules (U, X) and schedule_buffer (X).
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50164 the job collection does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_enable_job_collection
-    @job_collection_name NVARCHAR(200),
+    @job_collection_name NVARCHAR(201),
     @enabled             BIT = 1,
     @if_match            BIGINT = NULL
 AS
@@ -30,6 +31,9 @@ BEGIN
     DECLARE @old_state NVARCHAR(10);
     DECLARE @revision BIGINT;
     DECLARE @paused BIT;
+
+    IF DATALENGTH(@job_collection_name) > 400
+        THROW 50097, N'Invalid @job_collection_name: want at most 200 characters, not 201 or more.', 1;
 
     SET @state = CASE WHEN @enabled = 0 THEN N'Disabled' ELSE N'Enabled' END;
     BEGIN TRANSACTION;

@@ -11,12 +11,13 @@
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50046 the schedule name is NULL.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_enable_schedule
-    @job_name      NVARCHAR(128),
-    @schedule_name NVARCHAR(128),
+    @job_name      NVARCHAR(129),
+    @schedule_name NVARCHAR(129),
     @enabled       BIT = 1
 AS
 BEGIN
@@ -29,6 +30,11 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@schedule_name) > 256
+        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
 
     SET @enabled = COALESCE(@enabled, 1);
     BEGIN TRANSACTION;

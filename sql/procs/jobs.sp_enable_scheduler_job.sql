@@ -9,14 +9,15 @@
 -- Locks:     the rows in job_collections (U), jobs (U), schedules (U, X), schedule_buffer (X).
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50164 the job collection does not exist.
 --   50165 the job collection has no job of this name.
 --   50167 the job is Completed or Faulted.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_enable_scheduler_job
-    @job_collection_name NVARCHAR(200),
-    @job_name            NVARCHAR(200),
+    @job_collection_name NVARCHAR(201),
+    @job_name            NVARCHAR(201),
     @enabled             BIT = 1,
     @if_match            BIGINT = NULL
 AS
@@ -36,6 +37,11 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @state NVARCHAR(20);
+
+    IF DATALENGTH(@job_collection_name) > 400
+        THROW 50097, N'Invalid @job_collection_name: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@job_name) > 400
+        THROW 50097, N'Invalid @job_name: want at most 200 characters, not 201 or more.', 1;
 
     SET @enabled = COALESCE(@enabled, 1);
     BEGIN TRANSACTION;

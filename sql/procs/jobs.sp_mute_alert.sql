@@ -12,12 +12,13 @@
 -- Throws:
 --   50034 the name is missing or empty.
 --   50042 the time has passed, or both times are given, or the minutes are out of range.
+--   50097 a text is longer than its limit.
 --   50121 the rule does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_mute_alert
-    @alert_name NVARCHAR(128),
+    @alert_name NVARCHAR(129),
     @until      DATETIME2(7) = NULL,
     @minutes    INT = NULL,
-    @note       NVARCHAR(1000) = NULL
+    @note       NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -28,6 +29,11 @@ BEGIN
     DECLARE @rule_id INT;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@alert_name) > 256
+        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
 
     IF @alert_name IS NULL OR LTRIM(@alert_name) = N''
         THROW 50034, N'Missing alert name: @alert_name is NULL or empty.', 1;

@@ -12,14 +12,15 @@
 -- Throws:
 --   50001 the job name is missing or empty.
 --   50046 the schedule name is NULL.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_pause_schedule
-    @job_name      NVARCHAR(128),
-    @schedule_name NVARCHAR(128),
+    @job_name      NVARCHAR(129),
+    @schedule_name NVARCHAR(129),
     @paused        BIT = 1,
-    @note          NVARCHAR(1000) = NULL
+    @note          NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -33,6 +34,13 @@ BEGIN
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @revision_before BIGINT;
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@schedule_name) > 256
+        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
 
     SET @paused = COALESCE(@paused, 1);
     BEGIN TRANSACTION;

@@ -10,9 +10,10 @@
 -- Returns:   0.
 -- Throws:
 --   50027 both job name and job id are given, or neither.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_purge_jobhistory
-    @job_name    NVARCHAR(128) = NULL,
+    @job_name    NVARCHAR(129) = NULL,
     @job_id      UNIQUEIDENTIFIER = NULL,
     @oldest_date DATETIME2 = NULL
 AS
@@ -29,6 +30,9 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @name NVARCHAR(128);
     DECLARE @purged INT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
 
     IF (@job_name IS NULL AND @job_id IS NULL) OR (@job_name IS NOT NULL AND @job_id IS NOT NULL)
         THROW 50027, N'Invalid arguments: want exactly one of @job_name and @job_id.', 1;

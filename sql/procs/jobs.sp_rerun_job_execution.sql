@@ -17,6 +17,7 @@
 -- Throws:
 --   50028 the job execution id is missing.
 --   50031 a state in @only is invalid, or there is none.
+--   50097 a text is longer than its limit.
 --   50111 the job execution does not exist.
 --   50112 the new job execution id belongs to an execution of another job.
 --   50114 the job execution is active.
@@ -26,7 +27,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
-    @only                 NVARCHAR(200) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
+    @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
     @new_job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT
 AS
 BEGIN
@@ -66,6 +67,9 @@ BEGIN
     DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
     DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, created_at DATETIME2(7) NOT NULL);
+
+    IF DATALENGTH(@only) > 400
+        THROW 50097, N'Invalid @only: want at most 200 characters, not 201 or more.', 1;
 
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;

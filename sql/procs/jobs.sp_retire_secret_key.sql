@@ -7,10 +7,11 @@
 -- Locks:     the key's row (X), then rows of secret_data_keys (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50151 the key does not exist, or was retired.
 --   50152 a secret is sealed for this key alone.
 CREATE OR ALTER PROCEDURE jobs.sp_retire_secret_key
-    @key_id NVARCHAR(32)
+    @key_id NVARCHAR(33)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -20,6 +21,9 @@ BEGIN
     DECLARE @name NVARCHAR(128);
     DECLARE @total INT;
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+
+    IF DATALENGTH(@key_id) > 64
+        THROW 50097, N'Invalid @key_id: want at most 32 characters, not 33 or more.', 1;
 
     BEGIN TRANSACTION;
 

@@ -9,14 +9,15 @@
 -- Locks:     the rows in job_collections (U), jobs (U), schedules (U); then an insert into job_executions.
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50112 the id belongs to a run of another job.
 --   50164 the job collection does not exist.
 --   50165 the job collection has no job of this name.
 --   50170 the job collection is disabled, or the job is Faulted.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_run_scheduler_job
-    @job_collection_name NVARCHAR(200),
-    @job_name            NVARCHAR(200),
+    @job_collection_name NVARCHAR(201),
+    @job_name            NVARCHAR(201),
     @job_execution_id    UNIQUEIDENTIFIER = NULL OUTPUT
 AS
 BEGIN
@@ -32,6 +33,11 @@ BEGIN
     DECLARE @state NVARCHAR(20);
     DECLARE @other UNIQUEIDENTIFIER;
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+
+    IF DATALENGTH(@job_collection_name) > 400
+        THROW 50097, N'Invalid @job_collection_name: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@job_name) > 400
+        THROW 50097, N'Invalid @job_name: want at most 200 characters, not 201 or more.', 1;
 
     BEGIN TRANSACTION;
 

@@ -18,13 +18,14 @@
 --   50075 the sealed secret is invalid.
 --   50080 a name is missing or empty.
 --   50081 a credential lacks its password.
+--   50097 a text is longer than its limit.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_credential
-    @credential_name NVARCHAR(128),
-    @username        NVARCHAR(128),
+    @credential_name NVARCHAR(129),
+    @username        NVARCHAR(129),
     @sealed          NVARCHAR(MAX) = NULL,
     @if_match        BIGINT = NULL,
     @created         BIT = NULL OUTPUT,
@@ -42,6 +43,11 @@ BEGIN
     DECLARE @after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+
+    IF DATALENGTH(@credential_name) > 256
+        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@username) > 256
+        THROW 50097, N'Invalid @username: want at most 128 characters, not 129 or more.', 1;
 
     IF @username IS NULL OR LTRIM(@username) = N''
         THROW 50080, N'Missing user name: @username is NULL or empty.', 1;

@@ -21,13 +21,14 @@
 --   50001 the job name is missing or empty.
 --   50002 the job name contains %.
 --   50003 the job name is reserved for system jobs.
+--   50097 a text is longer than its limit.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job
-    @job_name                NVARCHAR(128),
-    @description             NVARCHAR(512) = NULL,
+    @job_name                NVARCHAR(129),
+    @description             NVARCHAR(513) = NULL,
     @enabled                 BIT = NULL,
-    @schedule_interval_type  NVARCHAR(50) = NULL,
+    @schedule_interval_type  NVARCHAR(51) = NULL,
     @schedule_interval_count INT = NULL,
     @schedule_start_time     DATETIME2 = NULL,
     @schedule_end_time       DATETIME2 = NULL,
@@ -40,6 +41,13 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@description) > 1024
+        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
+    IF DATALENGTH(@schedule_interval_type) > 100
+        THROW 50097, N'Invalid @schedule_interval_type: want at most 50 characters, not 51 or more.', 1;
 
     EXECUTE jobs_internal.check_job_name @job_name = @job_name;
     SET @description = COALESCE(@description, N'');

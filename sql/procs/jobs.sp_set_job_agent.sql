@@ -23,15 +23,16 @@
 --   50094 the name of the job agent is missing or invalid.
 --   50095 the SKU or the capacity is invalid, or they do not match.
 --   50096 the tags are not a JSON object of texts.
+--   50097 a text is longer than its limit.
 --   50184 an operation on the job agent is in progress.
 --   50185 the job agent does not exist.
 --   50186 the control database has a job agent of another name.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job_agent
-    @agent_name   NVARCHAR(128),
-    @location     NVARCHAR(128) = NULL,
-    @sku          NVARCHAR(20) = NULL,
+    @agent_name   NVARCHAR(129),
+    @location     NVARCHAR(129) = NULL,
+    @sku          NVARCHAR(21) = NULL,
     @capacity     INT = NULL,
-    @identity     NVARCHAR(1000) = NULL,
+    @identity     NVARCHAR(1001) = NULL,
     @tags         NVARCHAR(MAX) = NULL,
     @create       BIT = 1,
     @created      BIT = NULL OUTPUT,
@@ -54,6 +55,15 @@ BEGIN
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@agent_name) > 256
+        THROW 50097, N'Invalid @agent_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@location) > 256
+        THROW 50097, N'Invalid @location: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@sku) > 40
+        THROW 50097, N'Invalid @sku: want at most 20 characters, not 21 or more.', 1;
+    IF DATALENGTH(@identity) > 2000
+        THROW 50097, N'Invalid @identity: want at most 1000 characters, not 1001 or more.', 1;
 
     SET @created = 0;
     SET @operation_id = NULL;

@@ -20,18 +20,19 @@
 -- Throws:
 --   50082 the name of a job collection, or of a job in one, is missing or invalid.
 --   50083 a setting of the job collection is invalid.
+--   50097 a text is longer than its limit.
 --   50166 a quota of the job collection is exceeded.
 --   50171 jobs of the collection do not fit the new plan.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_job_collection
-    @job_collection_name      NVARCHAR(200),
-    @location                 NVARCHAR(128) = NULL,
-    @sku                      NVARCHAR(50) = NULL,
-    @state                    NVARCHAR(50) = NULL,
+    @job_collection_name      NVARCHAR(201),
+    @location                 NVARCHAR(129) = NULL,
+    @sku                      NVARCHAR(51) = NULL,
+    @state                    NVARCHAR(51) = NULL,
     @max_job_count            INT = NULL,
     @max_job_occurrence       INT = NULL,
-    @max_recurrence_frequency NVARCHAR(50) = NULL,
+    @max_recurrence_frequency NVARCHAR(51) = NULL,
     @max_recurrence_interval  INT = NULL,
     @tags                     NVARCHAR(MAX) = NULL,
     @if_match                 BIGINT = NULL,
@@ -56,6 +57,17 @@ BEGIN
     DECLARE @blocks NVARCHAR(400);
     DECLARE @old_location NVARCHAR(128), @old_sku NVARCHAR(20), @old_state NVARCHAR(10), @old_count INT, @old_occurrence INT,
         @old_frequency NVARCHAR(10), @old_interval INT, @old_tags NVARCHAR(MAX);
+
+    IF DATALENGTH(@job_collection_name) > 400
+        THROW 50097, N'Invalid @job_collection_name: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@location) > 256
+        THROW 50097, N'Invalid @location: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@sku) > 100
+        THROW 50097, N'Invalid @sku: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@state) > 100
+        THROW 50097, N'Invalid @state: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@max_recurrence_frequency) > 100
+        THROW 50097, N'Invalid @max_recurrence_frequency: want at most 50 characters, not 51 or more.', 1;
 
     EXECUTE jobs_internal.check_collection_name @name = @job_collection_name, @parameter = N'@job_collection_name';
     SET @plan = CASE COALESCE(@sku, N'Standard') COLLATE Latin1_General_100_CI_AS

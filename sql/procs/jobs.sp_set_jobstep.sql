@@ -36,6 +36,8 @@
 --   50001 the job name is missing or empty.
 --   50009 the command is missing or empty.
 --   50010 the step name is missing or empty.
+--   50097 a text is longer than its limit.
+--   50098 a name is empty.
 --   50100 the job does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50169 the job belongs to a job collection.
@@ -43,27 +45,27 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep
-    @job_name                          NVARCHAR(128),
-    @step_name                         NVARCHAR(128),
+    @job_name                          NVARCHAR(129),
+    @step_name                         NVARCHAR(129),
     @step_id                           INT = NULL,
-    @command_type                      NVARCHAR(50) = N'TSql',
-    @command_source                    NVARCHAR(50) = N'Inline',
+    @command_type                      NVARCHAR(51) = N'TSql',
+    @command_source                    NVARCHAR(51) = N'Inline',
     @command                           NVARCHAR(MAX) = NULL,
-    @credential_name                   NVARCHAR(128) = NULL,
-    @target_group_name                 NVARCHAR(128) = NULL,
+    @credential_name                   NVARCHAR(129) = NULL,
+    @target_group_name                 NVARCHAR(129) = NULL,
     @initial_retry_interval_seconds    INT = 1,
     @maximum_retry_interval_seconds    INT = 120,
     @retry_interval_backoff_multiplier REAL = 2.0,
     @retry_attempts                    INT = 10,
     @step_timeout_seconds              INT = 43200,
-    @output_type                       NVARCHAR(50) = NULL,
-    @output_credential_name            NVARCHAR(128) = NULL,
+    @output_type                       NVARCHAR(51) = NULL,
+    @output_credential_name            NVARCHAR(129) = NULL,
     @output_subscription_id            UNIQUEIDENTIFIER = NULL,
-    @output_resource_group_name        NVARCHAR(128) = NULL,
-    @output_server_name                NVARCHAR(256) = NULL,
-    @output_database_name              NVARCHAR(128) = NULL,
-    @output_schema_name                NVARCHAR(128) = NULL,
-    @output_table_name                 NVARCHAR(128) = NULL,
+    @output_resource_group_name        NVARCHAR(129) = NULL,
+    @output_server_name                NVARCHAR(257) = NULL,
+    @output_database_name              NVARCHAR(129) = NULL,
+    @output_schema_name                NVARCHAR(129) = NULL,
+    @output_table_name                 NVARCHAR(129) = NULL,
     @if_match                          BIGINT = NULL,
     @job_version                       INT = NULL OUTPUT,
     @created                           BIT = NULL OUTPUT,
@@ -75,6 +77,39 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @object NVARCHAR(400) = CONCAT(N'The step ''', @step_name, N''' of the job ''', @job_name, N'''');
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@step_name) > 256
+        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@command_type) > 100
+        THROW 50097, N'Invalid @command_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@command_source) > 100
+        THROW 50097, N'Invalid @command_source: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@credential_name) > 256
+        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_type) > 100
+        THROW 50097, N'Invalid @output_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@output_credential_name) > 256
+        THROW 50097, N'Invalid @output_credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_resource_group_name) > 256
+        THROW 50097, N'Invalid @output_resource_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_server_name) > 512
+        THROW 50097, N'Invalid @output_server_name: want at most 256 characters, not 257 or more.', 1;
+    IF DATALENGTH(@output_database_name) > 256
+        THROW 50097, N'Invalid @output_database_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_schema_name) > 256
+        THROW 50097, N'Invalid @output_schema_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_table_name) > 256
+        THROW 50097, N'Invalid @output_table_name: want at most 128 characters, not 129 or more.', 1;
+    IF LTRIM(@credential_name) = N''
+        THROW 50098, N'Invalid @credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
+    IF LTRIM(@target_group_name) = N''
+        THROW 50098, N'Invalid @target_group_name: the name is empty. Omit it if the action shall run once, without a target group.', 1;
+    IF LTRIM(@output_credential_name) = N''
+        THROW 50098, N'Invalid @output_credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
 
     -- An explicit NULL means the default.
     SET @command_type = COALESCE(@command_type, N'TSql');

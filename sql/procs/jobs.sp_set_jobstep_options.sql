@@ -40,6 +40,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50118 the job is a system job, whose steps cannot be changed.
@@ -50,16 +51,16 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
-    @job_name           NVARCHAR(128),
+    @job_name           NVARCHAR(129),
     @step_id            INT = NULL,
-    @step_name          NVARCHAR(128) = NULL,
-    @on_unknown_outcome NVARCHAR(10) = NULL,
+    @step_name          NVARCHAR(129) = NULL,
+    @on_unknown_outcome NVARCHAR(11) = NULL,
     @at_most_once       BIT = NULL,
     @job_version        INT = NULL OUTPUT,
     @bind_parameters    BIT = NULL,
     @after              NVARCHAR(MAX) = NULL,
-    @run_when           NVARCHAR(50) = NULL,
-    @on_targets         NVARCHAR(50) = NULL,
+    @run_when           NVARCHAR(51) = NULL,
+    @on_targets         NVARCHAR(51) = NULL,
     @if_match           BIGINT = NULL
 AS
 BEGIN
@@ -73,6 +74,17 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@step_name) > 256
+        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@on_unknown_outcome) > 20
+        THROW 50097, N'Invalid @on_unknown_outcome: want at most 10 characters, not 11 or more.', 1;
+    IF DATALENGTH(@run_when) > 100
+        THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@on_targets) > 100
+        THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
 
     IF @on_unknown_outcome IS NULL
         AND @at_most_once IS NULL

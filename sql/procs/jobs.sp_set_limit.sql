@@ -21,13 +21,15 @@
 --   50038 the name of the server, elastic pool or credential is missing or empty.
 --   50039 a server name is given that the scope does not use.
 --   50040 the limit is below 1.
+--   50097 a text is longer than its limit.
+--   50098 a name is empty.
 --   50100 the job does not exist.
 --   50120 the limit to remove does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_set_limit
-    @scope                  NVARCHAR(20) = NULL,
-    @name                   NVARCHAR(256) = NULL,
-    @server_name            NVARCHAR(256) = NULL,
+    @scope                  NVARCHAR(21) = NULL,
+    @name                   NVARCHAR(257) = NULL,
+    @server_name            NVARCHAR(257) = NULL,
     @max_concurrent_targets INT = NULL
 AS
 BEGIN
@@ -42,6 +44,15 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @audit_name NVARCHAR(300);
     DECLARE @old INT;
+
+    IF DATALENGTH(@scope) > 40
+        THROW 50097, N'Invalid @scope: want at most 20 characters, not 21 or more.', 1;
+    IF DATALENGTH(@name) > 512
+        THROW 50097, N'Invalid @name: want at most 256 characters, not 257 or more.', 1;
+    IF DATALENGTH(@server_name) > 512
+        THROW 50097, N'Invalid @server_name: want at most 256 characters, not 257 or more.', 1;
+    IF LTRIM(@server_name) = N'' AND LTRIM(RTRIM(@scope)) COLLATE Latin1_General_100_CI_AS = N'elasticpool'
+        THROW 50098, N'Invalid @server_name: the name is empty. Omit it to limit the pools of this name on every server.', 1;
 
     SET @scope = CASE LTRIM(RTRIM(@scope)) COLLATE Latin1_General_100_CI_AS
         WHEN N'job' THEN N'Job'

@@ -12,11 +12,12 @@
 -- Returns:   0.
 -- Throws:
 --   50080 a name is missing or empty.
+--   50097 a text is longer than its limit.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_private_endpoint
-    @private_endpoint_name     NVARCHAR(128),
-    @target_server_resource_id NVARCHAR(1000),
+    @private_endpoint_name     NVARCHAR(129),
+    @target_server_resource_id NVARCHAR(1001),
     @if_match                  BIGINT = NULL,
     @private_endpoint_id       NVARCHAR(200) = NULL OUTPUT,
     @created                   BIT = NULL OUTPUT,
@@ -31,6 +32,11 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
+
+    IF DATALENGTH(@private_endpoint_name) > 256
+        THROW 50097, N'Invalid @private_endpoint_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@target_server_resource_id) > 2000
+        THROW 50097, N'Invalid @target_server_resource_id: want at most 1000 characters, not 1001 or more.', 1;
 
     IF @private_endpoint_name IS NULL OR LTRIM(@private_endpoint_name) = N''
         THROW 50080, N'Missing name: @private_endpoint_name is NULL or empty.', 1;

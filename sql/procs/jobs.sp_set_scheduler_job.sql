@@ -39,6 +39,7 @@
 --   50084 a setting of the job is invalid.
 --   50085 the plan Free permits no authentication.
 --   50086 the list of secrets is invalid.
+--   50097 a text is longer than its limit.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
 --   50164 the job collection does not exist.
@@ -48,14 +49,14 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_scheduler_job
-    @job_collection_name          NVARCHAR(200),
-    @job_name                     NVARCHAR(200),
-    @command_type                 NVARCHAR(50),
+    @job_collection_name          NVARCHAR(201),
+    @job_name                     NVARCHAR(201),
+    @command_type                 NVARCHAR(51),
     @command                      NVARCHAR(MAX),
     @schedule                     NVARCHAR(MAX) = N'{}',
     @retry_attempts               INT = 4,
     @retry_interval_seconds       INT = 30,
-    @error_command_type           NVARCHAR(50) = NULL,
+    @error_command_type           NVARCHAR(51) = NULL,
     @error_command                NVARCHAR(MAX) = NULL,
     @error_retry_attempts         INT = NULL,
     @error_retry_interval_seconds INT = NULL,
@@ -123,6 +124,15 @@ BEGIN
         sealed    NVARCHAR(MAX) NULL
     );
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+
+    IF DATALENGTH(@job_collection_name) > 400
+        THROW 50097, N'Invalid @job_collection_name: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@job_name) > 400
+        THROW 50097, N'Invalid @job_name: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@command_type) > 100
+        THROW 50097, N'Invalid @command_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@error_command_type) > 100
+        THROW 50097, N'Invalid @error_command_type: want at most 50 characters, not 51 or more.', 1;
 
     EXECUTE jobs_internal.check_collection_name @name = @job_collection_name, @parameter = N'@job_collection_name';
     EXECUTE jobs_internal.check_collection_name @name = @job_name, @parameter = N'@job_name';

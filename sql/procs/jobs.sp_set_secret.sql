@@ -13,11 +13,12 @@
 --   50074 the name of a secret is missing or invalid.
 --   50075 the sealed secret is invalid.
 --   50077 the name of the secret is reserved for REST.
+--   50097 a text is longer than its limit.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_set_secret
-    @name   NVARCHAR(128),
+    @name   NVARCHAR(129),
     @sealed NVARCHAR(MAX)
 AS
 BEGIN
@@ -26,6 +27,9 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@name) > 256
+        THROW 50097, N'Invalid @name: want at most 128 characters, not 129 or more.', 1;
 
     EXECUTE jobs_internal.check_secret_name @name = @name;
     IF @name LIKE N'rest-%'

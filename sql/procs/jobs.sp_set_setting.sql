@@ -12,8 +12,9 @@
 -- Throws:
 --   50055 the setting does not exist.
 --   50056 the value is outside the setting's range.
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs.sp_set_setting
-    @name  NVARCHAR(128),
+    @name  NVARCHAR(129),
     @value INT = NULL
 AS
 BEGIN
@@ -25,6 +26,9 @@ BEGIN
     DECLARE @highest INT;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@name) > 256
+        THROW 50097, N'Invalid @name: want at most 128 characters, not 129 or more.', 1;
 
     SELECT
         @known = v.name,

@@ -21,10 +21,11 @@
 --   50025 a name is given that the target type does not use.
 --   50078 a member is there twice.
 --   50079 the members are not a JSON array of objects.
+--   50097 a text is longer than its limit.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
-    @target_group_name NVARCHAR(128),
+    @target_group_name NVARCHAR(129),
     @members           NVARCHAR(MAX) = NULL,
     @if_match          BIGINT = NULL,
     @target_group_id   UNIQUEIDENTIFIER = NULL OUTPUT,
@@ -46,13 +47,13 @@ BEGIN
     DECLARE @wanted TABLE (
         ordinal                 INT NOT NULL PRIMARY KEY,
         target_id               UNIQUEIDENTIFIER NULL,
-        membership_type         NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        target_type             NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        refresh_credential_name NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        server_name             NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        database_name           NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        elastic_pool_name       NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL
+        membership_type         NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        target_type             NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        refresh_credential_name NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        server_name             NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        database_name           NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        elastic_pool_name       NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        shard_map_name          NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL
     );
     DECLARE @stored TABLE (
         ordinal                 INT NOT NULL PRIMARY KEY,
@@ -66,6 +67,9 @@ BEGIN
         shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL
     );
 
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
+
     IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
         THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;
     SET @members = COALESCE(@members, N'[]');
@@ -74,6 +78,7 @@ BEGIN
     IF EXISTS (SELECT 1 FROM OPENJSON(@members) AS o WHERE o.type <> 5)
         THROW 50079, N'Invalid @members: want a JSON array of objects.', 1;
 
+    -- 129 characters, as in parameters: one more than allowed, and never cut to a name that is.
     INSERT INTO @wanted (
         ordinal, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
     )
@@ -82,29 +87,29 @@ BEGIN
         CASE COALESCE(m.membership_type, N'Include') COLLATE Latin1_General_100_CI_AS
             WHEN N'include' THEN N'Include'
             WHEN N'exclude' THEN N'Exclude'
-            ELSE m.membership_type
+            ELSE LEFT(m.membership_type, 129)
         END,
         CASE m.target_type COLLATE Latin1_General_100_CI_AS
             WHEN N'sqlserver' THEN N'SqlServer'
             WHEN N'sqlelasticpool' THEN N'SqlElasticPool'
             WHEN N'sqldatabase' THEN N'SqlDatabase'
             WHEN N'sqlshardmap' THEN N'SqlShardMap'
-            ELSE m.target_type
+            ELSE LEFT(m.target_type, 129)
         END,
-        NULLIF(m.refresh_credential_name, N''),
-        NULLIF(LTRIM(RTRIM(m.server_name)), N''),
-        NULLIF(m.database_name, N''),
-        NULLIF(m.elastic_pool_name, N''),
-        NULLIF(m.shard_map_name, N'')
+        NULLIF(LEFT(m.refresh_credential_name, 129), N''),
+        NULLIF(LEFT(LTRIM(RTRIM(m.server_name)), 129), N''),
+        NULLIF(LEFT(m.database_name, 129), N''),
+        NULLIF(LEFT(m.elastic_pool_name, 129), N''),
+        NULLIF(LEFT(m.shard_map_name, 129), N'')
     FROM OPENJSON(@members) AS o
     CROSS APPLY OPENJSON(o.value) WITH (
-        membership_type         NVARCHAR(128),
-        target_type             NVARCHAR(128),
-        refresh_credential_name NVARCHAR(128),
-        server_name             NVARCHAR(128),
-        database_name           NVARCHAR(128),
-        elastic_pool_name       NVARCHAR(128),
-        shard_map_name          NVARCHAR(128)
+        membership_type         NVARCHAR(MAX),
+        target_type             NVARCHAR(MAX),
+        refresh_credential_name NVARCHAR(MAX),
+        server_name             NVARCHAR(MAX),
+        database_name           NVARCHAR(MAX),
+        elastic_pool_name       NVARCHAR(MAX),
+        shard_map_name          NVARCHAR(MAX)
     ) AS m;
 
     -- The first member that is wrong, with its first fault.
@@ -112,6 +117,7 @@ BEGIN
         SELECT
             w.ordinal,
             CASE
+                WHEN l.too_long IS NOT NULL THEN 50097
                 WHEN w.membership_type NOT IN (N'Include', N'Exclude') THEN 50022
                 WHEN w.target_type IS NULL
                     OR w.target_type NOT IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap') THEN 50023
@@ -135,14 +141,27 @@ BEGIN
                 WHEN w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL THEN N'database_name'
                 WHEN w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL THEN N'elastic_pool_name'
                 ELSE N'shard_map_name'
-            END AS surplus
+            END AS surplus,
+            l.too_long
         FROM @wanted AS w
+        CROSS APPLY (
+            SELECT CASE
+                WHEN DATALENGTH(w.membership_type) > 256 THEN N'membership_type'
+                WHEN DATALENGTH(w.target_type) > 256 THEN N'target_type'
+                WHEN DATALENGTH(w.refresh_credential_name) > 256 THEN N'refresh_credential_name'
+                WHEN DATALENGTH(w.server_name) > 256 THEN N'server_name'
+                WHEN DATALENGTH(w.database_name) > 256 THEN N'database_name'
+                WHEN DATALENGTH(w.elastic_pool_name) > 256 THEN N'elastic_pool_name'
+                WHEN DATALENGTH(w.shard_map_name) > 256 THEN N'shard_map_name'
+            END AS too_long
+        ) AS l
     )
     SELECT TOP (1)
         @number = f.number,
         @message = REPLACE(CONCAT(
             N'Member ', f.ordinal, N' of ', @object, N': ',
             CASE f.number
+                WHEN 50097 THEN CONCAT(N'invalid ', f.too_long, N': want at most 128 characters, not 129 or more.')
                 WHEN 50022 THEN CONCAT(N'invalid membership_type ''', f.membership_type, N''': want Include or Exclude.')
                 WHEN 50023 THEN CONCAT(
                     N'invalid target_type ', COALESCE(N'''' + f.target_type + N'''', N'NULL'),
@@ -155,6 +174,8 @@ BEGIN
     FROM faults AS f
     WHERE f.number IS NOT NULL
     ORDER BY f.ordinal;
+    IF @number = 50097
+        THROW 50097, @message, 1;
     IF @number = 50022
         THROW 50022, @message, 1;
     IF @number = 50023

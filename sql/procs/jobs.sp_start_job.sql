@@ -17,13 +17,14 @@
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
 --   50073 a name in the parameters is there twice.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50103 the job has no steps.
 --   50112 the job execution id belongs to an execution of another job.
 --   50148 the job execution id belongs to an execution with other parameters.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
-    @job_name         NVARCHAR(128),
+    @job_name         NVARCHAR(129),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
     @parameters       NVARCHAR(MAX) = NULL
 AS
@@ -40,6 +41,9 @@ BEGIN
     DECLARE @payload_id BIGINT;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
 
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 

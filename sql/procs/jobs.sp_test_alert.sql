@@ -10,11 +10,12 @@
 -- Throws:
 --   50034 both names are given, or neither.
 --   50045 the rule has no channels.
+--   50097 a text is longer than its limit.
 --   50121 the rule does not exist.
 --   50122 the channel does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_test_alert
-    @channel_name NVARCHAR(128) = NULL,
-    @alert_name   NVARCHAR(128) = NULL
+    @channel_name NVARCHAR(129) = NULL,
+    @alert_name   NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -25,6 +26,11 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @audit_name NVARCHAR(300) = COALESCE(NULLIF(@channel_name, N''), @alert_name);
     DECLARE @sent TABLE (channel_name NVARCHAR(128) NOT NULL PRIMARY KEY, notification_id UNIQUEIDENTIFIER NOT NULL);
+
+    IF DATALENGTH(@channel_name) > 256
+        THROW 50097, N'Invalid @channel_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@alert_name) > 256
+        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
 
     SET @channel_name = NULLIF(@channel_name, N'');
     SET @alert_name = NULLIF(@alert_name, N'');

@@ -29,26 +29,27 @@
 --   50042 a number is out of range.
 --   50043 a lifecycle is invalid.
 --   50045 the severity or the list of channels is invalid.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50119 a rule of this name exists already.
 --   50121 the rule does not exist.
 --   50122 a channel does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_alert
-    @alert_name       NVARCHAR(128),
-    @job_name         NVARCHAR(128) = NULL,
-    @job_pattern      NVARCHAR(128) = NULL,
-    @lifecycles       NVARCHAR(200) = NULL,
+    @alert_name       NVARCHAR(129),
+    @job_name         NVARCHAR(129) = NULL,
+    @job_pattern      NVARCHAR(129) = NULL,
+    @lifecycles       NVARCHAR(201) = NULL,
     @percent_failed   DECIMAL(18, 4) = NULL,
     @factor           DECIMAL(18, 4) = NULL,
     @runs             INT = NULL,
     @seconds          INT = NULL,
-    @severity         NVARCHAR(10) = NULL,
+    @severity         NVARCHAR(11) = NULL,
     @channels         NVARCHAR(MAX) = NULL,
     @throttle_seconds INT = NULL,
     @repeat_seconds   INT = NULL,
     @notify_resolved  BIT = NULL,
-    @description      NVARCHAR(512) = NULL,
+    @description      NVARCHAR(513) = NULL,
     @enabled          BIT = NULL
 AS
 BEGIN
@@ -58,6 +59,19 @@ BEGIN
     DECLARE @description_before NVARCHAR(512);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@alert_name) > 256
+        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@job_pattern) > 256
+        THROW 50097, N'Invalid @job_pattern: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@lifecycles) > 400
+        THROW 50097, N'Invalid @lifecycles: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@severity) > 20
+        THROW 50097, N'Invalid @severity: want at most 10 characters, not 11 or more.', 1;
+    IF DATALENGTH(@description) > 1024
+        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
 
     BEGIN TRANSACTION;
 

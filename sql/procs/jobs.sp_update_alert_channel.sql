@@ -11,10 +11,11 @@
 --   50034 the channel name is missing or empty.
 --   50044 the definition is invalid.
 --   50058 the definition of an action is invalid.
+--   50097 a text is longer than its limit.
 --   50122 the channel does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_alert_channel
-    @channel_name NVARCHAR(128),
+    @channel_name NVARCHAR(129),
     @definition   NVARCHAR(MAX) = NULL,
     @enabled      BIT = NULL
 AS
@@ -27,6 +28,9 @@ BEGIN
     DECLARE @channel_type NVARCHAR(50);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
+
+    IF DATALENGTH(@channel_name) > 256
+        THROW 50097, N'Invalid @channel_name: want at most 128 characters, not 129 or more.', 1;
 
     IF @channel_name IS NULL OR LTRIM(@channel_name) = N''
         THROW 50034, N'Missing channel name: @channel_name is NULL or empty.', 1;

@@ -20,6 +20,7 @@
 --   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50101 a job of the new name exists already.
 --   50169 the job belongs to a job collection.
@@ -27,11 +28,11 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_job
-    @job_name                NVARCHAR(128),
-    @new_name                NVARCHAR(128) = NULL,
-    @description             NVARCHAR(512) = NULL,
+    @job_name                NVARCHAR(129),
+    @new_name                NVARCHAR(129) = NULL,
+    @description             NVARCHAR(513) = NULL,
     @enabled                 BIT = NULL,
-    @schedule_interval_type  NVARCHAR(50) = NULL,
+    @schedule_interval_type  NVARCHAR(51) = NULL,
     @schedule_interval_count INT = NULL,
     @schedule_start_time     DATETIME2 = NULL,
     @schedule_end_time       DATETIME2 = NULL,
@@ -52,6 +53,15 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@new_name) > 256
+        THROW 50097, N'Invalid @new_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@description) > 1024
+        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
+    IF DATALENGTH(@schedule_interval_type) > 100
+        THROW 50097, N'Invalid @schedule_interval_type: want at most 50 characters, not 51 or more.', 1;
 
     IF @new_name IS NOT NULL
         EXECUTE jobs_internal.check_job_name @job_name = @new_name, @parameter = N'@new_name';

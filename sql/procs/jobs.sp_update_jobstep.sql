@@ -68,6 +68,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
 --   50105 a step of the new name exists already.
@@ -80,34 +81,34 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
-    @job_name                          NVARCHAR(128),
+    @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL,
-    @step_name                         NVARCHAR(128) = NULL,
+    @step_name                         NVARCHAR(129) = NULL,
     @new_id                            INT = NULL,
-    @new_name                          NVARCHAR(128) = NULL,
-    @command_type                      NVARCHAR(50) = NULL,
-    @command_source                    NVARCHAR(50) = NULL,
+    @new_name                          NVARCHAR(129) = NULL,
+    @command_type                      NVARCHAR(51) = NULL,
+    @command_source                    NVARCHAR(51) = NULL,
     @command                           NVARCHAR(MAX) = NULL,
-    @credential_name                   NVARCHAR(128) = NULL,
-    @target_group_name                 NVARCHAR(128) = NULL,
+    @credential_name                   NVARCHAR(129) = NULL,
+    @target_group_name                 NVARCHAR(129) = NULL,
     @initial_retry_interval_seconds    INT = NULL,
     @maximum_retry_interval_seconds    INT = NULL,
     @retry_interval_backoff_multiplier REAL = NULL,
     @retry_attempts                    INT = NULL,
     @step_timeout_seconds              INT = NULL,
-    @output_type                       NVARCHAR(50) = NULL,
-    @output_credential_name            NVARCHAR(128) = NULL,
-    @output_server_name                NVARCHAR(256) = NULL,
-    @output_database_name              NVARCHAR(128) = NULL,
-    @output_schema_name                NVARCHAR(128) = NULL,
-    @output_table_name                 NVARCHAR(128) = NULL,
+    @output_type                       NVARCHAR(51) = NULL,
+    @output_credential_name            NVARCHAR(129) = NULL,
+    @output_server_name                NVARCHAR(257) = NULL,
+    @output_database_name              NVARCHAR(129) = NULL,
+    @output_schema_name                NVARCHAR(129) = NULL,
+    @output_table_name                 NVARCHAR(129) = NULL,
     @job_version                       INT = NULL OUTPUT,
     @max_parallelism                   INT = NULL,
     @output_subscription_id            UNIQUEIDENTIFIER = NULL,
-    @output_resource_group_name        NVARCHAR(128) = NULL,
+    @output_resource_group_name        NVARCHAR(129) = NULL,
     @after                             NVARCHAR(MAX) = NULL,
-    @run_when                          NVARCHAR(50) = NULL,
-    @on_targets                        NVARCHAR(50) = NULL,
+    @run_when                          NVARCHAR(51) = NULL,
+    @on_targets                        NVARCHAR(51) = NULL,
     @if_match                          BIGINT = NULL
 AS
 BEGIN
@@ -126,6 +127,39 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@step_name) > 256
+        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@new_name) > 256
+        THROW 50097, N'Invalid @new_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@command_type) > 100
+        THROW 50097, N'Invalid @command_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@command_source) > 100
+        THROW 50097, N'Invalid @command_source: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@credential_name) > 256
+        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_type) > 100
+        THROW 50097, N'Invalid @output_type: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@output_credential_name) > 256
+        THROW 50097, N'Invalid @output_credential_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_server_name) > 512
+        THROW 50097, N'Invalid @output_server_name: want at most 256 characters, not 257 or more.', 1;
+    IF DATALENGTH(@output_database_name) > 256
+        THROW 50097, N'Invalid @output_database_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_schema_name) > 256
+        THROW 50097, N'Invalid @output_schema_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_table_name) > 256
+        THROW 50097, N'Invalid @output_table_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@output_resource_group_name) > 256
+        THROW 50097, N'Invalid @output_resource_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@run_when) > 100
+        THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@on_targets) > 100
+        THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is empty.', 1;

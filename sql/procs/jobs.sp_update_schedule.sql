@@ -32,6 +32,7 @@
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
 --   50073 a name in the parameters is there twice.
+--   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
 --   50126 a schedule of the new name exists already.
@@ -40,14 +41,14 @@
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
-    @job_name         NVARCHAR(128),
-    @schedule_name    NVARCHAR(128),
-    @new_name         NVARCHAR(128) = NULL,
-    @kind             NVARCHAR(20) = NULL,
+    @job_name         NVARCHAR(129),
+    @schedule_name    NVARCHAR(129),
+    @new_name         NVARCHAR(129) = NULL,
+    @kind             NVARCHAR(21) = NULL,
     @spec             NVARCHAR(MAX) = NULL,
-    @time_zone        NVARCHAR(128) = NULL,
-    @catch_up         NVARCHAR(50) = NULL,
-    @overlap          NVARCHAR(20) = NULL,
+    @time_zone        NVARCHAR(129) = NULL,
+    @catch_up         NVARCHAR(51) = NULL,
+    @overlap          NVARCHAR(21) = NULL,
     @pause_on_failure BIT = NULL,
     @enabled          BIT = NULL,
     @parameters       NVARCHAR(MAX) = NULL
@@ -70,6 +71,21 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
     DECLARE @revision_after BIGINT;
+
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@schedule_name) > 256
+        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@new_name) > 256
+        THROW 50097, N'Invalid @new_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@kind) > 40
+        THROW 50097, N'Invalid @kind: want at most 20 characters, not 21 or more.', 1;
+    IF DATALENGTH(@time_zone) > 256
+        THROW 50097, N'Invalid @time_zone: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@catch_up) > 100
+        THROW 50097, N'Invalid @catch_up: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@overlap) > 40
+        THROW 50097, N'Invalid @overlap: want at most 20 characters, not 21 or more.', 1;
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
         THROW 50047, N'Missing schedule name: @new_name is empty.', 1;

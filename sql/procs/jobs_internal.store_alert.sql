@@ -69,7 +69,7 @@ BEGIN
     DECLARE @default_seconds INT;
     DECLARE @given NVARCHAR(400);
     DECLARE @kept_job BIT = CASE WHEN @job_name IS NULL AND @job_pattern IS NULL THEN 1 ELSE 0 END;
-    DECLARE @names TABLE (name NVARCHAR(128) NOT NULL);
+    DECLARE @names TABLE (name NVARCHAR(129) NOT NULL); -- wider than a name, so that a longer text finds no channel
     DECLARE @channel_ids TABLE (channel_id INT NOT NULL PRIMARY KEY);
     DECLARE @lifecycle_list TABLE (name NVARCHAR(200) NOT NULL);
 
@@ -89,7 +89,7 @@ BEGIN
             OR EXISTS (SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(@channels) = 1 THEN @channels ELSE N'[]' END) AS o WHERE o.type <> 1)
             THROW 50045, N'Invalid @channels: want a JSON array of names of channels, such as ["on-call"].', 1;
         INSERT INTO @names (name)
-        SELECT DISTINCT LEFT(o.value, 128)
+        SELECT DISTINCT LEFT(o.value, 129)
         FROM OPENJSON(@channels) AS o;
         -- definition is in no index, so that the locks are on the clustered keys. Plan: there are few channels.
         -- order: shared locks, for which only a change of one channel waits

@@ -5,20 +5,21 @@
 --   @tenant   The tenant; NULL: the provider.
 --   @job      The job's _id.
 --   @active   1: activate them.
---   @by       Who does it.
+--   @by       Who does it; cut to 128 characters.
 --   @request  See jobs_internal.begin_rest_request.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U), its schedules (U, X).
 -- Returns:   one row: result (JSON object: job), replayed, answer.
 -- Throws:
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.activate_schedules
-    @tenant  NVARCHAR(128),
+    @tenant  NVARCHAR(129),
     @job     BIGINT,
     @active  BIT,
-    @by      NVARCHAR(128) = NULL,
+    @by      NVARCHAR(MAX) = NULL,
     @request BINARY(32) = NULL
 AS
 BEGIN
@@ -31,6 +32,10 @@ BEGIN
     DECLARE @job_active BIT;
     DECLARE @log NVARCHAR(40);
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     IF @active IS NULL
         THROW 50090, N'Missing @active: want 1 or 0.', 1;

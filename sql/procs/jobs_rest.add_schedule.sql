@@ -4,7 +4,7 @@
 --   @tenant    The tenant; NULL: the provider.
 --   @job       The job's _id.
 --   @schedule  JSON object, as in jobs_internal.add_rest_schedule.
---   @by        Who does it.
+--   @by        Who does it; cut to 128 characters.
 --   @request   See jobs_internal.begin_rest_request.
 --   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
@@ -12,15 +12,16 @@
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
 -- Throws:
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.add_schedule
-    @tenant   NVARCHAR(128),
+    @tenant   NVARCHAR(129),
     @job      BIGINT,
     @schedule NVARCHAR(MAX),
-    @by       NVARCHAR(128) = NULL,
+    @by       NVARCHAR(MAX) = NULL,
     @request  BINARY(32) = NULL,
-    @note     NVARCHAR(1000) = NULL
+    @note     NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -32,6 +33,12 @@ BEGIN
     DECLARE @id UNIQUEIDENTIFIER;
     DECLARE @data NVARCHAR(MAX);
     DECLARE @payload_id BIGINT;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     IF @schedule IS NULL OR ISJSON(@schedule) = 0
         THROW 50090, N'Invalid @schedule: want a JSON object.', 1;

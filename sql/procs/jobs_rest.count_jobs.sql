@@ -5,13 +5,17 @@
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   one row: active, inactive.
--- Throws:    nothing.
+-- Throws:
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.count_jobs
-    @tenant NVARCHAR(128)
+    @tenant NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     SELECT
         COALESCE(SUM(CASE WHEN r.active = 1 THEN 1 ELSE 0 END), 0) AS active,

@@ -3,18 +3,19 @@
 -- Parameters:
 --   @tenant   The tenant; NULL: the provider.
 --   @job      The _id, which is not used again.
---   @by       Who does it.
+--   @by       Who does it; cut to 128 characters.
 --   @request  See jobs_internal.begin_rest_request.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U, X), its schedules (U, X), its active runs (X).
 -- Returns:   one row: result (JSON object: job), replayed, answer.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.delete_job
-    @tenant  NVARCHAR(128),
+    @tenant  NVARCHAR(129),
     @job     BIGINT,
-    @by      NVARCHAR(128) = NULL,
+    @by      NVARCHAR(MAX) = NULL,
     @request BINARY(32) = NULL
 AS
 BEGIN
@@ -23,6 +24,10 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @replayed BIT, @result NVARCHAR(MAX), @answer NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     BEGIN TRANSACTION;
 

@@ -4,20 +4,21 @@
 --   @tenant    The tenant; NULL: the provider.
 --   @job       The job's _id.
 --   @schedule  The schedule's id; NULL: all schedules of the job.
---   @by        Who does it.
+--   @by        Who does it; cut to 128 characters.
 --   @request   See jobs_internal.begin_rest_request.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U), the schedules (U, X), their active runs (X).
 -- Returns:   one row: result (JSON object: job), replayed, answer.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50173 the job has no such schedule.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.delete_schedules
-    @tenant   NVARCHAR(128),
+    @tenant   NVARCHAR(129),
     @job      BIGINT,
     @schedule UNIQUEIDENTIFIER = NULL,
-    @by       NVARCHAR(128) = NULL,
+    @by       NVARCHAR(MAX) = NULL,
     @request  BINARY(32) = NULL
 AS
 BEGIN
@@ -29,6 +30,10 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
     DECLARE @schedule_id BIGINT;
     DECLARE @doomed NVARCHAR(MAX);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     BEGIN TRANSACTION;
 

@@ -9,9 +9,10 @@
 -- Called by: members of the role jobs_operator.
 -- Locks:     the request's row (X); old requests (X), skipping locked rows.
 -- Returns:   0.
--- Throws:    nothing.
+-- Throws:
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.finish_request
-    @tenant    NVARCHAR(128),
+    @tenant    NVARCHAR(129),
     @request   BINARY(32),
     @answer    NVARCHAR(MAX) = NULL,
     @delivered BIT = 0,
@@ -21,6 +22,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     UPDATE q
     SET q.answer = @answer,

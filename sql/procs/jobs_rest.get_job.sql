@@ -11,19 +11,25 @@
 -- Returns:   1: the job, as in jobs_rest.list_jobs.
 --            2: its schedules, as in jobs_rest.list_schedules.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50176 several tenants have a job of this name.
 CREATE OR ALTER PROCEDURE jobs_rest.get_job
-    @tenant    NVARCHAR(128),
+    @tenant    NVARCHAR(129),
     @job       BIGINT = NULL,
     @name      NVARCHAR(4000) = NULL,
-    @of_tenant NVARCHAR(128) = NULL
+    @of_tenant NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @found TABLE (rest_job_id INT NOT NULL PRIMARY KEY, is_own BIT NOT NULL);
     DECLARE @rest_job_id INT;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@of_tenant) > 256
+        THROW 50097, N'Invalid @of_tenant: want at most 128 characters, not 129 or more.', 1;
 
     -- Plan: one key of PK_rest_jobs, or for each tenant one of UQ_rest_jobs_name.
     IF @job IS NOT NULL

@@ -5,13 +5,17 @@
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   one row: async_exec_timeout_seconds, sap_min_interval_seconds, sap_run_log_days.
--- Throws:    nothing.
+-- Throws:
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.get_settings
-    @tenant NVARCHAR(128)
+    @tenant NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     SELECT
         MAX(CASE WHEN x.name = N'async_exec_timeout_seconds' THEN x.value END) AS async_exec_timeout_seconds,

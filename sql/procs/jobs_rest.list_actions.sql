@@ -9,9 +9,10 @@
 -- Returns:   1: one row: total.
 --            2: the entries: at, action, by_user, job_id, schedule_id, text.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 CREATE OR ALTER PROCEDURE jobs_rest.list_actions
-    @tenant   NVARCHAR(128),
+    @tenant   NVARCHAR(129),
     @job      BIGINT,
     @schedule UNIQUEIDENTIFIER = NULL
 AS
@@ -19,6 +20,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @job_id UNIQUEIDENTIFIER;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     EXECUTE jobs_internal.find_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
     SELECT COUNT(*) AS total

@@ -21,13 +21,14 @@
 -- Throws:
 --   50090 an argument is missing or out of range.
 --   50091 the filter, the search or the order is invalid.
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.list_jobs
-    @tenant         NVARCHAR(128),
-    @of_tenant      NVARCHAR(128) = NULL,
-    @job_type       NVARCHAR(20) = NULL,
+    @tenant         NVARCHAR(129),
+    @of_tenant      NVARCHAR(129) = NULL,
+    @job_type       NVARCHAR(21) = NULL,
     @filter         NVARCHAR(MAX) = NULL,
     @search         NVARCHAR(MAX) = NULL,
-    @sort           NVARCHAR(20) = NULL,
+    @sort           NVARCHAR(21) = NULL,
     @descending     BIT = 0,
     @with_schedules BIT = 0,
     @offset         INT = 0,
@@ -53,6 +54,15 @@ BEGIN
     );
     DECLARE @found TABLE (place INT NOT NULL PRIMARY KEY, rest_job_id INT NOT NULL);
     DECLARE @page TABLE (rest_job_id INT NOT NULL PRIMARY KEY, place INT NOT NULL);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@of_tenant) > 256
+        THROW 50097, N'Invalid @of_tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@job_type) > 40
+        THROW 50097, N'Invalid @job_type: want at most 20 characters, not 21 or more.', 1;
+    IF DATALENGTH(@sort) > 40
+        THROW 50097, N'Invalid @sort: want at most 20 characters, not 21 or more.', 1;
 
     SET @sort = COALESCE(@sort, N'_id');
     IF @offset < 0 OR @size < 1 OR @offset IS NULL

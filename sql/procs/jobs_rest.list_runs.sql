@@ -21,11 +21,12 @@
 --            3: the states that they have passed: run_id, at, type, text, code.
 -- Throws:
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50173 the job has no such schedule.
 --   50174 the schedule has no such run.
 CREATE OR ALTER PROCEDURE jobs_rest.list_runs
-    @tenant      NVARCHAR(128),
+    @tenant      NVARCHAR(129),
     @job         BIGINT,
     @schedule    UNIQUEIDENTIFIER,
     @run         UNIQUEIDENTIFIER = NULL,
@@ -66,6 +67,9 @@ BEGIN
         late_at      DATETIME2(7) NULL,
         late_text    NVARCHAR(MAX) NULL
     );
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     SET @size = COALESCE(@size, 200);
     IF @offset < 0 OR @size NOT BETWEEN 1 AND 200 OR @offset IS NULL

@@ -12,10 +12,11 @@
 --            2: the schedules, with the columns of jobs_internal.rest_schedule_details; schedule_id is the public id.
 -- Throws:
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50173 the job has no such schedule.
 CREATE OR ALTER PROCEDURE jobs_rest.list_schedules
-    @tenant   NVARCHAR(128),
+    @tenant   NVARCHAR(129),
     @job      BIGINT,
     @schedule UNIQUEIDENTIFIER = NULL,
     @offset   INT = 0,
@@ -26,6 +27,9 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     IF @offset < 0 OR @size < 1 OR @offset IS NULL
         THROW 50090, N'Invalid page: want @offset of at least 0, and @size of at least 1.', 1;

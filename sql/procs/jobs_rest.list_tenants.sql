@@ -5,13 +5,17 @@
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   one row for each tenant: tenant_id, subdomain, is_provider, is_subscribed, created_at, apps (JSON array).
--- Throws:    nothing.
+-- Throws:
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.list_tenants
-    @tenant NVARCHAR(128) = NULL
+    @tenant NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     SELECT
         n.tenant_id,

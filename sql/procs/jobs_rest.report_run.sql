@@ -8,12 +8,13 @@
 --   @run       The run's id.
 --   @success   1: the work succeeded, 0: it failed.
 --   @message   Text of the report; cut to 16384 characters.
---   @by        Who reports, for display.
+--   @by        Who reports, for display; cut to 128 characters.
 -- Called by: members of the role jobs_operator.
 -- Locks:     see jobs_internal.store_report.
 -- Returns:   0.
 -- Throws:
 --   50060 an argument is missing.
+--   50097 a text is longer than its limit.
 --   50136 the caller has a transaction.
 --   50137 the callback has ended with another report, or without one.
 --   50172 the job does not exist in the tenant.
@@ -21,13 +22,13 @@
 --   50174 the schedule has no such run.
 --   50177 nothing was sent for the run yet.
 CREATE OR ALTER PROCEDURE jobs_rest.report_run
-    @tenant   NVARCHAR(128),
+    @tenant   NVARCHAR(129),
     @job      BIGINT,
     @schedule UNIQUEIDENTIFIER,
     @run      UNIQUEIDENTIFIER,
     @success  BIT,
     @message  NVARCHAR(MAX) = NULL,
-    @by       NVARCHAR(128) = NULL
+    @by       NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -40,6 +41,10 @@ BEGIN
     DECLARE @is_active BIT;
     DECLARE @target_execution_id BIGINT;
     DECLARE @attempt INT;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     IF @@TRANCOUNT > 0
         THROW 50136, N'A report is not accepted inside a transaction, because outcomes would wait for it. Commit first.', 1;

@@ -13,8 +13,9 @@
 -- Throws:
 --   50090 an argument is missing or out of range.
 --   50091 the filter, the search or the order is invalid.
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.search_schedules
-    @tenant NVARCHAR(128),
+    @tenant NVARCHAR(129),
     @search NVARCHAR(MAX),
     @offset INT = 0,
     @size   INT = NULL
@@ -31,6 +32,9 @@ BEGIN
         at        DATETIME2(7) NOT NULL
     );
     DECLARE @found TABLE (place INT NOT NULL PRIMARY KEY, schedule_id BIGINT NOT NULL);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
 
     IF @offset < 0 OR @size < 1 OR @offset IS NULL
         THROW 50090, N'Invalid page: want @offset of at least 0, and @size of at least 1.', 1;

@@ -8,7 +8,7 @@
 --                 calm_config, user, password (object: name, sealed), credential, allow_http, schedules (array of objects as in
 --                 jobs_internal.add_rest_schedule). Members without a value are left out.
 --   @create_only  1: a job of this name must not exist.
---   @by           Who does it.
+--   @by           Who does it; cut to 128 characters.
 --   @request      See jobs_internal.begin_rest_request.
 --   @note         Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
@@ -24,6 +24,7 @@
 --   50087 the name of a job is invalid.
 --   50088 the action is invalid.
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50153 the password is not sealed for exactly the active keys.
 --   50154 the version of the secret is not the next one.
 --   50172 the job does not exist in the tenant.
@@ -31,12 +32,12 @@
 --   50178 the tenant has no subscription.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.set_job
-    @tenant      NVARCHAR(128),
+    @tenant      NVARCHAR(129),
     @job         NVARCHAR(MAX),
     @create_only BIT = 0,
-    @by          NVARCHAR(128) = NULL,
+    @by          NVARCHAR(MAX) = NULL,
     @request     BINARY(32) = NULL,
-    @note        NVARCHAR(1000) = NULL
+    @note        NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -77,6 +78,12 @@ BEGIN
         digest      BINARY(32) NOT NULL,
         place       INT NOT NULL
     );
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     IF @job IS NULL OR ISJSON(@job) = 0
         THROW 50090, N'Invalid @job: want a JSON object.', 1;

@@ -9,10 +9,11 @@
 -- Returns:   0.
 -- Throws:
 --   50089 the id of a tenant is missing.
+--   50097 a text is longer than its limit.
 --   50179 the provider is another tenant.
 CREATE OR ALTER PROCEDURE jobs_rest.set_provider
-    @tenant    NVARCHAR(128),
-    @subdomain NVARCHAR(256) = N''
+    @tenant    NVARCHAR(129),
+    @subdomain NVARCHAR(257) = N''
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -23,6 +24,11 @@ BEGIN
     DECLARE @created_at DATETIME2(7);
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@subdomain) > 512
+        THROW 50097, N'Invalid @subdomain: want at most 256 characters, not 257 or more.', 1;
 
     IF @tenant IS NULL OR LTRIM(@tenant) = N''
         THROW 50089, N'Missing id of a tenant.', 1;

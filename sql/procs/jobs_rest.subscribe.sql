@@ -9,10 +9,11 @@
 -- Returns:   0.
 -- Throws:
 --   50089 the id of a tenant is missing.
+--   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.subscribe
-    @tenant    NVARCHAR(128),
-    @subdomain NVARCHAR(256),
-    @app       NVARCHAR(200)
+    @tenant    NVARCHAR(129),
+    @subdomain NVARCHAR(257),
+    @app       NVARCHAR(201)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -21,6 +22,13 @@ BEGIN
     DECLARE @created_at DATETIME2(7);
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@subdomain) > 512
+        THROW 50097, N'Invalid @subdomain: want at most 256 characters, not 257 or more.', 1;
+    IF DATALENGTH(@app) > 400
+        THROW 50097, N'Invalid @app: want at most 200 characters, not 201 or more.', 1;
 
     IF @tenant IS NULL OR LTRIM(@tenant) = N'' OR @app IS NULL OR LTRIM(@app) = N''
         THROW 50089, N'Missing id of a tenant, or name of an application.', 1;

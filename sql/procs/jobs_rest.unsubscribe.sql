@@ -14,12 +14,13 @@
 -- Locks:     the tenant's row (U, X), its subscription (X); then see jobs_internal.delete_rest_job.
 -- Returns:   0.
 -- Throws:
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50192 the tenant has no such subscription.
 CREATE OR ALTER PROCEDURE jobs_rest.unsubscribe
-    @tenant NVARCHAR(128),
-    @app    NVARCHAR(200)
+    @tenant NVARCHAR(129),
+    @app    NVARCHAR(201)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -31,6 +32,11 @@ BEGIN
     DECLARE @subscribed BIT;
     DECLARE @job INT;
     DECLARE @job_id UNIQUEIDENTIFIER;
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@app) > 400
+        THROW 50097, N'Invalid @app: want at most 200 characters, not 201 or more.', 1;
 
     BEGIN TRANSACTION;
 

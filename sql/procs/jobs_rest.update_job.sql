@@ -5,7 +5,7 @@
 --   @job      The _id.
 --   @changes  JSON object: description, action, http_method, active, start_at with start_text, end_at with end_text, ans_config,
 --             calm_config, user, password (object: name, sealed), allow_http (of a given action). An empty text removes a value.
---   @by       Who does it.
+--   @by       Who does it; cut to 128 characters.
 --   @request  See jobs_internal.begin_rest_request.
 --   @note     Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
@@ -21,17 +21,18 @@
 --   50087 the name of a job of the SAP surface is invalid.
 --   50088 the action is invalid.
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50153 the password is not sealed for exactly the active keys.
 --   50154 the version of the secret is not the next one.
 --   50172 the job does not exist in the tenant.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.update_job
-    @tenant  NVARCHAR(128),
+    @tenant  NVARCHAR(129),
     @job     BIGINT,
     @changes NVARCHAR(MAX),
-    @by      NVARCHAR(128) = NULL,
+    @by      NVARCHAR(MAX) = NULL,
     @request BINARY(32) = NULL,
-    @note    NVARCHAR(1000) = NULL
+    @note    NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -46,6 +47,12 @@ BEGIN
     DECLARE @version INT;
     DECLARE @was BIT;
     DECLARE @log NVARCHAR(40);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     IF @changes IS NULL OR ISJSON(@changes) = 0
         THROW 50090, N'Invalid @changes: want a JSON object.', 1;

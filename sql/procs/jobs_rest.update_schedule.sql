@@ -9,7 +9,7 @@
 --   @schedule  The schedule's id.
 --   @changes   JSON object: mode (must be that of the schedule), spec with start_at and end_at, restart (true: the value of the mode was
 --              given), description, active, data (empty: none). What is absent stays.
---   @by        Who does it.
+--   @by        Who does it; cut to 128 characters.
 --   @request   See jobs_internal.begin_rest_request.
 --   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
@@ -17,18 +17,19 @@
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
 -- Throws:
 --   50090 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
 --   50172 the job does not exist in the tenant.
 --   50173 the job has no such schedule.
 --   50181 the mode is not that of the schedule.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_rest.update_schedule
-    @tenant   NVARCHAR(128),
+    @tenant   NVARCHAR(129),
     @job      BIGINT,
     @schedule UNIQUEIDENTIFIER,
     @changes  NVARCHAR(MAX),
-    @by       NVARCHAR(128) = NULL,
+    @by       NVARCHAR(MAX) = NULL,
     @request  BINARY(32) = NULL,
-    @note     NVARCHAR(1000) = NULL
+    @note     NVARCHAR(1001) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -46,6 +47,12 @@ BEGIN
     DECLARE @cause NVARCHAR(20);
     DECLARE @early BIT; -- 1: a run was made that no pass has begun
     DECLARE @one NVARCHAR(MAX);
+
+    IF DATALENGTH(@tenant) > 256
+        THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@note) > 2000
+        THROW 50097, N'Invalid @note: want at most 1000 characters, not 1001 or more.', 1;
+    SET @by = LEFT(@by, 128); -- the length of columns for callers
 
     IF @changes IS NULL OR ISJSON(@changes) = 0
         THROW 50090, N'Invalid @changes: want a JSON object.', 1;
