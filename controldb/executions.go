@@ -345,3 +345,40 @@ ORDER BY step_id, target_server_name, target_database_name, attempt_start_time, 
 	}
 	return list, nil
 }
+
+// HistoryFilter selects runs of one job. Exactly one of JobName and JobID is set.
+type HistoryFilter struct {
+	JobName string
+	JobID   uuid.UUID
+	// Active selects runs that have not ended, instead of those that have.
+	Active bool
+	// Before selects runs that were created before; zero means all.
+	Before time.Time
+}
+
+// CountRuns counts the runs of a job, at most limit + 1 of them: a larger number only tells that
+// there are more. So the cost is bounded, however long the history is.
+func (s *Store) CountRuns(ctx context.Context, f HistoryFilter, limit int) (int, error) {
+	w := newFilter(limit + 1)
+	w.add("step_id IS NULL")
+	if f.JobID != uuid.Nil {
+		w.add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
+	} else {
+		w.add("job_name = %s", f.JobName)
+	}
+	w.add("is_active = %s", f.Active)
+	if !f.Before.IsZero() {
+		w.add("create_time < CAST(%s AS DATETIME2(7))", datetime2(f.Before))
+	}
+	rows, err := selectAll[struct {
+		Runs int `db:"runs"`
+	}](ctx, s, "count runs", `SELECT COUNT(*) AS runs
+FROM (
+    SELECT TOP (@p1) job_execution_id
+    FROM jobs.job_executions`+w.text()+`
+) AS first_runs;`, w.args...)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].Runs, nil
+}

@@ -378,6 +378,9 @@ and history are left in the control database, and work again for its next accoun
 				if err != nil {
 					return err
 				}
+				if err := command.Confirm(cmd, command.Fixed("This deletes the account %s: all of its active runs are stopped, and nothing starts any more", agent.Name)); err != nil {
+					return err
+				}
 				if agent.State == controldb.AgentNone { // the deletion must be recorded
 					_, operation, err := d.store.SetJobAgent(ctx, controldb.JobAgentChange{Name: agent.Name, Location: &d.Location})
 					if err == nil && operation != uuid.Nil {
@@ -404,6 +407,7 @@ and history are left in the control database, and work again for its next accoun
 		},
 	}
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "do not wait until the account is gone")
+	command.AddYes(cmd)
 	return cmd
 }
 

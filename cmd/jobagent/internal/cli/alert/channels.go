@@ -116,10 +116,13 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 }
 
 func newDeleteChannelCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a channel that no rule uses", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This deletes the channel %s", args[0])); err != nil {
+					return err
+				}
 				if err := store.DeleteAlertChannel(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -127,6 +130,8 @@ func newDeleteChannelCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 func newListChannelsCommand(a *connect.App) *cobra.Command {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
@@ -98,10 +99,13 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This deletes the alert %s; what it has raised is resolved", args[0])); err != nil {
+					return err
+				}
 				if err := store.DeleteAlert(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -109,6 +113,8 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 func newRulesCommand(a *connect.App) *cobra.Command {

@@ -2,6 +2,7 @@
 package history
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,9 @@ func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("history", "Maintain the history of runs", newPurgeCommand(a))
 }
 
+// countedRuns bounds the number of runs that are counted for a question.
+const countedRuns = 10_000
+
 func newPurgeCommand(a *connect.App) *cobra.Command {
 	var before string
 	cmd := &cobra.Command{
@@ -27,7 +31,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := controldb.PurgeRequest{JobName: args[0]}
-			if before != "" {
+			if cmd.Flags().Changed("before") {
 				t, err := command.ParseTime(before)
 				if err != nil {
 					return exit.Usagef("--before: %w", err)
@@ -44,17 +48,26 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 						req.JobName, req.JobID = "", id
 					}
 				}
-				if err := store.PurgeHistory(cmd.Context(), req); err != nil {
-					return err
-				}
 				what := "all of it"
 				if !req.Oldest.IsZero() {
 					what = "what is older than " + req.Oldest.Format(time.RFC3339)
+				}
+				err := command.Confirm(cmd, func() (string, int, error) {
+					n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: req.JobName, JobID: req.JobID, Before: req.Oldest},
+						countedRuns)
+					return fmt.Sprintf("This deletes %s from the history of %s: %s", output.CountUpTo(n, countedRuns, "run"), args[0], what), n, err
+				})
+				if err != nil {
+					return err
+				}
+				if err := store.PurgeHistory(cmd.Context(), req); err != nil {
+					return err
 				}
 				return a.Done(output.PurgedHistory{Job: args[0]}, "purged the history of %s: %s", args[0], what)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&before, "before", "", "only runs that are older than this time")
+	command.AddYes(cmd)
 	return cmd
 }

@@ -202,12 +202,27 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
+// countedRuns bounds the number of runs that are counted for a question.
+const countedRuns = 10_000
+
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a job, its steps and its history", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				err := command.Confirm(cmd, func() (string, int, error) {
+					job, err := lookup.Job(cmd.Context(), store, args[0])
+					if err != nil {
+						return "", 0, err
+					}
+					n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: job.Name}, countedRuns)
+					return fmt.Sprintf("This deletes the job %s with its steps, its schedules and %s of its history",
+						job.Name, output.CountUpTo(n, countedRuns, "run")), 0, err
+				})
+				if err != nil {
+					return err
+				}
 				if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
 					return err
 				}
@@ -216,6 +231,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "cancel active runs first")
+	command.AddYes(cmd)
 	return cmd
 }
 
@@ -262,47 +278,76 @@ In a step: DELETE FROM dbo.log WHERE tenant = N'$(param.tenant)' AND age > $(par
 }
 
 func newStopCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "stop NAME|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
+		Long: "Ask a run, or all active runs of a job, to stop. It is no error if nothing is active.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				active, err := runsToStop(cmd.Context(), store, args[0])
+				active, nothing, err := runsToStop(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
+				}
+				if len(active) == 0 {
+					return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{}}, "%s: nothing to stop", nothing)
+				}
+				if len(active) > 1 {
+					err := command.Confirm(cmd, func() (string, int, error) {
+						return fmt.Sprintf("This stops all %s of the job %s", output.Count(len(active), "active run"), args[0]), len(active), nil
+					})
+					if err != nil {
+						return err
+					}
 				}
 				stopped, stopErr := stopRuns(cmd.Context(), store, active)
 				if stopErr != nil && len(stopped) == 0 {
 					return stopErr
 				}
-				err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %d run(s) to stop", len(stopped))
+				err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %s to stop", output.Count(len(stopped), "run"))
 				return cmp.Or(stopErr, err)
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 // runsToStop returns the run with the ID, or the active runs of the job with the name. A job's name
-// may have the form of an ID.
-func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) ([]uuid.UUID, error) {
-	if id, err := uuid.Parse(nameOrID); err == nil {
+// may have the form of an ID. If there is nothing to stop, the text says why.
+func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (ids []uuid.UUID, nothing string, err error) {
+	if id, err := uuid.Parse(nameOrID); err == nil && id != uuid.Nil {
 		list, err := store.Jobs(ctx, nameOrID)
-		if err != nil || len(list) == 0 {
-			return []uuid.UUID{id}, err
+		if err != nil {
+			return nil, "", err
+		}
+		if len(list) == 0 {
+			return runToStop(ctx, store, id)
 		}
 	}
 	job, err := lookup.Job(ctx, store, nameOrID)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	active, err := store.Executions(ctx, controldb.ExecutionFilter{JobName: job.Name, RootsOnly: true, ActiveOnly: true})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var ids []uuid.UUID
 	for _, e := range active {
 		ids = append(ids, e.ID)
 	}
-	return ids, nil
+	return ids, fmt.Sprintf("the job %s has no active run", job.Name), nil
+}
+
+// runToStop is runsToStop for the ID of a run.
+func runToStop(ctx context.Context, store *controldb.Store, id uuid.UUID) (ids []uuid.UUID, nothing string, err error) {
+	rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: id, RootsOnly: true})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(rows) == 0 || rows[0].Active: // the procedure refuses an unknown run
+		return []uuid.UUID{id}, "", nil
+	}
+	return nil, fmt.Sprintf("run %s of the job %s ended as %s at %s", id, rows[0].JobName, rows[0].Lifecycle,
+		rows[0].EndTime.UTC().Format(time.RFC3339)), nil
 }
 
 // stopper asks runs to stop; a [controldb.Store] is one.

@@ -143,6 +143,12 @@ of both keys do the same whenever they use a secret.`,
 				return exit.Usagef("no private key: give --key, or a configuration with secret_keys")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if retire != "" {
+					err := command.Confirm(cmd, command.Fixed("This retires the key %s: no secret is sealed for it any more", retire))
+					if err != nil {
+						return err
+					}
+				}
 				list, err := store.AllSecrets(cmd.Context())
 				if err != nil {
 					return err
@@ -180,9 +186,9 @@ of both keys do the same whenever they use a secret.`,
 					}
 				}
 				return a.Emit(result, func(w io.Writer) error {
-					fmt.Fprintf(w, "sealed %d secrets for further keys\n", result.Sealed)
+					fmt.Fprintf(w, "sealed %s for further keys\n", output.Count(result.Sealed, "secret"))
 					if len(result.Lacking) > 0 {
-						fmt.Fprintf(w, "%d secrets cannot be opened by every active key still\n", len(result.Lacking))
+						fmt.Fprintf(w, "%s cannot be opened by every active key still\n", output.Count(len(result.Lacking), "secret"))
 					}
 					if retire != "" {
 						fmt.Fprintf(w, "retired key %s\n", retire)
@@ -194,5 +200,6 @@ of both keys do the same whenever they use a secret.`,
 	}
 	cmd.Flags().StringArrayVar(&references, "key", nil, "`env:NAME|file:PATH` of a private key; may be repeated")
 	cmd.Flags().StringVar(&retire, "retire", "", "then retire the key with this `ID`")
+	command.AddYes(cmd)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,19 +11,25 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
 
 func newBackfillCommand(a *connect.App) *cobra.Command {
 	var from, to, overlap string
+	var most int
 	cmd := &cobra.Command{
 		Use: "backfill JOB [NAME]", Short: "Start the runs that a schedule missed in a past range",
 		Args: cobra.RangeArgs(1, 2),
 		Long: `Start the runs of a schedule in a past range, both ends included, except for instants that have a run
 already. Each run keeps its due instant. Without --overlap, the runs follow each other, whatever the
 schedule's policy is. Meanwhile, the schedule's own instants meet an earlier run, and its policy
-applies to them. Without NAME, this is the schedule of the job's own definition.`,
+applies to them. Without NAME, this is the schedule of the job's own definition.
+
+The instants of the range are counted first. More than --max-runs are refused.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := controldb.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
 			for _, end := range []struct {
@@ -35,7 +42,16 @@ applies to them. Without NAME, this is the schedule of the job's own definition.
 				}
 				*end.dest = t
 			}
+			if most < 1 || most > highestBackfill {
+				return exit.Usagef("--max-runs %d: want 1 to %d", most, highestBackfill)
+			}
+			if req.To.Before(req.From) {
+				return exit.Usagef("--to %s is before --from %s", to, from)
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := confirmBackfill(cmd, store, req, most); err != nil {
+					return err
+				}
 				id, err := store.BackfillSchedule(cmd.Context(), req)
 				if err != nil {
 					return err
@@ -50,9 +66,70 @@ applies to them. Without NAME, this is the schedule of the job's own definition.
 	cmd.Flags().StringVar(&to, "to", "", "last instant")
 	cmd.Flags().StringVar(&overlap, "overlap", "",
 		"policy for these runs (default BufferAll, one after the other): "+strings.Join(overlaps, ", "))
+	cmd.Flags().IntVar(&most, "max-runs", defaultBackfill, "maximum number of instants in the range; a backfill with more is refused")
+	command.AddYes(cmd)
 	cobra.CheckErr(cmd.MarkFlagRequired("from"))
 	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd
+}
+
+// Bounds of the instants of one backfill.
+const (
+	defaultBackfill = 1000
+	highestBackfill = 1_000_000
+)
+
+// confirmBackfill counts the instants of a backfill, refuses too many, and asks.
+func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.BackfillRequest, most int) error {
+	s, err := lookup.Schedule(cmd.Context(), store, req.JobName, req.Name)
+	if err != nil {
+		return err
+	}
+	calendars, err := store.Calendars(cmd.Context(), "")
+	if err != nil {
+		return err
+	}
+	n, err := countInstants(s, calendars, req.From, req.To, most+1)
+	switch {
+	case err != nil: // a Faulted schedule, or a kind of a newer release: the control database decides
+		n = 0
+	case n > most:
+		return exit.Usagef("more than %s are due from %s to %s: choose a shorter range, or raise --max-runs",
+			output.Count(most, "run"), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
+	}
+	return command.Confirm(cmd, func() (string, int, error) {
+		return fmt.Sprintf("This starts %s of %s, less those of instants that have a run", output.Count(n, "run"),
+			describe(req.JobName, req.Name)), n, nil
+	})
+}
+
+// countInstants counts the due instants of a schedule in a range, both ends included, as agents
+// compute them; at most about as many as most.
+func countInstants(s controldb.Schedule, calendars []controldb.Calendar, from, to time.Time, most int) (int, error) {
+	d := firing.Definition{
+		ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, Zone: lookup.GivenZone(s), CatchUp: s.CatchUp, Defined: s.DefinedTime,
+	}
+	if s.Name == "" {
+		d.Job = &schedule.Elastic{Interval: schedule.Interval(s.IntervalType), Count: s.IntervalCount, Start: s.Anchor, End: s.End}
+	}
+	texts := map[string]string{}
+	for _, c := range calendars {
+		texts[c.Name] = c.Spec
+	}
+	named := firing.ReadCalendars(texts)
+	n := 0
+	for n < most {
+		runs, next, err := firing.Backfill(d, named, from, to)
+		if err != nil {
+			return n, err
+		}
+		n += len(runs)
+		if next.IsZero() {
+			break
+		}
+		from = next
+	}
+	return n, nil
 }
 
 func newCancelBackfillCommand(a *connect.App) *cobra.Command {

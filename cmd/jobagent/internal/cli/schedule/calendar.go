@@ -57,10 +57,13 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 }
 
 func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a calendar that no schedule names", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This deletes the calendar %s", args[0])); err != nil {
+					return err
+				}
 				if err := store.DeleteCalendar(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -68,6 +71,8 @@ func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 func newCalendarListCommand(a *connect.App) *cobra.Command {

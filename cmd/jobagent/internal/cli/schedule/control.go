@@ -5,16 +5,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "delete JOB NAME", Short: "Delete a schedule; its active runs continue", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This deletes the schedule %s of the job %s; its active runs go on", args[1], args[0])); err != nil {
+					return err
+				}
 				if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
 					return err
 				}
@@ -22,6 +26,8 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 // optionalName returns the schedule's name among the arguments, or "" for the schedule of the job's

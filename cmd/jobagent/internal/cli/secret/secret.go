@@ -221,11 +221,14 @@ func hostsOf(s controldb.Secret) (hosts []string, err error) {
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "delete NAME", Args: cobra.ExactArgs(1),
 		Short: "Delete a secret; attempts of actions that name it fail from then on",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This deletes the secret %s; actions that name it fail from then on", args[0])); err != nil {
+					return err
+				}
 				if err := store.DeleteSecret(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -233,4 +236,6 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }

@@ -146,10 +146,16 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a target group that no job uses", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, func() (string, int, error) {
+					list, err := lookup.Members(cmd.Context(), store, args[0])
+					return fmt.Sprintf("This deletes the target group %s with %s", args[0], output.Count(len(list), "member")), 0, err
+				}); err != nil {
+					return err
+				}
 				if err := store.DeleteTargetGroup(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -157,6 +163,8 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 func newAddCommand(a *connect.App) *cobra.Command {

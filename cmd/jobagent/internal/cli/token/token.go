@@ -200,7 +200,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 	expired := false
 	cmd := &cobra.Command{
 		Use: "revoke [ID|NAME]...", Short: "Revoke tokens; fronts refuse them within a second",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !expired {
 				return exit.Usagef("name the tokens by ID or name, or give --expired")
 			}
@@ -210,7 +210,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 			}
 			revoked := output.RevokedTokens{IDs: []string{}}
 			now := time.Now()
-			err = tokenfile.Update(target, func(tokens []tokenfile.Token) ([]tokenfile.Token, error) {
+			revoke := func(tokens []tokenfile.Token) ([]tokenfile.Token, error) {
 				revoked.IDs = []string{}
 				for _, name := range args {
 					if !slices.ContainsFunc(tokens, func(t tokenfile.Token) bool { return t.ID == name || t.Name == name }) {
@@ -224,14 +224,29 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 					}
 					return goes
 				}), nil
+			}
+			err = command.Confirm(cmd, func() (string, int, error) {
+				tokens, err := tokenfile.Read(target)
+				if err == nil {
+					_, err = revoke(tokens)
+				}
+				if err != nil {
+					return "", 0, fileError(err)
+				}
+				n := len(revoked.IDs)
+				return fmt.Sprintf("This revokes %s; fronts refuse them within a second", output.Count(n, "token")), max(0, n-len(args)), nil
 			})
 			if err != nil {
+				return err
+			}
+			if err := tokenfile.Update(target, revoke); err != nil {
 				return fileError(err)
 			}
-			return a.Done(revoked, "%s", count(len(revoked.IDs)))
+			return a.Done(revoked, "revoked %s", output.Count(len(revoked.IDs), "token"))
 		},
 	}
 	cmd.Flags().BoolVar(&expired, "expired", false, "revoke all tokens that have expired")
+	command.AddYes(cmd)
 	return cmd
 }
 
@@ -271,12 +286,4 @@ is faster to verify.`,
 	}
 	cmd.Flags().BoolVar(&generate, "generate", false, "make a random secret")
 	return cmd
-}
-
-// count says how many tokens were revoked.
-func count(n int) string {
-	if n == 1 {
-		return "revoked 1 token"
-	}
-	return fmt.Sprintf("revoked %d tokens", n)
 }

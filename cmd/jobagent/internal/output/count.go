@@ -1,0 +1,27 @@
+package output
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Count returns a number with its noun in the right form: 1 run, 2 runs, 0 runs.
+func Count[N ~int | ~int64](n N, noun string) string {
+	if n != 1 {
+		switch before, isY := strings.CutSuffix(noun, "y"); {
+		case isY && !strings.HasSuffix(before, "e") && !strings.HasSuffix(before, "a"):
+			noun = before + "ies"
+		default:
+			noun += "s"
+		}
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// CountUpTo is [Count] for a number that was counted up to a bound only.
+func CountUpTo[N ~int | ~int64](n, bound N, noun string) string {
+	if n > bound {
+		return "more than " + Count(bound, noun)
+	}
+	return Count(n, noun)
+}
