@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -50,10 +51,37 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	run, err := server.Store.StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 
-	ids, err := runsToStop(t.Context(), server.Store, name)
+	ids, _, err := runsToStop(t.Context(), server.Store, name)
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{run}, ids)
-	ids, err = runsToStop(t.Context(), server.Store, run.String())
+	ids, _, err = runsToStop(t.Context(), server.Store, run.String())
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{run}, ids)
+	n, err := server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Active: true}, 5)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+
+	// A run that has ended is no error, and neither is a job without active runs.
+	agentless := "the job " + name + " has no active run"
+	require.NoError(t, server.Store.StopJob(t.Context(), run))
+	term, err := server.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New()}, time.Minute)
+	require.NoError(t, err)
+	for range 3 {
+		_, err = server.Store.Pass(t.Context(), controldb.PassRequest{Term: term.ID, MaxConcurrentTargets: 1})
+		require.NoError(t, err)
+	}
+	ids, nothing, err := runsToStop(t.Context(), server.Store, run.String())
+	require.NoError(t, err)
+	require.Empty(t, ids)
+	require.Contains(t, nothing, "run "+run.String()+" of the job "+name+" ended as Canceled at ")
+	ids, nothing, err = runsToStop(t.Context(), server.Store, name)
+	require.NoError(t, err)
+	require.Empty(t, ids)
+	require.Equal(t, agentless, nothing)
+	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Now().Add(time.Hour)}, 5)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Unix(0, 0)}, 5)
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
