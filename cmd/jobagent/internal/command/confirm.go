@@ -16,7 +16,7 @@ import (
 )
 
 // Many is the largest number of things that a command deletes, stops or starts without --yes where
-// nobody can be asked. Scripts of earlier releases do not give --yes; few of them do more than that.
+// nobody can be asked. Scripts of earlier releases do not give --yes; few do more than that.
 const Many = 100
 
 // flagYes is the name of the flag --yes.
@@ -30,10 +30,10 @@ func AddYes(cmd *cobra.Command) {
 // Confirm asks whether a command may go on. It is called after the arguments are known to be valid,
 // and before anything is changed.
 //
-// On a terminal, a person is asked. Elsewhere, the command goes on if it affects at most [Many] things,
-// and else it is refused. With --yes, it goes on, and look is not called. look says what will be done,
-// as a sentence without a full stop, and how many things it affects beside the one object that the
-// command line names; 0 for a command that affects only that.
+// On a terminal, a person is asked. Elsewhere, the command goes on if it affects at most [Many]
+// things, and else it is refused. With --yes, it goes on, and look is not called. look says what
+// will be done, as a sentence without a full stop, and how many things it affects beside the one
+// object that the command line names; 0 for a command that affects only that.
 func Confirm(cmd *cobra.Command, look func() (what string, affected int, err error)) error {
 	yes, err := cmd.Flags().GetBool(flagYes)
 	if err != nil || yes {
