@@ -111,6 +111,32 @@ func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSched
 FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
 }
 
+// JobPlan sums up when a job runs: by the schedule of its own definition and by its named ones.
+type JobPlan struct {
+	JobName string `db:"job_name"`
+	// Named is the number of named schedules, Active of those that start runs.
+	Named  int `db:"named"`
+	Active int `db:"active"`
+	// NextDue is the earliest next instant of all schedules that start runs; zero means none.
+	NextDue time.Time `db:"next_due_time"`
+}
+
+// JobPlans sums up the schedules of all jobs, or of one, by job. A job without a schedule is left
+// out.
+//
+// Plan: the schedules, which are as many as people have defined; no history.
+func (s *Store) JobPlans(ctx context.Context, jobName string) ([]JobPlan, error) {
+	w := newFilter(0)
+	if jobName != "" {
+		w.add("job_name = %s", jobName)
+	}
+	return selectAll[JobPlan](ctx, s, "sum up schedules", `SELECT TOP (@p1) job_name,
+    SUM(CASE WHEN schedule_name <> N'' THEN 1 ELSE 0 END) AS named,
+    SUM(CASE WHEN schedule_name <> N'' AND enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
+    MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time
+FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
+}
+
 // JobVersion is a row of the view jobs.job_version_details.
 type JobVersion struct {
 	Version int       `db:"job_version"`

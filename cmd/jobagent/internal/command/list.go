@@ -1,7 +1,10 @@
 package command
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,4 +66,38 @@ func CheckFormats(p *output.Printer, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		CheckFormats(p, sub)
 	}
+}
+
+// SinceForms are the forms of --since, for the help.
+const SinceForms = "a `time` such as 24h, 7d, 2026-01-31 or 2026-01-31T22:00:00Z"
+
+// age matches a duration of --since in days or weeks, which time.ParseDuration does not have.
+var age = regexp.MustCompile(`^(\d{1,5})([dw])$`)
+
+// Since parses --since: how long ago, or since when. An empty text is the zero time.
+func Since(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if m := age.FindStringSubmatch(text); m != nil {
+		days, err := strconv.Atoi(m[1])
+		if err != nil {
+			return time.Time{}, exit.Usagef("--since: %w", err)
+		}
+		if m[2] == "w" {
+			days *= 7
+		}
+		return now.UTC().Add(-time.Duration(days) * 24 * time.Hour), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		if d < 0 {
+			d = -d
+		}
+		return now.UTC().Add(-d), nil
+	}
+	t, err := ParseTime(text)
+	if err != nil {
+		return time.Time{}, exit.Usagef("invalid --since %q: want how long ago, such as 90m, 24h or 7d, or a time such as 2026-01-31 or 2026-01-31T22:00:00Z", text)
+	}
+	return t, nil
 }

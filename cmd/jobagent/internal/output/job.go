@@ -18,6 +18,10 @@ type Job struct {
 	Start         time.Time `json:"schedule_start_time"`
 	End           time.Time `json:"schedule_end_time"`
 	Steps         []Step    `json:"steps,omitempty"` // of job show only
+
+	Schedules       int        `json:"named_schedules"`         // beside the schedule of the job's own definition
+	ActiveSchedules int        `json:"active_named_schedules"`  // those of them that start runs
+	NextDue         *time.Time `json:"next_due_time,omitempty"` // of all schedules that start runs
 }
 
 // Step is a step of a job. Its fields are those of the view jobs.jobsteps.

@@ -30,8 +30,10 @@ type Column[T any] struct {
 	Text func(T) string
 	// Wide columns are shown with -o wide only.
 	Wide bool
-	// ID is a GUID, or the name that -o name prints.
+	// ID is what -o name prints: the name or id of the row.
 	ID bool
+	// GUID is a GUID, of which a narrow terminal shows the first 8 digits.
+	GUID bool
 	// State is a word that has a colour.
 	State bool
 	// Min is the number of cells to which the column may shrink on a terminal; 0: it does not.
@@ -54,7 +56,7 @@ func (c Column[T]) Title() string {
 
 // Columns returns the columns of a list: those that are given, and behind them all other fields of
 // its rows.
-func Columns[T any](given ...Column[T]) []Column[T] {
+func Columns[T any](given []Column[T]) Listing[T] {
 	fields := fieldsOf(reflect.TypeFor[T]())
 	all := slices.Clone(given)
 	for i := range all {
@@ -232,7 +234,7 @@ func gridOf[T any](rows []T, l Listing[T], o ListOptions, f Format) *grid {
 			drop = 0
 		}
 		g.columns = append(g.columns, gridColumn{
-			header: c.Title(), min: c.Min, rest: c.Rest, wrap: c.Wrap, id: c.ID && c.Min == 0, right: c.right, state: c.State, drop: drop,
+			header: c.Title(), min: c.Min, rest: c.Rest, wrap: c.Wrap, id: c.GUID, right: c.right, state: c.State, drop: drop,
 		})
 	}
 	cells := make([]string, len(rows)*len(columns))

@@ -27,14 +27,14 @@ type row struct {
 	Tags    []string   `json:"tags"`
 }
 
-var rowColumns = Listing[row](Columns(
-	Column[row]{Name: "run_id", Header: "RUN", ID: true, Keep: true},
-	Column[row]{Name: "job_name", Header: "JOB", Min: 10, Keep: true},
-	Column[row]{Name: "lifecycle", State: true},
-	Column[row]{Name: "targets"},
-	Column[row]{Name: "create_time", Header: "CREATED", Wide: true},
-	Column[row]{Name: "note", Header: "MESSAGE", Min: 12, Rest: true},
-))
+var rowColumns = Columns([]Column[row]{
+	{Name: "run_id", Header: "RUN", ID: true, GUID: true, Keep: true},
+	{Name: "job_name", Header: "JOB", Min: 10, Keep: true},
+	{Name: "lifecycle", State: true},
+	{Name: "targets"},
+	{Name: "create_time", Header: "CREATED", Wide: true},
+	{Name: "note", Header: "MESSAGE", Min: 12, Rest: true},
+})
 
 func at(s string) *time.Time {
 	t, err := time.Parse(time.RFC3339, s)

@@ -79,3 +79,8 @@ func (p *Printer) Warn(warnings []string) error {
 	}
 	return nil
 }
+
+// Text reports whether stdout is text for people, to which a command may add lines.
+func (p *Printer) Text() bool {
+	return !p.Structured() && p.Format != FormatCSV && p.Format != FormatName
+}

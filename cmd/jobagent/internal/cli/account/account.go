@@ -147,7 +147,7 @@ func (d database) view(agent controldb.JobAgent) (output.Account, error) {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the accounts of all control databases", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withDatabases(a, func(list []database) error {
@@ -170,23 +170,28 @@ func newListCommand(a *connect.App) *cobra.Command {
 						views = append(views, v)
 					}
 				}
-				return errors.Join(a.Emit(views, func(w io.Writer) error { return writeTable(w, views) }), failed)
+				return errors.Join(output.List(&a.Printer, views, columns), failed)
 			})
 		},
-	}
+	})
 }
 
-func writeTable(w io.Writer, views []output.Account) error {
-	t := output.NewTable("NAME", "DATABASE", "STATE", "SKU", "CAPACITY", "REASON")
-	for _, v := range views {
-		reason := v.Reason
+// columns are those of account list and account show.
+var columns = output.Columns([]output.Column[output.Account]{
+	{Name: "name", ID: true, Min: 12, Keep: true},
+	{Name: "database", Min: 10},
+	{Name: "state", State: true, Keep: true},
+	{Name: "sku", Drop: 6},
+	{Name: "capacity", Drop: 6},
+	{Name: "location", Wide: true},
+	{Name: "created_time", Header: "CREATED", Wide: true},
+	{Name: "reason", Min: 12, Rest: true, Drop: 1, Text: func(v output.Account) string {
 		if v.Implicit {
-			reason = "implicit: the database has no account, and works without"
+			return "implicit: the database has no account, and works without"
 		}
-		t.Add(v.Name, v.Database, v.State, v.SKU, v.Capacity, reason)
-	}
-	return t.Write(w)
-}
+		return v.Reason
+	}},
+})
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
@@ -201,7 +206,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Emit(v, func(w io.Writer) error { return writeTable(w, []output.Account{v}) })
+				return a.Emit(v, func(io.Writer) error { return output.List(&a.Printer, []output.Account{v}, columns) })
 			})
 		},
 	}

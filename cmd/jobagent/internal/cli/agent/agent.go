@@ -4,7 +4,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +14,24 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
+// columns are those of agent status.
+var columns = output.Columns([]output.Column[output.Agent]{
+	{Name: "agent_id", Header: "AGENT", ID: true, GUID: true, Keep: true},
+	{Name: "host_name", Header: "HOST", Min: 10, Keep: true},
+	{Name: "version", Min: 10, Drop: 8},
+	{Name: "term_id", Header: "TERM", Drop: 7},
+	{Name: "is_live", Header: "LIVE", Keep: true},
+	{Name: "held_tasks", Header: "TASKS"},
+	{Name: "max_concurrent_targets", Header: "WORKERS"},
+	{Name: "started_at", Header: "STARTED", Drop: 9},
+	{Name: "expires_at", Header: "EXPIRES", Drop: 10},
+	{Name: "ended_at", Header: "ENDED", Wide: true},
+	{Name: "end_reason", Header: "ENDED BECAUSE", Min: 10, Rest: true, Drop: 9},
+})
+
 // NewCommand returns `jobagent agent`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("agent", "Show agents", &cobra.Command{
+	return command.NewGroup("agent", "Show agents", command.List(&a.Printer, columns, &cobra.Command{
 		Use: "status", Short: "List the agents with their latest terms and claimed tasks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -44,16 +58,10 @@ func NewCommand(a *connect.App) *cobra.Command {
 				if err := warnOfSkippedPasses(cmd.Context(), a, store); err != nil {
 					return err
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("AGENT", "HOST", "VERSION", "TERM", "LIVE", "STARTED", "EXPIRES", "TASKS", "ENDED BECAUSE")
-					for _, s := range views {
-						t.Add(s.ID, s.Host, s.Version, s.Term, s.Live, s.StartedAt, s.ExpiresAt, s.HeldTasks, s.EndReason)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
-	})
+	}))
 }
 
 // warnOfSkippedPasses writes a warning to stderr if no agent can advance executions, with the

@@ -39,9 +39,17 @@ nothing has begun), NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent
 // newListCommand returns `jobagent alert list` and `jobagent alert history`.
 func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command {
 	var f controldb.AlertFilter
+	var since string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if f.Since, err = command.Since(since, time.Now()); err != nil {
+				return err
+			}
+			if f.Limit < 1 {
+				return exit.Usagef("--limit %d: must be at least 1", f.Limit)
+			}
 			if !all {
 				f.States = []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}
 			}
@@ -54,19 +62,14 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 				for _, one := range list {
 					views = append(views, viewAlert(one))
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("ID", "SEVERITY", "STATE", "EVENTS", "SINCE", "ALERT", "TITLE")
-					for _, v := range views {
-						t.Add(v.ID, v.Severity, v.State, v.Occurrences, v.FirstAt, v.Rule, v.Title)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&f.Rule, "alert", "", "`name` of the rule")
 	cmd.Flags().IntVar(&f.Limit, "limit", 100, "maximum number of alerts")
-	return cmd
+	cmd.Flags().StringVar(&since, "since", "", "only alerts that were raised since then: "+command.SinceForms)
+	return command.List(&a.Printer, columns, cmd)
 }
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -130,6 +133,32 @@ func writeAlert(w io.Writer, detail output.AlertDetail) error {
 	}
 	return writeDeliveries(w, detail.Deliveries)
 }
+
+// columns are those of alert list and alert history.
+var columns = output.Columns([]output.Column[output.Alert]{
+	{Name: "alert_id", Header: "ID", ID: true, Keep: true},
+	{Name: "severity", State: true, Keep: true},
+	{Name: "state", State: true, Keep: true},
+	{Name: "occurrences", Header: "EVENTS"},
+	{Name: "first_time", Header: "SINCE"},
+	{Name: "last_time", Header: "LATEST", Wide: true},
+	{Name: "alert_name", Header: "ALERT", Min: 10, Drop: 3},
+	{Name: "job_name", Header: "JOB", Wide: true},
+	{Name: "job_execution_id", Header: "RUN", Wide: true},
+	{Name: "title", Min: 20, Rest: true, Keep: true},
+})
+
+// deliveryColumns are those of alert test.
+var deliveryColumns = output.Columns([]output.Column[output.AlertDelivery]{
+	{Name: "delivery_id", Header: "ID", ID: true, Wide: true},
+	{Name: "channel_name", Header: "CHANNEL", Min: 10, Keep: true},
+	{Name: "kind"},
+	{Name: "state", State: true, Keep: true},
+	{Name: "attempts"},
+	{Name: "delivered_time", Header: "DELIVERED"},
+	{Name: "delivered_by", Header: "BY", Min: 8},
+	{Name: "last_error", Min: 16, Rest: true, Wrap: true, Drop: 1},
+})
 
 // writeDeliveries writes deliveries as a table.
 func writeDeliveries(w io.Writer, list []output.AlertDelivery) error {
@@ -237,7 +266,7 @@ all of them were delivered.`,
 						failed = append(failed, describe(d))
 					}
 				}
-				if err := a.Emit(views, func(w io.Writer) error { return writeDeliveries(w, views) }); err != nil {
+				if err := output.List(&a.Printer, views, deliveryColumns); err != nil {
 					return err
 				}
 				if len(failed) > 0 {
@@ -249,7 +278,7 @@ all of them were delivered.`,
 	}
 	cmd.Flags().StringVar(&rule, "alert", "", "`name` of a rule, in place of a channel")
 	cmd.Flags().DurationVar(&wait, "wait", testWait, "how long to wait for the result")
-	return cmd
+	return command.List(&a.Printer, deliveryColumns, cmd)
 }
 
 // describe says why a test was not delivered.

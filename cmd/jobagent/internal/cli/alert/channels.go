@@ -3,7 +3,6 @@ package alert
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -135,7 +134,7 @@ func newDeleteChannelCommand(a *connect.App) *cobra.Command {
 }
 
 func newListChannelsCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, channelColumns, &cobra.Command{
 		Use: "list", Short: "List the channels", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -150,14 +149,18 @@ func newListChannelsCommand(a *connect.App) *cobra.Command {
 						UpdatedAt: c.UpdatedAt,
 					})
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("NAME", "TYPE", "ENABLED", "NEEDS SECRETS", "DEFINITION")
-					for _, v := range views {
-						t.Add(v.Name, v.Type, v.Enabled, v.NeedsSecrets, string(v.Definition))
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, channelColumns)
 			})
 		},
-	}
+	})
 }
+
+// channelColumns are those of alert channel list.
+var channelColumns = output.Columns([]output.Column[output.AlertChannel]{
+	{Name: "channel_name", Header: "NAME", ID: true, Min: 12, Keep: true},
+	{Name: "channel_type", Header: "TYPE", Keep: true},
+	{Name: "enabled"},
+	{Name: "needs_secrets"},
+	{Name: "updated_time", Header: "UPDATED", Wide: true},
+	{Name: "definition", Min: 16, Rest: true},
+})

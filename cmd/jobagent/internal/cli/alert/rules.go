@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"io"
 	"strconv"
 	"strings"
 
@@ -118,7 +117,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 }
 
 func newRulesCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, ruleColumns, &cobra.Command{
 		Use: "rules [NAME]", Short: "List the rules", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -134,16 +133,10 @@ func newRulesCommand(a *connect.App) *cobra.Command {
 					}
 					views = append(views, v)
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("NAME", "CONDITION", "JOBS", "VALUES", "SEVERITY", "CHANNELS", "ENABLED", "MUTED UNTIL", "OPEN")
-					for _, v := range views {
-						t.Add(v.Name, v.Condition, scope(v), values(v), v.Severity, strings.Join(v.Channels, ", "), v.Enabled, v.MutedUntil, v.OpenAlerts)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, ruleColumns)
 			})
 		},
-	}
+	})
 }
 
 // scope names the jobs that a rule watches.
@@ -191,3 +184,16 @@ func viewRule(r controldb.AlertRule) (output.AlertRule, error) {
 		UpdatedAt: r.UpdatedAt,
 	}, err
 }
+
+// ruleColumns are those of alert rules.
+var ruleColumns = output.Columns([]output.Column[output.AlertRule]{
+	{Name: "alert_name", Header: "NAME", ID: true, Min: 12, Keep: true},
+	{Name: "condition", Keep: true},
+	{Name: "job_name", Header: "JOBS", Min: 8, Text: scope},
+	{Name: "values", Value: func(v output.AlertRule) any { return values(v) }, Min: 10, Rest: true},
+	{Name: "severity", Drop: 9},
+	{Name: "channels", Min: 8},
+	{Name: "enabled", Drop: 2},
+	{Name: "muted_until", Drop: 10},
+	{Name: "open_alerts", Header: "OPEN", Drop: 3},
+})

@@ -2,7 +2,6 @@
 package audit
 
 import (
-	"io"
 	"strings"
 
 	"github.com/google/uuid"
@@ -67,8 +66,25 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 	flags.StringVar(&f.Action, "action", "", "only calls of this procedure, such as sp_update_job")
 	flags.StringVar(&correlation, "correlation-id", "", "only changes by the request with this `GUID`")
 	flags.IntVar(&f.Limit, "limit", 50, "maximum number of entries")
-	return cmd
+	return command.List(&a.Printer, columns, cmd)
 }
+
+// columns are those of audit list.
+var columns = output.Columns([]output.Column[output.AuditEntry]{
+	{Name: "entry_id", Header: "ENTRY", ID: true, Wide: true},
+	{Name: "time", Keep: true},
+	{Name: "door", Drop: 8},
+	{Name: "caller", Header: "WHO", Min: 10, Keep: true},
+	{Name: "action", Min: 12, Keep: true},
+	{Name: "job_name", Header: "JOB", Min: 10, Drop: 7},
+	{Name: "object_name", Header: "OBJECT", Min: 10, Drop: 6, Text: func(e output.AuditEntry) string {
+		return strings.TrimSpace(e.ObjectKind + " " + e.ObjectName)
+	}},
+	{Name: "host", Wide: true},
+	{Name: "program", Wide: true},
+	{Name: "before_change", Header: "BEFORE", Wide: true},
+	{Name: "after_change", Header: "CHANGE", Min: 16, Rest: true, Drop: 9},
+})
 
 // list prints the entries that f selects.
 func list(cmd *cobra.Command, a *connect.App, store *controldb.Store, f controldb.AuditFilter) error {
@@ -80,14 +96,7 @@ func list(cmd *cobra.Command, a *connect.App, store *controldb.Store, f controld
 	for _, e := range entries {
 		views = append(views, view(e))
 	}
-	return a.Emit(views, func(w io.Writer) error {
-		t := output.NewTable("TIME", "DOOR", "WHO", "ACTION", "JOB", "OBJECT", "CHANGE")
-		for _, e := range views {
-			t.Add(e.Time, e.Door, e.Caller, e.Action, e.JobName, strings.TrimSpace(e.ObjectKind+" "+e.ObjectName),
-				output.Shorten(string(e.After), 60))
-		}
-		return t.Write(w)
-	})
+	return output.List(&a.Printer, views, columns)
 }
 
 // view converts an entry for -o json.

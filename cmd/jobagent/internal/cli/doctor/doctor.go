@@ -3,7 +3,6 @@ package doctor
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -86,26 +85,27 @@ func emitFindings(a *connect.App, found []controldb.Finding) error {
 	for _, f := range found {
 		views = append(views, output.NewFinding(f))
 	}
-	return a.Emit(views, func(w io.Writer) error {
-		t := output.NewTable("SEVERITY", "CHECK", "RESULT")
-		for _, f := range found {
-			t.Add(f.Severity, f.Code, f.Found)
+	if err := output.List(&a.Printer, views, columns); err != nil || !a.Text() {
+		return err
+	}
+	for _, f := range found {
+		if f.Severity == controldb.SeverityOK {
+			continue
 		}
-		if err := t.Write(w); err != nil {
+		fix := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
+		if _, err := fmt.Fprintf(a.Stdout, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, fix); err != nil {
 			return err
 		}
-		for _, f := range found {
-			if f.Severity == controldb.SeverityOK {
-				continue
-			}
-			fix := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
-			if _, err := fmt.Fprintf(w, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, fix); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
+
+// columns are those of doctor.
+var columns = output.Columns([]output.Column[output.Finding]{
+	{Name: "severity", State: true, Keep: true},
+	{Name: "code", Header: "CHECK", ID: true, Keep: true},
+	{Name: "found", Header: "RESULT", Min: 20, Rest: true, Wrap: true, Keep: true},
+})
 
 // CodeEncryption is the code of findings about encryption.
 const CodeEncryption = "encryption"

@@ -1,11 +1,10 @@
 package execution
 
 import (
-	"io"
-
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -32,8 +31,35 @@ func viewCallbacks(callbacks []controldb.Callback) []output.Callback {
 	return views
 }
 
+// callbackColumns are those of execution callbacks.
+var callbackColumns = output.Columns([]output.Column[output.Callback]{
+	{Name: "step_id", Header: "STEP", Keep: true},
+	{Name: "target", Min: 12, Keep: true, Value: func(c output.Callback) any {
+		if c.Database == "" {
+			return c.Server
+		}
+		return c.Server + "/" + c.Database
+	}},
+	{Name: "target_id", ID: true, GUID: true},
+	{Name: "attempt"},
+	{Name: "state", State: true, Keep: true},
+	{Name: "opened_at", Header: "OPENED", Drop: 8},
+	{Name: "deadline_at", Header: "DEADLINE"},
+	{Name: "success", Header: "REPORT", Text: func(c output.Callback) string {
+		switch {
+		case c.Success == nil:
+			return ""
+		case *c.Success:
+			return "succeeded"
+		}
+		return "failed"
+	}},
+	{Name: "received_by", Header: "BY", Min: 8},
+	{Name: "message", Min: 12, Rest: true},
+})
+
 func newCallbacksCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, callbackColumns, &cobra.Command{
 		Use: "callbacks EXECUTION_ID", Short: "List the callbacks of a run's actions", Args: cobra.ExactArgs(1),
 		Long: `List the callbacks of a run: the reports that end its asynchronous actions.
 "jobagent execution complete" reports instead of the application.`,
@@ -53,25 +79,10 @@ func newCallbacksCommand(a *connect.App) *cobra.Command {
 					}
 				}
 				views := viewCallbacks(list)
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("STEP", "TARGET", "TARGET ID", "ATTEMPT", "STATE", "OPENED", "DEADLINE", "REPORT", "BY", "MESSAGE")
-					for _, c := range views {
-						target := c.Server
-						if c.Database != "" {
-							target += "/" + c.Database
-						}
-						report := ""
-						if c.Success != nil {
-							report = map[bool]string{true: "succeeded", false: "failed"}[*c.Success]
-						}
-						t.Add(c.StepID, target, c.Target, c.Attempt, c.State, c.OpenedAt, c.DeadlineAt, report, c.ReceivedBy,
-							output.Shorten(c.Message, 60))
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, callbackColumns)
 			})
 		},
-	}
+	})
 }
 
 func newCompleteCommand(a *connect.App) *cobra.Command {

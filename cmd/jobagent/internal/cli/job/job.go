@@ -37,6 +37,33 @@ func viewJob(j controldb.Job) output.Job {
 	}
 }
 
+// viewPlan adds to a job when it runs.
+func viewPlan(j output.Job, p controldb.JobPlan) output.Job {
+	j.Schedules, j.ActiveSchedules, j.NextDue = p.Named, p.Active, output.Optional(p.NextDue)
+	return j
+}
+
+// columns are those of job list.
+var columns = output.Columns([]output.Column[output.Job]{
+	{Name: "job_name", Header: "NAME", ID: true, Min: 16, Keep: true},
+	{Name: "job_version", Header: "VERSION", Drop: 5},
+	{Name: "enabled", Keep: true},
+	{Name: "schedule", Value: func(j output.Job) any { return ownSchedule(j) }, Drop: 3},
+	{Name: "named_schedules", Header: "NAMED", Drop: 2},
+	{Name: "next_due_time", Header: "NEXT DUE", Drop: 1},
+	{Name: "job_id", Header: "ID", Wide: true},
+	{Name: "description", Min: 12, Rest: true, Drop: 9},
+})
+
+// ownSchedule describes the schedule of the job's own definition for a table. That of a job that is
+// started by hand, or by its named schedules only, is empty.
+func ownSchedule(j output.Job) string {
+	if !j.Enabled && j.IntervalType == "Once" {
+		return ""
+	}
+	return schedule(j)
+}
+
 // schedule describes the schedule of the job's own definition.
 func schedule(j output.Job) string {
 	if j.IntervalType == "Once" {
@@ -53,28 +80,33 @@ func NewCommand(a *connect.App) *cobra.Command {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List all jobs", Args: cobra.NoArgs,
+		Long: `List all jobs. ENABLED and SCHEDULE are about the schedule of the job's own definition: a job that is
+not enabled runs when it is started, and by its named schedules, whose number NAMED shows; "jobagent
+schedule list" lists them. NEXT DUE is the next instant of all its schedules that start runs (UTC).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Jobs(cmd.Context(), "")
 				if err != nil {
 					return err
 				}
+				plans, err := store.JobPlans(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				byJob := make(map[string]controldb.JobPlan, len(plans))
+				for _, p := range plans {
+					byJob[p.JobName] = p
+				}
 				views := make([]output.Job, 0, len(list))
 				for _, j := range list {
-					views = append(views, viewJob(j))
+					views = append(views, viewPlan(viewJob(j), byJob[j.Name]))
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("NAME", "VERSION", "ENABLED", "SCHEDULE", "DESCRIPTION")
-					for _, j := range views {
-						t.Add(j.Name, j.Version, j.Enabled, schedule(j), output.Shorten(j.Description, 60))
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}
+	})
 }
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -90,7 +122,14 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				plans, err := store.JobPlans(cmd.Context(), job.Name)
+				if err != nil {
+					return err
+				}
 				v := viewJob(job)
+				for _, p := range plans {
+					v = viewPlan(v, p)
+				}
 				for _, s := range steps {
 					v.Steps = append(v.Steps, output.NewStep(s))
 				}
@@ -102,11 +141,17 @@ func newShowCommand(a *connect.App) *cobra.Command {
 
 // printJob prints a job and its steps.
 func printJob(w io.Writer, j output.Job) error {
-	enabled := "disabled: runs only when it is started"
+	enabled := "disabled: its own schedule starts no runs"
 	if j.Enabled {
 		enabled = "enabled, " + schedule(j)
 	}
 	fmt.Fprintf(w, "%s (version %d, %s)\n", j.Name, j.Version, enabled)
+	if j.Schedules > 0 {
+		fmt.Fprintf(w, "named schedules: %d, of which %d start runs; jobagent schedule list --job lists them\n", j.Schedules, j.ActiveSchedules)
+	}
+	if j.NextDue != nil {
+		fmt.Fprintf(w, "next due %s\n", j.NextDue.UTC().Format(time.RFC3339))
+	}
 	if j.Description != "" {
 		fmt.Fprintf(w, "%s\n", j.Description)
 	}

@@ -82,7 +82,7 @@ func writeNew(path, text string) error {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the keys with the number of secrets that they can open", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -102,17 +102,22 @@ func newListCommand(a *connect.App) *cobra.Command {
 					}
 					views = append(views, v)
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("KEY", "ACTIVE", "SECRETS", "ONLY HERE", "CREATED BY")
-					for _, k := range views {
-						t.Add(k.ID, k.Active, k.Secrets, k.SecretsOnly, k.CreatedBy)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}
+	})
 }
+
+// columns are those of key list.
+var columns = output.Columns([]output.Column[output.SecretKey]{
+	{Name: "key_id", Header: "KEY", ID: true, Keep: true},
+	{Name: "is_active", Header: "ACTIVE"},
+	{Name: "secrets"},
+	{Name: "secrets_only", Header: "ONLY HERE"},
+	{Name: "created_by", Min: 8, Rest: true},
+	{Name: "created_time", Header: "CREATED", Wide: true},
+	{Name: "public_key", Wide: true},
+})
 
 func newRotateCommand(a *connect.App) *cobra.Command {
 	var references []string

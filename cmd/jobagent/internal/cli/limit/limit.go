@@ -2,7 +2,6 @@
 package limit
 
 import (
-	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -70,7 +69,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the limits with their running and waiting targets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -82,17 +81,22 @@ func newListCommand(a *connect.App) *cobra.Command {
 				for _, l := range list {
 					views = append(views, viewLimit(l))
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("SCOPE", "NAME", "SERVER", "LIMIT", "RUNNING", "WAITING")
-					for _, l := range views {
-						t.Add(l.Scope, l.Name, l.Server, l.Max, l.Running, l.Waiting)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}
+	})
 }
+
+// columns are those of limit list.
+var columns = output.Columns([]output.Column[output.Limit]{
+	{Name: "scope", Keep: true},
+	{Name: "name", ID: true, Min: 12, Keep: true},
+	{Name: "server_name", Header: "SERVER", Min: 12, Rest: true, Drop: 9},
+	{Name: "max_concurrent_targets", Header: "LIMIT", Keep: true},
+	{Name: "running"},
+	{Name: "waiting"},
+	{Name: "updated_at", Header: "UPDATED", Wide: true},
+})
 
 // viewLimit converts a limit for -o json.
 func viewLimit(l controldb.Limit) output.Limit {

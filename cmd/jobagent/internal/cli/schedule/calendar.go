@@ -3,7 +3,6 @@ package schedule
 import (
 	"context"
 	"encoding/json"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +75,7 @@ func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 }
 
 func newCalendarListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, calendarColumns, &cobra.Command{
 		Use: "list", Short: "List all calendars", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -93,14 +92,16 @@ func newCalendarListCommand(a *connect.App) *cobra.Command {
 					}
 					views = append(views, v)
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("CALENDAR", "UPDATED", "DEFINITION")
-					for _, v := range views {
-						t.Add(v.Name, v.Updated, output.Shorten(string(v.Spec), 100))
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, calendarColumns)
 			})
 		},
-	}
+	})
 }
+
+// calendarColumns are those of calendar list.
+var calendarColumns = output.Columns([]output.Column[output.Calendar]{
+	{Name: "calendar_name", Header: "CALENDAR", ID: true, Min: 12, Keep: true},
+	{Name: "updated_time", Header: "UPDATED"},
+	{Name: "created_time", Header: "CREATED", Wide: true},
+	{Name: "spec", Header: "DEFINITION", Min: 16, Rest: true},
+})

@@ -251,11 +251,24 @@ func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
 	if name == "" { // a fixed offset
 		name = time.Unix(0, 0).In(zone).Format("-07:00")
 	}
-	t := output.NewTable("DUE (UTC)", "IN "+name)
+	titles := []string{"DUE (UTC)", "IN " + name}
+	if isUTC(due, zone) { // the same twice says nothing
+		titles = titles[:1]
+	}
+	t := output.NewTable(titles...)
 	for _, at := range due {
-		t.Add(at.UTC().Format(time.RFC3339), at.In(zone).Format(time.RFC3339))
+		cells := []any{at.UTC().Format(time.RFC3339), at.In(zone).Format(time.RFC3339)}
+		t.Add(cells[:len(titles)]...)
 	}
 	return t.Write(w)
+}
+
+// isUTC reports whether instants have the same text in a zone as in UTC.
+func isUTC(due []time.Time, zone *time.Location) bool {
+	return !slices.ContainsFunc(due, func(at time.Time) bool {
+		_, offset := at.In(zone).Zone()
+		return offset != 0
+	})
 }
 
 // awaitValidation reads a schedule's row. If wait is true and there is a live agent, it first

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
@@ -66,6 +67,27 @@ func scheduleTitle(name string) string {
 	return name
 }
 
+// columns are those of schedule list.
+var columns = output.Columns([]output.Column[output.Schedule]{
+	{Name: "job_name", Header: "JOB", Min: 12, Keep: true},
+	{Name: "schedule_name", Header: "SCHEDULE", ID: true, Min: 10, Keep: true, Text: func(v output.Schedule) string { return scheduleTitle(v.Name) }},
+	{Name: "kind", Drop: 8},
+	{Name: "state", State: true, Keep: true, Text: func(v output.Schedule) string {
+		if v.Paused {
+			return "Paused"
+		}
+		return v.State
+	}},
+	{Name: "next_due_time", Header: "NEXT DUE (UTC)", Drop: 1},
+	{Name: "description", Header: "WORDS", Min: 16, Rest: true, Drop: 5},
+	{Name: "time_zone", Header: "ZONE", Min: 6, Drop: 9},
+	{Name: "last_due_time", Header: "LAST DUE (UTC)", Drop: 10},
+	{Name: "executions", Header: "RUNS", Drop: 6},
+	{Name: "last_lifecycle", Header: "LAST RUN", State: true, Drop: 4},
+	{Name: "reason", Min: 12, Drop: 9},
+	{Name: "schedule_id", Header: "ID", Wide: true},
+})
+
 func newListCommand(a *connect.App) *cobra.Command {
 	var f controldb.ScheduleFilter
 	cmd := &cobra.Command{
@@ -96,15 +118,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				for _, s := range list {
 					views = append(views, viewSchedule(s))
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("JOB", "SCHEDULE", "KIND", "STATE", "WORDS", "NEXT DUE (UTC)", "ZONE", "LAST DUE (UTC)", "RUNS",
-						"LAST RUN", "REASON")
-					for _, v := range views {
-						t.Add(v.Job, scheduleTitle(v.Name), v.Kind, v.State, output.Shorten(v.Description, 60), v.NextDue, v.TimeZone, v.LastDue, v.Executions,
-							v.LastLifecycle, output.Shorten(v.Reason, 60))
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
 	}
@@ -112,7 +126,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	cmd.Flags().StringVar(&f.State, "state", "", "only schedules in this state: Enabled, Disabled, Completed or Faulted")
 	cmd.Flags().BoolVar(&f.NamedOnly, "named", false, "exclude the schedules of the jobs' own definitions")
 	cmd.Flags().IntVar(&f.Limit, "limit", 1000, "maximum number of schedules")
-	return cmd
+	return command.List(&a.Printer, columns, cmd)
 }
 
 // shownBackfills is the maximum number of backfills that are shown with a schedule.

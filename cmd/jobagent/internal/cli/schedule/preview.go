@@ -81,13 +81,20 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 	if len(p.Due) == 0 {
 		return a.Warn(p.Warnings)
 	}
-	titles := []string{"DUE (UTC)", "IN " + p.Zone.String()}
+	titles := []string{"DUE (UTC)"}
+	local := !isUTC(p.Due, p.Zone)
+	if local {
+		titles = append(titles, "IN "+p.Zone.String())
+	}
 	if len(p.Started) > 0 {
 		titles = append(titles, "STARTED (UTC)")
 	}
 	t := output.NewTable(titles...)
 	for i, due := range p.Due {
-		cells := []any{due.UTC().Format(time.RFC3339), due.In(p.Zone).Format(time.RFC3339)}
+		cells := []any{due.UTC().Format(time.RFC3339)}
+		if local {
+			cells = append(cells, due.In(p.Zone).Format(time.RFC3339))
+		}
 		if i < len(p.Started) {
 			cells = append(cells, p.Started[i].UTC().Format(time.RFC3339))
 		}

@@ -172,8 +172,24 @@ func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts [
 	return stored, store.SetSecret(ctx, stored.Name, sealed, stored.Version, hosts...)
 }
 
+// columns are those of secret list.
+var columns = output.Columns([]output.Column[output.Secret]{
+	{Name: "secret_name", Header: "NAME", ID: true, Min: 12, Keep: true},
+	{Name: "version"},
+	{Name: "keys"},
+	{Name: "missing_keys"},
+	{Name: "updated_by", Min: 8},
+	{Name: "updated_time", Header: "UPDATED", Wide: true},
+	{Name: "hosts", Min: 10, Rest: true, Drop: 1, Text: func(s output.Secret) string {
+		if s.Hosts == nil {
+			return "any host"
+		}
+		return strings.Join(s.Hosts, ", ")
+	}},
+})
+
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the secrets, without their values", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -193,20 +209,10 @@ func newListCommand(a *connect.App) *cobra.Command {
 						UpdatedBy: s.UpdatedBy,
 					})
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("NAME", "VERSION", "KEYS", "MISSING KEYS", "UPDATED BY", "HOSTS")
-					for _, s := range views {
-						hosts := strings.Join(s.Hosts, ", ")
-						if s.Hosts == nil {
-							hosts = "any host"
-						}
-						t.Add(s.Name, s.Version, s.Keys, s.MissingKeys, s.UpdatedBy, hosts)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}
+	})
 }
 
 // hostsOf returns the patterns of a secret's hosts; nil means any host.

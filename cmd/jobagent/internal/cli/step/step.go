@@ -331,6 +331,28 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
+// optionColumns are those of step options.
+var optionColumns = output.Columns([]output.Column[output.StepOptions]{
+	{Name: "step_id", Header: "STEP", Keep: true},
+	{Name: "step_name", Header: "NAME", ID: true, Min: 10, Keep: true},
+	{Name: "on_unknown_outcome", Min: 7},
+	{Name: "at_most_once", Min: 5},
+	{Name: "bind_parameters", Min: 5},
+	{Name: "after", Min: 10, Rest: true, Text: func(o output.StepOptions) string {
+		switch {
+		case o.After != nil && len(o.After) == 0:
+			return "no step"
+		case o.After != nil:
+			return strings.Join(o.After, ", ")
+		case o.StepID == 1:
+			return ""
+		}
+		return "the step before"
+	}},
+	{Name: "run_when"},
+	{Name: "on_targets"},
+})
+
 // showStepOptions prints the options of a job's steps.
 func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store, name string) error {
 	job, err := lookup.Job(ctx, store, name)
@@ -348,22 +370,7 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets,
 		})
 	}
-	return a.Emit(views, func(w io.Writer) error {
-		t := output.NewTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE", "BIND PARAMETERS", "AFTER", "RUN WHEN", "ON TARGETS")
-		for _, o := range views {
-			after := "the step before"
-			switch {
-			case o.After != nil && len(o.After) == 0:
-				after = "no step"
-			case o.After != nil:
-				after = strings.Join(o.After, ", ")
-			case o.StepID == 1:
-				after = ""
-			}
-			t.Add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce, o.BindParameters, after, o.RunWhen, o.OnTargets)
-		}
-		return t.Write(w)
-	})
+	return output.List(&a.Printer, views, optionColumns)
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {

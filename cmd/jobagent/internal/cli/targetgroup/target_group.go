@@ -25,8 +25,23 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newCreateCommand(a), newDeleteCommand(a), newAddCommand(a), newRemoveCommand(a))
 }
 
+// columns are those of target-group list.
+var columns = output.Columns([]output.Column[output.TargetGroup]{
+	{Name: "target_group_name", Header: "NAME", ID: true, Min: 12, Rest: true, Keep: true},
+	{Name: "target_group_id", Header: "ID", GUID: true},
+})
+
+// targetColumns are those of target-group resolve.
+var targetColumns = output.Columns([]output.Column[output.Target]{
+	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
+	{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true},
+	{Name: "elastic_pool_name", Header: "POOL", Min: 8},
+	{Name: "target", Wide: true, ID: true, Value: func(t output.Target) any { return t.Server + "/" + t.Database }},
+	{Name: "target_id", Wide: true},
+})
+
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List all target groups", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -38,16 +53,10 @@ func newListCommand(a *connect.App) *cobra.Command {
 				for _, g := range groups {
 					views = append(views, output.TargetGroup{Name: g.Name, ID: g.ID})
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("NAME", "ID")
-					for _, g := range views {
-						t.Add(g.Name, g.ID)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}
+	})
 }
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -116,18 +125,12 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 				for _, r := range resolved {
 					views = append(views, output.Target{Server: r.Server, Database: r.Database, ElasticPool: r.ElasticPool, ID: r.ID})
 				}
-				return a.Emit(views, func(w io.Writer) error {
-					t := output.NewTable("SERVER", "DATABASE", "POOL")
-					for _, v := range views {
-						t.Add(v.Server, v.Database, v.ElasticPool)
-					}
-					return t.Write(w)
-				})
+				return output.List(&a.Printer, views, targetColumns)
 			})
 		},
 	}
 	a.Target.Add(cmd)
-	return cmd
+	return command.List(&a.Printer, targetColumns, cmd)
 }
 
 func newCreateCommand(a *connect.App) *cobra.Command {

@@ -154,7 +154,7 @@ func fileError(err error) error {
 }
 
 func newListCommand(a *connect.App, file *string) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Args: cobra.NoArgs, Short: "List the tokens, without their secrets",
 		RunE: func(*cobra.Command, []string) error {
 			source, err := path(a, *file)
@@ -173,16 +173,20 @@ func newListCommand(a *connect.App, file *string) *cobra.Command {
 					Expires: output.Optional(t.Expires), Expired: t.Expired(now),
 				})
 			}
-			return a.Emit(views, func(w io.Writer) error {
-				table := output.NewTable("ID", "NAME", "ROLE", "EXPIRES", "SCOPE")
-				for _, t := range views {
-					table.Add(t.ID, t.Name, t.Role, expiry(t), t.Scope)
-				}
-				return table.Write(w)
-			})
+			return output.List(&a.Printer, views, columns)
 		},
-	}
+	})
 }
+
+// columns are those of token list.
+var columns = output.Columns([]output.Column[output.Token]{
+	{Name: "token_id", Header: "ID", ID: true, Keep: true},
+	{Name: "token_name", Header: "NAME", Min: 12, Keep: true},
+	{Name: "role"},
+	{Name: "expires_time", Header: "EXPIRES", Text: expiry},
+	{Name: "created_time", Header: "CREATED", Wide: true},
+	{Name: "scope", Min: 8, Rest: true},
+})
 
 // expiry describes when a token expires.
 func expiry(t output.Token) string {
