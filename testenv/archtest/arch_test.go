@@ -94,7 +94,7 @@ var allowed = map[string][]string{
 	"cmd/jobagent":            {commandRoom + "cli"},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {},
-	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi"},
+	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
 	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
 	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/agnivade/levenshtein", "github.com/spf13/cobra/...", "github.com/google/uuid"},
@@ -111,7 +111,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
-		commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "controldb", "jobs", "targets/...", "github.com/google/uuid", "charm.land/...",
+		commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "controldb", "jobs", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
 	commandRoom + "embedded": {
 		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...",

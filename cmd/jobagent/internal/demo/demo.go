@@ -190,7 +190,9 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution,
 	result output.DemoRun, elapsed time.Duration) error {
 	a.Progress("\nThe run in jobs.job_executions:\n")
-	if err := runs.PrintTree(a.Stdout, abridged(rows), nil); err != nil {
+	tree := runs.NewTree(&a.Printer)
+	tree.Targets = shownTargets
+	if err := tree.Print(a.Stdout, rows, nil); err != nil {
 		return err
 	}
 	for _, g := range runs.GroupErrors(rows) {
@@ -229,27 +231,9 @@ To use your own SQL Server:
 	return nil
 }
 
-// abridged removes targets that succeeded at the first attempt, except the first few of each step.
-func abridged(rows []controldb.Execution) []controldb.Execution {
-	const shownTargets = 4 // such targets shown per step
-	var kept []controldb.Execution
-	shown := 0
-	for _, e := range rows {
-		if e.TargetType != "SqlDatabase" {
-			shown = 0
-			kept = append(kept, e)
-			continue
-		}
-		if e.Lifecycle != jobs.Succeeded || e.Attempts > 1 {
-			kept = append(kept, e)
-			continue
-		}
-		if shown++; shown <= shownTargets {
-			kept = append(kept, e)
-		}
-	}
-	return kept
-}
+// shownTargets is the number of targets of a step that the tree shows of those that succeeded at
+// once, and of all others.
+const shownTargets = 4
 
 // printRows prints the first rows of the output table.
 func printRows(ctx context.Context, w io.Writer, db *sql.DB) (err error) {

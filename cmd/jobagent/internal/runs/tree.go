@@ -3,53 +3,183 @@ package runs
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
-// PrintTree prints a run as a tree of steps and targets.
-func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
-	type place struct {
-		step             int
-		server, database string
+// Tree prints runs as trees of steps and targets.
+type Tree struct {
+	Paint terminal.Painter
+	// Width is where lines are broken between words; 0 means nowhere.
+	Width int
+	// Targets is the number of targets of a step that are shown of those that succeeded at once,
+	// and of all others; a line has the number of the rest. 0 means all.
+	Targets int
+}
+
+// shownTargets is Tree.Targets where the end of a run is printed on a terminal.
+const shownTargets = 4
+
+// NewTree returns the tree for stdout, of all targets: on a terminal in colours and in its width.
+func NewTree(p *output.Printer) Tree {
+	t := Tree{Paint: p.Painter()}
+	if width, _, ok := terminal.Size(p.Stdout); ok {
+		t.Width = max(20, width)
 	}
+	return t
+}
+
+// PrintTree prints a run as a tree of steps and targets, as plain text.
+func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
+	return Tree{Paint: terminal.Painter{Plain: true}}.Print(w, rows, messages)
+}
+
+// place is a step on a target.
+type place struct {
+	step             int
+	server, database string
+}
+
+// Print prints a run with all its rows, the run itself first.
+func (t Tree) Print(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
 	messagesOf := map[place][]controldb.ExecutionMessage{}
 	for _, m := range messages {
 		p := place{m.StepID, m.Server, m.Database}
 		messagesOf[p] = append(messagesOf[p], m)
 	}
-	var b strings.Builder
-	for _, e := range rows {
-		switch {
-		case e.IsRoot():
-			fmt.Fprintf(&b, "%s (version %d)  %s%s\n", e.JobName, e.JobVersion, e.Lifecycle, duration(e))
-			fmt.Fprintf(&b, "  %s\n", output.Shorten(e.LastMessage, 160))
-		case e.TargetType == "TargetGroup":
-			fmt.Fprintf(&b, "├─ step %d on %s  %s%s\n", *e.StepID, output.OrDefault(e.TargetGroup, "its endpoint"), e.Lifecycle, duration(e))
-			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
-				fmt.Fprintf(&b, "│    %s\n", output.Shorten(e.LastMessage, 160))
+	p := treePrinter{Tree: t, messages: messagesOf}
+	for len(rows) > 0 {
+		e := rows[0]
+		end := 1
+		if e.IsRoot() {
+			p.line("", fmt.Sprintf("%s (version %d)  ", terminal.Clean(e.JobName), e.JobVersion), e.Lifecycle, duration(e))
+			p.text("  ", output.Shorten(e.LastMessage, 160))
+		} else {
+			for end < len(rows) && rows[end].IsTarget() {
+				end++
 			}
-		default:
-			unknown := ""
-			if e.OutcomeUnknown {
-				unknown = ", outcome unknown"
-			}
-			fmt.Fprintf(&b, "│  ├─ %s  %s%s%s\n", e.Place(), e.Lifecycle, unknown, attempts(e))
-			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
-				fmt.Fprintf(&b, "│  │    %s\n", output.Shorten(e.LastMessage, 400))
-			}
-			for _, m := range messagesOf[place{*e.StepID, e.Server, e.Database}] {
-				printMessage(&b, m)
-			}
+			p.step(e, rows[1:end], end == len(rows))
 		}
+		rows = rows[end:]
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// treePrinter collects the lines of a tree.
+type treePrinter struct {
+	Tree
+	messages map[place][]controldb.ExecutionMessage
+	b        strings.Builder
+}
+
+// Branches of the tree: to a child, beside its own lines, and the same for the last child.
+const (
+	branch, branchSide         = "├─ ", "│  "
+	lastBranch, lastBranchSide = "└─ ", "   "
+)
+
+// step prints a step and its targets.
+func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution, last bool) {
+	first, side := branch, branchSide
+	if last {
+		first, side = lastBranch, lastBranchSide
+	}
+	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(output.OrDefault(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
+	if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
+		p.text(side+"  ", output.Shorten(e.LastMessage, 160))
+	}
+	shown, more := p.abridge(targets)
+	for i, target := range shown {
+		p.target(side, target, i == len(shown)-1 && more == "")
+	}
+	if more != "" {
+		p.text(side+lastBranch, more)
+	}
+}
+
+// abridge returns the targets that are shown, and the text of the line for the others.
+func (p *treePrinter) abridge(targets []controldb.Execution) (shown []controldb.Execution, more string) {
+	if p.Targets <= 0 || len(targets) <= p.Targets+1 {
+		return targets, ""
+	}
+	left := map[jobs.Lifecycle]int{}
+	plain, other := 0, 0
+	for _, e := range targets {
+		n := &other
+		if e.Lifecycle == jobs.Succeeded && e.Attempts <= 1 {
+			n = &plain
+		}
+		if *n++; *n > p.Targets {
+			left[e.Lifecycle]++
+			continue
+		}
+		shown = append(shown, e)
+	}
+	if len(left) == 0 {
+		return targets, ""
+	}
+	var states []string
+	for l, n := range left {
+		states = append(states, fmt.Sprintf("%s %s", terminal.Number(n), l))
+	}
+	slices.Sort(states)
+	return shown, fmt.Sprintf("+%s more: %s", terminal.Number(len(targets)-len(shown)), strings.Join(states, ", "))
+}
+
+// target prints a target and its messages.
+func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
+	first, below := side+branch, side+branchSide+"  "
+	if last {
+		first, below = side+lastBranch, side+lastBranchSide+"  "
+	}
+	unknown := ""
+	if e.OutcomeUnknown {
+		unknown = ", outcome unknown"
+	}
+	p.line(first, terminal.Clean(e.Place())+"  ", e.Lifecycle, unknown+attempts(e))
+	if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
+		p.text(below, output.Shorten(e.LastMessage, 400))
+	}
+	for _, m := range p.messages[place{*e.StepID, e.Server, e.Database}] {
+		p.message(below, m)
+	}
+}
+
+// line prints a line with a state in its colour.
+func (p *treePrinter) line(first, text string, state jobs.Lifecycle, rest string) {
+	whole := first + text + string(state) + rest
+	if p.Width > 0 && lipgloss.Width(whole) > p.Width {
+		p.text(first, text+string(state)+rest)
+		return
+	}
+	p.b.WriteString(first + text + p.Paint.Word(string(state)) + rest + "\n")
+}
+
+// textWidth is the room for a text after first; 0 means no limit.
+func (p *treePrinter) textWidth(first string) int {
+	if p.Width == 0 {
+		return 0
+	}
+	return max(10, p.Width-lipgloss.Width(first))
+}
+
+// text prints a text after first. If the text does not fit, it goes on below its beginning, broken
+// between words.
+func (p *treePrinter) text(first, text string) {
+	for _, line := range terminal.Wrap(terminal.Clean(text), p.textWidth(first)) {
+		p.b.WriteString(strings.TrimRight(first+line, " ") + "\n")
+		first = strings.NewReplacer(branch, branchSide, lastBranch, lastBranchSide).Replace(first)
+	}
 }
 
 // bodyLines and bodyLine bound what is printed of one body or output. -o json has all that is kept.
@@ -58,8 +188,8 @@ const (
 	bodyLine  = 200
 )
 
-// printMessage prints a message: one line, or several for a body or the output of a process.
-func printMessage(b *strings.Builder, m controldb.ExecutionMessage) {
+// message prints a message: one line, or several for a body or the output of a process.
+func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
 	label := ""
 	switch m.Message.Kind {
 	case targets.KindBody:
@@ -69,16 +199,16 @@ func printMessage(b *strings.Builder, m controldb.ExecutionMessage) {
 	case targets.KindErrorOutput:
 		label = "stderr"
 	default:
-		fmt.Fprintf(b, "│  │    [%d] %s\n", m.Attempt, output.Shorten(messageText(m.Message), 400))
+		p.text(side, fmt.Sprintf("[%d] %s", m.Attempt, output.Shorten(messageText(m.Message), 400)))
 		return
 	}
 	lines := strings.Split(strings.TrimRight(m.Message.Text, "\r\n"), "\n")
 	for i, line := range lines {
 		if i == bodyLines {
-			fmt.Fprintf(b, "│  │    [%d] %s: … and %d more lines (-o json)\n", m.Attempt, label, len(lines)-i)
+			p.text(side, fmt.Sprintf("[%d] %s: … and %d more lines (-o json)", m.Attempt, label, len(lines)-i))
 			return
 		}
-		fmt.Fprintf(b, "│  │    [%d] %s: %s\n", m.Attempt, label, output.Shorten(line, bodyLine))
+		p.text(side, fmt.Sprintf("[%d] %s: %s", m.Attempt, label, output.Shorten(line, bodyLine)))
 	}
 }
 

@@ -76,15 +76,16 @@ func Right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-lipgloss.Width(text))) + text
 }
 
-// Bar shows counts as parts of a width: ended well, failed, otherwise ended, running, waiting. A
-// part that is not empty has a cell.
+// Bar shows counts as parts of a width: ended well, failed, skipped or canceled, running, waiting
+// for a retry, waiting. A part that is not empty has a cell, if there are enough of them.
 func (p Painter) Bar(c Counts, width int) string {
 	parts := []struct {
 		n     int
 		sign  string
 		style lipgloss.Style
 	}{
-		{c.Succeeded, "█", StyleGood}, {c.Failed, "▚", StyleBad}, {c.Other, "▬", StyleQuiet}, {c.Running + c.Callback, "▒", StyleBusy}, {c.Waiting, "░", StyleQuiet},
+		{c.Succeeded, "█", StyleGood}, {c.Failed, "▚", StyleBad}, {c.Skipped + c.Canceled, "▬", StyleQuiet},
+		{c.Running + c.Callback, "▒", StyleBusy}, {c.Retrying, "░", StyleBusy}, {c.Waiting, "░", StyleQuiet},
 	}
 	total := c.Total()
 	if total == 0 {
@@ -105,7 +106,9 @@ func (p Painter) Bar(c Counts, width int) string {
 	cells[largest] = max(0, cells[largest]+width-used)
 	var b strings.Builder
 	for i, part := range parts {
-		b.WriteString(p.In(part.style, strings.Repeat(part.sign, cells[i])))
+		n := min(cells[i], width)
+		width -= n
+		b.WriteString(p.In(part.style, strings.Repeat(part.sign, n)))
 	}
 	return b.String()
 }
@@ -123,12 +126,6 @@ func StateStyle(state string) lipgloss.Style {
 	return StyleQuiet
 }
 
-// Lifecycle returns the word of a lifecycle in the colour of its state. Blanks around it are kept,
-// so that the cell of a table can be filled first.
-func (p Painter) Lifecycle(text string) string {
-	return p.In(StateStyle(strings.TrimSpace(text)), text)
-}
-
 // State returns the sign and the word of a lifecycle.
 func (p Painter) State(l jobs.Lifecycle, width int) string {
 	switch l {
@@ -142,6 +139,8 @@ func (p Painter) State(l jobs.Lifecycle, width int) string {
 		return p.In(StyleBusy, Fit("▶ running", width))
 	case jobs.WaitingForRetry:
 		return p.In(StyleBusy, Fit("↻ retry", width))
+	case "":
+		return p.In(StyleQuiet, Fit("· to come", width))
 	}
 	return p.In(StyleQuiet, Fit("… waiting", width))
 }
@@ -169,26 +168,35 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Counts are the targets of a step, or of several, by what they do.
-type Counts struct{ Succeeded, Failed, Other, Running, Waiting, Callback int }
+// Counts are the targets of a step, or of several, by what they do. Waiting are those that have not
+// begun, Retrying those that wait for their next attempt, Callback those whose action waits for a
+// report.
+type Counts struct{ Succeeded, Failed, Skipped, Canceled, Running, Retrying, Waiting, Callback int }
 
-func (c Counts) Total() int {
-	return c.Succeeded + c.Failed + c.Other + c.Running + c.Waiting + c.Callback
-}
+// Total is the number of all targets.
+func (c Counts) Total() int { return c.Ended() + c.Running + c.Retrying + c.Waiting + c.Callback }
 
+// Ended is the number of targets in a final state.
+func (c Counts) Ended() int { return c.Succeeded + c.Failed + c.Skipped + c.Canceled }
+
+// Add counts n targets in a state: a lifecycle, or WaitingForCallback.
 func (c *Counts) Add(state jobs.Lifecycle, n int) {
 	switch state {
 	case jobs.Succeeded, jobs.SucceededWithSkipped:
 		c.Succeeded += n
 	case jobs.Failed, jobs.TimedOut:
 		c.Failed += n
+	case jobs.Skipped:
+		c.Skipped += n
 	case jobs.InProgress:
 		c.Running += n
 	case "WaitingForCallback":
 		c.Callback += n
-	case jobs.Created, jobs.WaitingForRetry, jobs.WaitingForChildJobExecutions:
+	case jobs.WaitingForRetry:
+		c.Retrying += n
+	case jobs.Created, jobs.WaitingForChildJobExecutions:
 		c.Waiting += n
 	default:
-		c.Other += n // Skipped, Canceled
+		c.Canceled += n
 	}
 }

@@ -150,7 +150,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 					if parameters != "" {
 						fmt.Fprintf(w, "parameters %s\n", output.OneLine(parameters))
 					}
-					return runs.PrintTree(w, rows, messages)
+					return runs.NewTree(&a.Printer).Print(w, rows, messages)
 				})
 			})
 		},
@@ -161,19 +161,26 @@ func newShowCommand(a *connect.App) *cobra.Command {
 }
 
 func newWatchCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	var wait runs.Wait
+	cmd := &cobra.Command{
 		Use: "watch EXECUTION_ID", Short: fmt.Sprintf("Wait for the end of a run; exit with %d if it does not succeed",
 			exit.CodeRunFailed), Args: cobra.ExactArgs(1),
+		Long: "Wait for the end of a run, which may have ended already. " + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := wait.Check(cmd); err != nil {
+				return err
+			}
 			id, err := parseExecutionID(args[0])
 			if err != nil {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				return runs.Watch(cmd.Context(), a, store, id)
+				return runs.Watch(cmd.Context(), a, store, id, wait)
 			})
 		},
 	}
+	wait.AddFlags(cmd, false)
+	return cmd
 }
 
 func newErrorsCommand(a *connect.App) *cobra.Command {

@@ -16,7 +16,7 @@ import (
 
 // newRerunCommand returns `jobagent execution rerun`.
 func newRerunCommand(a *connect.App) *cobra.Command {
-	var wait bool
+	var wait runs.Wait
 	var id string
 	req := controldb.RerunRequest{}
 	cmd := &cobra.Command{
@@ -27,9 +27,14 @@ groups, unless --only excludes a target that did not succeed.
 
 The state Unknown means that it is not known whether the script ran, whatever the lifecycle is:
 Failed, TimedOut or Canceled. The other states include only targets for which this is known.
-"jobagent execution show" marks unknown outcomes.`,
+"jobagent execution show" marks unknown outcomes.
+
+With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
+			err := wait.Check(cmd)
+			if err != nil {
+				return err
+			}
 			if req.Origin, err = parseExecutionID(args[0]); err != nil {
 				return err
 			}
@@ -46,16 +51,17 @@ Failed, TimedOut or Canceled. The other states include only targets for which th
 				if err != nil {
 					return err
 				}
-				if !wait {
+				if !wait.Wanted {
 					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin},
 						"started %s, a rerun of %s\nto follow the run: jobagent execution watch %s", run, req.Origin, run)
 				}
-				return runs.Watch(cmd.Context(), a, store, run)
+				runs.Restarted(a, run, req.Origin)
+				return runs.Watch(cmd.Context(), a, store, run, wait)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown (default: all)")
-	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
+	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "",
 		"`GUID` of the new run; a second start with the same GUID has no effect")
 	return cmd

@@ -281,7 +281,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 }
 
 func newStartCommand(a *connect.App) *cobra.Command {
-	var wait bool
+	var wait runs.Wait
 	var id string
 	var params command.ParameterFlags
 	cmd := &cobra.Command{
@@ -290,8 +290,13 @@ func newStartCommand(a *connect.App) *cobra.Command {
 
   jobagent job start 'nightly index' --param tenant=contoso --param-json days=7
 
-In a step: DELETE FROM dbo.log WHERE tenant = N'$(param.tenant)' AND age > $(param.days);`,
+In a step: DELETE FROM dbo.log WHERE tenant = N'$(param.tenant)' AND age > $(param.days);
+
+With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := wait.Check(cmd); err != nil {
+				return err
+			}
 			var wanted uuid.UUID
 			if id != "" {
 				var err error
@@ -308,15 +313,16 @@ In a step: DELETE FROM dbo.log WHERE tenant = N'$(param.tenant)' AND age > $(par
 				if err != nil {
 					return err
 				}
-				if !wait {
+				if !wait.Wanted {
 					return a.Done(output.StartedJob{ID: run, Job: args[0]},
 						"started %s\nto follow the run: jobagent execution watch %s", run, run)
 				}
-				return runs.Watch(cmd.Context(), a, store, run)
+				runs.Started(a, run, args[0])
+				return runs.Watch(cmd.Context(), a, store, run, wait)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
+	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
 	params.Add(cmd, "the run")
 	return cmd

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -25,7 +26,7 @@ type model struct {
 	whole bool
 
 	state  overview
-	detail *detail // of the run that is shown; nil on the first page
+	detail *runs.Detail // of the run that is shown; nil on the first page
 	shown  uuid.UUID
 	// awaySince is when the first of the reads failed that have not succeeded since; zero: the last
 	// one succeeded.
@@ -58,7 +59,7 @@ type (
 	}
 	detailMsg struct {
 		reading int
-		detail  *detail
+		detail  *runs.Detail
 		err     error
 	}
 	tickMsg struct{ reading int }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -18,8 +18,7 @@ type reads interface {
 	Overview(ctx context.Context, top int) (controldb.Overview, error)
 	RecentAgents(ctx context.Context, top int) ([]controldb.AgentStatus, error)
 	Failures(ctx context.Context, hours int) (controldb.Failures, error)
-	RunWatch(ctx context.Context, id uuid.UUID) (controldb.RunWatch, error)
-	RunFailures(ctx context.Context, run uuid.UUID, top int) ([]controldb.RunFailure, error)
+	runs.DetailReader
 }
 
 // source reads what the program shows.
@@ -36,7 +35,6 @@ const (
 	// failuresInterval is the time between two reads of the failures.
 	failuresInterval = 15 * time.Second
 	listed           = 100 // rows of each list
-	failedListed     = 500 // failed targets of a run that are grouped
 )
 
 // overview is what the first page shows.
@@ -75,77 +73,9 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 	return o, nil
 }
 
-// detail is what the page of a run shows.
-type detail struct {
-	id     uuid.UUID
-	run    controldb.RunWatch
-	errors []errorGroup
-	// cut says that more targets failed than were grouped.
-	cut    bool
-	readAt time.Time
-}
-
-// errorGroup is a message with the targets that have it.
-type errorGroup struct {
-	step     int
-	message  string
-	targets  int
-	examples []string
-}
-
 // detail reads the page of a run.
-func (s *source) detail(ctx context.Context, id uuid.UUID, before *detail) (*detail, error) {
+func (s *source) detail(ctx context.Context, id uuid.UUID, before *runs.Detail) (*runs.Detail, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	run, err := s.store.RunWatch(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	d := &detail{id: id, run: run, readAt: time.Now()}
-	if before != nil && before.id == id && before.run.FailedTargets == run.FailedTargets {
-		d.errors, d.cut = before.errors, before.cut
-		return d, nil
-	}
-	if run.FailedTargets == 0 {
-		return d, nil
-	}
-	failed, err := s.store.RunFailures(ctx, id, failedListed)
-	if err != nil {
-		return nil, err
-	}
-	d.errors, d.cut = group(failed), len(failed) == failedListed
-	return d, nil
-}
-
-// group puts the same message of a step together, the most frequent first.
-func group(failed []controldb.RunFailure) []errorGroup {
-	type key struct {
-		step    int
-		message string
-	}
-	at := map[key]int{}
-	var groups []errorGroup
-	for _, f := range failed {
-		// The name of the target is often the only difference.
-		message := f.Message
-		for _, name := range []string{f.Database, f.Server} {
-			if len(name) > 2 {
-				message = strings.ReplaceAll(message, name, "…")
-			}
-		}
-		k := key{f.StepID, message}
-		i, ok := at[k]
-		if !ok {
-			i = len(groups)
-			at[k] = i
-			groups = append(groups, errorGroup{step: f.StepID, message: message})
-		}
-		g := &groups[i]
-		g.targets++
-		if len(g.examples) < 3 {
-			g.examples = append(g.examples, f.Place())
-		}
-	}
-	slices.SortStableFunc(groups, func(a, b errorGroup) int { return b.targets - a.targets })
-	return groups
+	return runs.ReadDetail(ctx, s.store, id, before)
 }

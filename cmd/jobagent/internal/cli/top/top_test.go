@@ -281,7 +281,7 @@ func TestOnce(t *testing.T) {
 func TestBar(t *testing.T) {
 	t.Parallel()
 	p := terminal.Painter{Plain: true}
-	for _, c := range []terminal.Counts{{}, {Succeeded: 1}, {Succeeded: 9999, Failed: 1}, {Succeeded: 1, Failed: 1, Other: 1, Running: 1, Waiting: 1, Callback: 1}, {Succeeded: 3, Waiting: 1000}} {
+	for _, c := range []terminal.Counts{{}, {Succeeded: 1}, {Succeeded: 9999, Failed: 1}, {Succeeded: 1, Failed: 1, Skipped: 1, Running: 1, Waiting: 1, Callback: 1}, {Succeeded: 3, Waiting: 1000}} {
 		require.Equal(t, 10, lipgloss.Width(p.Bar(c, 10)), c)
 	}
 	require.Contains(t, p.Bar(terminal.Counts{Succeeded: 9999, Failed: 1}, 10), "▚")

@@ -3,12 +3,12 @@ package top
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -67,7 +67,7 @@ func (m *model) helpLines() []string {
 	} {
 		lines = append(lines, "  "+m.paint.In(terminal.StyleHead, terminal.Fit(k[0], 18))+k[1])
 	}
-	return append(lines, "", "  "+m.paint.Bar(terminal.Counts{Succeeded: 1, Failed: 1, Other: 1, Running: 1, Waiting: 1}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
+	return append(lines, "", "  "+m.paint.Bar(terminal.Counts{Succeeded: 1, Failed: 1, Skipped: 1, Running: 1, Waiting: 1}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
 }
 
 // away returns the line that says since when there is no news; empty if there is.
@@ -75,8 +75,11 @@ func (m *model) away() []string {
 	if m.awaySince.IsZero() {
 		return nil
 	}
-	text := fmt.Sprintf("✗ no news since %s: %s", m.awaySince.Format("15:04:05"), output.OneLine(m.trouble.Error()))
-	return []string{m.paint.In(terminal.StyleBad, terminal.Fit(text, m.width))}
+	return []string{m.paint.In(terminal.StyleBad, terminal.Fit("✗ "+m.awayText(), m.width))}
+}
+
+func (m *model) awayText() string {
+	return fmt.Sprintf("no news since %s: %s", m.awaySince.Format("15:04:05"), output.OneLine(m.trouble.Error()))
 }
 
 // overviewLines returns the first page.
@@ -143,11 +146,7 @@ func (m *model) headLine() string {
 
 // title is the heading of a section, with the names of columns at the right.
 func (m *model) title(text, columns string) string {
-	if columns == "" {
-		return m.paint.In(terminal.StyleHead, terminal.Fit(text, m.width))
-	}
-	w := max(0, m.width-lipgloss.Width(columns))
-	return m.paint.In(terminal.StyleHead, terminal.Fit(text, w)) + m.paint.In(terminal.StyleQuiet, columns)
+	return runs.Canvas{Paint: m.paint, Width: m.width}.Title(text, columns)
 }
 
 func (m *model) agentLines(rows int) []string {
@@ -245,24 +244,17 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	}
 	line := terminal.Fit(r.JobName, name) + " " + terminal.Fit(step, room-name-bar-2) + " " + p.Bar(c, bar) + terminal.Right(done, 16) + failed
 	if m.width >= 100 {
-		line += terminal.Right(rateText(r.Rate(now)), 9)
+		rate := "–"
+		if n := r.Rate(now); n > 0 {
+			rate = runs.RateText(n)
+		}
+		line += terminal.Right(rate, 9)
 	}
 	left := "–"
 	if d := r.TimeLeft(now); d > 0 {
 		left = terminal.Span(d)
 	}
 	return line + terminal.Right(left, 8) + terminal.Right(terminal.Span(now.Sub(r.CreateTime)), 8)
-}
-
-// rateText writes targets per second.
-func rateText(rate float64) string {
-	switch {
-	case rate == 0:
-		return "–"
-	case rate < 10:
-		return fmt.Sprintf("%.1f/s", rate)
-	}
-	return fmt.Sprintf("%.0f/s", rate)
 }
 
 func (m *model) failureLines(list []controldb.FailureGroup, rows, before int) []string {
@@ -308,65 +300,12 @@ func (m *model) dueLines(rows int) []string {
 
 // detailLines returns the page of a run.
 func (m *model) detailLines() []string {
-	d := m.detail
-	if d == nil {
+	if m.detail == nil {
 		return append([]string{m.paint.In(terminal.StyleTitle, terminal.Fit("run "+m.shown.String(), m.width)), "  reading …"}, m.away()...)
 	}
-	run := d.run
-	end := run.Now
-	if !run.EndTime.IsZero() {
-		end = run.EndTime
+	var notes []string
+	if !m.awaySince.IsZero() {
+		notes = []string{m.awayText()}
 	}
-	lines := append([]string{
-		m.paint.In(terminal.StyleTitle, terminal.Fit(run.JobName, max(10, m.width-32))) + " " + m.paint.State(run.Lifecycle, 22) + " " + terminal.Right(terminal.Span(end.Sub(run.CreateTime)), 8),
-		m.paint.In(terminal.StyleQuiet, terminal.Fit("run "+d.id.String()+" · created "+run.CreateTime.UTC().Format("2006-01-02 15:04:05 UTC")+" · "+
-			"jobagent execution show "+d.id.String(), m.width)),
-	}, m.away()...)
-	lines = append(lines, "", m.title("STEPS", terminal.Right("done", 16)+terminal.Right("failed", 8)+terminal.Right("running", 9)+terminal.Right("waiting", 9)+terminal.Right("time", 8)))
-	for _, s := range run.Steps {
-		lines = append(lines, m.stepLine(s, run.Now))
-	}
-	if len(run.Steps) == 0 {
-		lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit("  none has begun", m.width)))
-	}
-	lines = append(lines, "", m.title("ERRORS", ""))
-	if len(d.errors) == 0 {
-		lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit("  no target has failed", m.width)))
-	}
-	for _, g := range d.errors {
-		lines = append(lines,
-			m.paint.In(terminal.StyleBad, terminal.Right(terminal.Number(g.targets), 8)+" ×  ")+terminal.Fit(fmt.Sprintf("step %d  %s", g.step, output.OneLine(g.message)), m.width-12),
-			m.paint.In(terminal.StyleQuiet, terminal.Fit("            "+strings.Join(g.examples, ", "), m.width)))
-	}
-	if d.cut {
-		lines = append(lines, m.paint.In(terminal.StyleQuiet, terminal.Fit(fmt.Sprintf("  of the first %d failed targets", failedListed), m.width)))
-	}
-	if run.LastMessage != "" {
-		lines = append(lines, "", terminal.Fit("  "+output.OneLine(run.LastMessage), m.width))
-	}
-	return lines
-}
-
-func (m *model) stepLine(s controldb.WatchedStep, now time.Time) string {
-	var c terminal.Counts
-	for _, state := range s.States {
-		c.Add(state.Lifecycle, state.Total)
-	}
-	room := max(24, m.width-2-50)
-	name, bar := room*40/100, room*30/100
-	took := ""
-	if !s.StartTime.IsZero() {
-		end := now
-		if !s.EndTime.IsZero() {
-			end = s.EndTime
-		}
-		took = terminal.Span(end.Sub(s.StartTime))
-	}
-	failed := terminal.Right(terminal.Number(c.Failed), 8)
-	if c.Failed > 0 {
-		failed = m.paint.In(terminal.StyleBad, failed)
-	}
-	return "  " + terminal.Fit(fmt.Sprintf("%d %s", s.StepID, s.Name), name) + " " + m.paint.State(s.Lifecycle, room-name-bar-2) + " " + m.paint.Bar(c, bar) +
-		terminal.Right(terminal.Number(c.Succeeded+c.Failed+c.Other)+" of "+terminal.Number(c.Total()), 16) + failed + terminal.Right(terminal.Number(c.Running), 9) +
-		terminal.Right(terminal.Number(c.Waiting+c.Callback), 9) + terminal.Right(took, 8)
+	return runs.Canvas{Paint: m.paint, Width: m.width}.Page(m.detail, notes, 0)
 }

@@ -1,0 +1,163 @@
+package runs
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// Detail is the state of a run, with its failures by message.
+type Detail struct {
+	ID       uuid.UUID
+	Run      controldb.RunWatch
+	Failures []FailureGroup
+	// Cut says that more targets failed than were grouped.
+	Cut    bool
+	ReadAt time.Time // by the process's clock
+}
+
+// FailureGroup is a message with the targets of a step that have it.
+type FailureGroup struct {
+	Step     int
+	Message  string
+	Targets  int
+	Examples []string // the first targets
+}
+
+// groupedFailures is the number of failed targets of a run that are grouped.
+const groupedFailures = 500
+
+// DetailReader reads runs; a [controldb.Store] is one. The answer of a call does not grow with the
+// number of targets.
+type DetailReader interface {
+	RunWatch(ctx context.Context, id uuid.UUID) (controldb.RunWatch, error)
+	RunFailures(ctx context.Context, run uuid.UUID, top int) ([]controldb.RunFailure, error)
+}
+
+// ReadDetail reads the state of a run with one call. A second one reads its failures if their
+// number is not that of before, which may be nil.
+func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *Detail) (*Detail, error) {
+	run, err := store.RunWatch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d := &Detail{ID: id, Run: run, ReadAt: time.Now()}
+	switch {
+	case run.FailedTargets == 0:
+		return d, nil
+	case before != nil && before.ID == id && before.Run.FailedTargets == run.FailedTargets:
+		d.Failures, d.Cut = before.Failures, before.Cut
+		return d, nil
+	}
+	failed, err := store.RunFailures(ctx, id, groupedFailures)
+	if err != nil {
+		return nil, err
+	}
+	d.Failures, d.Cut = groupFailures(failed), len(failed) == groupedFailures
+	return d, nil
+}
+
+// groupFailures puts the same message of a step together, the most frequent first.
+func groupFailures(failed []controldb.RunFailure) []FailureGroup {
+	type key struct {
+		step    int
+		message string
+	}
+	at := map[key]int{}
+	var groups []FailureGroup
+	for _, f := range failed {
+		// The name of the target is often the only difference.
+		message := f.Message
+		for _, name := range []string{f.Database, f.Server} {
+			if len(name) > 2 {
+				message = strings.ReplaceAll(message, name, "…")
+			}
+		}
+		k := key{f.StepID, message}
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, FailureGroup{Step: f.StepID, Message: message})
+		}
+		g := &groups[i]
+		g.Targets++
+		if len(g.Examples) < 3 {
+			g.Examples = append(g.Examples, f.Place())
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b FailureGroup) int { return b.Targets - a.Targets })
+	return groups
+}
+
+// now is the database's time, as far as it is known from the last read.
+func (d *Detail) now() time.Time {
+	if !d.Run.Active {
+		return d.Run.Now
+	}
+	return d.Run.Now.Add(time.Since(d.ReadAt))
+}
+
+// counts returns the targets of all steps that have begun.
+func (d *Detail) counts() terminal.Counts {
+	var all terminal.Counts
+	for _, s := range d.Run.Steps {
+		addStates(&all, s)
+	}
+	return all
+}
+
+func addStates(c *terminal.Counts, s controldb.WatchedStep) {
+	for _, state := range s.States {
+		c.Add(state.Lifecycle, state.Total)
+	}
+}
+
+// nextRetry returns when the next of the waiting retries is due; zero if none waits.
+func (d *Detail) nextRetry() time.Time {
+	var next time.Time
+	for _, s := range d.Run.Steps {
+		if t := s.NextAttempt; !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	return next
+}
+
+// pace returns the targets that end per second in the steps in progress, and how long these steps
+// still take at this rate. Zero means unknown; so it is when the last targets wait for a retry.
+func (d *Detail) pace() (rate float64, left time.Duration) {
+	var c terminal.Counts
+	var began time.Time
+	for _, s := range d.Run.Steps {
+		if !s.EndTime.IsZero() || s.StartTime.IsZero() {
+			continue
+		}
+		addStates(&c, s)
+		if began.IsZero() || s.StartTime.Before(began) {
+			began = s.StartTime
+		}
+	}
+	elapsed := d.now().Sub(began)
+	if !d.Run.Active || c.Ended() == 0 || c.Running+c.Waiting == 0 || elapsed < time.Second {
+		return 0, 0
+	}
+	rate = float64(c.Ended()) / elapsed.Seconds()
+	return rate, time.Duration(float64(c.Total()-c.Ended()) / rate * float64(time.Second))
+}
+
+// stepState returns the state that a step shows: that of its targets while they all wait for a
+// retry.
+func stepState(s controldb.WatchedStep, c terminal.Counts) jobs.Lifecycle {
+	if s.EndTime.IsZero() && c.Retrying > 0 && c.Running+c.Waiting+c.Callback == 0 {
+		return jobs.WaitingForRetry
+	}
+	return s.Lifecycle
+}

@@ -1,0 +1,156 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const (
+	// pollInterval is the time between two reads of a followed run, and awayInterval that between
+	// two attempts while the control database does not answer.
+	pollInterval = 500 * time.Millisecond
+	awayInterval = time.Second
+	// readLimit bounds a read. A database that takes longer is away.
+	readLimit = 20 * time.Second
+)
+
+// reader reads runs; a [controldb.Store] is one.
+type reader interface {
+	DetailReader
+	executionReader
+}
+
+// Follow waits for the end of a run and returns its rows, the run itself first. It shows the
+// progress on stderr: on a terminal in a picture, else in plain lines, now and then.
+func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
+	f := &follower{store: store, screen: newScreen(ctx, &a.Printer)}
+	return f.follow(ctx, id)
+}
+
+// follower waits for the end of runs.
+type follower struct {
+	store  reader
+	screen screen
+	news   news
+	away   outage
+}
+
+// follow implements Follow. It reads the rows of the targets, of which there may be thousands, only
+// once, after the end; until then one call per tick reads their numbers by step and state.
+func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
+	err := f.wait(ctx, id)
+	f.screen.end(f.news)
+	if err != nil {
+		return nil, err
+	}
+	var rows []controldb.Execution
+	err = f.away.persist(ctx, func(ctx context.Context) error {
+		var err error
+		rows, err = Read(ctx, f.store, id)
+		return err
+	})
+	return rows, err
+}
+
+// wait returns when the run has ended.
+func (f *follower) wait(ctx context.Context, id uuid.UUID) error {
+	for {
+		began := time.Now()
+		d, err := f.read(ctx, id)
+		pause := max(pollInterval, 10*time.Since(began)) // a server that takes long to count is asked less often
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, controldb.ErrExecutionNotFound):
+			return notFound(id)
+		case err != nil && !f.away.passes(err):
+			return err
+		case err != nil:
+			f.news.notes, pause = []string{f.away.note()}, awayInterval
+		case !d.Run.Active:
+			f.news.run, f.news.notes = d, nil
+			return nil
+		default:
+			f.news.run, f.news.notes = d, agentNote(d.Run)
+		}
+		f.screen.show(f.news)
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// read reads the state of the run within readLimit.
+func (f *follower) read(ctx context.Context, id uuid.UUID) (*Detail, error) {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	d, err := ReadDetail(ctx, f.store, id, f.news.run)
+	if err == nil {
+		f.away = outage{}
+	}
+	return d, err
+}
+
+// sleep waits, at most until the end of ctx, whose cause it returns.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// outage is a time without answers of the control database; its zero value is none.
+type outage struct {
+	since time.Time
+	why   error // the first error
+}
+
+// numCannotOpenDatabase is the error of a database that does not exist, or that starts up.
+const numCannotOpenDatabase = 4060
+
+// passes reports whether an error may pass by itself, and records the outage. Errors of the login
+// do not, except while a server that was away starts its databases.
+func (o *outage) passes(err error) bool {
+	starting := !o.since.IsZero() && controldb.NumberOf(err) == numCannotOpenDatabase
+	if !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, context.DeadlineExceeded) && !controldb.IsTransient(err) && !starting {
+		return false
+	}
+	if o.since.IsZero() {
+		o.since, o.why = time.Now(), err
+	}
+	return true
+}
+
+// note says since when there is no answer, and why.
+func (o *outage) note() string {
+	why := output.OneLine(o.why.Error())
+	if errors.Is(o.why, context.DeadlineExceeded) {
+		why = fmt.Sprintf("no answer in %s", readLimit)
+	}
+	return fmt.Sprintf("the control database does not answer since %s, waiting for it: %s", o.since.Format("15:04:05"), why)
+}
+
+// persist calls read again as long as the control database is away.
+func (o *outage) persist(ctx context.Context, read func(ctx context.Context) error) error {
+	for {
+		err := read(ctx)
+		if err == nil || ctx.Err() != nil || !o.passes(err) {
+			return err
+		}
+		if err := sleep(ctx, awayInterval); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// Wait has the flags of the commands that wait for the end of a run.
+type Wait struct {
+	// Wanted is --wait. It is true for commands that always wait.
+	Wanted       bool
+	AllowSkipped bool
+	Timeout      time.Duration
+}
+
+// WaitHelp is the part of help texts that says what a command that waits returns.
+const WaitHelp = `While it waits, it shows the progress on stderr (--progress), and prints the run as a tree at the end.
+It exits with
+  0    if the run succeeded; a warning says how many targets were skipped
+  7    if it did not succeed, or if no target ran: all were skipped, or the target groups had none.
+       --allow-skipped accepts a run in which no target ran
+  124  if --wait-timeout has passed; the run goes on
+  130  after Ctrl-C; the run goes on
+It waits through short outages of the control database.`
+
+// AddFlags adds the flags. withWait also adds --wait, without which the others have no effect.
+func (w *Wait) AddFlags(cmd *cobra.Command, withWait bool) {
+	flags := cmd.Flags()
+	if withWait {
+		flags.BoolVar(&w.Wanted, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed, or if no target ran", exit.CodeRunFailed))
+	} else {
+		w.Wanted = true
+	}
+	flags.BoolVar(&w.AllowSkipped, "allow-skipped", false, "while waiting: accept a run in which no target ran")
+	flags.DurationVar(&w.Timeout, "wait-timeout", 0, fmt.Sprintf("wait at most so long, then exit with %d; the run goes on (0: no limit)", exit.CodeWaitTimeout))
+}
+
+// Check refuses flags that do not fit together. The command has changed nothing yet.
+func (w *Wait) Check(cmd *cobra.Command) error {
+	switch {
+	case w.Timeout < 0:
+		return exit.Usagef("invalid --wait-timeout %s: must not be negative", w.Timeout)
+	case w.Wanted:
+		return nil
+	case w.AllowSkipped:
+		return exit.Usagef("--allow-skipped needs --wait; see %s --help", cmd.CommandPath())
+	case w.Timeout > 0:
+		return exit.Usagef("--wait-timeout needs --wait; see %s --help", cmd.CommandPath())
+	}
+	return nil
+}
+
+// errWaitOver is the cause of the end of a context because of --wait-timeout.
+var errWaitOver = errors.New("the time of --wait-timeout has passed")
+
+// limit returns ctx with the time limit.
+func (w *Wait) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.Timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, w.Timeout, errWaitOver)
+}
+
+// Started says which run a command has started, at once: whatever happens to the command, the run
+// can be found. It goes to stderr; stdout has the result.
+func Started(a *connect.App, id uuid.UUID, job string) {
+	fmt.Fprintf(a.Stderr, "run %s of job %s started\n", id, output.OneLine(job))
+}
+
+// Restarted is [Started] for a rerun.
+func Restarted(a *connect.App, id, origin uuid.UUID) {
+	fmt.Fprintf(a.Stderr, "run %s started, a rerun of %s\n", id, origin)
+}
+
+// Watch waits for the end of a run and prints its tree. It returns an error if the run did not
+// succeed.
+func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, w Wait) error {
+	waiting, cancel := w.limit(ctx)
+	defer cancel()
+	rows, err := Follow(waiting, a, store, id)
+	if err == nil {
+		err = new(outage).persist(waiting, func(ctx context.Context) error { return store.MarkUnknown(ctx, id, rows) })
+	}
+	if err != nil {
+		if waiting.Err() != nil {
+			return goodbye(ctx, a.Stderr, id, w)
+		}
+		return err
+	}
+	views := make([]output.Execution, 0, len(rows))
+	for _, e := range rows {
+		views = append(views, View(e))
+	}
+	tree := NewTree(&a.Printer)
+	if terminal.Is(a.Stdout) {
+		tree.Targets = shownTargets
+	}
+	if err := a.Emit(output.Executions{Executions: views}, func(out io.Writer) error { return tree.Print(out, rows, nil) }); err != nil {
+		return err
+	}
+	return w.verdict(a, rows)
+}
+
+// goodbye says that the run goes on, after Ctrl-C or the time limit, and returns the exit code.
+func goodbye(ctx context.Context, stderr io.Writer, id uuid.UUID, w Wait) error {
+	why, code := "interrupted", exit.CodeInterrupted
+	if ctx.Err() == nil {
+		why, code = fmt.Sprintf("waited for %s (--wait-timeout)", w.Timeout), exit.CodeWaitTimeout
+	} else {
+		// What is left to do, such as to close a connection, may be slow: a second Ctrl-C ends the
+		// process at once.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
+	}
+	fmt.Fprintf(stderr, "%s; run %s goes on\n  to watch it: jobagent execution watch %s\n  to stop it:  jobagent job stop %s\n", why, id, id, id)
+	return exit.With(code, nil)
+}
+
+// verdict returns an error if the run did not succeed, or if none of its targets ran. It warns of
+// targets that were skipped.
+func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
+	root := rows[0]
+	if !succeeded(root.Lifecycle) {
+		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", root.ID,
+			root.JobName, root.Lifecycle, root.ID))
+	}
+	ran, skipped := 0, 0
+	for _, e := range rows {
+		switch {
+		case !e.IsTarget():
+		case e.Lifecycle == jobs.Skipped:
+			skipped++
+		default:
+			ran++
+		}
+	}
+	why := "its target groups have no targets"
+	if skipped > 0 {
+		why = fmt.Sprintf("%s skipped", were(skipped, "target"))
+	}
+	switch {
+	case ran == 0 && !w.AllowSkipped:
+		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s, but no target ran: %s; see jobagent execution explain %s, or accept it with --allow-skipped",
+			root.ID, root.JobName, root.Lifecycle, why, root.ID))
+	case ran == 0:
+		return a.Warn([]string{fmt.Sprintf("no target ran: %s; see jobagent execution explain %s", why, root.ID)})
+	case skipped > 0:
+		return a.Warn([]string{fmt.Sprintf("%d of %d targets skipped; see jobagent execution explain %s", skipped, ran+skipped, root.ID)})
+	}
+	return nil
+}
+
+// were writes "1 target was" or "3 targets were".
+func were(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, what)
+}
