@@ -58,7 +58,11 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	// The audit log joins the entries of one invocation.
 	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
-	return exit.Report(stderr, root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && controldb.KindOf(err) != controldb.KindNone {
+		err = command.InWords(cmd, err)
+	}
+	return exit.Report(stderr, err)
 }
 
 // Check reports what is wrong with a command line, without running it: unknown commands and flags,
