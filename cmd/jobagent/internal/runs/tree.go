@@ -216,7 +216,7 @@ func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
 func messageText(m targets.Message) string {
 	switch m.Kind {
 	case targets.KindRows:
-		return fmt.Sprintf("(%d rows affected)", m.Rows)
+		return "(" + output.Count(m.Rows, "row") + " affected)"
 	case targets.KindError:
 		at := ""
 		if m.Procedure != "" {
@@ -231,7 +231,7 @@ func messageText(m targets.Message) string {
 // attempts returns the number of attempts, if there was more than one, and the duration.
 func attempts(e controldb.Execution) string {
 	if e.Attempts > 1 {
-		return fmt.Sprintf(" after %d attempts%s", e.Attempts, duration(e))
+		return " after " + output.Count(e.Attempts, "attempt") + duration(e)
 	}
 	return duration(e)
 }

@@ -352,7 +352,7 @@ func wait(ctx context.Context, a *connect.App, d database, id uuid.UUID) error {
 	operation, err := accounts.Wait(ctx, d.store, id, func(o controldb.JobAgentOperation) {
 		text := "waiting for the operation " + o.ID.String()
 		if o.ActiveRuns > 0 {
-			text = fmt.Sprintf("waiting for %d runs to end", o.ActiveRuns)
+			text = fmt.Sprintf("waiting for %s to end", output.Count(o.ActiveRuns, "run"))
 		}
 		if text != last && time.Since(at) >= time.Second {
 			last, at = text, time.Now()

@@ -91,7 +91,7 @@ func write(w io.Writer, check output.ActionCheck) error {
 		}
 	}
 	if !check.Valid {
-		_, err := fmt.Fprintf(w, "%d faults in a command of the type %s\n", len(check.Faults), check.Type)
+		_, err := fmt.Fprintf(w, "%s in a command of the type %s\n", output.Count(len(check.Faults), "fault"), check.Type)
 		return err
 	}
 	server := check.Server

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
@@ -119,7 +120,7 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	}
 	failed := slices.ContainsFunc(probed, func(f controldb.Finding) bool { return f.Code == codeTargetLogin })
 	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK,
-		Found: fmt.Sprintf("target group %q currently has %d databases", group, len(resolved))}
+		Found: fmt.Sprintf("target group %q currently has %s", group, output.Count(len(resolved), "database"))}
 	if !failed && len(resolved) > 0 {
 		summary.Found += ", and all are reachable"
 	}

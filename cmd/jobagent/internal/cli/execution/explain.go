@@ -95,7 +95,7 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 func printExplanation(w io.Writer, e output.Explanation) error {
 	fmt.Fprintf(w, "%s (version %d)  %s\n  %s\n", e.JobName, e.JobVersion, e.Lifecycle, output.Shorten(e.Explanation, 400))
 	if e.Active {
-		fmt.Fprintf(w, "  %d live agents, %d of their %d workers busy\n", e.Agents, e.Busy, e.Workers)
+		fmt.Fprintf(w, "  %s, %d of their %d workers busy\n", output.Count(e.Agents, "live agent"), e.Busy, e.Workers)
 	}
 	if e.AdvanceLock != "" {
 		fmt.Fprintf(w, "  the application lock jobagent.advance is held by: %s\n", e.AdvanceLock)

@@ -83,12 +83,12 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 		report.Findings = append(report.Findings, output.ImportFinding(f))
 	}
 	report.Steps, report.ToWrite, report.Schedules = r.Totals()
-	summary := fmt.Sprintf("%s; %d elements not imported, %d changed, %d to set", r.Summary(), report.Lost, report.Changed, report.ToSet)
+	summary := fmt.Sprintf("%s; %s not imported, %d changed, %d to set", r.Summary(), output.Count(report.Lost, "element"), report.Changed, report.ToSet)
 	if err := printParts(a, r, report, summary, f.report); err != nil {
 		return err
 	}
 	if f.strict && report.Lost+report.ToWrite > 0 {
-		return exit.With(exit.CodeRunFailed, fmt.Errorf("--strict: %d elements were lost and %d steps are left to write; the report names each", report.Lost, report.ToWrite))
+		return exit.With(exit.CodeRunFailed, fmt.Errorf("--strict: %s lost, %s left to write; the report names each", output.Count(report.Lost, "element"), output.Count(report.ToWrite, "step")))
 	}
 	return nil
 }

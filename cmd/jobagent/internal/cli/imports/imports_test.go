@@ -314,7 +314,7 @@ func TestImportStrict(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	require.Len(t, lines, 2, stderr)
 	require.Regexp(t, `^9 jobs, .*; [1-9]\d* elements not imported, \d+ changed, \d+ to set$`, lines[0])
-	require.Regexp(t, `^error: --strict: [1-9]\d* elements were lost`, lines[1])
+	require.Regexp(t, `^error: --strict: [1-9]\d* elements? lost`, lines[1])
 	text, err := os.ReadFile(report)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "lost: ")

@@ -41,7 +41,7 @@ func newSetCommand(a *connect.App) *cobra.Command {
 				if err := store.SetLimit(cmd.Context(), l); err != nil {
 					return err
 				}
-				return a.Done(viewLimit(l), "%s %s: at most %d targets at once", l.Scope, l.Name, l.Max)
+				return a.Done(viewLimit(l), "%s %s: at most %s at once", l.Scope, l.Name, output.Count(l.Max, "target"))
 			})
 		},
 	}

@@ -147,7 +147,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 			output.OrDefault(s.CatchUp, "as in the definition, else last"))
 	}
 	if s.Buffered > 0 {
-		add("%d instants wait for an earlier run to end", s.Buffered)
+		add("%s waiting for an earlier run to end", output.Count(s.Buffered, "instant"))
 	}
 	e.WillRun = runs && e.NextDue != nil
 	if err := history(ctx, &e, store, s); err != nil {

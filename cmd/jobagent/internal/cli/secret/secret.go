@@ -66,8 +66,8 @@ new value.`,
 						errors.Is(err, controldb.ErrSecretChanged)
 					switch {
 					case err == nil:
-						return a.Done(stored, "secret %s has version %d, sealed for %d keys",
-							stored.Name, stored.Version, stored.Keys)
+						return a.Done(stored, "secret %s has version %d, sealed for %s",
+							stored.Name, stored.Version, output.Count(stored.Keys, "key"))
 					case !again || tries == 3:
 						return err
 					}

@@ -115,12 +115,8 @@ func many(n int) string {
 // headLine is the first line: agents, work, time.
 func (m *model) headLine() string {
 	o := m.state
-	agents := fmt.Sprintf("%d agents", o.LiveAgents)
-	if o.LiveAgents == 1 {
-		agents = "1 agent"
-	}
 	text := fmt.Sprintf("jobagent top · %s live · %s of %s workers busy · targets: %s running, %s waiting",
-		agents, terminal.Number(o.BusyWorkers), terminal.Number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
+		output.Count(o.LiveAgents, "agent"), terminal.Number(o.BusyWorkers), terminal.Number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
 	if o.WaitingCallbacks > 0 {
 		text += ", " + many(o.WaitingCallbacks) + " for callbacks"
 	}
@@ -234,7 +230,7 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	case !r.StopRequestedAt.IsZero():
 		step = "stopping · " + step
 	case r.ActiveSteps > 1:
-		step = fmt.Sprintf("%d steps", r.ActiveSteps)
+		step = output.Count(r.ActiveSteps, "step")
 	}
 	c := terminal.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying, Callback: r.Callbacks}
 	done := terminal.Number(r.Ended()+r.Failed) + " of " + terminal.Number(r.Targets)
