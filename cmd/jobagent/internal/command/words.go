@@ -128,10 +128,17 @@ func nameParameter(cmd *cobra.Command, name string) string {
 			found = "--" + f.Name
 		}
 	}
-	if found == "" {
-		return strings.ReplaceAll(name, "_", " ")
+	if found != "" {
+		return found
 	}
-	return found
+	if group := cmd.Parent(); group != nil { // a property that another command of the group sets
+		for _, other := range group.Commands() {
+			if visibleFlag(other, dashed) != nil {
+				return "--" + dashed
+			}
+		}
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // visibleFlag returns a flag of the command itself, unless it is hidden and was not given.
