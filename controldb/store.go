@@ -24,6 +24,9 @@ type Config struct {
 	DSN string
 	// Dialer replaces the network for a DSN; nil means TCP.
 	Dialer mssqldb.HostDialer
+	// Login returns the connector of a DSN that does not log in with a user and a password; nil
+	// means that it does.
+	Login func(mssql.DSN) (*mssql.Connector, error)
 	// Connector makes the connections instead of DSN.
 	Connector driver.Connector
 	// ServerName is the control server's name in the spelling of target groups. Empty means the
@@ -79,7 +82,13 @@ func New(cfg Config) (*Store, error) {
 				"the control database cannot be master: create a database for it, and give database=NAME",
 			)
 		}
-		connector = dsn.Connector(cfg.Dialer)
+		if cfg.Login != nil {
+			if connector, err = cfg.Login(dsn); err != nil {
+				return nil, fmt.Errorf("prepare the login to the control database: %w", err)
+			}
+		} else {
+			connector = dsn.Connector(cfg.Dialer)
+		}
 		if serverName == "" {
 			serverName = dsnServerName(parsed)
 		}

@@ -66,6 +66,18 @@ func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 	return wrapConnector(mssqldb.NewConnectorConfig(withoutTLS(d.Params)), &d.Encryption, dialer)
 }
 
+// EntraConnector returns a connector for d that logs in as entra says. User and password of d are
+// not sent.
+func (d DSN) EntraConnector(login EntraLogin, entra func(EntraLogin) (*mssqldb.Connector, error)) (*Connector, error) {
+	login.Params = withoutTLS(d.Params)
+	login.Params.User, login.Params.Password = "", ""
+	inner, err := entra(login)
+	if err != nil {
+		return nil, err
+	}
+	return wrapConnector(inner, &d.Encryption, nil), nil
+}
+
 // driver returns the driver's settings p with the encryption of e.
 func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 	switch e.mode {

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/alert"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/audit"
+	clicontext "github.com/jobagent/jobagent/cmd/jobagent/internal/cli/context"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/db"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
@@ -41,6 +42,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -105,7 +107,8 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+", then the configuration file)")
+	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+"; see jobagent context)")
+	flags.StringVar(&a.ContextName, "context", "", "`name` of the context with the control database; see jobagent context (default: "+contexts.EnvContext+", then the current context)")
 	flags.StringVar(&a.ConfigPath, "config", "", "configuration file (default: "+config.EnvConfig+")")
 	flags.VarP(&a.Format, "output", "o", "output `format`: table, wide, json or yaml; of lists also csv and name; jobagent help output describes them")
 	flags.Var(&a.Query, "jq", "print what this jq `filter` makes of the JSON, such as '.[].job_name'")
@@ -117,7 +120,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	})
 	root.AddCommand(
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
-		job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
+		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
 		history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
 		imports.NewCommand(a), metrics.NewCommand(a),

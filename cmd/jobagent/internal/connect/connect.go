@@ -2,12 +2,10 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -30,29 +28,18 @@ type App struct {
 	output.Printer
 	Stdin io.Reader
 
-	DSN        string // --dsn
-	ConfigPath string // --config
-	LogLevel   string
+	DSN         string // --dsn
+	ContextName string // --context
+	ConfigPath  string // --config
+	LogLevel    string
 
 	config     config.File
 	configRead bool
+	control    control
 	metrics    *metrics.Metrics
 	warning    sync.Mutex
 	warned     []mssql.Weakness // guarded by warning
 	Target     targetFlags      // of the commands that connect to targets
-}
-
-// Config returns the configuration file, which it reads once.
-func (a *App) Config() (config.File, error) {
-	if a.configRead {
-		return a.config, nil
-	}
-	cfg, err := config.Read(a.ConfigPath)
-	if err != nil {
-		return cfg, err
-	}
-	a.config, a.configRead = cfg, true
-	return cfg, a.warnReadable(cfg.SecretFiles(cmp.Or(a.ConfigPath, os.Getenv(config.EnvConfig))))
 }
 
 // UseCallbackURL sets the address of callbacks, unless the configuration says where they are
@@ -80,21 +67,6 @@ func (a *App) warnReadable(files []string) error {
 	return nil
 }
 
-// ControlDSN returns the control database's connection string: the first of flag, environment
-// variable and configuration file.
-func (a *App) ControlDSN() (string, error) {
-	cfg, err := a.Config()
-	if err != nil {
-		return "", err
-	}
-	for _, source := range []string{a.DSN, os.Getenv(config.EnvDSN), cfg.DSN} {
-		if source != "" {
-			return config.Resolve(source)
-		}
-	}
-	return "", exit.Usagef("no control database: give --dsn, set %s, or name it in a configuration file (to try jobagent without a server, run `jobagent dev`)", config.EnvDSN)
-}
-
 // ParseDSN parses a connection string. It logs weak encryption settings, each once.
 func (a *App) ParseDSN(text string) (mssql.DSN, error) {
 	dsn, err := mssql.ParseDSN(text)
@@ -105,8 +77,8 @@ func (a *App) ParseDSN(text string) (mssql.DSN, error) {
 }
 
 // ParsedControlDSN returns the control database's connection string, parsed by [App.ParseDSN].
-func (a *App) ParsedControlDSN() (mssql.DSN, error) {
-	text, err := a.ControlDSN()
+func (a *App) ParsedControlDSN(ctx context.Context) (mssql.DSN, error) {
+	text, err := a.ControlDSN(ctx)
 	if err != nil {
 		return mssql.DSN{}, err
 	}
@@ -136,30 +108,45 @@ func (a *App) WarnWeak(list []mssql.Weakness) error {
 
 // OpenStore connects to the control database. It does not check the schema.
 func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
-	dsn, err := a.ControlDSN()
+	dsn, err := a.ControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := a.ParseDSN(dsn); err != nil {
 		return nil, err
 	}
-	store, err := controldb.Open(ctx, controldb.Config{DSN: dsn})
+	cfg, err := ControlConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	store, err := controldb.Open(ctx, cfg)
 	if err != nil && !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, controldb.ErrLoginFailed) {
 		return nil, exit.Usage(err)
 	}
 	if err != nil {
 		return nil, err
 	}
+	a.WarnPassword()
 	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
 		fmt.Fprintf(a.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op,
 			wait.Round(time.Millisecond))
 	}), nil
 }
 
+// OpenStoreToChange is OpenStore for a command that changes something. In a context for production
+// it says so.
+func (a *App) OpenStoreToChange(ctx context.Context) (*controldb.Store, error) {
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store, a.announceChange()
+}
+
 // WithStore runs fn with an open control database. It first checks that this program works with the
 // database's schema, since fn may change the database.
 func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) error {
-	store, err := a.OpenStore(ctx)
+	store, err := a.OpenStoreToChange(ctx)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (a *App) OpenServers(
 	settings := cfg.Encryption()
 	settings.LoginTimeout, settings.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
 	settings.Limits, settings.OnLogin = cfg.Limits.Limits(), OnDial(logins)
-	if settings.Credentials, err = a.Credentials(cfg, &settings); err != nil {
+	if settings.Credentials, err = a.Credentials(ctx, cfg, &settings); err != nil {
 		return nil, settings, err
 	}
 	stored := agent.NewStoredCredentials(store, cfg.SecretKeys, zap.NewNop())
@@ -128,7 +128,7 @@ func NewTools(ctx context.Context, store *controldb.Store, servers *mssql.Server
 // Credentials makes the set of named credentials. If the flags give a login, it also adds the
 // encryption of the control database's connection string to settings, for the control database's
 // server.
-func (a *App) Credentials(cfg config.File, settings *mssql.Config) (*mssql.CredentialSet, error) {
+func (a *App) Credentials(ctx context.Context, cfg config.File, settings *mssql.Config) (*mssql.CredentialSet, error) {
 	list, err := config.Credentials(cfg)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (a *App) Credentials(cfg config.File, settings *mssql.Config) (*mssql.Crede
 		return nil, err
 	}
 	if login != nil {
-		own, err := a.controlEncryption()
+		own, err := a.controlEncryption(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -173,8 +173,8 @@ var encryptWords = map[msdsn.Encryption]string{
 
 // controlEncryption returns the encryption of the control database's connection string, for its
 // server.
-func (a *App) controlEncryption() ([]mssql.ServerEncryption, error) {
-	dsn, err := a.ParsedControlDSN()
+func (a *App) controlEncryption(ctx context.Context) ([]mssql.ServerEncryption, error) {
+	dsn, err := a.ParsedControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -21,14 +22,14 @@ import (
 )
 
 // OptionsOf returns the options that the configuration gives. The logger is missing.
-func OptionsOf(a *connect.App) (o Options, err error) {
+func OptionsOf(ctx context.Context, a *connect.App) (o Options, err error) {
 	file, err := a.Config()
 	if err != nil {
 		return o, err
 	}
 	dsn := ""
 	if len(file.ControlDatabases) == 0 || file.ControlDatabases[0].DSN == "" {
-		if dsn, err = a.ControlDSN(); err != nil {
+		if dsn, err = a.ControlDSN(ctx); err != nil {
 			return o, err
 		}
 	}
@@ -61,7 +62,12 @@ func OptionsOf(a *connect.App) (o Options, err error) {
 		if _, err := a.ParseDSN(d.DSN); err != nil { // warns of weak encryption
 			return nil, err
 		}
-		store, err := controldb.New(controldb.Config{DSN: d.DSN, MaxConns: maxConns})
+		settings, err := connect.ControlConfig(d.DSN)
+		if err != nil {
+			return nil, err
+		}
+		settings.MaxConns = maxConns
+		store, err := controldb.New(settings)
 		if err != nil {
 			return nil, exit.Usage(err)
 		}

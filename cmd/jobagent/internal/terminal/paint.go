@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"image/color"
 	"strings"
 	"time"
 	"unicode"
@@ -199,4 +200,14 @@ func (c *Counts) Add(state jobs.Lifecycle, n int) {
 	default:
 		c.Canceled += n
 	}
+}
+
+// Named returns the style of a colour's name; false if there is no such colour.
+func Named(name string) (lipgloss.Style, bool) {
+	colors := map[string]color.Color{
+		"red": lipgloss.Red, "green": lipgloss.Green, "yellow": lipgloss.Yellow, "blue": lipgloss.Blue,
+		"magenta": lipgloss.Magenta, "cyan": lipgloss.Cyan,
+	}
+	c, ok := colors[name]
+	return lipgloss.NewStyle().Bold(true).Foreground(c), ok
 }

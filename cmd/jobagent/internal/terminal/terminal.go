@@ -3,6 +3,8 @@
 package terminal
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,8 +64,11 @@ func (c Color) Painter(w io.Writer) Painter {
 	case ColorNever:
 		return Painter{Plain: true}
 	}
-	return Painter{Plain: !Is(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}
+	return Painter{Plain: !Is(w) || NoColor()}
 }
+
+// NoColor reports whether the environment asks for text without colours.
+func NoColor() bool { return os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" }
 
 // Progress is the value of --progress: how commands that wait show what goes on.
 type Progress string
@@ -107,4 +112,43 @@ func (p Progress) For(w io.Writer) Progress {
 		return ProgressPlain
 	}
 	return ProgressLive
+}
+
+// IsInput reports whether r is a terminal, at which a person can answer.
+func IsInput(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// ReadPassword asks for a password at the terminal r, without showing it. When ctx ends, the
+// terminal shows again what is typed.
+func ReadPassword(ctx context.Context, r io.Reader, w io.Writer, question string) (string, error) {
+	f, ok := r.(*os.File)
+	if !ok || !term.IsTerminal(f.Fd()) {
+		return "", errors.New("read the password: standard input is not a terminal")
+	}
+	before, err := term.GetState(f.Fd())
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	fmt.Fprint(w, question)
+	defer fmt.Fprintln(w)
+	type answer struct {
+		text []byte
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() { // ends with a line, or with the process: a read of a terminal cannot be stopped
+		text, err := term.ReadPassword(f.Fd())
+		answered <- answer{text, err}
+	}()
+	select {
+	case a := <-answered:
+		if a.err != nil {
+			return "", fmt.Errorf("read the password: %w", a.err)
+		}
+		return string(a.text), nil
+	case <-ctx.Done():
+		return "", errors.Join(context.Cause(ctx), term.Restore(f.Fd(), before))
+	}
 }

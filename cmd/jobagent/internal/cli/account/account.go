@@ -43,18 +43,18 @@ type database struct {
 }
 
 // withDatabases calls fn with the control databases of the configuration, which need not answer.
-func withDatabases(a *connect.App, fn func([]database) error) (err error) {
+func withDatabases(ctx context.Context, a *connect.App, fn func([]database) error) (err error) {
 	file, err := a.Config()
 	if err != nil {
 		return err
 	}
 	dsn := ""
-	if a.DSN != "" || len(file.ControlDatabases) == 0 || file.ControlDatabases[0].DSN == "" {
-		if dsn, err = a.ControlDSN(); err != nil {
+	if a.Named() || len(file.ControlDatabases) == 0 || file.ControlDatabases[0].DSN == "" {
+		if dsn, err = a.ControlDSN(ctx); err != nil {
 			return err
 		}
 	}
-	if a.DSN != "" {
+	if a.Named() {
 		file.ControlDatabases = nil
 	}
 	entries, err := file.Databases(dsn)
@@ -71,7 +71,12 @@ func withDatabases(a *connect.App, fn func([]database) error) (err error) {
 		if _, err := a.ParseDSN(e.DSN); err != nil {
 			return err
 		}
-		store, err := controldb.New(controldb.Config{DSN: e.DSN, MaxConns: 2})
+		settings, err := connect.ControlConfig(e.DSN)
+		if err != nil {
+			return err
+		}
+		settings.MaxConns = 2
+		store, err := controldb.New(settings)
 		if err != nil {
 			return exit.Usagef("control database %q: %w", e.Name, err)
 		}
@@ -150,7 +155,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the accounts of all control databases", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				var failed error
 				views := []output.Account{}
 				for _, d := range list {
@@ -197,7 +202,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show an account", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, agent, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -263,7 +268,7 @@ control_databases has "install": true, the schema is installed.`,
 			if err != nil {
 				return err
 			}
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, err := choose(list, name)
 				if err != nil {
 					return err
@@ -299,7 +304,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, agent, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -377,7 +382,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		Long: `Delete an account: nothing starts any more, its active runs are stopped, and agents end their work for it. Jobs, schedules
 and history are left in the control database, and work again for its next account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				ctx := cmd.Context()
 				d, agent, err := find(ctx, list, args[0])
 				if err != nil {
@@ -421,7 +426,7 @@ func newDisableCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "disable NAME", Short: "Disable an account: nothing starts, and nothing can be changed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -441,7 +446,7 @@ func newEnableCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "enable NAME", Short: "Enable an account that is Disabled or Faulted", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(a, func(list []database) error {
+			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err

@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 			if err != nil {
 				return err
 			}
-			encryption, err := examineEncryption(a)
+			encryption, err := examineEncryption(ctx, a)
 			if err != nil {
 				return err
 			}
@@ -112,8 +113,8 @@ const CodeEncryption = "encryption"
 
 // examineEncryption looks for encryption settings that allow a third party to read or change a
 // connection's data: those of the control database and those of targets in the configuration file.
-func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
-	dsn, err := a.ParsedControlDSN()
+func examineEncryption(ctx context.Context, a *connect.App) ([]controldb.Finding, error) {
+	dsn, err := a.ParsedControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 		return nil, err
 	}
 	defer servers.Close()
-	dsn, err := a.ParsedControlDSN()
+	dsn, err := a.ParsedControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}

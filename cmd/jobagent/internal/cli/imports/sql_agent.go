@@ -38,7 +38,7 @@ time: give the server's time zone with --time-zone, as an IANA name or a Windows
 					return exit.Usagef("--time-zone: %w", err)
 				}
 			}
-			dsn, err := agentServer(a, database)
+			dsn, err := agentServer(cmd.Context(), a, database)
 			if err != nil {
 				return err
 			}
@@ -62,8 +62,8 @@ time: give the server's time zone with --time-zone, as an IANA name or a Windows
 }
 
 // agentServer returns the control database's connection string with another database.
-func agentServer(a *connect.App, database string) (mssql.DSN, error) {
-	text, err := a.ControlDSN()
+func agentServer(ctx context.Context, a *connect.App, database string) (mssql.DSN, error) {
+	text, err := a.ControlDSN(ctx)
 	if err != nil {
 		return mssql.DSN{}, err
 	}

@@ -75,7 +75,7 @@ grace period. The second signal cancels them at once.`,
 // runAndServe implements `jobagent run --serve`. The front answers from the start on, and each part
 // stops the other one when it fails.
 func runAndServe(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger) (err error) {
-	o, err := front.OptionsOf(a)
+	o, err := front.OptionsOf(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	if err != nil {
 		return err
 	}
-	if len(file.ControlDatabases) > 0 && a.DSN == "" {
+	if len(file.ControlDatabases) > 0 && !a.Named() {
 		return runMany(ctx, a, file, cfg, log)
 	}
-	actions, err := checkSettings(a)
+	actions, err := checkSettings(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 		return err
 	}
 	defer closeTraces()
-	dsn, err := a.ControlDSN()
+	dsn, err := a.ControlDSN(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,11 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	actions.Log(file, log)
 	actions.UseSealedSecrets(store, file, log)
 	tools.Actions, tools.Traces = actions.Actions, traces
-	if databases, err := file.Databases(a.DSN); err == nil && len(databases) == 1 {
+	named := ""
+	if a.Named() {
+		named = dsn
+	}
+	if databases, err := file.Databases(named); err == nil && len(databases) == 1 {
 		tools.Actions.Pages = connect.Pages(file.REST.PublicURL, databases[0].Name)
 	}
 	return daemon.Run(ctx, cfg, store, tools, log)
@@ -170,13 +174,13 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 // runMany implements `jobagent run` for the control databases of the configuration. Databases that
 // are unavailable, or have no account yet, are waited for.
 func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Config, log *zap.Logger) error {
-	actions, err := checkActions(a)
+	actions, err := checkActions(ctx, a)
 	if err != nil {
 		return err
 	}
 	dsn := ""
 	if file.ControlDatabases[0].DSN == "" {
-		if dsn, err = a.ControlDSN(); err != nil {
+		if dsn, err = a.ControlDSN(ctx); err != nil {
 			return err
 		}
 	}
@@ -204,7 +208,11 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 		if _, err := a.ParseDSN(d.DSN); err != nil { // warns of weak encryption
 			return err
 		}
-		store, err := controldb.New(controldb.Config{DSN: d.DSN})
+		settings, err := connect.ControlConfig(d.DSN)
+		if err != nil {
+			return err
+		}
+		store, err := controldb.New(settings)
 		if err != nil {
 			return exit.Usagef("control database %q: %w", d.Name, err)
 		}
@@ -235,24 +243,24 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 
 // checkSettings checks the connection string, the credentials of targets and the settings of
 // actions without connecting. It returns what carries out actions.
-func checkSettings(a *connect.App) (*connect.Actions, error) {
-	dsn, err := a.ControlDSN()
+func checkSettings(ctx context.Context, a *connect.App) (*connect.Actions, error) {
+	dsn, err := a.ControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := a.ParseDSN(dsn); err != nil {
 		return nil, err
 	}
-	return checkActions(a)
+	return checkActions(ctx, a)
 }
 
 // checkActions is checkSettings without the connection string.
-func checkActions(a *connect.App) (*connect.Actions, error) {
+func checkActions(ctx context.Context, a *connect.App) (*connect.Actions, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.Credentials(cfg, &mssql.Config{}); err != nil {
+	if _, err := a.Credentials(ctx, cfg, &mssql.Config{}); err != nil {
 		return nil, err
 	}
 	m, err := a.Metrics()

@@ -27,7 +27,7 @@ Without a certificate (rest.tls), the front serves a loopback address only, with
 own, whose file is logged.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := front.OptionsOf(a)
+			o, err := front.OptionsOf(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
