@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 )
@@ -26,6 +27,9 @@ const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
 
 // TestMain runs the test binary as the command jobagent where scripts and tests start processes.
 func TestMain(m *testing.M) {
+	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests
+		panic(err)
+	}
 	if os.Getenv(envBeCommand) != "" {
 		main()
 	}

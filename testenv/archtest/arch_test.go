@@ -99,7 +99,7 @@ var allowed = map[string][]string{
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
 	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/agnivade/levenshtein", "github.com/spf13/cobra/...", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.
-	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
+	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml", "golang.org/x/sys/..."},
 	commandRoom + "exit":     {commandRoom + "output", "controldb"},
 	commandRoom + "command":  {"jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},

@@ -248,6 +248,9 @@ func FromDSN(text string) (c Context, password string, err error) {
 		return c, "", exit.Usage(err)
 	}
 	p := dsn.Params
+	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.EqualFold(scheme, "sqlserver") && !strings.ContainsAny(scheme, ";=") || p.Database == "" {
+		return c, "", exit.Usagef("the connection string names no control database: want sqlserver://USER:PASSWORD@HOST?database=NAME")
+	}
 	s := server{host: p.Host, instance: p.Instance}
 	if p.Port != 0 {
 		s.port, s.instance = strconv.FormatUint(p.Port, 10), ""
@@ -310,7 +313,7 @@ func splitServer(name string) (s server, err error) {
 	}
 	if strings.Contains(name, ",") && s.port == "" || strings.Contains(name, `\`) && s.instance == "" || s.host == "" ||
 		strings.Contains(s.host, ":") && net.ParseIP(s.host) == nil ||
-		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(";='\"{}?#&@/%*", r) }) {
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(";='\"{}?#&@/%*", r) }) {
 		return s, invalid
 	}
 	return s, nil

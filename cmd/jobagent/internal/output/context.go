@@ -2,19 +2,25 @@ package output
 
 // Context is a connection by name. It never has a password.
 type Context struct {
-	Name              string            `json:"name"`
-	Current           bool              `json:"current"` // commands use it by default
-	Server            string            `json:"server"`
-	Database          string            `json:"database"`
-	Auth              string            `json:"auth,omitempty"` // absent: a login of the server
-	User              string            `json:"user,omitempty"`
-	Password          string            `json:"password"`          // where it is: keyring, prompt, env:NAME, file:PATH or none
-	Encrypt           string            `json:"encrypt,omitempty"` // absent: true
-	CertificateSHA256 string            `json:"certificate_sha256,omitempty"`
-	Parameters        map[string]string `json:"parameters,omitempty"` // further ones of the connection string
-	Config            string            `json:"config,omitempty"`     // path of the configuration file
-	Production        bool              `json:"production"`
-	Color             string            `json:"color,omitempty"` // absent: none
+	Name              string             `json:"name"`
+	Current           bool               `json:"current"` // commands use it by default
+	Server            string             `json:"server"`
+	Database          string             `json:"database"`
+	Auth              string             `json:"auth,omitempty"` // absent: a login of the server
+	User              string             `json:"user,omitempty"`
+	Password          string             `json:"password"`          // where it is: keyring, prompt, env:NAME, file:PATH or none
+	Encrypt           string             `json:"encrypt,omitempty"` // absent: true
+	CertificateSHA256 string             `json:"certificate_sha256,omitempty"`
+	Parameters        []ContextParameter `json:"parameters,omitempty"` // further ones of the connection string
+	Config            string             `json:"config,omitempty"`     // path of the configuration file
+	Production        bool               `json:"production"`
+	Color             string             `json:"color,omitempty"` // absent: none
+}
+
+// ContextParameter is a parameter of a connection string.
+type ContextParameter struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // ContextName is the result of a command that changes a context.

@@ -3,7 +3,7 @@ package context
 
 import (
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,9 +36,13 @@ In a context for production, commands that change something say so on standard e
 
 // view converts a context for -o json.
 func view(c contexts.Context, current string) output.Context {
+	var parameters []output.ContextParameter
+	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
+		parameters = append(parameters, output.ContextParameter{Name: name, Value: c.Parameters[name]})
+	}
 	return output.Context{
 		Name: c.Name, Current: strings.EqualFold(c.Name, current), Server: c.Server, Database: c.Database, Auth: c.Auth, User: c.User,
-		Password: c.PasswordKind(), Encrypt: c.Encrypt, CertificateSHA256: c.CertificateSHA256, Parameters: c.Parameters,
+		Password: c.PasswordKind(), Encrypt: c.Encrypt, CertificateSHA256: c.CertificateSHA256, Parameters: parameters,
 		Config: c.Config, Production: c.Production, Color: c.Shade(),
 	}
 }
@@ -109,7 +113,7 @@ func newCurrentCommand(a *connect.App) *cobra.Command {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, listing, &cobra.Command{
 		Use: "list", Short: "List the contexts", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			f, err := contexts.Read()
@@ -121,16 +125,22 @@ func newListCommand(a *connect.App) *cobra.Command {
 			for _, c := range f.Contexts {
 				views = append(views, view(c, f.Current))
 			}
-			return a.Emit(views, func(w io.Writer) error {
-				t := output.NewTable("CURRENT", "NAME", "SERVER", "DATABASE", "USER", "PASSWORD", "PRODUCTION")
-				for _, v := range views {
-					t.Add(mark(v.Current, "*"), v.Name, v.Server, v.Database, v.User, v.Password, mark(v.Production, "yes"))
-				}
-				return t.Write(w)
-			})
+			return output.List(&a.Printer, views, listing)
 		},
-	}
+	})
 }
+
+// listing has the columns of the list.
+var listing = output.Listing[output.Context](output.Columns(
+	output.Column[output.Context]{Name: "current", Text: func(c output.Context) string { return mark(c.Current, "*") }},
+	output.Column[output.Context]{Name: "name", ID: true, Keep: true},
+	output.Column[output.Context]{Name: "server", Min: 16},
+	output.Column[output.Context]{Name: "database", Min: 8},
+	output.Column[output.Context]{Name: "user", Min: 8},
+	output.Column[output.Context]{Name: "password", Min: 8},
+	output.Column[output.Context]{Name: "production", Text: func(c output.Context) string { return mark(c.Production, "yes") }},
+	output.Column[output.Context]{Name: "config", Wide: true, Min: 12},
+))
 
 // mark returns a sign for true.
 func mark(is bool, sign string) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ chooses it. Passwords are never shown.`,
 			if err != nil {
 				return err
 			}
-			return a.Emit(view(c, f.Current), func(w io.Writer) error { return showContext(w, c) })
+			return a.Emit(view(c, f.Current), func(w io.Writer) error { return showContext(w, view(c, f.Current)) })
 		},
 	}
 	cmd.Flags().BoolVar(&effective, "effective", false, "show the control database that commands use, and what chooses it")
@@ -56,15 +55,15 @@ chooses it. Passwords are never shown.`,
 }
 
 // showContext prints a context in lines.
-func showContext(w io.Writer, c contexts.Context) error {
+func showContext(w io.Writer, c output.Context) error {
 	lines := [][2]string{
 		{"name", c.Name}, {"server", c.Server}, {"database", c.Database}, {"auth", c.Auth}, {"user", c.User},
-		{"password", c.PasswordKind()}, {"encrypt", cmp.Or(c.Encrypt, "true")}, {"certificate_sha256", c.CertificateSHA256},
+		{"password", c.Password}, {"encrypt", cmp.Or(c.Encrypt, "true")}, {"certificate_sha256", c.CertificateSHA256},
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
-		lines = append(lines, [2]string{name, c.Parameters[name]})
+	for _, p := range c.Parameters {
+		lines = append(lines, [2]string{p.Name, p.Value})
 	}
-	lines = append(lines, [2]string{"config", c.Config}, [2]string{"production", mark(c.Production, "yes")}, [2]string{"color", c.Shade()})
+	lines = append(lines, [2]string{"config", c.Config}, [2]string{"production", mark(c.Production, "yes")}, [2]string{"color", c.Color})
 	return printLines(w, lines)
 }
 
@@ -198,7 +197,7 @@ func test(cmd *cobra.Command, a *connect.App) error {
 			{"context", t.Context}, {"control database", fmt.Sprintf("%s on %s (from %s)", t.Database, t.Server, t.Source)},
 			{"SQL Server", t.ServerVersion + ", " + t.Edition}, {"schema", t.SchemaVersion},
 			{"login", t.Login + " (user " + t.User + ")"}, {"roles", cmp.Or(strings.Join(t.Roles, ", "), "none: jobagent db grants shows how to get one")},
-			{"latency", fmt.Sprintf("%.1f ms; connection and login %.0f ms", t.RoundTripMS, t.ConnectMS)},
+			{"latency", fmt.Sprintf("%.2f ms; connection and login %.0f ms", t.RoundTripMS, t.ConnectMS)},
 		})
 	}), schemaErr)
 }
