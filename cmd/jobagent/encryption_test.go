@@ -91,7 +91,8 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 				"UTC"}} {
 				name := fmt.Sprint(mode, " ", parameters, " ", line)
 				var stdout, stderr strings.Builder
-				got := cli.Run(t.Context(), append(line, "--dsn", dsn), strings.NewReader(""), &stdout, &stderr)
+				t.Setenv("JOBAGENT_TEST_CONTROL", dsn)
+				got := cli.Run(t.Context(), append(line, "--dsn", "env:JOBAGENT_TEST_CONTROL"), strings.NewReader(""), &stdout, &stderr)
 				if code == exit.CodeOK && line[0] == "import" {
 					require.NotEqual(t, exit.CodeOK, got, name) // no database has this name
 					require.Contains(t, stderr.String(), "standin", name)
@@ -187,12 +188,13 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 		tried++
 		dsn := strings.NewReplacer("127.0.0.1:1433", server.address, "Play-w1th-it", devPassword).Replace(text)
 		var stderr strings.Builder
-		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""),
+		t.Setenv("JOBAGENT_TEST_CONTROL", dsn)
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"job", "list", "--dsn", "env:JOBAGENT_TEST_CONTROL"}, strings.NewReader(""),
 			&strings.Builder{}, &stderr), stderr.String())
 		require.Empty(t, stderr.String())
 		proxy := newImpostor(t, mitm.End, server.address)
-		dsn = strings.Replace(dsn, server.address, proxy.Address(), 1)
-		require.Equal(t, exit.CodeConnection, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn},
+		t.Setenv("JOBAGENT_TEST_CONTROL", strings.Replace(dsn, server.address, proxy.Address(), 1))
+		require.Equal(t, exit.CodeConnection, cli.Run(t.Context(), []string{"job", "list", "--dsn", "env:JOBAGENT_TEST_CONTROL"},
 			strings.NewReader(""), &strings.Builder{}, &stderr), text)
 		require.False(t, proxy.Saw(devPassword))
 	}
@@ -313,7 +315,8 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config.json")
 			require.NoError(t, os.WriteFile(path, text, 0o600))
 			var stdout, stderr strings.Builder
-			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.DSN(embedded.ControlDatabase),
+			t.Setenv("JOBAGENT_TEST_CONTROL", server.DSN(embedded.ControlDatabase))
+			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", "env:JOBAGENT_TEST_CONTROL",
 				"--config", path}, strings.NewReader(""), &stdout, &stderr)
 			if c.want == "" {
 				require.Contains(t, stdout.String(), "currently has 1 databases, and all are reachable", stderr.String())

@@ -38,7 +38,8 @@ func TestDoctorExitCodes(t *testing.T) {
 	}
 	command := func(database string, line ...string) (code int, stdout, stderr string) {
 		var out, errs strings.Builder
-		code = cli.Run(t.Context(), append(line, "--dsn", server.DSN(database)), strings.NewReader(""), &out, &errs)
+		t.Setenv(config.EnvDSN, server.DSN(database))
+		code = cli.Run(t.Context(), line, strings.NewReader(""), &out, &errs)
 		return code, out.String(), errs.String()
 	}
 

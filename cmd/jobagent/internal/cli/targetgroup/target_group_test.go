@@ -28,18 +28,19 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 	require.NoError(t, listener.Close())
 	dsn := server.URL(embedded.ControlDatabase)
 	dsn.User = url.UserPassword("sa", password)
+	t.Setenv("JOBAGENT_TEST_CONTROL", dsn.String())
 	for _, line := range [][]string{
 		{"target-group", "create", "g"},
 		{"target-group", "add", "g", "--server", down},
 	} {
 		var out strings.Builder
-		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out,
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", "env:JOBAGENT_TEST_CONTROL"), strings.NewReader(""), &out,
 			&out), out.String())
 	}
 	// The login of the control database is not used on targets.
 	resolve := func(args ...string) (code int, output string) {
 		var out strings.Builder
-		code = cli.Run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", dsn.String()}, args...),
+		code = cli.Run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", "env:JOBAGENT_TEST_CONTROL"}, args...),
 			strings.NewReader(""), &out, &out)
 		return code, out.String()
 	}
