@@ -313,7 +313,9 @@ func splitServer(name string) (s server, err error) {
 	}
 	if strings.Contains(name, ",") && s.port == "" || strings.Contains(name, `\`) && s.instance == "" || s.host == "" ||
 		strings.Contains(s.host, ":") && net.ParseIP(s.host) == nil ||
-		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(";='\"{}?#&@/%*", r) }) {
+		strings.ContainsFunc(name, func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(";='\"{}?#&@/%*", r)
+		}) {
 		return s, invalid
 	}
 	return s, nil

@@ -131,16 +131,16 @@ func newListCommand(a *connect.App) *cobra.Command {
 }
 
 // listing has the columns of the list.
-var listing = output.Listing[output.Context](output.Columns(
-	output.Column[output.Context]{Name: "current", Text: func(c output.Context) string { return mark(c.Current, "*") }},
-	output.Column[output.Context]{Name: "name", ID: true, Keep: true},
-	output.Column[output.Context]{Name: "server", Min: 16},
-	output.Column[output.Context]{Name: "database", Min: 8},
-	output.Column[output.Context]{Name: "user", Min: 8},
-	output.Column[output.Context]{Name: "password", Min: 8},
-	output.Column[output.Context]{Name: "production", Text: func(c output.Context) string { return mark(c.Production, "yes") }},
-	output.Column[output.Context]{Name: "config", Wide: true, Min: 12},
-))
+var listing = output.Columns([]output.Column[output.Context]{
+	{Name: "current", Text: func(c output.Context) string { return mark(c.Current, "*") }},
+	{Name: "name", ID: true, Keep: true},
+	{Name: "server", Min: 16},
+	{Name: "database", Min: 8},
+	{Name: "user", Min: 8},
+	{Name: "password", Min: 8},
+	{Name: "production", Text: func(c output.Context) string { return mark(c.Production, "yes") }},
+	{Name: "config", Wide: true, Min: 12},
+})
 
 // mark returns a sign for true.
 func mark(is bool, sign string) string {
