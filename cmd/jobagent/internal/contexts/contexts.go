@@ -28,7 +28,7 @@ type Context struct {
 	Name     string `yaml:"name"`
 	Server   string `yaml:"server"` // host, host,port or host\instance
 	Database string `yaml:"database"`
-	// Auth is a way to log in with Microsoft Entra ID, one of [EntraNames]; empty means a login of
+	// Auth is a way to log in with Microsoft Entra ID, one of [EntraNames]; empty: a login of
 	// the server.
 	Auth string `yaml:"auth,omitempty"`
 	User string `yaml:"user,omitempty"`
@@ -344,7 +344,7 @@ func (s server) urlHost() string {
 	return host
 }
 
-// Normalize returns the context with its server in the form of target groups, and its path absolute.
+// Normalize returns the context with its server in the form of target groups, and absolute paths.
 func (c Context) Normalize() (Context, error) {
 	s, err := splitServer(c.Server)
 	if err != nil {

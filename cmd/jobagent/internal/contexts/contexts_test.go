@@ -145,10 +145,10 @@ func TestConcurrentWrites(t *testing.T) {
 // A link to the file, as tools for dotfiles make it, stays a link.
 func TestLinkStays(t *testing.T) {
 	path := useFile(t)
-	real := filepath.Join(t.TempDir(), "real.yaml")
-	require.NoError(t, os.WriteFile(real, nil, 0o600))
+	target := filepath.Join(t.TempDir(), "target.yaml")
+	require.NoError(t, os.WriteFile(target, nil, 0o600))
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.Symlink(real, path))
+	require.NoError(t, os.Symlink(target, path))
 	require.NoError(t, put(contexts.Context{Name: "a", Server: "s", Database: "d"}))
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
