@@ -32,8 +32,8 @@ type Context struct {
 	// the server.
 	Auth string `yaml:"auth,omitempty"`
 	User string `yaml:"user,omitempty"`
-	// Password says where the password is: env:NAME, file:PATH, keyring:ENTRY or prompt. Empty means
-	// that there is none.
+	// Password says where the password is: env:NAME, file:PATH, keyring:ENTRY or prompt. Empty
+	// means that there is none.
 	Password string `yaml:"password,omitempty"`
 	// Encrypt is true (the default), strict or disable.
 	Encrypt string `yaml:"encrypt,omitempty"`
