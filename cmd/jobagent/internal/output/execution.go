@@ -45,6 +45,45 @@ type Execution struct {
 	Server       string         `json:"target_server_name,omitempty"`
 	Database     string         `json:"target_database_name,omitempty"`
 	Unknown      bool           `json:"outcome_unknown,omitempty"` // whether the script ran is not known
+
+	// The following are of runs only, in execution list and show.
+	Trigger    string        `json:"trigger,omitempty"`           // of runs: Manual, Schedule, Backfill or Rerun
+	StartedBy  string        `json:"started_by,omitempty"`        // login that started the run
+	Schedule   *string       `json:"schedule_name,omitempty"`     // empty: the schedule of the job's own definition; absent: none, or deleted
+	Due        *time.Time    `json:"due_time,omitempty"`          // instant of the schedule
+	Backfill   int64         `json:"backfill_id,omitempty"`       // backfill that requested the run
+	RerunOf    *uuid.UUID    `json:"rerun_of,omitempty"`          // run that it repeats; absent after that was purged
+	RerunOnly  string        `json:"only_states,omitempty"`       // of a rerun: final states of the targets that ran again
+	StoppedBy  string        `json:"stop_requested_by,omitempty"` // who asked the run to stop
+	Targets    *TargetCounts `json:"targets,omitempty"`           // of all steps; of runs only
+	DurationMS *int64        `json:"duration_ms,omitempty"`       // from the start to the end of a run, or until now
+}
+
+// TargetCounts are the targets of a run, or of a step, by what became of them.
+type TargetCounts struct {
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"` // Failed or TimedOut
+	Skipped   int `json:"skipped"`
+	Canceled  int `json:"canceled"`
+	Active    int `json:"active"` // not final
+	Total     int `json:"total"`
+}
+
+// Add adds targets in a state.
+func (c *TargetCounts) Add(state jobs.Lifecycle, n int) {
+	c.Total += n
+	switch state {
+	case jobs.Succeeded, jobs.SucceededWithSkipped:
+		c.Succeeded += n
+	case jobs.Failed, jobs.TimedOut:
+		c.Failed += n
+	case jobs.Skipped:
+		c.Skipped += n
+	case jobs.Canceled:
+		c.Canceled += n
+	default:
+		c.Active += n
+	}
 }
 
 // Message is a message of an attempt. Its fields are those of the view jobs.job_execution_messages.

@@ -44,9 +44,10 @@ type Column[T any] struct {
 	// greatest Drop first.
 	Keep bool
 	Drop int
+	// Right columns have their texts at the right: numbers. Fields that are numbers are so anyway.
+	Right bool
 
 	derived bool // not of the table
-	right   bool // numbers
 }
 
 // Title is the header of the table.
@@ -67,11 +68,11 @@ func Columns[T any](given []Column[T]) Listing[T] {
 		if f < 0 {
 			panic(fmt.Sprintf("column %s of %s has no field and no value", all[i].Name, reflect.TypeFor[T]()))
 		}
-		all[i].Value, all[i].right = fieldValue[T](fields[f]), fields[f].number
+		all[i].Value, all[i].Right = fieldValue[T](fields[f]), all[i].Right || fields[f].number
 	}
 	for _, f := range fields {
 		if !slices.ContainsFunc(all, func(c Column[T]) bool { return c.Name == f.name }) {
-			all = append(all, Column[T]{Name: f.name, Value: fieldValue[T](f), derived: true, Min: 8, right: f.number})
+			all = append(all, Column[T]{Name: f.name, Value: fieldValue[T](f), derived: true, Min: 8, Right: f.number})
 		}
 	}
 	return all
@@ -234,7 +235,7 @@ func gridOf[T any](rows []T, l Listing[T], o ListOptions, f Format) *grid {
 			drop = 0
 		}
 		g.columns = append(g.columns, gridColumn{
-			header: c.Title(), min: c.Min, rest: c.Rest, wrap: c.Wrap, id: c.GUID, right: c.right, state: c.State, drop: drop,
+			header: c.Title(), min: c.Min, rest: c.Rest, wrap: c.Wrap, id: c.GUID, right: c.Right, state: c.State, drop: drop,
 		})
 	}
 	cells := make([]string, len(rows)*len(columns))
@@ -399,4 +400,10 @@ func cleanCell(text string) string {
 		}
 	}
 	return text
+}
+
+// WriteTable prints rows as a table within so many cells; 0 means no bound. It is for tables that
+// are a part of what a command prints.
+func WriteTable[T any](w io.Writer, rows []T, l Listing[T], width int, paint terminal.Painter) {
+	_ = gridOf(rows, l, ListOptions{}, FormatTable).write(w, width, paint) // w is a builder of text, which has no errors
 }

@@ -62,7 +62,7 @@ func (t Tree) Print(w io.Writer, rows []controldb.Execution, messages []controld
 		end := 1
 		if e.IsRoot() {
 			p.line("", fmt.Sprintf("%s (version %d)  ", terminal.Clean(e.JobName), e.JobVersion), e.Lifecycle, duration(e))
-			p.text("  ", output.Shorten(e.LastMessage, 160))
+			p.text("  ", output.OneLine(e.LastMessage))
 		} else {
 			for end < len(rows) && rows[end].IsTarget() {
 				end++
@@ -96,7 +96,7 @@ func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution,
 	}
 	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(output.OrDefault(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
 	if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
-		p.text(side+"  ", output.Shorten(e.LastMessage, 160))
+		p.text(side+"  ", output.OneLine(e.LastMessage))
 	}
 	shown, more := p.abridge(targets)
 	for i, target := range shown {
@@ -148,7 +148,7 @@ func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
 	}
 	p.line(first, terminal.Clean(e.Place())+"  ", e.Lifecycle, unknown+attempts(e))
 	if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
-		p.text(below, output.Shorten(e.LastMessage, 400))
+		p.text(below, output.OneLine(e.LastMessage))
 	}
 	for _, m := range p.messages[place{*e.StepID, e.Server, e.Database}] {
 		p.message(below, m)
@@ -182,7 +182,8 @@ func (p *treePrinter) text(first, text string) {
 	}
 }
 
-// bodyLines and bodyLine bound what is printed of one body or output. -o json has all that is kept.
+// bodyLines and bodyLine bound what is printed on a terminal of one body or output. In a pipe, and
+// with -o json, there is all that is kept.
 const (
 	bodyLines = 20
 	bodyLine  = 200
@@ -199,16 +200,19 @@ func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
 	case targets.KindErrorOutput:
 		label = "stderr"
 	default:
-		p.text(side, fmt.Sprintf("[%d] %s", m.Attempt, output.Shorten(messageText(m.Message), 400)))
+		p.text(side, fmt.Sprintf("[%d] %s", m.Attempt, output.OneLine(messageText(m.Message))))
 		return
 	}
 	lines := strings.Split(strings.TrimRight(m.Message.Text, "\r\n"), "\n")
 	for i, line := range lines {
-		if i == bodyLines {
+		if p.Width > 0 && i == bodyLines {
 			p.text(side, fmt.Sprintf("[%d] %s: … and %d more lines (-o json)", m.Attempt, label, len(lines)-i))
 			return
 		}
-		p.text(side, fmt.Sprintf("[%d] %s: %s", m.Attempt, label, output.Shorten(line, bodyLine)))
+		if p.Width > 0 {
+			line = output.Shorten(line, bodyLine)
+		}
+		p.text(side, fmt.Sprintf("[%d] %s: %s", m.Attempt, label, line))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -93,7 +94,14 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 // printExplanation prints an explanation: a sentence, the waiting rows, their totals, and the
 // totals of the rows that have ended.
 func printExplanation(w io.Writer, e output.Explanation) error {
-	fmt.Fprintf(w, "%s (version %d)  %s\n  %s\n", e.JobName, e.JobVersion, e.Lifecycle, output.Shorten(e.Explanation, 400))
+	width, _, ok := terminal.Size(w)
+	if ok {
+		width = max(20, width-2)
+	}
+	fmt.Fprintf(w, "%s (version %d)  %s\n", terminal.Clean(e.JobName), e.JobVersion, e.Lifecycle)
+	for _, line := range terminal.Wrap(terminal.Clean(output.OneLine(e.Explanation)), width) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	if e.Active {
 		fmt.Fprintf(w, "  %s, %d of their %d workers busy\n", output.Count(e.Agents, "live agent"), e.Busy, e.Workers)
 	}
@@ -108,7 +116,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 			if x.Database != "" {
 				target += "/" + x.Database
 			}
-			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.Shorten(x.Explanation, 200))
+			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.OneLine(x.Explanation))
 		}
 		if err := t.Write(w); err != nil {
 			return err
@@ -142,7 +150,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 		if x.Unknown {
 			ended += " (outcome unknown)"
 		}
-		t.Add(x.StepID, ended, number, x.Total, x.Decides, first, output.Shorten(x.Message, 200))
+		t.Add(x.StepID, ended, number, x.Total, x.Decides, first, output.OneLine(x.Message))
 	}
 	return t.Write(w)
 }

@@ -1,0 +1,226 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// columns are those of execution list.
+var columns = output.Columns([]output.Column[output.Execution]{
+	{Name: "job_execution_id", Header: "EXECUTION ID", ID: true, GUID: true, Keep: true},
+	{Name: "job_name", Header: "JOB", Min: 12, Keep: true},
+	{Name: "job_version", Header: "VERSION", Drop: 12},
+	{Name: "lifecycle", State: true, Keep: true},
+	{Name: "succeeded", Header: "OK", Right: true, Drop: 4, Value: counted(func(c output.TargetCounts) int { return c.Succeeded })},
+	{Name: "failed", Right: true, Drop: 3, Value: counted(func(c output.TargetCounts) int { return c.Failed })},
+	{Name: "skipped", Right: true, Drop: 9, Value: counted(func(c output.TargetCounts) int { return c.Skipped })},
+	{Name: "total", Right: true, Drop: 5, Value: counted(func(c output.TargetCounts) int { return c.Total })},
+	{Name: "duration_ms", Header: "DURATION", Right: true, Drop: 6, Text: func(e output.Execution) string {
+		if e.DurationMS == nil {
+			return ""
+		}
+		return span(time.Duration(*e.DurationMS) * time.Millisecond)
+	}},
+	{Name: "create_time", Header: "CREATED", Drop: 7},
+	{Name: "trigger", Min: 12, Rest: true, Drop: 8, Text: describeTrigger},
+	{Name: "start_time", Header: "STARTED", Wide: true},
+	{Name: "end_time", Header: "ENDED", Wide: true},
+	{Name: "last_message", Header: "MESSAGE", Wide: true},
+})
+
+// counted returns a number of targets of a run.
+func counted(number func(output.TargetCounts) int) func(output.Execution) any {
+	return func(e output.Execution) any {
+		if e.Targets == nil {
+			return nil
+		}
+		return number(*e.Targets)
+	}
+}
+
+// span writes a duration: of less than ten seconds with tenths.
+func span(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return terminal.Span(d)
+}
+
+// describeTrigger tells in words why a run was started.
+func describeTrigger(e output.Execution) string {
+	schedule := "a deleted schedule"
+	if e.Schedule != nil {
+		schedule = "schedule " + *e.Schedule
+		if *e.Schedule == "" {
+			schedule = "its own schedule"
+		}
+	}
+	due := ""
+	if e.Due != nil {
+		due = ", due " + e.Due.UTC().Format("2006-01-02 15:04:05")
+	}
+	by := ""
+	if e.StartedBy != "" {
+		by = " by " + e.StartedBy
+	}
+	switch controldb.Trigger(e.Trigger) {
+	case controldb.TriggerRerun:
+		of := "a purged run"
+		if e.RerunOf != nil {
+			of = e.RerunOf.String()[:8]
+		}
+		return "rerun of " + of + by
+	case controldb.TriggerBackfill:
+		return fmt.Sprintf("backfill %d of %s%s", e.Backfill, schedule, due)
+	case controldb.TriggerSchedule:
+		return schedule + due
+	case controldb.TriggerManual:
+		return "started" + by
+	}
+	return ""
+}
+
+// viewOrigin adds to a run how it came to be and how long it took; now is the database's time.
+func viewOrigin(e output.Execution, o controldb.RunOrigin) output.Execution {
+	e.Trigger, e.StartedBy, e.Schedule, e.Due, e.Backfill = string(o.Trigger()), o.StartedBy, o.Schedule, output.Optional(o.Due), o.Backfill
+	e.RerunOnly, e.StoppedBy = o.RerunOnly, o.StoppedBy
+	if o.RerunOf != uuid.Nil {
+		e.RerunOf = &o.RerunOf
+	}
+	if e.StartTime != nil {
+		end := o.Now
+		if e.EndTime != nil {
+			end = *e.EndTime
+		}
+		ms := max(0, end.Sub(*e.StartTime).Milliseconds())
+		e.DurationMS = &ms
+	}
+	return e
+}
+
+// listFlags are the flags of execution list.
+type listFlags struct {
+	job, since           string
+	active               bool
+	lifecycles, triggers []string
+	limit                int
+}
+
+// filter checks the flags.
+func (f *listFlags) filter(now time.Time) (controldb.RunListFilter, error) {
+	r := controldb.RunListFilter{JobName: f.job, ActiveOnly: f.active, Limit: f.limit}
+	var err error
+	for _, s := range f.lifecycles {
+		l, err := jobs.ParseLifecycle(s)
+		if err != nil {
+			return r, exit.Usagef("--lifecycle: %w", err)
+		}
+		r.Lifecycles = append(r.Lifecycles, l)
+	}
+	for _, s := range f.triggers {
+		i := slices.IndexFunc(controldb.Triggers(), func(t controldb.Trigger) bool { return strings.EqualFold(string(t), s) })
+		if i < 0 {
+			return r, exit.Usagef("invalid --trigger %q: want Manual, Schedule, Backfill or Rerun", s)
+		}
+		r.Triggers = append(r.Triggers, controldb.Triggers()[i])
+	}
+	if f.limit < 1 {
+		return r, exit.Usagef("--limit %d: must be at least 1", f.limit)
+	}
+	r.Since, err = command.Since(f.since, now)
+	return r, err
+}
+
+func newListCommand(a *connect.App) *cobra.Command {
+	var f listFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List runs, latest first", Args: cobra.NoArgs,
+		Long: fmt.Sprintf(`List runs, latest first: what started them, how they ended, and the numbers of their targets.
+
+--lifecycle of runs that have ended and --trigger look at the latest %d runs.`, controldb.RunsExamined),
+		Example: `  jobagent execution list --since 24h --lifecycle Failed,TimedOut
+  jobagent execution list --job nightly --trigger Schedule,Backfill --limit 10
+  jobagent execution list --active -o name | xargs -n1 jobagent job stop`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter, err := f.filter(time.Now())
+			if err != nil {
+				return err
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				views, more, err := readRuns(cmd.Context(), store, filter)
+				if err != nil {
+					return err
+				}
+				if err := output.List(&a.Printer, views, columns); err != nil {
+					return err
+				}
+				if more && (a.Text() || !cmd.Flags().Changed("limit")) {
+					fmt.Fprintf(a.Stderr, "There are more runs than these %d: --limit shows more, --since and --job choose.\n", len(views))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.job, "job", "", "only runs of this job")
+	cmd.Flags().BoolVar(&f.active, "active", false, "only runs that have not ended")
+	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these lifecycles, separated by commas")
+	cmd.Flags().StringSliceVar(&f.triggers, "trigger", nil, "only runs with these `triggers`, separated by commas: Manual, Schedule, Backfill, Rerun")
+	cmd.Flags().StringVar(&f.since, "since", "", "only runs that were created since then: "+command.SinceForms)
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "maximum number of runs")
+	return command.List(&a.Printer, columns, cmd)
+}
+
+// readRuns reads runs with the numbers of their targets; more tells whether there are further ones.
+func readRuns(ctx context.Context, store *controldb.Store, f controldb.RunListFilter) (views []output.Execution, more bool, err error) {
+	f.Limit++
+	list, err := store.ListRuns(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(list) == 0 && f.JobName != "" { // does the job exist?
+		if _, err := lookup.Job(ctx, store, f.JobName); err != nil {
+			return nil, false, err
+		}
+	}
+	if more = len(list) == f.Limit; more {
+		list = list[:f.Limit-1]
+	}
+	ids := make([]uuid.UUID, 0, len(list))
+	for _, r := range list {
+		ids = append(ids, r.ID)
+	}
+	counts, err := store.CountTargets(ctx, ids)
+	if err != nil {
+		return nil, false, err
+	}
+	ofRun := make(map[uuid.UUID]*output.TargetCounts, len(ids))
+	for _, id := range ids {
+		ofRun[id] = &output.TargetCounts{}
+	}
+	for _, c := range counts {
+		ofRun[c.ID].Add(c.Lifecycle, c.Total)
+	}
+	views = make([]output.Execution, 0, len(list))
+	for _, r := range list {
+		v := viewOrigin(runs.View(r.Execution), r.Origin())
+		v.Targets = ofRun[r.ID]
+		views = append(views, v)
+	}
+	return views, more, nil
+}

@@ -1,0 +1,433 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// shownTargets is the number of targets up to which execution show prints all of a step, and the
+// number of failed ones of a larger step.
+const shownTargets = 50
+
+// showFlags are the flags of execution show.
+type showFlags struct {
+	messages, failed, tree, all bool
+	step, limit                 int
+}
+
+func newShowCommand(a *connect.App) *cobra.Command {
+	var f showFlags
+	cmd := &cobra.Command{
+		Use: "show EXECUTION_ID", Short: "Show a run: what started it, its steps and their targets", Args: cobra.ExactArgs(1),
+		Long: fmt.Sprintf(`Show a run: its trigger, times and parameters, its steps with the numbers of their targets, and the
+targets. Of a step with more than %d targets, those that failed are shown; --all shows every one.
+Messages are whole. -o json has all targets, unless --failed or --step-id chooses.`, shownTargets),
+		Example: "  jobagent execution show 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68 --failed\n  jobagent execution show 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68 --tree --messages",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseExecutionID(args[0])
+			switch {
+			case err != nil:
+				return err
+			case f.limit < 1:
+				return exit.Usagef("--limit %d: must be at least 1", f.limit)
+			case f.step < 0 || f.step == 0 && (cmd.Flags().Changed("step-id") || cmd.Flags().Changed("step")):
+				return exit.Usagef("--step-id %d: steps have numbers from 1", f.step)
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				if a.Structured() || f.tree || f.messages {
+					return showRows(cmd.Context(), a, store, id, f)
+				}
+				return showRun(cmd.Context(), a, store, id, f)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.messages, "messages", false, "show the messages of each attempt, as a tree: PRINT, RAISERROR, row counts, errors")
+	flags.BoolVar(&f.failed, "failed", false, "only targets that ended as Failed or TimedOut")
+	flags.IntVar(&f.step, "step-id", 0, "only the step with this `number`")
+	flags.IntVar(&f.step, "step", 0, "")
+	flags.BoolVar(&f.tree, "tree", false, "show a tree of steps and targets")
+	flags.BoolVar(&f.all, "all", false, "all targets of all steps")
+	flags.IntVar(&f.limit, "limit", shownTargets, "maximum number of targets of a step; a step with at most so many shows them all")
+	_ = flags.MarkHidden("step") // the flag exists
+	return cmd
+}
+
+// readOrigin reads a run with its origin. It is an error if there is no such run.
+func readOrigin(ctx context.Context, store *controldb.Store, id uuid.UUID) (controldb.RunOrigin, error) {
+	o, err := store.RunOrigin(ctx, id)
+	if errors.Is(err, controldb.ErrExecutionNotFound) {
+		err = exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest runs", id))
+	}
+	return o, err
+}
+
+// showRows prints a run from the rows of all its targets: as JSON or as a tree.
+func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
+	rows, err := runs.Read(ctx, store, id)
+	if err != nil {
+		return err
+	}
+	if err := store.MarkUnknown(ctx, id, rows); err != nil {
+		return err
+	}
+	origin, err := readOrigin(ctx, store, id)
+	if err != nil {
+		return err
+	}
+	reruns, err := store.ExecutionReruns(ctx, id)
+	if err != nil {
+		return err
+	}
+	parameters, err := store.ExecutionParameters(ctx, id)
+	if err != nil {
+		return err
+	}
+	var messages []controldb.ExecutionMessage
+	if f.messages {
+		if messages, err = store.ExecutionMessages(ctx, id); err != nil {
+			return err
+		}
+	}
+	counts := output.TargetCounts{}
+	for _, e := range rows {
+		if e.IsTarget() {
+			counts.Add(e.Lifecycle, 1)
+		}
+	}
+	rows = f.choose(rows)
+	out := output.Run{Executions: make([]output.Execution, 0, len(rows)), Parameters: json.RawMessage(parameters)}
+	for _, e := range rows {
+		v := runs.View(e)
+		if e.IsRoot() {
+			v = viewOrigin(v, origin)
+			v.Targets = &counts
+		}
+		out.Executions = append(out.Executions, v)
+	}
+	if f.messages {
+		list := make([]output.Message, 0, len(messages))
+		for _, m := range messages {
+			if f.step == 0 || m.StepID == f.step {
+				list = append(list, viewMessage(m))
+			}
+		}
+		out.Messages = &list
+	}
+	if len(reruns) > 0 {
+		out.Reruns = viewReruns(reruns)
+	}
+	return a.Emit(out, func(w io.Writer) error {
+		if err := printReruns(w, id, reruns); err != nil {
+			return err
+		}
+		if parameters != "" {
+			fmt.Fprintf(w, "parameters %s\n", output.OneLine(parameters))
+		}
+		return runs.NewTree(&a.Printer).Print(w, rows, messages)
+	})
+}
+
+// choose leaves out the rows that --failed and --step-id exclude.
+func (f showFlags) choose(rows []controldb.Execution) []controldb.Execution {
+	return slices.DeleteFunc(rows, func(e controldb.Execution) bool {
+		return !e.IsRoot() && f.step != 0 && *e.StepID != f.step ||
+			e.IsTarget() && f.failed && e.Lifecycle != jobs.Failed && e.Lifecycle != jobs.TimedOut
+	})
+}
+
+// viewMessage converts a message for -o json.
+func viewMessage(m controldb.ExecutionMessage) output.Message {
+	return output.Message{
+		StepID: m.StepID, Server: m.Server, Database: m.Database, Attempt: m.Attempt, Ordinal: m.Ordinal, Kind: string(m.Message.Kind),
+		Number: m.Message.Number, Severity: m.Message.Severity, State: m.Message.State, Line: m.Message.Line,
+		Procedure: m.Message.Procedure, Text: m.Message.Text, Rows: m.Message.Rows,
+	}
+}
+
+// showRun prints a run for people. What it reads does not grow with the number of targets, unless
+// all of them are wanted.
+func showRun(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
+	origin, err := readOrigin(ctx, store, id)
+	if err != nil {
+		return err
+	}
+	run, err := store.RunWatch(ctx, id)
+	if err != nil {
+		return err
+	}
+	reruns, err := store.ExecutionReruns(ctx, id)
+	if err != nil {
+		return err
+	}
+	parameters, err := store.ExecutionParameters(ctx, id)
+	if err != nil {
+		return err
+	}
+	steps := run.Steps
+	if f.step != 0 {
+		steps = slices.DeleteFunc(slices.Clone(steps), func(s controldb.WatchedStep) bool { return s.StepID != f.step })
+		if len(steps) == 0 {
+			return exit.With(exit.CodeNotFound, fmt.Errorf("step %d of run %s has not begun, or does not exist", f.step, id))
+		}
+	}
+	p := newRunPrinter(a)
+	p.head(run, origin, reruns, parameters)
+	p.steps(steps)
+	if err := p.targets(ctx, store, id, steps, f); err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.Stdout, p.b.String())
+	return err
+}
+
+// runPrinter collects what execution show prints.
+type runPrinter struct {
+	b     strings.Builder
+	width int // 0: no bound
+	paint terminal.Painter
+	now   time.Time // the database's
+}
+
+func newRunPrinter(a *connect.App) *runPrinter {
+	width, _, _ := terminal.Size(a.Stdout)
+	if a.Format == output.FormatWide {
+		width = 0
+	}
+	return &runPrinter{width: width, paint: a.Painter()}
+}
+
+// field prints a named value; on a terminal a long one goes on below its beginning.
+func (p *runPrinter) field(name, value string) {
+	if value == "" {
+		return
+	}
+	const indent = 12
+	width := 0
+	if p.width > 0 {
+		width = max(20, p.width-indent)
+	}
+	for i, line := range terminal.Wrap(terminal.Clean(output.OneLine(value)), width) {
+		if i > 0 {
+			name = ""
+		}
+		if name == "State" {
+			line = p.paint.Word(line)
+		}
+		fmt.Fprintf(&p.b, "%-*s%s\n", indent, name, line)
+	}
+}
+
+// head prints the run itself.
+func (p *runPrinter) head(run controldb.RunWatch, o controldb.RunOrigin, reruns []controldb.ExecutionRerun, parameters string) {
+	p.now = o.Now
+	v := viewOrigin(output.Execution{StartTime: output.Optional(run.CreateTime), EndTime: output.Optional(run.EndTime)}, o)
+	p.field("Run", o.ID.String())
+	p.field("Job", fmt.Sprintf("%s (version %d)", o.JobName, o.JobVersion))
+	p.field("State", string(run.Lifecycle))
+	p.field("Trigger", describeTrigger(v))
+	if o.RerunOf != uuid.Nil {
+		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
+	}
+	for _, r := range reruns {
+		if r.ID != o.ID {
+			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.Only))
+		}
+	}
+	p.field("Created", timeText(run.CreateTime))
+	ended := timeText(run.EndTime)
+	if ended != "" {
+		ended += fmt.Sprintf(" (after %s)", span(run.EndTime.Sub(run.CreateTime)))
+	}
+	p.field("Ended", ended)
+	if !o.StopRequested.IsZero() {
+		p.field("Stopped", fmt.Sprintf("at the request of %s, %s", o.StoppedBy, timeText(o.StopRequested)))
+	}
+	p.field("Parameters", parameters)
+	counts := output.TargetCounts{}
+	for _, s := range run.Steps {
+		for _, state := range s.States {
+			counts.Add(state.Lifecycle, state.Total)
+		}
+	}
+	p.field("Targets", countText(counts))
+	p.field("Message", run.LastMessage)
+}
+
+// timeText writes a time as in tables, with its zone; empty for no time.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// countText lists the numbers that are not 0.
+func countText(c output.TargetCounts) string {
+	var list []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{c.Succeeded, "succeeded"}, {c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Canceled, "canceled"}, {c.Active, "active"}} {
+		if part.n > 0 {
+			list = append(list, terminal.Number(part.n)+" "+part.word)
+		}
+	}
+	if len(list) > 1 {
+		return fmt.Sprintf("%s: %s", terminal.Number(c.Total), strings.Join(list, ", "))
+	}
+	return strings.Join(list, "")
+}
+
+// shownStep is a step of the table.
+type shownStep struct {
+	ID       int            `json:"step_id"`
+	Name     string         `json:"step_name"`
+	State    jobs.Lifecycle `json:"lifecycle"`
+	Duration string         `json:"duration"`
+	Targets  string         `json:"targets"`
+}
+
+var stepColumns = output.Columns([]output.Column[shownStep]{
+	{Name: "step_id", Header: "STEP", Keep: true},
+	{Name: "step_name", Header: "NAME", Min: 10, Keep: true},
+	{Name: "lifecycle", State: true, Keep: true},
+	{Name: "duration"},
+	{Name: "targets", Min: 12, Rest: true, Wrap: true},
+})
+
+// steps prints the steps that have begun.
+func (p *runPrinter) steps(steps []controldb.WatchedStep) {
+	list := make([]shownStep, 0, len(steps))
+	for _, s := range steps {
+		counts := output.TargetCounts{}
+		for _, state := range s.States {
+			counts.Add(state.Lifecycle, state.Total)
+		}
+		list = append(list, shownStep{ID: s.StepID, Name: s.Name, State: s.Lifecycle, Duration: p.duration(s.StartTime, s.EndTime), Targets: countText(counts)})
+	}
+	if len(list) > 0 {
+		p.b.WriteByte('\n')
+		output.WriteTable(&p.b, list, stepColumns, p.width, p.paint)
+	}
+}
+
+// duration writes the time from start to end, or until now.
+func (p *runPrinter) duration(start, end time.Time) string {
+	switch {
+	case start.IsZero():
+		return ""
+	case end.IsZero():
+		end = p.now
+	}
+	return span(max(0, end.Sub(start)))
+}
+
+// shownTarget is a target of the table.
+type shownTarget struct {
+	Step     int            `json:"step_id"`
+	Target   string         `json:"target"`
+	State    jobs.Lifecycle `json:"lifecycle"`
+	Attempts int            `json:"attempts"`
+	Duration string         `json:"duration"`
+	Message  string         `json:"message"`
+}
+
+var targetColumns = output.Columns([]output.Column[shownTarget]{
+	{Name: "step_id", Header: "STEP", Keep: true},
+	{Name: "target", Min: 16, Keep: true},
+	{Name: "lifecycle", State: true, Keep: true},
+	{Name: "attempts", Drop: 3},
+	{Name: "duration", Right: true, Drop: 4},
+	{Name: "message", Rest: true, Wrap: true, Keep: true},
+})
+
+// targets prints the targets of steps: all of a step with few, and the failed ones of a step with
+// many.
+func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uuid.UUID, steps []controldb.WatchedStep, f showFlags) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	var whole, large []int
+	total := map[int]int{}
+	for _, s := range steps {
+		for _, state := range s.States {
+			total[s.StepID] += state.Total
+		}
+		if f.all || !f.failed && total[s.StepID] <= f.limit {
+			whole = append(whole, s.StepID)
+		} else {
+			large = append(large, s.StepID)
+		}
+	}
+	var list []controldb.ShownTarget
+	if len(whole) > 0 {
+		found, err := store.ShownTargets(ctx, id, controldb.RunTargetFilter{Steps: whole, FailedOnly: f.failed})
+		if err != nil {
+			return err
+		}
+		list = found
+	}
+	for _, step := range large {
+		found, err := store.ShownTargets(ctx, id, controldb.RunTargetFilter{Steps: []int{step}, FailedOnly: true, Limit: f.limit})
+		if err != nil {
+			return err
+		}
+		list = append(list, found...)
+	}
+	slices.SortStableFunc(list, func(x, y controldb.ShownTarget) int { return x.StepID - y.StepID })
+	views := make([]shownTarget, 0, len(list))
+	left := map[int]int{}
+	for step, n := range total {
+		left[step] = n
+	}
+	for _, t := range list {
+		left[t.StepID]--
+		views = append(views, p.viewTarget(t))
+	}
+	if len(views) > 0 {
+		p.b.WriteByte('\n')
+		output.WriteTable(&p.b, views, targetColumns, p.width, p.paint)
+	}
+	for _, step := range large {
+		if left[step] > 0 && !f.failed {
+			fmt.Fprintf(&p.b, "+%s more targets of step %d: --all\n", terminal.Number(left[step]), step)
+		}
+	}
+	return nil
+}
+
+// viewTarget converts a target for the table. The message of a target that succeeded says nothing.
+func (p *runPrinter) viewTarget(t controldb.ShownTarget) shownTarget {
+	place := t.Server
+	if t.Database != "" {
+		place += "/" + t.Database
+	}
+	v := shownTarget{Step: t.StepID, Target: place, State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: t.LastMessage}
+	switch {
+	case t.Lifecycle == jobs.Succeeded:
+		v.Message = ""
+	case t.OutcomeUnknown:
+		v.Message = strings.TrimSpace("outcome unknown: " + t.LastMessage)
+	case t.Lifecycle == jobs.WaitingForRetry && !t.NextAttempt.IsZero():
+		v.Message = strings.TrimSpace("next attempt " + timeText(t.NextAttempt) + ": " + t.LastMessage)
+	}
+	return v
+}
