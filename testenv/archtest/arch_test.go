@@ -97,13 +97,13 @@ var allowed = map[string][]string{
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
 	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
-	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/agnivade/levenshtein", "github.com/spf13/cobra/...", "github.com/google/uuid"},
+	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.
 	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml", "golang.org/x/sys/..."},
 	commandRoom + "exit":     {commandRoom + "output", "controldb"},
 	commandRoom + "command":  {"jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
-	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "targets/..."},
+	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "jobs/schedule", "targets/...", "github.com/google/uuid"},
 	commandRoom + "daemon":   {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",

@@ -47,6 +47,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -115,9 +116,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	flags.Var(&a.Color, "color", "colours: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	flags.Var(&a.Live, "progress", "how commands that wait show the progress on stderr: live (drawn again), plain (a line now and then), none, or auto: live on a terminal, else plain")
 	flags.StringVar(&a.LogLevel, "log-level", "info", "minimum level of log entries on stderr: debug, info, warn or error")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(values.FlagError)
 	root.AddCommand(
 		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
@@ -126,27 +125,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		imports.NewCommand(a), metrics.NewCommand(a),
 		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
-	markUsageErrors(root)
+	values.Apply(root, a)
 	command.CheckFormats(&a.Printer, root)
 	return root
-}
-
-// markUsageErrors marks cobra's errors about arguments and required flags as usage errors, for cmd
-// and its subcommands.
-func markUsageErrors(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
-			if err == nil {
-				err = cmd.ValidateRequiredFlags() // earlier than cobra, whose error has no type of its own
-			}
-			if err != nil {
-				return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
-			}
-			return nil
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		markUsageErrors(sub)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -20,8 +19,7 @@ func Job(ctx context.Context, store *controldb.Store, name string) (controldb.Jo
 		return controldb.Job{}, err
 	}
 	if len(list) == 0 {
-		return controldb.Job{}, exit.With(exit.CodeNotFound,
-			fmt.Errorf("job %q does not exist; jobagent job list shows all jobs", name))
+		return controldb.Job{}, missing(ctx, store, "job", name, controldb.NameFilter{Kind: controldb.NamesOfJobs}, "jobagent job list shows all jobs")
 	}
 	return list[0], nil
 }
@@ -42,8 +40,8 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 		if _, err := Job(ctx, store, job); err != nil {
 			return controldb.Schedule{}, err
 		}
-		return controldb.Schedule{}, exit.With(exit.CodeNotFound,
-			fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows its schedules", job, name))
+		f := controldb.NameFilter{Kind: controldb.NamesOfSchedules, Of: job}
+		return controldb.Schedule{}, missing(ctx, store, fmt.Sprintf("in job %q the schedule", job), name, f, "jobagent schedule list --job JOB shows its schedules")
 	}
 	return list[0], nil
 }
@@ -67,7 +65,7 @@ func Members(ctx context.Context, store *controldb.Store, group string) ([]targe
 		return nil, err
 	}
 	if len(groups) == 0 {
-		return nil, exit.With(exit.CodeNotFound, fmt.Errorf("target group %q does not exist; jobagent target-group list shows all groups", group))
+		return nil, missing(ctx, store, "target group", group, controldb.NameFilter{Kind: controldb.NamesOfTargetGroups}, "jobagent target-group list shows all groups")
 	}
 	return store.TargetGroupMembers(ctx, group)
 }

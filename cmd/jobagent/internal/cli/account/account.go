@@ -200,7 +200,7 @@ var columns = output.Columns([]output.Column[output.Account]{
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show an account", Args: cobra.ExactArgs(1),
+		Use: "show ACCOUNT", Short: "Show an account", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, agent, err := find(cmd.Context(), list, args[0])
@@ -259,7 +259,7 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 	var s settings
 	var name string
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Create an account, and wait until it is ready", Args: cobra.ExactArgs(1),
+		Use: "create ACCOUNT", Short: "Create an account, and wait until it is ready", Args: cobra.ExactArgs(1),
 		Long: `Create an account, and wait until it is ready. If its control database has no schema, and the entry in
 control_databases has "install": true, the schema is installed.`,
 		Example: "  jobagent account create sales --sku JA200\n  jobagent account create sales --database jobs2 --tag team=data",
@@ -298,7 +298,7 @@ control_databases has "install": true, the schema is installed.`,
 func newUpdateCommand(a *connect.App) *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Change an account", Args: cobra.ExactArgs(1),
+		Use: "update ACCOUNT", Short: "Change an account", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := s.change(cmd, args[0])
 			if err != nil {
@@ -378,7 +378,7 @@ func wait(ctx context.Context, a *connect.App, d database, id uuid.UUID) error {
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	var noWait bool
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete an account: stop its runs, and wait until it is gone", Args: cobra.ExactArgs(1),
+		Use: "delete ACCOUNT", Short: "Delete an account: stop its runs, and wait until it is gone", Args: cobra.ExactArgs(1),
 		Long: `Delete an account: nothing starts any more, its active runs are stopped, and agents end their work for it. Jobs, schedules
 and history are left in the control database, and work again for its next account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -424,7 +424,7 @@ and history are left in the control database, and work again for its next accoun
 func newDisableCommand(a *connect.App) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "disable NAME", Short: "Disable an account: nothing starts, and nothing can be changed", Args: cobra.ExactArgs(1),
+		Use: "disable ACCOUNT", Short: "Disable an account: nothing starts, and nothing can be changed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
@@ -444,7 +444,7 @@ func newDisableCommand(a *connect.App) *cobra.Command {
 
 func newEnableCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "enable NAME", Short: "Enable an account that is Disabled or Faulted", Args: cobra.ExactArgs(1),
+		Use: "enable ACCOUNT", Short: "Enable an account that is Disabled or Faulted", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withDatabases(cmd.Context(), a, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])

@@ -74,7 +74,7 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Show an alert with its deliveries", Args: cobra.ExactArgs(1),
+		Use: "show ALERT_ID", Short: "Show an alert with its deliveries", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := alertID(args[0])
 			if err != nil {
@@ -172,7 +172,7 @@ func writeDeliveries(w io.Writer, list []output.AlertDelivery) error {
 func newAckCommand(a *connect.App) *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
-		Use: "ack ID", Short: "Acknowledge an alert: nothing more is sent about it", Args: cobra.ExactArgs(1),
+		Use: "ack ALERT_ID", Short: "Acknowledge an alert: nothing more is sent about it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := alertID(args[0])
 			if err != nil {
@@ -204,7 +204,7 @@ func newMuteCommand(a *connect.App) *cobra.Command {
 	var note string
 	var off bool
 	cmd := &cobra.Command{
-		Use: "mute NAME", Short: "Send nothing about a rule's alerts for some time", Args: cobra.ExactArgs(1),
+		Use: "mute RULE", Short: "Send nothing about a rule's alerts for some time", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case off:

@@ -51,7 +51,7 @@ func readDefinition(a *connect.App, channelType, text string) (string, error) {
 func newAddChannelCommand(a *connect.App) *cobra.Command {
 	var enabled bool
 	cmd := &cobra.Command{
-		Use: "add NAME TYPE DEFINITION", Short: "Add a channel", Args: cobra.ExactArgs(3),
+		Use: "add CHANNEL TYPE DEFINITION", Short: "Add a channel", Args: cobra.ExactArgs(3),
 		Example: `  jobagent alert channel add on-call Slack '{"url": "$(secret.SLACK)"}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind := args[1]
@@ -80,7 +80,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 	var definition string
 	var enabled bool
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Change a channel; what is not given stays", Args: cobra.ExactArgs(1),
+		Use: "update CHANNEL", Short: "Change a channel; what is not given stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.AlertChannels(cmd.Context(), args[0])
@@ -116,7 +116,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 
 func newDeleteChannelCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a channel that no rule uses", Args: cobra.ExactArgs(1),
+		Use: "delete CHANNEL", Short: "Delete a channel that no rule uses", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, command.Fixed("This deletes the channel %s", args[0])); err != nil {

@@ -62,7 +62,7 @@ func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
 func newAddCommand(a *connect.App) *cobra.Command {
 	var f ruleFlags
 	cmd := &cobra.Command{
-		Use: "add NAME CONDITION", Short: "Add a rule", Args: cobra.ExactArgs(2),
+		Use: "add RULE CONDITION", Short: "Add a rule", Args: cobra.ExactArgs(2),
 		Example: "  jobagent alert add failed RunEnded --channel on-call\n" +
 			"  jobagent alert add nothing-ran RunNotStarted --seconds 60 --severity Critical --channel on-call\n" +
 			"  jobagent alert add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call",
@@ -83,7 +83,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f ruleFlags
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Change a rule; what is not given stays", Args: cobra.ExactArgs(1),
+		Use: "update RULE", Short: "Change a rule; what is not given stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.UpdateAlert(cmd.Context(), args[0], f.change(cmd)); err != nil {
@@ -99,7 +99,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
+		Use: "delete RULE", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, command.Fixed("This deletes the alert %s; what it has raised is resolved", args[0])); err != nil {
@@ -118,7 +118,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 
 func newRulesCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, ruleColumns, &cobra.Command{
-		Use: "rules [NAME]", Short: "List the rules", Args: cobra.MaximumNArgs(1),
+		Use: "rules [RULE]", Short: "List the rules", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.AlertRules(cmd.Context(), strings.Join(args, ""))

@@ -111,7 +111,7 @@ schedule list" lists them. NEXT DUE is the next instant of all its schedules tha
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a job with its steps", Args: cobra.ExactArgs(1),
+		Use: "show JOB", Short: "Show a job with its steps", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				job, err := lookup.Job(cmd.Context(), store, args[0])
@@ -194,7 +194,7 @@ func (f *jobFlags) times(cmd *cobra.Command) (start, end *time.Time, err error) 
 func newCreateCommand(a *connect.App) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Create a job without steps", Args: cobra.ExactArgs(1),
+		Use: "create JOB", Short: "Create a job without steps", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start, end, err := f.times(cmd)
 			if err != nil {
@@ -222,7 +222,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f jobFlags
 	var newName string
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Change a job; properties without a flag stay unchanged", Args: cobra.ExactArgs(1),
+		Use: "update JOB", Short: "Change a job; properties without a flag stay unchanged", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start, end, err := f.times(cmd)
 			if err != nil {
@@ -253,7 +253,7 @@ const countedRuns = 10_000
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a job, its steps and its history", Args: cobra.ExactArgs(1),
+		Use: "delete JOB", Short: "Delete a job, its steps and its history", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := command.Confirm(cmd, func() (string, int, error) {
@@ -285,7 +285,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 	var id string
 	var params command.ParameterFlags
 	cmd := &cobra.Command{
-		Use: "start NAME", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
+		Use: "start JOB", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
 		Long: `Start a run of a job's current version. Its parameters are fixed with it; its steps use them as script variables:
 
   jobagent job start 'nightly index' --param tenant=contoso --param-json days=7
@@ -330,7 +330,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 
 func newStopCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stop NAME|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
+		Use: "stop JOB|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
 		Long: "Ask a run, or all active runs of a job, to stop. It is no error if nothing is active.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {

@@ -22,12 +22,12 @@ func newBackfillCommand(a *connect.App) *cobra.Command {
 	var from, to, overlap string
 	var most int
 	cmd := &cobra.Command{
-		Use: "backfill JOB [NAME]", Short: "Start the runs that a schedule missed in a past range",
+		Use: "backfill JOB [SCHEDULE]", Short: "Start the runs that a schedule missed in a past range",
 		Args: cobra.RangeArgs(1, 2),
 		Long: `Start the runs of a schedule in a past range, both ends included, except for instants that have a run
 already. Each run keeps its due instant. Without --overlap, the runs follow each other, whatever the
 schedule's policy is. Meanwhile, the schedule's own instants meet an earlier run, and its policy
-applies to them. Without NAME, this is the schedule of the job's own definition.
+applies to them. Without SCHEDULE, this is the schedule of the job's own definition.
 
 The instants of the range are counted first. More than --max-runs are refused.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -134,7 +134,7 @@ func countInstants(s controldb.Schedule, calendars []controldb.Calendar, from, t
 
 func newCancelBackfillCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel-backfill ID", Short: "Cancel a backfill; runs that it has started continue", Args: cobra.ExactArgs(1),
+		Use: "cancel-backfill BACKFILL_ID", Short: "Cancel a backfill; runs that it has started continue", Args: cobra.ExactArgs(1),
 		Long: `Cancel a backfill: it starts no further runs, and instants that wait for an earlier run are recorded
 as skipped. Runs that it has started continue; jobagent job stop ends them. jobagent schedule show
 lists the backfills of a schedule.`,

@@ -33,7 +33,7 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 	change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: use + " NAME --spec FILE|-", Short: short, Args: cobra.ExactArgs(1),
+		Use: use + " CALENDAR --spec FILE|-", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := command.ReadFile(file, a.Stdin)
 			if err != nil {
@@ -57,7 +57,7 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 
 func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a calendar that no schedule names", Args: cobra.ExactArgs(1),
+		Use: "delete CALENDAR", Short: "Delete a calendar that no schedule names", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, command.Fixed("This deletes the calendar %s", args[0])); err != nil {

@@ -13,7 +13,7 @@ import (
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete JOB NAME", Short: "Delete a schedule; its active runs continue", Args: cobra.ExactArgs(2),
+		Use: "delete JOB SCHEDULE", Short: "Delete a schedule; its active runs continue", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, command.Fixed("This deletes the schedule %s of the job %s; its active runs go on", args[1], args[0])); err != nil {
@@ -53,8 +53,8 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 		short = "Disable a schedule"
 	}
 	return &cobra.Command{
-		Use: use + " JOB [NAME]", Short: short, Args: cobra.RangeArgs(1, 2),
-		Long: short + ". Without NAME, this is the schedule of the job's own definition.",
+		Use: use + " JOB [SCHEDULE]", Short: short, Args: cobra.RangeArgs(1, 2),
+		Long: short + ". Without SCHEDULE, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)
@@ -75,8 +75,8 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 	}
 	var note string
 	cmd := &cobra.Command{
-		Use: use + " JOB [NAME]", Short: short, Args: cobra.RangeArgs(1, 2),
-		Long: short + ". Without NAME, this is the schedule of the job's own definition.",
+		Use: use + " JOB [SCHEDULE]", Short: short, Args: cobra.RangeArgs(1, 2),
+		Long: short + ". Without SCHEDULE, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)

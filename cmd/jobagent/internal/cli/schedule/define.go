@@ -310,7 +310,7 @@ func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store
 func newAddCommand(a *connect.App) *cobra.Command {
 	var f definitionFlags
 	cmd := &cobra.Command{
-		Use: "add JOB NAME", Short: "Add a schedule to a job, and show when it is due",
+		Use: "add JOB SCHEDULE", Short: "Add a schedule to a job, and show when it is due",
 		Long: fmt.Sprintf(`Add a schedule to a job, and show the next five instants at which it is due, in UTC and in its zone.
 
   jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --time-zone Europe/Berlin
@@ -359,7 +359,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var newName string
 	var noParams bool
 	cmd := &cobra.Command{
-		Use: "update JOB NAME", Short: "Change a schedule; properties without a flag stay unchanged",
+		Use: "update JOB SCHEDULE", Short: "Change a schedule; properties without a flag stay unchanged",
 		Long: `Change a schedule; properties without a flag stay unchanged. Earlier due instants without a run are
 dropped. --time-zone '', --catch-up '' and --overlap '' restore the default. --param, --param-json and
 --params-file replace all parameters. For the schedule of the job's own definition, use jobagent job update;

@@ -134,9 +134,9 @@ const shownBackfills = 5
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show JOB [NAME]", Short: "Show a schedule: its definition, state, counters, next instants and backfills",
+		Use: "show JOB [SCHEDULE]", Short: "Show a schedule: its definition, state, counters, next instants and backfills",
 		Args: cobra.RangeArgs(1, 2),
-		Long: "Show a schedule: its definition, state, counters, next instants and backfills.\nWithout NAME, this is the schedule of the job's own definition.",
+		Long: "Show a schedule: its definition, state, counters, next instants and backfills.\nWithout SCHEDULE, this is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)

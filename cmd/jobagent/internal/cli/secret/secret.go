@@ -39,7 +39,7 @@ func newSetCommand(a *connect.App) *cobra.Command {
 		anyHost bool
 	)
 	cmd := &cobra.Command{
-		Use: "set NAME", Args: cobra.ExactArgs(1),
+		Use: "set SECRET", Args: cobra.ExactArgs(1),
 		Short: "Set a secret to a value from standard input or --from",
 		Long: `Set a secret. The value is standard input without one line end, or what --from names. It cannot be an argument,
 because other users of the machine can read the arguments of processes.
@@ -228,7 +228,7 @@ func hostsOf(s controldb.Secret) (hosts []string, err error) {
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete NAME", Args: cobra.ExactArgs(1),
+		Use: "delete SECRET", Args: cobra.ExactArgs(1),
 		Short: "Delete a secret; attempts of actions that name it fail from then on",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {

@@ -61,7 +61,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show the members of a target group", Args: cobra.ExactArgs(1),
+		Use: "show GROUP", Short: "Show the members of a target group", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := lookup.Members(cmd.Context(), store, args[0])
@@ -96,7 +96,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 
 func newResolveCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "resolve NAME", Short: "List the databases on which a run would start now",
+		Use: "resolve GROUP", Short: "List the databases on which a run would start now",
 		Long: "List the databases on which a run would start now. The servers are queried from this machine, with the\ncredentials of the configuration, as the agent does.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,7 +135,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 
 func newCreateCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "create NAME", Short: "Create an empty target group", Args: cobra.ExactArgs(1),
+		Use: "create GROUP", Short: "Create an empty target group", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				id, err := store.AddTargetGroup(cmd.Context(), args[0])
@@ -150,7 +150,7 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a target group that no job uses", Args: cobra.ExactArgs(1),
+		Use: "delete GROUP", Short: "Delete a target group that no job uses", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, func() (string, int, error) {
@@ -174,7 +174,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	var m targets.Member
 	var exclude bool
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Add a member to a target group",
+		Use: "add GROUP", Short: "Add a member to a target group",
 		Long: `Add a member to a target group. The flags determine the kind of the member:
   --server                            all user databases of a server
   --server --database                 one database
@@ -221,7 +221,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME TARGET_ID", Short: "Remove a member by its target ID (see target-group show)",
+		Use: "remove GROUP TARGET_ID", Short: "Remove a member by its target ID (see target-group show)",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := uuid.Parse(args[1])

@@ -55,7 +55,7 @@ func path(a *connect.App, flag string) (string, error) {
 func newCreateCommand(a *connect.App, file *string) *cobra.Command {
 	var role, scope, expires string
 	cmd := &cobra.Command{
-		Use: "create NAME", Args: cobra.ExactArgs(1), Short: "Make a token, and print it once",
+		Use: "create TOKEN", Args: cobra.ExactArgs(1), Short: "Make a token, and print it once",
 		Long: `Make a token, and print it once. Only its hash is stored.
 
 --role and --scope give the token a role at a scope: / for everything, or the ID of a subscription, a resource group, a
@@ -203,7 +203,7 @@ func expiry(t output.Token) string {
 func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 	expired := false
 	cmd := &cobra.Command{
-		Use: "revoke [ID|NAME]...", Short: "Revoke tokens; fronts refuse them within a second",
+		Use: "revoke [TOKEN|TOKEN_ID]...", Short: "Revoke tokens; fronts refuse them within a second",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !expired {
 				return exit.Usagef("name the tokens by ID or name, or give --expired")

@@ -1,0 +1,205 @@
+package values
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+const (
+	// completionLimit bounds the time of a completion: a person waits for it.
+	completionLimit = 2 * time.Second
+	// completionNames is the greatest number of names of one completion.
+	completionNames = 100
+)
+
+// query asks for the values that begin with a text.
+type query struct {
+	app    *connect.App
+	cmd    *cobra.Command
+	given  map[string]string // the arguments before, by their words
+	prefix string
+}
+
+// source lists values, with descriptions.
+type source func(ctx context.Context, q query) []cobra.Completion
+
+// nothing completes nothing: the value is free. Without a source, the shell would complete files.
+func nothing(context.Context, query) []cobra.Completion { return nil }
+
+// words completes fixed words.
+func words(list ...string) source {
+	return func(_ context.Context, q query) (found []cobra.Completion) {
+		for _, w := range list {
+			if len(w) >= len(q.prefix) && strings.EqualFold(w[:len(q.prefix)], q.prefix) {
+				found = append(found, w)
+			}
+		}
+		return found
+	}
+}
+
+// both completes what either source does.
+func both(a, b source) source {
+	return func(ctx context.Context, q query) []cobra.Completion { return append(a(ctx, q), b(ctx, q)...) }
+}
+
+// names completes names of the control database. An error gives no names.
+func names(kind controldb.NameKind) source {
+	return func(ctx context.Context, q query) (found []cobra.Completion) {
+		f := controldb.NameFilter{Kind: kind, Prefix: q.prefix, Limit: completionNames, Of: q.of()}
+		_ = q.app.Complete(ctx, func(ctx context.Context, store *controldb.Store) error {
+			list, err := store.Names(ctx, f)
+			for _, n := range list {
+				found = append(found, cobra.CompletionWithDesc(n.Name, describe(n)))
+			}
+			return err
+		})
+		return found
+	}
+}
+
+// of returns the job or the target group whose steps, schedules or members are asked for.
+func (q query) of() string {
+	for _, word := range []string{"JOB", "GROUP"} {
+		if name := q.given[word]; name != "" {
+			return name
+		}
+	}
+	if f := q.cmd.Flags().Lookup("job"); f != nil && f.Changed {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// describe returns the description of a name: its detail and its age.
+func describe(n controldb.Name) string {
+	text := strings.Join(strings.Fields(n.Detail), " ")
+	if !n.Created.IsZero() {
+		text = strings.TrimPrefix(fmt.Sprintf("%s, %s ago", text, age(time.Since(n.Created))), ", ")
+	}
+	const most = 80
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// age writes a duration with one unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// limited completes the names of limits by their scope.
+func limited(ctx context.Context, q query) []cobra.Completion {
+	kinds := map[string]controldb.NameKind{"job": controldb.NamesOfJobs, "server": controldb.NamesOfServers, "credential": controldb.NamesOfCredentials}
+	scope := q.given["SCOPE"]
+	if kind, ok := kinds[strings.ToLower(scope)]; ok && q.cmd.Name() == "set" {
+		return append(words("*")(ctx, q), names(kind)(ctx, q)...)
+	}
+	q.given = map[string]string{"JOB": scope}
+	return append(words("*")(ctx, q), names(controldb.NamesOfLimits)(ctx, q)...)
+}
+
+// configured completes the credentials of the configuration file.
+func configured(ctx context.Context, q query) []cobra.Completion {
+	cfg, err := q.app.Config()
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, c := range cfg.Credentials {
+		list = append(list, c.Name)
+	}
+	slices.Sort(list)
+	return words(list...)(ctx, q)
+}
+
+// processes completes the processes of the configuration file.
+func processes(ctx context.Context, q query) []cobra.Completion {
+	cfg, err := q.app.Config()
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, p := range cfg.Processes {
+		list = append(list, p.Name)
+	}
+	return words(list...)(ctx, q)
+}
+
+// zones completes the names of time zones; without a region, only regions and names without one.
+func zones(ctx context.Context, q query) []cobra.Completion {
+	return words(schedule.Zones()...)(ctx, q)
+}
+
+// commands completes the words of a command.
+func commands(_ context.Context, q query) (found []cobra.Completion) {
+	for _, c := range q.cmd.Root().Commands() {
+		if strings.HasPrefix(c.Name(), q.prefix) && c.IsAvailableCommand() {
+			found = append(found, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	return found
+}
+
+// complete completes a value of a kind.
+func complete(k Kind, q query) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx := q.cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionLimit)
+	defer cancel()
+	q.app.Stderr = io.Discard
+	switch {
+	case k.Folder:
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	case k.Files:
+		return nil, cobra.ShellCompDirectiveDefault
+	case len(k.Enum) > 0:
+		return k.completeEnum(ctx, q), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	case k.source == nil:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if k.run {
+		directive |= cobra.ShellCompDirectiveKeepOrder // the latest first
+	}
+	if k.Words == reference.Words || k.Words == parameter.Words {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return k.source(ctx, q), directive
+}
+
+// completeEnum completes a value of an enumeration, or the last one of several.
+func (k Kind) completeEnum(ctx context.Context, q query) []cobra.Completion {
+	before := ""
+	if k.Separator != "" {
+		if i := strings.LastIndex(q.prefix, k.Separator); i >= 0 {
+			before, q.prefix = q.prefix[:i+1], q.prefix[i+1:]
+		}
+	}
+	found := words(k.Enum...)(ctx, q)
+	for i := range found {
+		found[i] = before + found[i]
+	}
+	return found
+}

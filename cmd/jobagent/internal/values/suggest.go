@@ -1,0 +1,121 @@
+package values
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// unknownCommand reports words that a group of commands does not have, with the command that was
+// meant.
+func unknownCommand(group *cobra.Command, args []string) error {
+	near := meant(group, args)
+	if near == "" {
+		return exit.Usagef("unknown command %q: see %s --help", group.CommandPath()+" "+args[0], group.CommandPath())
+	}
+	return exit.Usagef("unknown command %q: did you mean %s? See %s --help", group.CommandPath()+" "+args[0], near, group.CommandPath())
+}
+
+// meant returns the commands that the words may stand for, quoted; empty if none is near.
+func meant(group *cobra.Command, args []string) string {
+	if c := nearest(group, args[0]); c != nil {
+		if c.HasSubCommands() && len(args) > 1 { // the rest may have errors too
+			if sub, _, err := c.Find(args[1:2]); err == nil && sub != c {
+				c = sub
+			} else if sub := nearest(c, args[1]); sub != nil {
+				c = sub
+			}
+		}
+		return fmt.Sprintf("%q", c.CommandPath())
+	}
+	var found []string // elsewhere: jobagent start stands for jobagent job start
+	for _, g := range group.Root().Commands() {
+		for _, c := range g.Commands() {
+			if c.IsAvailableCommand() && (c.Name() == args[0] || c.HasAlias(args[0])) {
+				found = append(found, fmt.Sprintf("%q", c.CommandPath()))
+			}
+		}
+	}
+	const most = 4 // more would be a list, not a suggestion
+	if len(found) > most {
+		return ""
+	}
+	return alternatives(found)
+}
+
+// nearest returns the subcommand with the nearest name or alias; nil if none is near.
+func nearest(group *cobra.Command, name string) *cobra.Command {
+	var words []string
+	commands := map[string]*cobra.Command{}
+	for _, c := range group.Commands() {
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		for _, word := range append(append([]string{c.Name()}, c.Aliases...), c.SuggestFor...) {
+			words = append(words, word)
+			commands[word] = c
+		}
+	}
+	return commands[schedule.Nearest(name, words)]
+}
+
+// FlagError reports a faulty flag in words of the command line, with the flag that was meant.
+func FlagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(cmd, args) // its flags are unknown for that reason
+	}
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var bare *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return exit.Usagef("unknown flag -%s: see %s --help", unknown.GetSpecifiedName(), cmd.CommandPath())
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if near := nearestFlag(cmd, name); near != "" {
+			return exit.Usagef("unknown flag --%s: did you mean --%s? See %s --help", name, near, cmd.CommandPath())
+		}
+		return exit.Usagef("unknown flag --%s: see %s --help", name, cmd.CommandPath())
+	case errors.As(err, &bare):
+		return exit.Usagef("--%s needs a value; see %s --help", bare.GetFlag().Name, cmd.CommandPath())
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		want := map[string]string{
+			"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "float64": "a number", "bool": "true or false",
+			"duration": span.Words,
+		}[f.Value.Type()]
+		if want == "" {
+			return exit.Usagef("invalid --%s %q: %w", f.Name, invalid.GetValue(), errors.Unwrap(err))
+		}
+		return exit.Usagef("invalid --%s %q: want %s", f.Name, invalid.GetValue(), want)
+	}
+	return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// nearestFlag returns the flag of a command that was meant by a name; empty if none is near.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	var list []string
+	add := func(f *pflag.Flag) {
+		if !f.Hidden && !slices.Contains(list, f.Name) {
+			list = append(list, f.Name)
+		}
+	}
+	cmd.Flags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	if near := schedule.Nearest(name, list); near != "" {
+		return near
+	}
+	for _, f := range list { // --group for --target-group
+		if strings.HasSuffix(f, "-"+name) || strings.HasPrefix(f, name+"-") {
+			return f
+		}
+	}
+	return ""
+}

@@ -1,0 +1,279 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// Values of enumerations, in the spelling of the control database.
+var (
+	lifecycles     = spelled(jobs.Lifecycles())
+	finalStates    = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown"}
+	intervals      = []string{"Once", "Minutes", "Hours", "Days", "Weeks", "Months"}
+	scopes         = []string{"Job", "Server", "ElasticPool", "Credential", "Agent"}
+	severities     = []string{"Info", "Warning", "Critical"}
+	scheduleStates = []string{"Enabled", "Disabled", "Completed", "Faulted"}
+	restRoles      = []string{"reader", "operator", "author", "admin"}
+	channelTypes   = []string{"Http", "StorageQueue", "ServiceBusQueue", "ServiceBusTopic", "Mail", "Slack", "Teams"}
+	conditions     = spelled([]controldb.AlertCondition{
+		controldb.AlertRunEnded, controldb.AlertTargetsFailed, controldb.AlertRunTooLong, controldb.AlertRunNotStarted, controldb.AlertNoRun,
+		controldb.AlertScheduleFaulted, controldb.AlertSchedulePaused, controldb.AlertAgentSilent, controldb.AlertNoAgent,
+	})
+	// Overlaps are the policies of a schedule while an earlier run is active.
+	Overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
+	catchUps = []string{"last", "none", "all", "window:1h", "sap-20min"}
+	methods  = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+)
+
+// spelled converts the values of an enumeration.
+func spelled[T ~string](list []T) (words []string) {
+	for _, v := range list {
+		words = append(words, string(v))
+	}
+	return words
+}
+
+// Kinds that several arguments and flags have.
+var (
+	job       = Kind{Words: "the name of a job", Hint: "jobagent job list shows all jobs", Max: maxName, source: names(controldb.NamesOfJobs)}
+	group     = Kind{Words: "the name of a target group", Hint: "jobagent target-group list shows all groups", Max: maxName, source: names(controldb.NamesOfTargetGroups)}
+	step      = Kind{Words: "the name of a step", Hint: "jobagent step list JOB shows the steps of a job", Max: maxName, source: names(controldb.NamesOfSteps)}
+	timetable = Kind{Words: "the name of a schedule", Hint: "jobagent schedule list shows all schedules", Max: maxName, source: names(controldb.NamesOfSchedules)}
+	calendar  = Kind{Words: "the name of a calendar", Hint: "jobagent calendar list shows all calendars", Max: maxName, source: names(controldb.NamesOfCalendars)}
+	secret    = Kind{Words: "the name of a secret", Hint: "jobagent secret list shows all secrets", Max: maxName, source: names(controldb.NamesOfSecrets)}
+	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rules shows all rules", Max: maxName, source: names(controldb.NamesOfAlertRules)}
+	channel   = Kind{Words: "the name of a channel", Hint: "jobagent alert channel list shows all channels", Max: maxName, source: names(controldb.NamesOfAlertChannels)}
+	account   = Kind{Words: "the name of an account", Hint: "jobagent account list shows all accounts", Max: maxName, source: names(controldb.NamesOfAccounts)}
+	execution = Kind{
+		Words: "the execution ID of a run", Hint: "jobagent execution list shows the latest runs", Max: 40, Form: isExecution,
+		source: names(controldb.NamesOfExecutions), run: true,
+	}
+	// jobOrRun is not resolved here: the name of a job may have the form of an ID.
+	jobOrRun   = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions))}
+	credential = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
+	server     = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
+	database   = Kind{Words: "the name of a database", Max: maxName, source: nothing}
+	file       = Kind{Words: "a file, or - for standard input", Max: maxWord, Files: true}
+	guid       = Kind{Words: "a GUID", Max: 40, Form: isGUID, source: nothing}
+	number     = Kind{Words: "a number", Max: 20, source: nothing}
+	instant    = Kind{Words: "a time such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", Max: 64, source: nothing}
+	span       = Kind{Words: "a duration such as 90s, 15m or 24h", Max: 64, source: nothing}
+	zone       = Kind{Words: "the IANA name of a time zone, such as Europe/Berlin", Max: maxName, source: zones}
+	reference  = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
+	note       = Kind{Words: "a text", Max: maxNote, Empty: true, source: nothing}
+	free       = Kind{Words: "a text", Empty: true, source: nothing}
+	word       = Kind{Words: "a value", Max: maxWord, source: nothing}
+	parameter  = Kind{Words: "NAME=VALUE", source: nothing}
+)
+
+// enum is the kind of an enumeration.
+func enum(list ...string) Kind { return Kind{Words: alternatives(list), Enum: list, Max: maxWord} }
+
+// several is the kind of a list of an enumeration's values, separated by commas.
+func several(list ...string) Kind {
+	k := enum(list...)
+	k.Separator = ","
+	return k
+}
+
+// loose is an enumeration whose values the command itself checks.
+func loose(list ...string) Kind {
+	k := enum(list...)
+	k.Loose = true
+	return k
+}
+
+// removable is a kind that also accepts the empty text, which removes the value or stands for none.
+func removable(k Kind) Kind {
+	k.Empty = true
+	return k
+}
+
+// newName is the kind of the name of an object that is created or renamed.
+func newName(what string) Kind {
+	return Kind{Words: "a name for " + what, Max: maxName, New: true, source: nothing}
+}
+
+// argumentKinds are the kinds of arguments, by their words in usage lines.
+var argumentKinds = map[string]Kind{
+	"JOB": job, "GROUP": group, "SCHEDULE": timetable, "CALENDAR": calendar, "SECRET": secret, "RULE": rule, "CHANNEL": channel,
+	"ACCOUNT": account, "EXECUTION_ID": execution, "STEP": step,
+	"JOB|EXECUTION_ID": jobOrRun, "JOB|JOB_ID": job,
+	"TARGET_ID":      {Words: "the target ID of a member", Hint: "jobagent target-group show GROUP lists the IDs", Max: 40, Form: isGUID, source: names(controldb.NamesOfMembers)},
+	"ALERT_ID":       {Words: "the ID of an alert", Hint: "jobagent alert list shows the open alerts", Max: 20, source: names(controldb.NamesOfAlerts)},
+	"BACKFILL_ID":    {Words: "the ID of a backfill", Hint: "jobagent schedule show JOB SCHEDULE lists its backfills", Max: 20, source: names(controldb.NamesOfBackfills)},
+	"TOKEN":          {Words: "the name of a token", Hint: "jobagent token list shows all tokens", Max: maxServer, source: nothing},
+	"TOKEN|TOKEN_ID": {Words: "the name or ID of a token", Hint: "jobagent token list shows all tokens", Max: maxServer, source: nothing},
+	"CONDITION":      enum(conditions...),
+	"TYPE":           enum(channelTypes...),
+	"DEFINITION":     {Words: "a JSON object, or @FILE", source: nothing},
+	"SCOPE":          enum(scopes...),
+	"NAME":           {Words: "the name of what is limited, or '*'", Max: maxServer, source: limited},
+	"MAX":            number,
+	"FILE":           file, "FILE|-": file,
+	"INSTANCE":   {Words: "the ID of an instance", Max: maxServer, source: nothing},
+	"URL|--ARG":  {Words: "a URL, or arguments behind --", Empty: true, source: nothing},
+	"URL":        word,
+	"DIRECTORY":  {Words: "a directory", Max: maxWord, Folder: true},
+	"DIR|FILE":   {Words: "a directory or a file", Max: maxWord, Files: true},
+	"DIR|FILE|-": {Words: "a directory or a file, or - for standard input", Max: maxWord, Files: true},
+	"TOPIC":      word,
+	"COMMAND":    {Words: "the words of a command", source: commands, Empty: true},
+}
+
+// ownArguments are the kinds of arguments of single commands.
+var ownArguments = map[string]Kind{
+	"job create JOB":             newName("the new job"),
+	"target-group create GROUP":  newName("the new target group"),
+	"schedule add SCHEDULE":      newName("the new schedule"),
+	"calendar add CALENDAR":      newName("the new calendar"),
+	"alert add RULE":             newName("the new rule"),
+	"alert channel add CHANNEL":  newName("the new channel"),
+	"account create ACCOUNT":     newName("the new account"),
+	"token create TOKEN":         newName("the new token"),
+	"key generate FILE":          {Words: "a file for the new key", Max: maxWord, Files: true},
+	"schedule explain JOB":       {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
+	"import sql-agent SQL_AGENT": word,
+}
+
+// flagKinds are the kinds of flags whose values are texts.
+var flagKinds = map[string]Kind{
+	// The connection, and what is printed.
+	"dsn":       {Words: "a connection string, or env:NAME or file:PATH of one", source: words("env:", "file:")},
+	"config":    {Words: "a configuration file", Max: maxWord, Files: true},
+	"context":   {Words: "the name of a context", Max: maxName, source: nothing},
+	"output":    loose("table", "json"),
+	"log-level": enum("debug", "info", "warn", "error"),
+	"color":     loose("auto", "always", "never"),
+	"progress":  loose("auto", "live", "plain", "none"),
+	"columns":   word, "sort": word, "jq": word,
+
+	// Objects.
+	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar,
+	"server": server, "database": database, "elastic-pool": database, "shard-map": database, "credential": removable(credential),
+	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
+	"target-servers": server, "alert": rule, "channel": channel, "name": newName("the step"), "new-name": newName("the object"),
+	"execution-id": guid, "agent-id": guid, "target": guid, "correlation-id": guid,
+
+	// Definitions.
+	"description": {Words: "a text", Max: maxDescription, Empty: true, source: nothing},
+	"note":        note, "reason": {Words: "a text", Max: maxReason, Empty: true, source: nothing},
+	"message": {Words: "a text", Empty: true, source: nothing},
+	"file":    file, "spec": file, "body-file": file, "command-file": file, "params-file": file, "report": {Words: "a file", Max: maxWord, Files: true},
+	"command":      {Words: "a T-SQL script", source: nothing},
+	"command-type": enum(spelled(action.Types())...), "type": enum(spelled(action.Types())...),
+	"param": parameter, "param-json": parameter, "var": parameter, "tag": parameter,
+	"after":              removable(step),
+	"run-when":           enum("Succeeded", "Failed", "Finished"),
+	"on-targets":         enum("All", "Failed"),
+	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
+	"interval-type":      enum(intervals...),
+	"output-type":        removable(enum("SqlDatabase")),
+	"output-server":      removable(server), "output-database": removable(database), "output-schema": removable(database),
+	"output-table": removable(database), "output-credential": removable(credential),
+	"auth": word, "body": free, "header": word, "key": word, "key-name": word, "sas-token": word, "success": word,
+	"http":              loose(methods...),
+	"payload":           loose("query", "body"),
+	"process":           {Words: "an entry of the agent's processes", Max: maxName, source: processes},
+	"service-bus-queue": word, "service-bus-topic": word, "storage-queue": word,
+
+	// Schedules.
+	"cron5": word, "cron6": word, "quartz": word, "rrule": word,
+	"kind":     loose(spelled(schedule.Kinds())...),
+	"zone":     removable(zone),
+	"overlap":  removable(loose(Overlaps...)),
+	"catch-up": removable(loose(catchUps...)),
+	"state":    enum(scheduleStates...),
+
+	// Times.
+	"start-time": instant, "end-time": instant, "start": instant, "from": instant, "to": instant, "until": instant, "before": instant,
+	"since": {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
+
+	// Runs, alerts and the audit log.
+	"lifecycle": several(lifecycles...), "lifecycles": removable(several(lifecycles...)), "only": removable(loose(finalStates...)),
+	"severity": enum(severities...), "jobs": {Words: "names of jobs with * and ?", Max: maxName, Empty: true, source: nothing},
+	"action": {Words: "the name of a procedure, such as sp_update_job", Max: maxName, source: nothing},
+	"who":    {Words: "the name of a person, a program or a login", Max: maxName, source: nothing},
+
+	// Accounts, secrets and tokens.
+	"sku":      loose("JA100", "JA200", "JA400", "JA800"),
+	"location": {Words: "a place", Max: maxName, Empty: true, source: nothing}, "identity": {Words: "the resource ID of an identity", Max: maxIdentity, Empty: true, source: nothing},
+	"host": server, "retire": {Words: "the ID of a key", Hint: "jobagent key list shows all keys", Max: 64, source: nothing},
+	"scope": {Words: "/ for everything, or the ID of a resource", Max: maxWord, source: words("/")}, "expires": {Words: "a duration, or an instant in RFC 3339", Max: 64, source: nothing},
+	"role": enum(restRoles...), "platform": enum(controldb.Platforms...), "login": {Words: "the name of a login", Max: maxName, source: nothing},
+
+	// Servers of this program.
+	"data":   {Words: "a directory", Max: maxWord, Folder: true},
+	"listen": {Words: "an address to listen on: host:port", Max: maxWord, source: nothing}, "rest-listen": {Words: "an address to listen on: host:port", Max: maxWord, Empty: true, source: nothing},
+	"sa-password": {Words: "a password", source: nothing}, "max-concurrent-targets": loose("JA100", "JA200", "JA400", "JA800"),
+	"certificate": reference, "secret": reference, "client": word, "tenant": word, "user": word,
+	"targets":   group,
+	"statement": {Words: "a T-SQL batch", source: nothing},
+}
+
+// ownFlags are the kinds of flags of single commands, where the same word means something else.
+var ownFlags = map[string]Kind{
+	"account create --database":             {Words: "the name of a control database in the configuration", Max: maxName, source: nothing},
+	"alert add --job":                       removable(job),
+	"alert update --job":                    removable(job),
+	"alert add --channel":                   removable(channel),
+	"alert update --channel":                removable(channel),
+	"alert channel update --definition":     {Words: "a JSON object, or @FILE", source: nothing},
+	"audit list --job":                      {Words: "the name that a job had, or its ID", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
+	"db grants --role":                      enum(controldb.GrantRoles...),
+	"doctor --credential":                   credential,
+	"action try --credential":               credential,
+	"import sql-agent --job":                {Words: "the name of a job of SQL Server Agent", Max: maxName, source: nothing},
+	"import azure-scheduler --target-group": newName("the target group"),
+	"import sap --target-group":             newName("the target group"),
+	"import sql-agent --target-group":       newName("the target group"),
+	"key rotate --key":                      reference,
+	"serve binding --key":                   reference,
+	"schedule preview --after":              instant,
+	"secret set --from":                     reference,
+	"step add --target-group":               removable(group),
+	"step update --target-group":            removable(group),
+	"step add --body":                       free,
+	"token --file":                          {Words: "the file of the tokens", Max: maxWord, Files: true},
+	"execution rerun --only":                several(finalStates...),
+}
+
+// path is a command without the program's name: "job start".
+func path(cmd *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
+}
+
+// KindOfArgument returns the kind of an argument of a command; ok is false if it has none.
+func KindOfArgument(cmd *cobra.Command, word string) (k Kind, ok bool) {
+	if k, ok = ownArguments[path(cmd)+" "+word]; ok {
+		return k, true
+	}
+	k, ok = argumentKinds[word]
+	return k, ok
+}
+
+// KindOfFlag returns the kind of a flag of a command; ok is false if it has none. Flags that are no
+// texts, such as numbers and durations, check themselves.
+func KindOfFlag(cmd *cobra.Command, f *pflag.Flag) (k Kind, ok bool) {
+	for c := cmd; c != nil; c = c.Parent() { // a flag of a group of commands is persistent
+		if k, ok = ownFlags[path(c)+" --"+f.Name]; ok {
+			return k, true
+		}
+	}
+	name := f.Name
+	if to, ok := OldFlags[name]; ok {
+		name = to
+	}
+	k, ok = flagKinds[name]
+	return k, ok
+}
+
+// OldFlags are flags of earlier versions that still work, with the names that replace them.
+var OldFlags = map[string]string{"time-zone": "zone"}

@@ -1,0 +1,91 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+)
+
+// argument is an argument of a command as its usage line shows it: JOB, [SCHEDULE], [CHANNEL]...
+type argument struct {
+	word     string // JOB, or JOB|EXECUTION_ID
+	optional bool
+	many     bool
+}
+
+// arguments reads a usage line: "backfill JOB [SCHEDULE]". Flags in it, such as --spec FILE|-, are
+// left out.
+func arguments(use string) (list []argument) {
+	words := strings.Fields(use)
+	for i := 1; i < len(words); i++ {
+		word := words[i]
+		if strings.HasPrefix(word, "--") && word != "--" {
+			i++ // its value
+			continue
+		}
+		a := argument{}
+		if strings.HasPrefix(word, "[") { // [URL | -- ARG…] is one optional list
+			a.optional = true
+			for !strings.Contains(words[i], "]") {
+				i++
+				word += words[i]
+			}
+		}
+		a.many = strings.Contains(word, "...") || strings.Contains(word, "…")
+		a.word = strings.Trim(strings.NewReplacer("...", "", "…", "").Replace(word), "[]")
+		list = append(list, a)
+	}
+	return list
+}
+
+// counted checks the number of arguments of a command.
+func counted(cmd *cobra.Command, list []argument, args []string) error {
+	var words []string
+	required, most := 0, len(list)
+	for _, a := range list {
+		words = append(words, a.word)
+		if !a.optional {
+			required++
+		}
+		if a.many {
+			most = len(args)
+		}
+	}
+	switch {
+	case len(args) < required:
+		return exit.Usagef("missing argument %s: %s", words[len(args)], cmd.UseLine())
+	case len(args) <= most:
+		return nil
+	case len(list) == 0:
+		return exit.Usagef("unexpected argument %q: %s", args[0], cmd.UseLine())
+	}
+	return exit.Usagef("too many arguments: found %d, want %s (quote a name that has blanks): %s", len(args), strings.Join(words, " "), cmd.UseLine())
+}
+
+// missingFlags reports a required flag that was not given.
+func missingFlags(cmd *cobra.Command) error {
+	if cmd.ValidateRequiredFlags() == nil {
+		return nil
+	}
+	var missing []string
+	for _, f := range localFlags(cmd) {
+		if required, ok := f.Annotations[cobra.BashCompOneRequiredFlag]; ok && required[0] == "true" && !f.Changed {
+			missing = append(missing, "--"+f.Name)
+		}
+	}
+	noun := "flag "
+	if len(missing) > 1 {
+		noun = "flags "
+	}
+	return exit.Usagef("missing %s%s: %s; see %s --help", noun, strings.Join(missing, " and "), cmd.UseLine(), cmd.CommandPath())
+}
+
+// Words returns the words of a command's arguments, as its usage line shows them.
+func Words(cmd *cobra.Command) (words []string) {
+	for _, a := range arguments(cmd.Use) {
+		words = append(words, a.word)
+	}
+	return words
+}
