@@ -86,7 +86,7 @@ var nameReads = map[NameKind]struct{ name, detail, created, from, of, where, ord
 
 // latestRuns are the runs among which [NamesOfExecutions] searches.
 //
-// Plan: the newest keys of IX_job_executions_create_time, or of IX_job_executions_active_create_time.
+// Plan: the newest keys of IX_job_executions_create_time, or of the same index of active runs.
 func latestRuns(condition string) string {
 	return fmt.Sprintf(`(
     SELECT TOP (%d) job_execution_id, job_name, lifecycle, create_time
@@ -99,7 +99,7 @@ func latestRuns(condition string) string {
 // likePrefix escapes what LIKE would take for a pattern.
 var likePrefix = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "[", `\[`)
 
-// Names lists names that begin with a prefix, in their order; runs and alerts with the latest first.
+// Names lists names that begin with a prefix, in their order; runs and alerts the latest first.
 func (s *Store) Names(ctx context.Context, f NameFilter) ([]Name, error) {
 	r, ok := nameReads[f.Kind]
 	if !ok {

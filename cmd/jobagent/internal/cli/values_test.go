@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,90 +55,114 @@ func TestEveryValueHasAKind(t *testing.T) {
 	require.Greater(t, arguments, 60)
 }
 
-// faulty are values that no argument accepts, with a part of the error.
-var faulty = map[string]string{
-	strings.Repeat("x", 5000): "is too long", "zo\xeb": "is not valid UTF-8: byte 3 is 0xEB", "a\x00b": "has a NUL character at byte 2",
+// faults returns values that a kind does not accept, with a part of the error.
+func faults(k values.Kind, word string) map[string]string {
+	wrong := map[string]string{"a\x00b": word + " has a NUL character at byte 2", "zo\xeb": word + " is not valid UTF-8: byte 3 is 0xEB"}
+	if k.Max > 0 {
+		wrong[strings.Repeat("x", k.Max+1)] = fmt.Sprintf("%s is too long: it has %d characters", word, k.Max+1)
+		wrong[strings.Repeat("\U0001F600", k.Max/2+1)] = fmt.Sprintf("%s is too long: it has %d characters", word, 2*(k.Max/2)+2)
+	}
+	if !k.Empty {
+		wrong[""], wrong[" "] = word+" is empty", word+" has only blanks"
+	}
+	return wrong
 }
 
-// An argument that is empty, too long or no text is refused before anything is sent: there is no
-// server here, so whatever gets further exits with another code. The error names the argument.
+// An argument that is empty, too long or no text is refused by every command, with its name.
 func TestFaultyArguments(t *testing.T) {
-	t.Setenv(config.EnvDSN, "sqlserver://u:p@127.0.0.1:1?database=jobs&dial+timeout=1")
-	t.Setenv(config.EnvConfig, "")
+	t.Parallel()
 	tried := 0
 	eachCommand(func(cmd *cobra.Command) {
-		path := strings.Fields(cmd.CommandPath())[1:]
 		list := values.Words(cmd)
 		for i, word := range list {
+			args := make([]string, 0, len(list))
+			for _, w := range list {
+				args = append(args, fitting(w))
+			}
+			require.NoError(t, cmp.Or(cmd.ParseFlags(nil), ignoreFlags(cmd.ValidateArgs(args))), "%s %q", cmd.CommandPath(), args)
 			k, _ := values.KindOfArgument(cmd, word)
-			args := slices.Clone(path)
-			for _, before := range list[:i] {
-				args = append(args, fitting(before))
-			}
-			wrong := map[string]string{"a\x00b": faulty["a\x00b"], "zo\xeb": faulty["zo\xeb"]}
-			if k.Max > 0 {
-				wrong[strings.Repeat("x", 5000)] = "is too long"
-			}
-			if !k.Empty {
-				wrong[""], wrong[" "] = word+" is empty", word+" has only blanks"
-			}
-			for value, want := range wrong {
-				all := append(slices.Clone(args), value)
-				for _, after := range list[i+1:] {
-					all = append(all, fitting(after))
-				}
+			for value, want := range faults(k, word) {
 				tried++
-				refused(t, all, word, want)
+				args[i] = value
+				err := cmd.ValidateArgs(args)
+				require.ErrorContains(t, err, want, "%s %q", cmd.CommandPath(), args)
+				require.Equal(t, exit.CodeUsage, exit.Code(err))
 			}
 		}
 	})
 	require.Greater(t, tried, 250)
 }
 
+// ignoreFlags leaves out the error about a required flag.
+func ignoreFlags(err error) error {
+	if err != nil && strings.HasPrefix(err.Error(), "missing flag") {
+		return nil
+	}
+	return err
+}
+
 // The same for flags.
 func TestFaultyFlags(t *testing.T) {
-	t.Setenv(config.EnvDSN, "sqlserver://u:p@127.0.0.1:1?database=jobs&dial+timeout=1")
-	t.Setenv(config.EnvConfig, "")
+	t.Parallel()
 	tried := 0
 	eachCommand(func(cmd *cobra.Command) {
-		if cmd.HasSubCommands() {
-			return
-		}
-		args := strings.Fields(cmd.CommandPath())[1:]
-		for _, word := range values.Words(cmd) {
-			args = append(args, fitting(word))
-		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if typ := f.Value.Type(); !strings.HasPrefix(typ, "string") {
+			if !strings.HasPrefix(f.Value.Type(), "string") {
 				return
 			}
 			k, _ := values.KindOfFlag(cmd, f)
-			wrong := map[string]string{"a\x00b": faulty["a\x00b"], "zo\xeb": faulty["zo\xeb"]}
-			if k.Max > 0 {
-				wrong[strings.Repeat("x", 5000)] = "is too long"
-			}
-			if !k.Empty {
-				wrong[""] = "--" + f.Name + " is empty"
-			}
-			for value, want := range wrong {
+			for value, want := range faults(k, "--"+f.Name) {
 				tried++
-				refused(t, append(slices.Clone(args), "--"+f.Name+"="+value), "--"+f.Name, want)
+				err := k.Check("--"+f.Name, value)
+				require.ErrorContains(t, err, want, cmd.CommandPath())
+				require.Equal(t, exit.CodeUsage, exit.Code(err))
 			}
 		})
 	})
 	require.Greater(t, tried, 400)
 }
 
-// refused requires that a command line exits with 2 and one line that names the value.
-func refused(t *testing.T, args []string, word, want string) {
-	t.Helper()
-	var stdout, stderr strings.Builder
-	code := Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
-	require.Equal(t, exit.CodeUsage, code, "%.200q: %s", args, stderr.String())
-	require.Empty(t, stdout.String(), "%.200q", args)
-	require.Regexp(t, `^error: [^\n]+\n$`, stderr.String(), "%.200q", args)
-	require.Contains(t, stderr.String(), want, "%.200q", args)
-	require.Contains(t, stderr.String(), strings.TrimPrefix(word, "--"), "%.200q", args)
+// A faulty command line exits with 2 and one line that says what was meant, before anything is
+// sent: there is no server here.
+func TestFaultyCommandLines(t *testing.T) {
+	t.Setenv(config.EnvDSN, "sqlserver://u:p@127.0.0.1:1?database=jobs&dial+timeout=1")
+	t.Setenv(config.EnvConfig, "")
+	long := strings.Repeat("x", 129)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"job", "delete", long}, "JOB is too long: it has 129 characters, 1 more than the limit of 128"},
+		{[]string{"job", "show", ""}, "JOB is empty: want the name of a job; jobagent job list shows all jobs"},
+		{[]string{"job", "create", "a\tb"}, `JOB "a\tb" has the control character U+0009: names have none`},
+		{[]string{"job", "start"}, "missing argument JOB: jobagent job start JOB [flags]"},
+		{[]string{"job", "start", "nightly", "index"}, "too many arguments: found 2, want JOB (quote a name that has blanks): jobagent job start JOB [flags]"},
+		{[]string{"job", "list", "x"}, `unexpected argument "x": jobagent job list [flags]`},
+		{[]string{"execution", "list", "--job", ""}, "--job is empty: want the name of a job; jobagent job list shows all jobs"},
+		{[]string{"execution", "list", "--job", "zo\xeb"}, "--job is not valid UTF-8: byte 3 is 0xEB"},
+		{[]string{"execution", "list", "--lifecycle", ""}, "--lifecycle is empty: want Created, "},
+		{[]string{"execution", "list", "--lifecycle", "Suceeded"}, `invalid --lifecycle "Suceeded": did you mean Succeeded?`},
+		{[]string{"execution", "list", "--limit", "many"}, `invalid --limit "many": want a whole number`},
+		{[]string{"execution", "show", "12"}, `invalid EXECUTION_ID "12": not a GUID, nor the first 4 or more of its hexadecimal digits`},
+		{[]string{"limit", "set", "Serwer", "x", "1"}, `invalid SCOPE "Serwer": did you mean Server? Want Job, Server, ElasticPool, Credential or Agent`},
+		{[]string{"job", "list", "--dsn", ""}, "--dsn is empty: want a connection string"},
+		{[]string{"calendar", "add", "c"}, "missing flag --spec: jobagent calendar add CALENDAR --spec FILE|-"},
+		{[]string{"jbo", "list"}, `unknown command "jobagent jbo": did you mean "jobagent job list"? See jobagent --help`},
+		{[]string{"job", "strat", "x"}, `unknown command "jobagent job strat": did you mean "jobagent job start"? See jobagent job --help`},
+		{[]string{"jbo", "strat", "x", "--wait"}, `unknown command "jobagent jbo": did you mean "jobagent job start"?`},
+		{[]string{"start", "x"}, `unknown command "jobagent start": did you mean "jobagent job start"?`},
+		{[]string{"job", "start", "x", "--wiat"}, "unknown flag --wiat: did you mean --wait? See jobagent job start --help"},
+		{[]string{"job", "start", "x", "-v"}, "unknown flag -v: see jobagent job start --help"},
+		{[]string{"step", "add", "x", "--group", "g"}, "unknown flag --group: did you mean --target-group?"},
+		{[]string{"job", "start", "x", "--execution-id"}, "--execution-id needs a value"},
+	} {
+		var stdout, stderr strings.Builder
+		code := Run(t.Context(), c.args, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, exit.CodeUsage, code, "%q: %s", c.args, stderr.String())
+		require.Empty(t, stdout.String(), "%q", c.args)
+		require.Regexp(t, `^error: [^\n]+\n$`, stderr.String(), "%q", c.args)
+		require.Contains(t, stderr.String(), c.want)
+	}
 }
 
 // fitting returns a value that an argument accepts.

@@ -38,8 +38,8 @@ func missing(ctx context.Context, store *controldb.Store, what, name string, f c
 // shownCandidates is the number of runs that an ambiguous ID lists.
 const shownCandidates = 5
 
-// Execution returns the ID of the run that begins with a text, among the latest runs. It is an error
-// if there is none, or more than one.
+// Execution returns the ID of the run that begins with a text, among the latest runs. It is an
+// error if there is none, or more than one.
 func Execution(ctx context.Context, store *controldb.Store, prefix string) (uuid.UUID, error) {
 	list, err := store.ExecutionsByPrefix(ctx, prefix, shownCandidates+1)
 	if err != nil {

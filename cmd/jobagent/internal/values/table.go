@@ -130,17 +130,17 @@ var argumentKinds = map[string]Kind{
 
 // ownArguments are the kinds of arguments of single commands.
 var ownArguments = map[string]Kind{
-	"job create JOB":             newName("the new job"),
-	"target-group create GROUP":  newName("the new target group"),
-	"schedule add SCHEDULE":      newName("the new schedule"),
-	"calendar add CALENDAR":      newName("the new calendar"),
-	"alert add RULE":             newName("the new rule"),
-	"alert channel add CHANNEL":  newName("the new channel"),
-	"account create ACCOUNT":     newName("the new account"),
-	"token create TOKEN":         newName("the new token"),
-	"key generate FILE":          {Words: "a file for the new key", Max: maxWord, Files: true},
-	"schedule explain JOB":       {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
-	"import sql-agent SQL_AGENT": word,
+	"job create JOB":            newName("the new job"),
+	"target-group create GROUP": newName("the new target group"),
+	"schedule add SCHEDULE":     newName("the new schedule"),
+	"calendar add CALENDAR":     newName("the new calendar"),
+	"alert add RULE":            newName("the new rule"),
+	"alert channel add CHANNEL": newName("the new channel"),
+	"account create ACCOUNT":    newName("the new account"),
+	"token create TOKEN":        newName("the new token"),
+	"key generate FILE":         {Words: "a file for the new key", Max: maxWord, Files: true},
+	"schedule explain JOB":      {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
+	"db describe NAME":          {Words: "the name of an object, such as jobs.sp_add_job", Max: maxServer, source: nothing},
 }
 
 // flagKinds are the kinds of flags whose values are texts.

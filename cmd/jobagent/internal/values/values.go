@@ -1,5 +1,5 @@
-// Package values knows what each argument and each flag of the command line accepts: its limits, its
-// form, and what completes it.
+// Package values knows what each argument and each flag of the command line accepts: its limits,
+// its form, and what completes it.
 package values
 
 import (
