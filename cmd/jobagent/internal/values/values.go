@@ -37,8 +37,8 @@ type Kind struct {
 	Max int
 	// Empty allows the empty text, which removes a value or stands for "none".
 	Empty bool
-	// New is a name that is given to a new object: control characters are refused. An old object with
-	// such a name, made by T-SQL, can still be named.
+	// New is a name that is given to a new object: control characters are refused. An old object
+	// with such a name, made by T-SQL, can still be named.
 	New bool
 	// Enum are the only values, in any case; Separator allows several of them.
 	Enum      []string
