@@ -43,7 +43,7 @@ type Kind struct {
 	// Enum are the only values, in any case; Separator allows several of them.
 	Enum      []string
 	Separator string
-	// Loose means that the command itself refuses other values than those of Enum, in its own words.
+	// Loose means that the command itself refuses other values than those of Enum.
 	Loose bool
 	// Form checks the form of a value; nil: any.
 	Form func(string) error
