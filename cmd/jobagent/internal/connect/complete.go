@@ -2,16 +2,30 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"io"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/controldb"
 )
 
+// errAsks means that the login needs a person, or a keyring that may ask one.
+var errAsks = errors.New("the password of the context is not at hand")
+
 // Complete runs fn with the control database while a person types a command: it prints nothing, and
-// asks nobody for a password. The caller bounds its time.
+// asks neither a person nor a keyring. The caller bounds its time.
 func (a *App) Complete(ctx context.Context, fn func(context.Context, *controldb.Store) error) error {
 	a.Stderr = io.Discard
-	dsn, err := a.ControlDSN()
+	c, err := a.Connection()
+	if err != nil {
+		return err
+	}
+	if c.Context != nil {
+		if kind := c.Context.PasswordKind(); kind == "keyring" || kind == contexts.RefPrompt {
+			return errAsks
+		}
+	}
+	dsn, err := a.ControlDSN(ctx)
 	if err != nil {
 		return err
 	}
@@ -21,4 +35,18 @@ func (a *App) Complete(ctx context.Context, fn func(context.Context, *controldb.
 	}
 	defer store.Close()
 	return fn(ctx, store)
+}
+
+// ContextNames returns the names of the contexts, with their places.
+func ContextNames() (names, places []string) {
+	f, err := contexts.Read()
+	if err != nil {
+		return nil, nil
+	}
+	for _, name := range f.Names() {
+		if c, err := f.Get(name); err == nil {
+			names, places = append(names, name), append(places, c.Place())
+		}
+	}
+	return names, places
 }

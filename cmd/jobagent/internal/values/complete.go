@@ -132,6 +132,17 @@ func configured(ctx context.Context, q query) []cobra.Completion {
 	return words(list...)(ctx, q)
 }
 
+// contextNames completes the names of contexts.
+func contextNames(_ context.Context, q query) (found []cobra.Completion) {
+	list, places := connect.ContextNames()
+	for i, name := range list {
+		if strings.HasPrefix(name, q.prefix) {
+			found = append(found, cobra.CompletionWithDesc(name, places[i]))
+		}
+	}
+	return found
+}
+
 // processes completes the processes of the configuration file.
 func processes(ctx context.Context, q query) []cobra.Completion {
 	cfg, err := q.app.Config()

@@ -67,6 +67,7 @@ var (
 	span       = Kind{Words: "a duration such as 90s, 15m or 24h", Max: 64, source: nothing}
 	zone       = Kind{Words: "the IANA name of a time zone, such as Europe/Berlin", Max: maxName, source: zones}
 	reference  = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
+	aContext   = Kind{Words: "the name of a context", Hint: "jobagent context list shows all contexts", Max: maxContext, source: contextNames}
 	note       = Kind{Words: "a text", Max: maxNote, Empty: true, source: nothing}
 	free       = Kind{Words: "a text", Empty: true, source: nothing}
 	word       = Kind{Words: "a value", Max: maxWord, source: nothing}
@@ -125,11 +126,14 @@ var argumentKinds = map[string]Kind{
 	"DIR|FILE":   {Words: "a directory or a file", Max: maxWord, Files: true},
 	"DIR|FILE|-": {Words: "a directory or a file, or - for standard input", Max: maxWord, Files: true},
 	"TOPIC":      word,
+	"CONTEXT":    aContext,
+	"NEW_NAME":   {Words: "a new name", Max: maxContext, New: true, source: nothing},
 	"COMMAND":    {Words: "the words of a command", source: commands, Empty: true},
 }
 
 // ownArguments are the kinds of arguments of single commands.
 var ownArguments = map[string]Kind{
+	"context add CONTEXT":       {Words: "a name for the new context", Max: maxContext, New: true, source: nothing},
 	"job create JOB":            newName("the new job"),
 	"target-group create GROUP": newName("the new target group"),
 	"schedule add SCHEDULE":     newName("the new schedule"),
@@ -148,8 +152,8 @@ var flagKinds = map[string]Kind{
 	// The connection, and what is printed.
 	"dsn":       {Words: "a connection string, or env:NAME or file:PATH of one", source: words("env:", "file:")},
 	"config":    {Words: "a configuration file", Max: maxWord, Files: true},
-	"context":   {Words: "the name of a context", Max: maxName, source: nothing},
-	"output":    loose("table", "json"),
+	"context":   aContext,
+	"output":    loose("table", "wide", "json", "yaml", "csv", "name"),
 	"log-level": enum("debug", "info", "warn", "error"),
 	"color":     loose("auto", "always", "never"),
 	"progress":  loose("auto", "live", "plain", "none"),
@@ -214,12 +218,18 @@ var flagKinds = map[string]Kind{
 	"listen": {Words: "an address to listen on: host:port", Max: maxWord, source: nothing}, "rest-listen": {Words: "an address to listen on: host:port", Max: maxWord, Empty: true, source: nothing},
 	"sa-password": {Words: "a password", source: nothing}, "max-concurrent-targets": loose("JA100", "JA200", "JA400", "JA800"),
 	"certificate": reference, "secret": reference, "client": word, "tenant": word, "user": word,
-	"targets":   group,
-	"statement": {Words: "a T-SQL batch", source: nothing},
+	"targets":      group,
+	"password-ref": {Words: "env:NAME, file:PATH, keyring or prompt", Max: maxWord, Empty: true, source: words("env:", "file:", "keyring", "prompt")},
+	"encrypt":      loose("true", "strict", "disable"), "certificate-sha256": removable(word), "shell": loose("bash", "zsh"),
+	"prompt-color": removable(loose("red", "green", "yellow", "blue", "magenta", "cyan", "none")),
+	"statement":    {Words: "a T-SQL batch", source: nothing},
 }
 
 // ownFlags are the kinds of flags of single commands, where the same word means something else.
 var ownFlags = map[string]Kind{
+	"context add --auth":                    removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
+	"context update --auth":                 removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
+	"context update --user":                 removable(word),
 	"account create --database":             {Words: "the name of a control database in the configuration", Max: maxName, source: nothing},
 	"alert add --job":                       removable(job),
 	"alert update --job":                    removable(job),

@@ -19,6 +19,7 @@ import (
 // Limits of texts in UTF-16 units, as SQL Server counts the characters of NVARCHAR.
 const (
 	maxName        = 128
+	maxContext     = 64 // see contexts.CheckName
 	maxServer      = 256
 	maxDescription = 512
 	maxNote        = 1000

@@ -50,7 +50,7 @@ configuration file of the context.`
 func newAddCommand(a *connect.App) *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Add a context", Args: cobra.ExactArgs(1),
+		Use: "add CONTEXT", Short: "Add a context", Args: cobra.ExactArgs(1),
 		Long: "Add a context.\n\n" + addLong,
 		Example: "  jobagent context add dev --dsn env:JOBAGENT_DSN --use\n" +
 			"  jobagent context add prod --server sql1.example.com --database jobs --user deploy --password-ref keyring --production\n" +
@@ -71,7 +71,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 func newUpdateCommand(a *connect.App) *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Change what flags name of a context", Args: cobra.ExactArgs(1),
+		Use: "update CONTEXT", Short: "Change what flags name of a context", Args: cobra.ExactArgs(1),
 		Long:    "Change what flags name of a context; the rest stays.\n\n" + addLong,
 		Example: "  jobagent context update prod --password-ref keyring\n  jobagent context update staging --production=false --prompt-color yellow",
 		RunE: func(cmd *cobra.Command, args []string) error {

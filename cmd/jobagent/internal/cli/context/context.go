@@ -50,7 +50,7 @@ func view(c contexts.Context, current string) output.Context {
 func newUseCommand(a *connect.App) *cobra.Command {
 	var none bool
 	cmd := &cobra.Command{
-		Use: "use NAME", Short: "Make a context the current one", Args: cobra.MaximumNArgs(1),
+		Use: "use [CONTEXT]", Short: "Make a context the current one", Args: cobra.MaximumNArgs(1),
 		Example: "  jobagent context use staging\n  jobagent context use --none",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if none == (len(args) == 1) {
@@ -152,7 +152,7 @@ func mark(is bool, sign string) string {
 
 func newRenameCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "rename NAME NEWNAME", Short: "Rename a context", Args: cobra.ExactArgs(2),
+		Use: "rename CONTEXT NEW_NAME", Short: "Rename a context", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := contexts.Update(func(f *contexts.File) error { return f.Rename(args[0], args[1]) }); err != nil {
 				return err
@@ -164,7 +164,7 @@ func newRenameCommand(a *connect.App) *cobra.Command {
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME", Aliases: []string{"remove", "delete"}, Short: "Remove a context, and its password from the keyring", Args: cobra.ExactArgs(1),
+		Use: "rm CONTEXT", Aliases: []string{"remove", "delete"}, Short: "Remove a context, and its password from the keyring", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var removed contexts.Context
 			current := false

@@ -23,7 +23,7 @@ import (
 func newShowCommand(a *connect.App) *cobra.Command {
 	var effective bool
 	cmd := &cobra.Command{
-		Use: "show [NAME]", Short: "Show a context, or what chooses the control database", Args: cobra.MaximumNArgs(1),
+		Use: "show [CONTEXT]", Short: "Show a context, or what chooses the control database", Args: cobra.MaximumNArgs(1),
 		Long: `Show a context; without NAME, the current one. With --effective, show the control database that commands use and what
 chooses it. Passwords are never shown.`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -136,7 +136,7 @@ func effective(a *connect.App) (output.EffectiveConnection, error) {
 
 func newTestCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "test [NAME]", Short: "Connect, and show the server, the login, its roles and the latency", Args: cobra.MaximumNArgs(1),
+		Use: "test [CONTEXT]", Short: "Connect, and show the server, the login, its roles and the latency", Args: cobra.MaximumNArgs(1),
 		Long: "Connect to the control database of a context, or to the one that commands use, and show what answers.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
