@@ -1,19 +1,16 @@
 package readme
 
 import (
-	"bufio"
-	"bytes"
 	"database/sql"
 	"errors"
-	"io"
-	"io/fs"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,8 +19,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/jobagent/jobagent/testenv/script"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,40 +26,40 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // root is the repository, seen from this package.
 const root = "../.."
 
-// notRun lists the commands of README.md that the test does not run, by their beginning, with the
-// reason.
-var notRun = map[string]string{
-	"go test ./...":                "this test is part of it",
-	"jobagent action try":          "it calls a host of the internet",
-	"jobagent dev --data devdata ": "the server of the first lines is still running",
-	"jobagent dev --dev-issuer":    "the server of the first lines is still running",
-	"jobagent import sql-agent":    "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
+// pages are the documents for users, whose blocks are run, in this order. README.md comes first: it
+// installs the binary and starts the server.
+var pages = []string{
+	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md",
+	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
+	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md",
+	".github/CONTRIBUTING.md",
 }
 
-// notRunText lists the T-SQL of README.md that the test leaves out of its block, with the reason.
+// notRun lists the commands that the test does not run, by their beginning, with the reason.
+var notRun = map[string]string{
+	"git clone ":                    "the clone is this repository",
+	"go run ./cmd/jobagent demo":    "the README runs the demo",
+	"go test ":                      "this test is part of it, or it takes minutes",
+	"jobagent action try":           "it calls a host of the internet",
+	"jobagent dev --data devdata  ": "the server of the first lines is still running",
+	"jobagent dev --dev-issuer":     "the server of the first lines is still running",
+	"jobagent import sql-agent":     "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
+	"sudo ":                         "it changes this machine",
+	"docker ":                       "no container engine is at hand",
+	"kubectl ":                      "no cluster is at hand",
+}
+
+// notRunText lists the T-SQL that the test leaves out of its block, with the reason.
 var notRunText = map[string]string{
 	"ALTER SERVER ROLE sysadmin DROP MEMBER jobuser;": "the login of this example is not a member, which is an error",
 }
 
 // exitCodes lists the commands that end with another exit code than 0 here, by their beginning.
 var exitCodes = map[string]int{
-	"jobagent doctor  ":           7, // no agent runs yet; with --targets, the code is 0
-	"jobagent execution complete": 3, // the run of this README has no action that waits for a report
-	"jobagent execution rerun":    6, // the run of this README succeeded: there is nothing to repeat
-}
-
-// files are the files that commands of README.md read.
-var files = map[string]string{
-	"azure.json":     "jobs/importer/testdata/azure.json",
-	"sap.json":       "jobs/importer/testdata/sap.json",
-	"month-end.json": `{"frequency": "month", "interval": 1, "schedule": {"monthDays": [-1], "hours": [2], "minutes": [0]}}`,
-	"action.json":    `{"url": "https://example.com/done"}`,
-	"load.sql":       `SELECT 1 AS loaded;`,
-	"index.sql":      `SELECT 1 AS indexed;`,
-	"clean.sql":      `SELECT 1 AS cleaned;`,
-	"contoso.json":   `{"tenant": "contoso", "days": 30}`,
-	"token.txt":      "hunter2\n",
-	"holidays.json":  `{"dates": ["2027-01-01", "2027-12-25"]}`,
+	"jobagent doctor":             7, // no agent runs yet
+	"jobagent doctor --targets":   0,
+	"jobagent execution complete": 3, // the run of these pages has no action that waits for a report
+	"jobagent execution rerun":    6, // the run of these pages succeeded: there is nothing to repeat
 }
 
 // block is a fenced block of a document.
@@ -73,20 +68,22 @@ type block struct {
 	line           int // number of its first line in the document
 }
 
-// blocks returns the fenced blocks of a document, and its text without them.
+// blocks returns the fenced blocks of a document, and its text without them. Blocks of a list are
+// indented.
 func blocks(document string) (list []block, rest string) {
 	var b strings.Builder
-	inside := false
+	inside, indent := false, ""
 	for i, line := range strings.Split(document, "\n") {
-		language, fence := strings.CutPrefix(line, "```")
+		trimmed := strings.TrimLeft(line, " ")
+		language, fence := strings.CutPrefix(trimmed, "```")
 		switch {
 		case fence && !inside:
-			inside = true
+			inside, indent = true, line[:len(line)-len(trimmed)]
 			list = append(list, block{language: language, line: i + 2})
 		case fence:
 			inside = false
 		case inside:
-			list[len(list)-1].text += line + "\n"
+			list[len(list)-1].text += strings.TrimPrefix(line, indent) + "\n"
 		default:
 			b.WriteString(line + "\n")
 		}
@@ -94,49 +91,102 @@ func blocks(document string) (list []block, rest string) {
 	return list, b.String()
 }
 
-// reader is a user who follows README.md: a work directory, a PATH with the installed binary, and a
-// running `jobagent dev`.
-type reader struct {
-	dir     string
-	path    string
-	dev     *exec.Cmd
-	address string // of dev
-	front   string // address of dev's REST front
-	run     string // ID of the first run
-	exports string // the export commands so far
+// commands returns the command lines of a block of a shell: a command may go on in the next lines,
+// by a backslash or a here-document.
+func (b block) commands() (list []string) {
+	var command, end string
+	for line := range strings.SplitSeq(strings.TrimSpace(b.text), "\n") {
+		if command += line; end == "" {
+			if m := hereDocument.FindStringSubmatch(line); m != nil {
+				end = m[1]
+			}
+		}
+		switch {
+		case end != "" && line != end, end == "" && strings.HasSuffix(line, "\\"):
+			command += "\n"
+		default:
+			list = append(list, command)
+			command, end = "", ""
+		}
+	}
+	return list
 }
 
-// TestReadme runs the fenced blocks of README.md in their order.
-func TestReadme(t *testing.T) {
-	document, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	r := &reader{dir: t.TempDir()}
-	bin := filepath.Join(r.dir, "bin")
-	r.path = bin + string(os.PathListSeparator) + os.Getenv("PATH")
-	t.Setenv("PATH", r.path)
-	t.Setenv("GOBIN", bin)
-	for _, name := range []string{"JOBAGENT_DSN", "JOBAGENT_CONFIG"} {
-		t.Setenv(name, "")
-	}
-	for name, content := range files {
-		if data, err := os.ReadFile(filepath.Join(root, content)); err == nil {
-			content = string(data)
-		}
-		require.NoError(t, os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o600))
-	}
-	defer r.stopDev(t)
+var hereDocument = regexp.MustCompile(`<<'?([A-Z]+)'?`)
 
+// reader is a user who follows the pages: a home and a work directory with nothing in them, a PATH
+// with Go and the system's tools, a shell, and a running `jobagent dev` in another one.
+type reader struct {
+	dir     string
+	env     []string
+	shell   *shell
+	dev     *shell
+	page    string   // that is read
+	address string   // of dev
+	front   string   // address of dev's REST front
+	run     string   // ID of the first run
+	shown   string   // output of the latest block
+	setup   []string // the variables of the README's five minutes
+}
+
+// TestPages pastes the blocks of all pages, line by line, and compares what is then shown with what
+// the pages show.
+func TestPages(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the pages are for a POSIX shell")
+	}
+	r := &reader{dir: t.TempDir()}
+	home := filepath.Join(r.dir, "home")
+	require.NoError(t, os.Mkdir(home, 0o700))
+	cache := goEnv(t, "GOCACHE", "GOMODCACHE", "GOROOT", "GOFLAGS", "GOPROXY")
+	r.env = []string{
+		"HOME=" + home, "PATH=" + filepath.Join(cache[2], "bin") + ":/usr/local/bin:/usr/bin:/bin",
+		// The only things of this machine: what Go has downloaded and built before.
+		"GOCACHE=" + cache[0], "GOMODCACHE=" + cache[1], "GOFLAGS=" + cache[3], "GOPROXY=" + cache[4], "GOTOOLCHAIN=local",
+	}
+	work := filepath.Join(r.dir, "work")
+	require.NoError(t, os.Mkdir(work, 0o700))
+	r.dir = work
+	defer r.stopDev(t)
+	for _, page := range pages {
+		r.read(t, page)
+	}
+}
+
+// goEnv returns settings of the go command.
+func goEnv(t *testing.T, names ...string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+// read follows a page in a shell of its own.
+func (r *reader) read(t *testing.T, page string) {
+	t.Helper()
+	document, err := os.ReadFile(filepath.Join(root, page))
+	require.NoError(t, err)
+	r.page, r.shown = page, ""
+	r.shell = newShell(t, r.dir, slices.Clone(r.env))
+	defer r.shell.close(t)
+	for _, line := range r.setup {
+		_, code := r.shell.paste(t, line)
+		require.Zero(t, code, line)
+	}
 	list, rest := blocks(string(document))
 	for _, b := range list {
 		switch b.language {
 		case "sh":
-			r.shell(t, b)
+			r.paste(t, b)
 		case "sql":
-			r.sql(t, b)
+			r.query(t, b)
+		case "text":
+			missing := differs(b.text, r.shown)
+			require.Empty(t, missing, "%s:%d: the page shows a line that the output lacks; the output is\n%s", page, b.line, r.shown)
 		case "json":
 			r.config(t, b.text)
 		default:
-			t.Errorf("README.md:%d: no test for a block of %q", b.line, b.language)
+			t.Errorf("%s:%d: no test for a block of %q", page, b.line, b.language)
 		}
 	}
 	for _, m := range regexp.MustCompile("`({\"[^`]*})`").FindAllStringSubmatch(rest, -1) {
@@ -156,152 +206,104 @@ func (r *reader) replace(text string) string {
 		"sql1.example.com?database=jobs", r.address+"?database=jobs&serverCertificate=devdata/server-certificate.pem",
 		"sa:PASSWORD", "sa:Play-w1th-it",
 		"EXECUTION_ID", r.run,
-		"go run ./cmd/jobagent", "jobagent", // linked once
 	).Replace(text)
 }
 
-// shell runs the commands of a block, each in a shell of its own with the variables exported so
-// far.
-func (r *reader) shell(t *testing.T, b block) {
+// lookUp returns the entry with the longest key that is the beginning of a command.
+func lookUp[V any](entries map[string]V, command string) (found bool, value V) {
+	longest := -1
+	for prefix, v := range entries {
+		if strings.HasPrefix(command, prefix) && len(prefix) > longest {
+			found, value, longest = true, v, len(prefix)
+		}
+	}
+	return found, value
+}
+
+// paste pastes the commands of a block.
+func (r *reader) paste(t *testing.T, b block) {
 	t.Helper()
-	number := b.line - 1
-	var start string // of a command that goes on in the next line
-	for line := range strings.SplitSeq(strings.TrimSpace(b.text), "\n") {
-		number++
-		line = start + line
-		if start = ""; strings.HasSuffix(line, "\\") {
-			start = strings.TrimSuffix(line, "\\")
-			continue
+	require.NotContains(t, b.text, "\t", "%s:%d: a shell completes at a tab", r.page, b.line)
+	r.shown = ""
+	for _, line := range b.commands() {
+		if r.page == "README.md" {
+			require.NotRegexp(t, ` #|^#`, line, "%s:%d: zsh takes no comments", r.page, b.line)
 		}
 		if skipped, reason := lookUp(notRun, line); skipped {
-			t.Logf("README.md:%d: not run, because %s: %s", number, reason, line)
+			t.Logf("%s:%d: not run, because %s: %s", r.page, b.line, reason, line)
+			checkGoTest(t, line)
 			continue
 		}
 		command := r.replace(line)
 		switch {
-		case strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "export "):
-			r.exports += command + "\n"
-		case strings.HasPrefix(line, "go test "):
-			t.Logf("README.md:%d: not run, because it takes minutes: %s", number, line)
-			checkGoTest(t, number, line)
+		case line == "cd jobagent": // the clone
+			repository, err := filepath.Abs(root)
+			require.NoError(t, err)
+			command = "cd " + repository
+		case line == "cd ..":
+			command = "cd " + r.dir
+		case strings.HasPrefix(line, "export PATH="):
+			r.env[1] += ":" + filepath.Join(filepath.Dir(r.dir), "home", "go", "bin") // for the other shells
+		case strings.HasPrefix(line, "export JOBAGENT_") && len(r.setup) < 2:
+			r.setup = append(r.setup, command)
+		case line == "jobagent db install": // in "an empty database, for example jobs"
+			_, err := r.open(t, "master").ExecContext(t.Context(), "CREATE DATABASE jobs")
+			require.NoError(t, err)
 		case strings.Contains(line, "jobagent dev "):
 			r.startDev(t, command)
+			continue
 		case strings.Contains(line, "jobagent run "):
 			r.runAgent(t, command)
-		default:
-			if strings.HasPrefix(line, "go run ") {
-				r.install(t)
-			}
-			_, want := lookUp(exitCodes, line)
-			out, code := r.bash(t, command)
-			require.Equal(t, want, code, "README.md:%d: %s\n%s", number, command, out)
+			continue
 		}
+		_, want := lookUp(exitCodes, line)
+		shown, code := r.shell.paste(t, command)
+		require.Equal(t, want, code, "%s:%d: %s\n%s", r.page, b.line, command, shown)
+		r.shown += shown + "\n"
 	}
 }
 
-// lookUp returns the entry whose key is the beginning of a command.
-func lookUp[V any](entries map[string]V, command string) (found bool, value V) {
-	for prefix, v := range entries {
-		if strings.HasPrefix(command, prefix) {
-			return true, v
-		}
-	}
-	return false, value
-}
-
-// install installs the binary before the README does.
-func (r *reader) install(t *testing.T) {
-	t.Helper()
-	out, code := r.bash(t, "go install ./cmd/jobagent")
-	require.Zero(t, code, out)
-}
-
-// bash runs a command in the work directory, or in the repository if the command is one of the go
-// tool.
-func (r *reader) bash(t *testing.T, text string) (out string, code int) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", r.exports+text)
-	cmd.Dir = r.dir
-	if strings.HasPrefix(text, "go ") {
-		cmd.Dir = root
-	}
-	output, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		require.NoError(t, err, text)
-	}
-	return string(output), cmd.ProcessState.ExitCode()
-}
-
-// start starts a command that runs until it is stopped, and returns it with the reader of its
-// merged output.
-func (r *reader) start(t *testing.T, text string) (*exec.Cmd, *bufio.Reader) {
-	t.Helper()
-	cmd := exec.Command("bash", "-c", strings.Replace(text, "jobagent ", "exec jobagent ", 1))
-	cmd.Dir = r.dir
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = cmd.Stdout
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd, bufio.NewReader(stdout)
-}
-
-// stop sends SIGTERM, and requires that the process succeeds.
-func stop(t *testing.T, cmd *exec.Cmd, output *bufio.Reader) {
-	t.Helper()
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	var rest bytes.Buffer
-	_, err := rest.ReadFrom(output)
-	require.NoError(t, err)
-	require.NoError(t, cmd.Wait(), rest.String())
-}
-
-// startDev starts `jobagent dev` on a free port.
+// startDev starts `jobagent dev` on free ports, in a terminal of its own.
 func (r *reader) startDev(t *testing.T, command string) {
 	t.Helper()
-	var output *bufio.Reader
-	r.dev, output = r.start(t, command+" --listen 127.0.0.1:0")
-	var seen strings.Builder
-	for r.address == "" || r.front == "" {
-		line, err := output.ReadString('\n')
-		seen.WriteString(line)
-		require.NoError(t, err, seen.String())
-		if m := regexp.MustCompile(`^ready .*@(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
-			r.address = m[1]
-		}
-		if m := regexp.MustCompile(`^rest https://(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
-			r.front = m[1]
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, output) }() // until the process ends
-	master := r.open(t, "master")
-	_, err := master.ExecContext(t.Context(), "CREATE DATABASE jobs")
-	require.NoError(t, err)
+	r.dev = newShell(t, r.dir, slices.Clone(r.env))
+	r.dev.write(t, command+" --listen 127.0.0.1:0 --rest-listen 127.0.0.1:0\n")
+	ready, address := r.dev.await(t, "ready", regexp.MustCompile(`\nready .*@(127\.0\.0\.1:\d+).*\n`))
+	rest, front := r.dev.await(t, "the address of the front", regexp.MustCompile(`rest https://(127\.0\.0\.1:\d+).*\n`))
+	dashboard, last := r.dev.await(t, "the address of the dashboard", regexp.MustCompile(`dashboard https://.*\n`))
+	r.address, r.front = address[1], front[1]
+	r.shown = ready + address[0] + rest + front[0] + dashboard + last[0]
 }
 
-// stopDev ends `jobagent dev`.
+// stopDev ends `jobagent dev` by Ctrl-C.
 func (r *reader) stopDev(t *testing.T) {
-	if r.dev == nil {
+	switch {
+	case r.dev == nil:
+		return
+	case t.Failed():
+		r.dev.close(t)
 		return
 	}
-	require.NoError(t, r.dev.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, r.dev.Wait())
+	r.dev.write(t, "\x03")
+	_, groups := r.dev.await(t, "the end of the server", prompts)
+	require.Contains(t, []string{"0", "130"}, groups[1])
+	r.dev.close(t)
 }
 
-// runAgent runs an agent on the control database jobs until the agent has registered, and drops the
-// database.
+// runAgent runs an agent on the control database jobs until the agent has registered, ends it by
+// Ctrl-C, and drops the database.
 func (r *reader) runAgent(t *testing.T, command string) {
 	t.Helper()
-	cmd, output := r.start(t, r.exports+command)
+	r.shell.write(t, command+"\n")
 	agents := r.open(t, "jobs")
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		var n int
 		require.NoError(c, agents.QueryRowContext(t.Context(), "SELECT live_agents FROM jobs.live_agents").Scan(&n))
 		require.Equal(c, 1, n)
 	}, 30*time.Second, 50*time.Millisecond)
-	stop(t, cmd, output)
+	r.shell.write(t, "\x03")
+	_, groups := r.shell.await(t, "the end of the agent", prompts)
+	require.Equal(t, "0", groups[1])
 	// The server's other databases are targets of the next sections.
 	const drop = "ALTER DATABASE jobs SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE jobs"
 	_, err := r.open(t, "master").ExecContext(t.Context(), drop)
@@ -319,34 +321,95 @@ func (r *reader) open(t testing.TB, database string) *sql.DB {
 	return db
 }
 
-// sql runs a block of T-SQL in the control database of `jobagent dev`.
-func (r *reader) sql(t *testing.T, b block) {
+// query runs a block of T-SQL in the control database of `jobagent dev`, as sqlcmd does: batch by
+// batch, on one connection.
+func (r *reader) query(t *testing.T, b block) {
 	t.Helper()
 	text := r.replace(b.text)
 	for part, reason := range notRunText {
 		if strings.Contains(text, part) {
-			t.Logf("README.md:%d: not run, because %s: %s", b.line, reason, part)
+			t.Logf("%s:%d: not run, because %s: %s", r.page, b.line, reason, part)
 			text = strings.Replace(text, part, "", 1)
 		}
 	}
-	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
-	path := filepath.Join(r.dir, "block.txt")
-	require.NoError(t, os.WriteFile(path, []byte("# verified: no\n\nstatement ok\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	script.Run(t, path, "embedded", func(t testing.TB, _ string) script.Session {
-		return script.Connect(t, r.open(t, "jobagent"))
-	})
-	if r.run == "" {
-		var id mssql.UniqueIdentifier
-		query := "SELECT job_execution_id FROM jobs.job_executions WHERE step_id IS NULL AND job_name = N'create table'"
-		require.NoError(t, r.open(t, "jobagent").QueryRowContext(t.Context(), query).Scan(&id))
-		r.run = uuid.UUID(id).String()
-		// A later block creates a control database. It must not become a target of this run.
-		require.Eventually(t, func() bool {
-			var active bool
-			err := r.open(t, "jobagent").QueryRowContext(t.Context(), "SELECT is_active FROM jobs.job_executions WHERE step_id IS NULL AND job_execution_id = @p1", r.run).Scan(&active)
-			return err == nil && !active
-		}, 30*time.Second, 100*time.Millisecond)
+	conn, err := r.open(t, "jobagent").Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	var out strings.Builder
+	for _, batch := range regexp.MustCompile(`(?m)^GO$`).Split(text, -1) {
+		if strings.TrimSpace(batch) == "" {
+			continue
+		}
+		rows, err := conn.QueryContext(t.Context(), batch)
+		require.NoError(t, err, "%s:%d: %s", r.page, b.line, batch)
+		printRows(t, &out, rows)
+		require.NoError(t, rows.Close(), "%s:%d: %s", r.page, b.line, batch)
 	}
+	r.shown = out.String()
+	if r.run == "" {
+		r.awaitRun(t)
+	}
+}
+
+// printRows prints the result sets of a batch.
+func printRows(t *testing.T, out *strings.Builder, rows *sql.Rows) {
+	t.Helper()
+	for {
+		names, err := rows.Columns()
+		require.NoError(t, err)
+		if len(names) > 0 {
+			fmt.Fprintln(out, strings.Join(names, " "))
+		}
+		for rows.Next() {
+			values := make([]any, len(names))
+			for i := range values {
+				values[i] = new(sql.NullString)
+			}
+			require.NoError(t, rows.Scan(values...))
+			for _, v := range values {
+				text := "NULL"
+				if s := v.(*sql.NullString); s.Valid {
+					text = s.String
+				}
+				fmt.Fprint(out, text, " ")
+			}
+			fmt.Fprintln(out)
+		}
+		require.NoError(t, rows.Err())
+		if !rows.NextResultSet() {
+			require.NoError(t, rows.Err())
+			return
+		}
+	}
+}
+
+// awaitRun waits for the end of the first run. A later block creates a control database, which must
+// not become a target of this run.
+func (r *reader) awaitRun(t *testing.T) {
+	t.Helper()
+	db := r.open(t, "jobagent")
+	var id mssql.UniqueIdentifier
+	query := "SELECT job_execution_id FROM jobs.job_executions WHERE step_id IS NULL AND job_name = N'create table'"
+	require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&id))
+	r.run = uuid.UUID(id).String()
+	require.Eventually(t, func() bool {
+		var active bool
+		err := db.QueryRowContext(t.Context(), "SELECT is_active FROM jobs.job_executions WHERE step_id IS NULL AND job_execution_id = @p1", r.run).Scan(&active)
+		return err == nil && !active
+	}, 30*time.Second, 100*time.Millisecond)
+}
+
+// bash runs a command beside the terminals.
+func (r *reader) bash(t *testing.T, text string) (out string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(append(slices.Clone(r.setup), text), "\n"))
+	cmd.Dir, cmd.Env = r.dir, r.env
+	output, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		require.NoError(t, err, text)
+	}
+	return string(output), cmd.ProcessState.ExitCode()
 }
 
 // config requires that a command accepts a configuration file, which may be given as one of its
@@ -358,8 +421,7 @@ func (r *reader) config(t *testing.T, text string) {
 	}
 	path := filepath.Join(r.dir, "config.json")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	dsn := r.replace("sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=jobagent&serverCertificate=devdata/server-certificate.pem")
-	out, code := r.bash(t, "JOB_PASSWORD=x JOBAGENT_DSN='"+dsn+"' jobagent doctor --config "+path)
+	out, code := r.bash(t, "JOB_PASSWORD=x jobagent doctor --config "+path)
 	// 7: the doctor warns about a setting. An invalid configuration has the exit code 2.
 	require.Contains(t, []int{0, 7}, code, "%s\n%s", text, out)
 }
@@ -371,6 +433,9 @@ func (r *reader) help(t *testing.T, words []string) {
 	name := words
 	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || w == strings.ToUpper(w) }); i >= 0 {
 		name = words[:i]
+	}
+	if len(name) == 1 {
+		return // the flag of all commands
 	}
 	if name[1] == "help" {
 		out, code := r.bash(t, strings.Join(name, " "))
@@ -389,8 +454,11 @@ func (r *reader) help(t *testing.T, words []string) {
 }
 
 // checkGoTest checks that the package of a test command has the test and the flags of the command.
-func checkGoTest(t *testing.T, number int, line string) {
+func checkGoTest(t *testing.T, line string) {
 	t.Helper()
+	if !strings.HasPrefix(line, "go test ./") || strings.HasPrefix(line, "go test ./...") {
+		return
+	}
 	command, _, _ := strings.Cut(line, " #")
 	words := strings.Fields(command)
 	var source strings.Builder
@@ -405,62 +473,28 @@ func checkGoTest(t *testing.T, number int, line string) {
 		switch {
 		case word == "-run" || word == "-fuzz":
 			if name := strings.Trim(words[i+1], "'^$"); name != "" {
-				require.Contains(t, source.String(), "\nfunc "+name+"(", "README.md:%d", number)
+				require.Contains(t, source.String(), "\nfunc "+name+"(", line)
 			}
 		case strings.HasPrefix(word, "-") && strings.Contains(word, "."):
-			require.Contains(t, source.String(), `"`+word[1:]+`"`, "README.md:%d", number)
+			require.Contains(t, source.String(), `"`+word[1:]+`"`, line)
 		}
 	}
 }
 
-// TestLinks checks the links between documents: their files, and the headings that they name.
-func TestLinks(t *testing.T) {
-	var documents []string
-	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == ".git" { // a file in a work tree
-			return fs.SkipDir
-		}
-		if strings.HasSuffix(path, ".md") {
-			documents = append(documents, path)
-		}
-		return err
-	})
-	require.NoError(t, err)
-	require.Greater(t, len(documents), 10)
-	link := regexp.MustCompile(`\]\(([^)\s:]+)\)`)
-	for _, path := range documents {
-		text, err := os.ReadFile(filepath.Join(root, path))
-		require.NoError(t, err)
-		_, rest := blocks(string(text))
-		for _, m := range link.FindAllStringSubmatch(rest, -1) {
-			file, heading, named := strings.Cut(m[1], "#")
-			other := path
-			if file != "" {
-				other = filepath.Join(filepath.Dir(path), file)
-			}
-			if !named {
-				_, err := os.Stat(filepath.Join(root, other))
-				require.NoError(t, err, "%s links %s", path, m[1])
-				continue
-			}
-			linked, err := os.ReadFile(filepath.Join(root, other))
-			require.NoError(t, err, "%s links %s", path, m[1])
-			require.Contains(t, anchors(string(linked)), heading, "%s links %s", path, m[1])
-		}
-	}
-}
-
-// anchors returns the anchors of a document's headings, as GitHub makes them.
-func anchors(document string) []string {
-	_, rest := blocks(document)
-	var list []string
-	for _, line := range strings.Split(rest, "\n") {
-		if !strings.HasPrefix(line, "#") {
+// Blocks that a reader would paste are in the pages that TestPages runs, and nowhere else.
+func TestAllBlocksAreRun(t *testing.T) {
+	t.Parallel()
+	for _, path := range documents(t) {
+		if slices.Contains(pages, path) {
 			continue
 		}
-		heading := strings.ToLower(strings.TrimLeft(line, "# "))
-		heading = regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(heading, "")
-		list = append(list, strings.ReplaceAll(heading, " ", "-"))
+		text, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		list, _ := blocks(string(text))
+		for _, b := range list {
+			if slices.Contains([]string{"sh", "sql", "bash", "shell", "console", "tsql"}, b.language) {
+				t.Errorf("%s:%d: no test runs this block: add the page to pages", path, b.line)
+			}
+		}
 	}
-	return list
 }
