@@ -176,6 +176,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	comm := newCommunicator(h.store, term.ID, termCtx, share, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
 	host := newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log)
+	host.stopping = func() bool { return ctx.Err() != nil }
 	defer h.cfg.Metrics.Watch(func() metrics.State { return stateOf(h.cfg, comm, host, share, trust) })()
 	services := []service{
 		newLease(h.store, term, trust, cancelTerm, h.cfg.Metrics, log),

@@ -31,6 +31,7 @@ const (
 	keyState       = "state"
 	keyEngine      = "engine"
 	keyVersion     = "version"
+	keyGrace       = "grace"
 	keyStack       = "stack"
 	keyLockHolder  = "lock_holder"
 	keySkippedFor  = "skipped_for"

@@ -36,7 +36,10 @@ type taskHost struct {
 	cfg         Config
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
-	log       *zap.Logger
+	// stopping reports whether the whole agent stops, and not only its term.
+	stopping func() bool
+	underway underway
+	log      *zap.Logger
 }
 
 func newTaskHost(
@@ -71,6 +74,9 @@ func (h *taskHost) run(ctx context.Context, ready func()) error {
 		close(idle)
 	}()
 	if h.cfg.Grace > 0 {
+		if h.stopping != nil && h.stopping() {
+			h.announceStop()
+		}
 		grace := time.NewTimer(h.cfg.Grace)
 		defer grace.Stop()
 		select {
@@ -123,6 +129,7 @@ func notSent(task controldb.Task, reason string) report {
 
 // counted carries out a task, returns its report, counts it, and records its span.
 func (h *taskHost) counted(e *entry) report {
+	defer h.underway.begin(e)()
 	started, command := time.Now(), commandOf(e.task)
 	h.cfg.Metrics.TaskTaken(command, e.task.Attempt, started.Sub(e.claimedAt))
 	r := h.carryOut(e)

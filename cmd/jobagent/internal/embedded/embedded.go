@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
 // ControlDatabase is the name of the control database on the embedded server.
@@ -86,12 +87,11 @@ func logLoginFailure(log *zap.Logger) func(tsqld.LoginFailure) {
 // Start starts a server over the databases in dir and installs the control database. If dir is
 // empty, the server keeps nothing. If other machines may connect, clients must use TLS, unless an
 // option allows connections without TLS.
-func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger, options ...Option) (*Server,
+func Start(ctx context.Context, dir, address, password, encrypt string, log *zap.Logger, options ...Option) (*Server,
 	error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	listener, err := listen(ctx, address)
 	if err != nil {
-		return nil, exit.With(exit.CodeConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w",
-			listen, err))
+		return nil, err
 	}
 	cfg := Config{Config: tsqld.Config{
 		Dir: dir, SAPassword: password, RequireTLS: beyondLoopback(listener.Addr()),
@@ -123,6 +123,9 @@ func Start(ctx context.Context, dir, listen, password, encrypt string, log *zap.
 			zap.Stringer("address", listener.Addr()))
 	}
 	server, err := tsqld.New(cfg.Config)
+	if errors.Is(err, store.ErrInUse) { // by a version that does not lock the data directory
+		err = exit.With(exit.CodeConflict, err)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
 	}

@@ -3,7 +3,6 @@ package dev
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,9 +19,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // EnvSAPassword is the environment variable that holds sa's password for `jobagent dev`.
@@ -30,7 +26,8 @@ const EnvSAPassword = "JOBAGENT_SA_PASSWORD"
 
 // Files in the data directory of `jobagent dev`, beside the databases.
 const (
-	passwordFile    = "sa-password" // only if the password was generated
+	databasesDir    = "databases"
+	passwordFile    = "sa-password"
 	agentIDFile     = "agent-id"
 	CertificateFile = "server-certificate.pem"
 	KeyFile         = "server-key.pem" // of the certificate
@@ -47,10 +44,10 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Long: `Run an embedded server with a control database named ` + embedded.ControlDatabase + ` and an agent, until a signal ends
 it. Any TDS client can connect as sa and call jobs.sp_*.
 
-The password of sa is the value of ` + EnvSAPassword + `, or else the content of the file
-` + passwordFile + ` in the data directory, which is created if it is missing. The flag --sa-password sets the
-password too, but every user of this machine can read it in the list of processes. Without --data,
-nothing is kept.
+The password of sa stays with the data, in the file ` + passwordFile + ` of the data directory. A new data
+directory gets the value of ` + EnvSAPassword + `, or else a random password; later that variable changes
+the password. The flag --sa-password sets it too, but every user of this machine can read it in the
+list of processes. Without --data, nothing is kept.
 
 The server creates a certificate once, in ` + CertificateFile + ` in the data directory. A client that
 names this file in its connection string (parameter serverCertificate) connects to this server only.
@@ -74,6 +71,15 @@ as one.`,
 			if err := memory.Check(); err != nil {
 				return err
 			}
+			if err := embedded.CheckListen("listen", listen); err != nil {
+				return err
+			}
+			if rest.listen != "" {
+				if err := embedded.CheckListen(flagRESTListen, rest.listen); err != nil {
+					return err
+				}
+			}
+			a.OwnControlDatabase()
 			limits.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
 			rest.given = cmd.Flags().Changed(flagRESTListen)
 			return dev(cmd.Context(), a, listen, rest, data, password, limits, memory)
@@ -127,14 +133,15 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	if err != nil {
 		return err
 	}
-	if data == "" {
-		if data, err = os.MkdirTemp("", "jobagent-dev-"); err != nil {
-			return fmt.Errorf("create a directory for the data: %w", err)
-		}
-		defer os.RemoveAll(data)
-	} else if err := os.MkdirAll(data, 0o700); err != nil {
-		return exit.Usagef("data directory: %w", err)
+	if err := embedded.CheckFree(ctx, listen); err != nil { // before anything is written
+		return err
 	}
+	kept := data != ""
+	data, release, err := openData(data)
+	if err != nil {
+		return err
+	}
+	defer release()
 	agentID, err := loadAgentID(data)
 	if err != nil {
 		return err
@@ -202,6 +209,13 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	store, stopCounting := counted.Observe(server.Store, metrics.ClientAgent)
 	defer stopCounting()
 	defer counted.CountRuns(store.RunCounts)()
+	f, err := openFront(ctx, rest, data, cfg, m, server, log)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		tools.Actions.Pages = connect.Pages(f.PublicURL(), embedded.ControlDatabase) // for links in alerts
+	}
 	stopAgent, agentFailed := daemon.Start(ctx,
 		agent.Config{AgentID: agentID, Version: buildinfo.Version(), Metrics: counted.Agent()}, store, tools, log)
 	defer func() {
@@ -209,17 +223,13 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 			err = stopErr
 		}
 	}()
-	f, err := openFront(ctx, rest, data, cfg, m, server, log)
-	if err != nil {
-		return err
-	}
 	stopFront, frontFailed := f.Start(ctx)
 	defer func() {
 		if stopErr := stopFront(); err == nil {
 			err = stopErr
 		}
 	}()
-	if err := printReady(a, server, f, data); err != nil {
+	if err := printReady(a, server, f, data, kept); err != nil {
 		return err
 	}
 	return server.Wait(ctx, either(agentFailed, frontFailed))
@@ -245,12 +255,9 @@ func startServer(ctx context.Context, listen, data, password string, limits clie
 	if password == "" {
 		password = os.Getenv(EnvSAPassword)
 	}
-	if password == "" {
-		var err error
-		if password, err = loadOrCreateText(data, passwordFile, embedded.RandomPassword); err != nil {
-			return nil, fmt.Errorf("store the password of sa: %w", err)
-		}
-		log.Info("the password of sa is stored in a file", zap.String("file", filepath.Join(data, passwordFile)))
+	password, err := loadPassword(data, password, log)
+	if err != nil {
+		return nil, err
 	}
 	targetPassword := embedded.RandomPassword()
 	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
@@ -264,7 +271,7 @@ func startServer(ctx context.Context, listen, data, password string, limits clie
 	if err != nil {
 		return nil, fmt.Errorf("path of the server's certificate: %w", err)
 	}
-	return embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, limits.option,
+	return embedded.Start(ctx, filepath.Join(data, databasesDir), listen, password, "true", log, limits.option,
 		memory.Option, func(cfg *embedded.Config) {
 			cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
 		})
@@ -284,31 +291,4 @@ func either(a, b <-chan error) <-chan error {
 		}()
 	}
 	return first
-}
-
-// printReady prints the server's address. Programs wait for this line.
-func printReady(a *connect.App, server *embedded.Server, f *front.Front, data string) error {
-	tokenFile, err := filepath.Abs(filepath.Join(data, RESTTokenFile))
-	if err != nil {
-		return err
-	}
-	if a.Structured() {
-		ready := output.Ready{
-			Address: server.Address, ControlDatabase: embedded.ControlDatabase,
-			Certificate: server.CertificateFile, CertificateSHA256: mssql.CertificatePin(server.Certificate),
-		}
-		if f != nil {
-			ready.REST, ready.RESTTokenFile, ready.Dashboard = f.PublicURL(), tokenFile, f.Dashboard()
-		}
-		if a.Format == output.FormatJSON && a.Query.String() == "" { // one line, for which programs wait
-			return json.NewEncoder(a.Stdout).Encode(ready)
-		}
-		return a.Emit(ready, nil)
-	}
-	if _, err = fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase)); err != nil || f == nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.Stdout, "rest %s (certificate %s, token of an administrator in %s)\ndashboard %s (sign in with this token)\n",
-		f.PublicURL(), server.CertificateFile, tokenFile, f.Dashboard())
-	return err
 }

@@ -87,6 +87,9 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 		o.Config.Listen = "127.0.0.1:0"
 		f, err = front.Open(ctx, o)
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = embedded.ListenError(o.Config.Listen, "--"+flagRESTListen, err)
+	}
 	if err != nil {
 		return nil, err
 	}
