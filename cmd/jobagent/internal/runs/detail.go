@@ -145,12 +145,13 @@ func (d *Detail) pace() (rate float64, left time.Duration) {
 			began = s.StartTime
 		}
 	}
-	elapsed := d.now().Sub(began)
+	elapsed := d.Run.Now.Sub(began) // as of the counts
 	if !d.Run.Active || c.Ended() == 0 || c.Running+c.Waiting == 0 || elapsed < time.Second {
 		return 0, 0
 	}
 	rate = float64(c.Ended()) / elapsed.Seconds()
-	return rate, time.Duration(float64(c.Total()-c.Ended()) / rate * float64(time.Second))
+	left = time.Duration(float64(c.Total()-c.Ended()) / rate * float64(time.Second))
+	return rate, max(0, left-d.now().Sub(d.Run.Now))
 }
 
 // stepState returns the state that a step shows: that of its targets while they all wait for a

@@ -23,7 +23,7 @@ type Canvas struct {
 // Widths from which a step has more columns, and a narrow terminal's own layout.
 const (
 	widthAllColumns = 100
-	widthFailed     = 60
+	widthFailed     = 66
 )
 
 // Title is the heading of a section, with the names of columns at the right.

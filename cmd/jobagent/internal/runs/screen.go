@@ -183,16 +183,20 @@ func (m *picture) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View implements tea.Model. The picture leaves a line for the cursor.
+// View implements tea.Model. Two lines are left: for the cursor, and below the last state.
 func (m *picture) View() tea.View {
-	v := tea.NewView(strings.Join(m.lines(), "\n") + "\n")
+	text := strings.Join(m.lines(), "\n") + "\n"
+	if m.last {
+		text += "\n" // what follows stands apart
+	}
+	v := tea.NewView(text)
 	v.DisableBracketedPasteMode = true
 	return v
 }
 
 func (m *picture) lines() []string {
 	canvas := Canvas{Paint: m.paint, Width: max(20, m.width)}
-	height := max(1, m.height-1)
+	height := max(1, m.height-2)
 	var lines []string
 	if m.title != "" {
 		lines = append(lines, m.paint.In(terminal.StyleHead, terminal.Fit(m.title, canvas.Width)))
