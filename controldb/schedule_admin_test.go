@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // schedule reads one schedule.
@@ -188,6 +189,9 @@ func TestBackfill(t *testing.T) {
 		)
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Backfills, "the backfill waits for validation of the schedule")
+		watch, err := c.BackfillWatch(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, controldb.BackfillWatch{JobName: "j", Name: "s", State: "Open", LiveAgents: 1, Runs: map[jobs.Lifecycle]int{}}, watch)
 		c.validate(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
 		open := c.due(t).Backfills
 		require.Len(t, open, 1)
@@ -222,6 +226,13 @@ func TestBackfill(t *testing.T) {
 		require.Equal(t, controldb.FiredStale, fired[0].Result)
 		require.True(t, fired[0].DueAt.IsZero())
 		require.Empty(t, c.due(t).Backfills, "its instants wait to run one after the other")
+		watch, err = c.BackfillWatch(ctx, id)
+		require.NoError(t, err)
+		require.NotZero(t, watch.Active)
+		require.Equal(t, controldb.BackfillWatch{
+			JobName: "j", Name: "s", State: "Open", NextAt: from.Add(2 * time.Hour), Buffered: 1,
+			Runs: map[jobs.Lifecycle]int{jobs.Created: 1}, ActiveRuns: 1, Active: watch.Active, LiveAgents: 1,
+		}, watch)
 		list, err := c.Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
 		require.Equal(t, from.Add(2*time.Hour), list[0].NextAt)
@@ -245,6 +256,13 @@ func TestBackfill(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []int64{1, 0, 1}, []int64{list[0].Started, list[0].Buffered, list[0].Skipped})
 		require.ErrorIs(t, c.CancelBackfill(ctx, id+1), controldb.ErrBackfillNotFound)
+		watch, err = c.BackfillWatch(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, "Canceled", watch.State)
+		require.Equal(t, 1, watch.ActiveRuns)
+		require.False(t, watch.Ended())
+		_, err = c.BackfillWatch(ctx, id+1)
+		require.ErrorIs(t, err, controldb.ErrBackfillNotFound)
 		_, err = c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "no", From: from, To: from})
 		require.ErrorIs(t, err, controldb.ErrScheduleNotFound)
 	})

@@ -133,6 +133,7 @@ schedule add j bad --cron5 61~*~*~*~*
 schedule update j s --overlap AllAll
 schedule update j s --overlap AllowAll --wait
 schedule list --job j
+schedule backfill j s --from 2018-01-02 --to 2019-01-02 --wait
 stop
 schedule disable j s
 schedule enable j s
@@ -142,7 +143,7 @@ schedule explain j
 schedule resume j s
 schedule backfill j s --from 2020-01-01 --to 2020-01-02
 schedule show j s
-schedule cancel-backfill 1
+schedule cancel-backfill 2
 schedule delete j s
 calendar delete c
 script k

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // Calendar is a calendar. Its fields are those of the view jobs.calendars.
@@ -173,6 +175,25 @@ type RequestedBackfill struct {
 	ID   int64  `json:"backfill_id"`
 	Job  string `json:"job_name"`
 	Name string `json:"schedule_name"`
+}
+
+// EndedBackfill is a backfill that has ended with its runs.
+type EndedBackfill struct {
+	ID   int64  `json:"backfill_id"`
+	Job  string `json:"job_name"`
+	Name string `json:"schedule_name"`
+	// State is Completed, Canceled or Faulted; Reason explains the last two.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Skipped is the number of instants that have no run.
+	Skipped int        `json:"skipped"`
+	Runs    []RunTotal `json:"runs"`
+}
+
+// RunTotal is the number of runs that ended in the same way.
+type RunTotal struct {
+	Lifecycle jobs.Lifecycle `json:"lifecycle"`
+	Total     int            `json:"total"`
 }
 
 // CanceledBackfill names a backfill that was canceled.

@@ -88,6 +88,7 @@ var Shapes = []Shape{
 	{"limit set", Limit{}},
 	{"schedule add", DefinedSchedule{}},
 	{"schedule backfill", RequestedBackfill{}},
+	{"schedule backfill --wait", EndedBackfill{}},
 	{"schedule cancel-backfill", CanceledBackfill{}},
 	{"schedule delete", ScheduleName{}},
 	{"schedule disable", EnabledSchedule{}},

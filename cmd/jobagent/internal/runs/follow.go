@@ -46,7 +46,7 @@ type follower struct {
 // follow implements Follow. It reads the rows of the targets, of which there may be thousands, only
 // once, after the end; until then one call per tick reads their numbers by step and state.
 func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
-	err := f.wait(ctx, id)
+	err := f.wait(ctx, func(ctx context.Context) (bool, error) { return f.readRun(ctx, id) })
 	f.screen.end(f.news)
 	if err != nil {
 		return nil, err
@@ -60,26 +60,34 @@ func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execut
 	return rows, err
 }
 
-// wait returns when the run has ended.
-func (f *follower) wait(ctx context.Context, id uuid.UUID) error {
+// readRun reads the state of a run, and reports whether the run has ended.
+func (f *follower) readRun(ctx context.Context, id uuid.UUID) (ended bool, err error) {
+	d, err := ReadDetail(ctx, f.store, id, f.news.run)
+	if errors.Is(err, controldb.ErrExecutionNotFound) {
+		return false, notFound(id)
+	}
+	if err != nil {
+		return false, err
+	}
+	f.news.run, f.news.notes = d, agentNote(d.Run.LiveAgents, d.Run.Active)
+	return !d.Run.Active, nil
+}
+
+// wait calls read, which changes the news, until it reports the end.
+func (f *follower) wait(ctx context.Context, read func(ctx context.Context) (ended bool, err error)) error {
 	for {
 		began := time.Now()
-		d, err := f.read(ctx, id)
+		ended, err := f.limited(ctx, read)
 		pause := max(pollInterval, 10*time.Since(began)) // a server that takes long to count is asked less often
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, controldb.ErrExecutionNotFound):
-			return notFound(id)
 		case err != nil && !f.away.passes(err):
 			return err
 		case err != nil:
 			f.news.notes, pause = []string{f.away.note()}, awayInterval
-		case !d.Run.Active:
-			f.news.run, f.news.notes = d, nil
+		case ended:
 			return nil
-		default:
-			f.news.run, f.news.notes = d, agentNote(d.Run)
 		}
 		f.screen.show(f.news)
 		if err := sleep(ctx, pause); err != nil {
@@ -88,15 +96,15 @@ func (f *follower) wait(ctx context.Context, id uuid.UUID) error {
 	}
 }
 
-// read reads the state of the run within readLimit.
-func (f *follower) read(ctx context.Context, id uuid.UUID) (*Detail, error) {
+// limited calls read within readLimit.
+func (f *follower) limited(ctx context.Context, read func(ctx context.Context) (bool, error)) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	d, err := ReadDetail(ctx, f.store, id, f.news.run)
+	ended, err := read(ctx)
 	if err == nil {
 		f.away = outage{}
 	}
-	return d, err
+	return ended, err
 }
 
 // sleep waits, at most until the end of ctx, whose cause it returns.

@@ -13,15 +13,16 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
 
 // news is what a screen shows.
 type news struct {
-	// title is a line above the run, for a command that follows several runs.
-	title string
-	run   *Detail // nil before the first answer
+	// title is a line above the run, and counts are a bar below it, for a command that follows
+	// several runs.
+	title  string
+	counts terminal.Counts
+	run    *Detail // nil before the first answer
 	// notes say what is wrong.
 	notes []string
 }
@@ -71,7 +72,7 @@ func (p *plain) show(n news) {
 		}
 	}
 	p.notes = n.notes
-	if p.quiet || n.run == nil {
+	if p.quiet || n.run == nil && n.title == "" {
 		return
 	}
 	text := progressText(n)
@@ -87,6 +88,9 @@ func (p *plain) end(news) {}
 
 // progressText describes a run in one line: the numbers of all targets, and the steps in progress.
 func progressText(n news) string {
+	if n.run == nil {
+		return n.title
+	}
 	w := n.run.Run
 	text := fmt.Sprintf("%s  %s: %d of %d targets done, %d failed",
 		output.OneLine(w.JobName), w.Lifecycle, w.Targets-w.ActiveTargets, w.Targets, w.FailedTargets)
@@ -199,7 +203,7 @@ func (m *picture) lines() []string {
 	height := max(1, m.height-2)
 	var lines []string
 	if m.title != "" {
-		lines = append(lines, m.paint.In(terminal.StyleHead, terminal.Fit(m.title, canvas.Width)))
+		lines = append(lines, m.paint.In(terminal.StyleTitle, terminal.Fit(m.title, canvas.Width)), m.paint.Bar(m.counts, canvas.Width), "")
 	}
 	if m.run == nil {
 		for _, note := range m.notes {
@@ -216,8 +220,8 @@ func succeeded(l jobs.Lifecycle) bool {
 }
 
 // agentNote says that no agent is alive; empty while one is.
-func agentNote(w controldb.RunWatch) []string {
-	if w.LiveAgents > 0 || !w.Active {
+func agentNote(live int, active bool) []string {
+	if live > 0 || !active {
 		return nil
 	}
 	return []string{"no agent is alive: nothing moves until one starts: jobagent run"}

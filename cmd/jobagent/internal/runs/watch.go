@@ -99,7 +99,7 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	}
 	if err != nil {
 		if waiting.Err() != nil {
-			return goodbye(ctx, a.Stderr, id, w)
+			return w.goodbye(ctx, a.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())
 		}
 		return err
 	}
@@ -117,8 +117,9 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	return w.verdict(a, rows)
 }
 
-// goodbye says that the run goes on, after Ctrl-C or the time limit, and returns the exit code.
-func goodbye(ctx context.Context, stderr io.Writer, id uuid.UUID, w Wait) error {
+// goodbye says that what the command waited for goes on, after Ctrl-C or the time limit, and
+// returns the exit code. watch and stop are commands.
+func (w *Wait) goodbye(ctx context.Context, stderr io.Writer, what, watch, stop string) error {
 	why, code := "interrupted", exit.CodeInterrupted
 	if ctx.Err() == nil {
 		why, code = fmt.Sprintf("waited for %s (--wait-timeout)", w.Timeout), exit.CodeWaitTimeout
@@ -127,7 +128,7 @@ func goodbye(ctx context.Context, stderr io.Writer, id uuid.UUID, w Wait) error 
 		// process at once.
 		signal.Reset(os.Interrupt, syscall.SIGTERM)
 	}
-	fmt.Fprintf(stderr, "%s; run %s goes on\n  to watch it: jobagent execution watch %s\n  to stop it:  jobagent job stop %s\n", why, id, id, id)
+	fmt.Fprintf(stderr, "%s; %s goes on\n  to watch it: %s\n  to stop it:  %s\n", why, what, watch, stop)
 	return exit.With(code, nil)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
@@ -21,6 +22,7 @@ import (
 func newBackfillCommand(a *connect.App) *cobra.Command {
 	var from, to, overlap string
 	var most int
+	var wait runs.Wait
 	cmd := &cobra.Command{
 		Use: "backfill JOB [SCHEDULE]", Short: "Start the runs that a schedule missed in a past range",
 		Args: cobra.RangeArgs(1, 2),
@@ -29,8 +31,13 @@ already. Each run keeps its due instant. Without --overlap, the runs follow each
 schedule's policy is. Meanwhile, the schedule's own instants meet an earlier run, and its policy
 applies to them. Without SCHEDULE, this is the schedule of the job's own definition.
 
-The instants of the range are counted first. More than --max-runs are refused.`,
+The instants of the range are counted first. More than --max-runs are refused.
+
+` + runs.BackfillWaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := wait.Check(cmd); err != nil {
+				return err
+			}
 			req := controldb.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
 			for _, end := range []struct {
 				flag, text string
@@ -49,12 +56,17 @@ The instants of the range are counted first. More than --max-runs are refused.`,
 				return exit.Usagef("--to %s is before --from %s", to, from)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := confirmBackfill(cmd, store, req, most); err != nil {
+				instants, err := confirmBackfill(cmd, store, req, most)
+				if err != nil {
 					return err
 				}
 				id, err := store.BackfillSchedule(cmd.Context(), req)
 				if err != nil {
 					return err
+				}
+				if wait.Wanted {
+					fmt.Fprintf(a.Stderr, "backfill %d of %s requested\n", id, describe(req.JobName, req.Name))
+					return runs.WatchBackfill(cmd.Context(), a, store, id, instants, wait)
 				}
 				return a.Done(output.RequestedBackfill{ID: int64(id), Job: req.JobName, Name: req.Name},
 					"requested backfill of %s from %s to %s (backfill %d); to see its progress, use jobagent schedule show; to end it, use jobagent schedule cancel-backfill %d",
@@ -67,6 +79,7 @@ The instants of the range are counted first. More than --max-runs are refused.`,
 	cmd.Flags().StringVar(&overlap, "overlap", "",
 		"policy for these runs (default BufferAll, one after the other): "+strings.Join(overlaps, ", "))
 	cmd.Flags().IntVar(&most, "max-runs", defaultBackfill, "maximum number of instants in the range; a backfill with more is refused")
+	wait.AddFlags(cmd, true)
 	command.AddYes(cmd)
 	cobra.CheckErr(cmd.MarkFlagRequired("from"))
 	cobra.CheckErr(cmd.MarkFlagRequired("to"))
@@ -79,25 +92,26 @@ const (
 	highestBackfill = 1_000_000
 )
 
-// confirmBackfill counts the instants of a backfill, refuses too many, and asks.
-func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.BackfillRequest, most int) error {
+// confirmBackfill counts the instants of a backfill, refuses too many, and asks. The number is 0 if
+// it is not known.
+func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.BackfillRequest, most int) (n int, err error) {
 	s, err := lookup.Schedule(cmd.Context(), store, req.JobName, req.Name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	calendars, err := store.Calendars(cmd.Context(), "")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n, err := countInstants(s, calendars, req.From, req.To, most+1)
+	n, err = countInstants(s, calendars, req.From, req.To, most+1)
 	switch {
 	case err != nil: // a Faulted schedule, or a kind of a newer release: the control database decides
 		n = 0
 	case n > most:
-		return exit.Usagef("more than %s are due from %s to %s: choose a shorter range, or raise --max-runs",
+		return 0, exit.Usagef("more than %s are due from %s to %s: choose a shorter range, or raise --max-runs",
 			output.Count(most, "run"), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
 	}
-	return command.Confirm(cmd, func() (string, int, error) {
+	return n, command.Confirm(cmd, func() (string, int, error) {
 		return fmt.Sprintf("This starts %s of %s, less those of instants that have a run", output.Count(n, "run"),
 			describe(req.JobName, req.Name)), n, nil
 	})

@@ -1,0 +1,189 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// BackfillWaitHelp is [WaitHelp] for a backfill.
+const BackfillWaitHelp = `With --wait, the command waits for the end of all runs, and shows their progress on stderr
+(--progress). It exits with
+  0    if all runs succeeded
+  7    if a run did not succeed, or if none was started; --allow-skipped accepts that none was
+  124  if --wait-timeout has passed; the backfill goes on
+  130  after Ctrl-C; the backfill goes on`
+
+// WatchBackfill waits for the end of a backfill and its runs, of which there are at most most (0:
+// not known), and prints their numbers. It returns an error if a run did not succeed.
+func WatchBackfill(ctx context.Context, a *connect.App, store *controldb.Store, id controldb.BackfillID, most int, w Wait) error {
+	waiting, cancel := w.limit(ctx)
+	defer cancel()
+	b := &backfill{follower: follower{store: store, screen: newScreen(ctx, &a.Printer)}, store: store, id: id, most: most}
+	err := b.wait(waiting, b.read)
+	b.screen.end(b.news)
+	switch {
+	case err != nil && waiting.Err() != nil:
+		return w.goodbye(ctx, a.Stderr, fmt.Sprintf("backfill %d", id), fmt.Sprintf("jobagent schedule show %s", quoted(b.state.JobName, b.state.Name)),
+			fmt.Sprintf("jobagent schedule cancel-backfill %d", id))
+	case err != nil:
+		return err
+	}
+	result := b.result()
+	if err := a.Emit(result, func(out io.Writer) error {
+		_, err := fmt.Fprintln(out, describeBackfill(result))
+		return err
+	}); err != nil {
+		return err
+	}
+	return b.verdict(a, w)
+}
+
+// quoted writes arguments for a shell, those that are not empty.
+func quoted(args ...string) string {
+	var list []string
+	for _, arg := range args {
+		if arg != "" {
+			list = append(list, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// backfillReader reads backfills; a [controldb.Store] is one.
+type backfillReader interface {
+	BackfillWatch(ctx context.Context, id controldb.BackfillID) (controldb.BackfillWatch, error)
+}
+
+// backfill follows a backfill. It shows the numbers of its runs, and the active run of the earliest
+// instant.
+type backfill struct {
+	follower
+	store backfillReader
+	id    controldb.BackfillID
+	most  int
+	state controldb.BackfillWatch
+}
+
+// read reads the state, and reports whether all has ended.
+func (b *backfill) read(ctx context.Context) (ended bool, err error) {
+	w, err := b.store.BackfillWatch(ctx, b.id)
+	if err != nil {
+		return false, err
+	}
+	b.state = w
+	run := w.Active
+	if last := b.news.run; run == uuid.Nil && last != nil && last.Run.Active {
+		run = last.ID // how it ended
+	}
+	if run != uuid.Nil {
+		// A run that was deleted meanwhile is no longer shown.
+		if _, err := b.readRun(ctx, run); errors.Is(err, controldb.ErrExecutionNotFound) || exit.Code(err) == exit.CodeNotFound {
+			b.news.run = nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	b.news.notes = agentNote(w.LiveAgents, !w.Ended())
+	b.news.counts = terminal.Counts{}
+	for l, n := range w.Runs {
+		if l == jobs.WaitingForChildJobExecutions {
+			l = jobs.InProgress
+		}
+		b.news.counts.Add(l, n)
+	}
+	b.news.counts.Skipped += w.Skipped
+	b.news.counts.Waiting += max(w.Buffered, b.most-b.news.counts.Total())
+	if w.State != "Open" {
+		b.news.counts.Waiting = w.Buffered
+	}
+	b.news.title = b.title()
+	return w.Ended(), nil
+}
+
+// title says how far the backfill is.
+func (b *backfill) title() string {
+	w, c := b.state, b.news.counts
+	name := w.JobName
+	if w.Name != "" {
+		name += " / " + w.Name
+	}
+	text := fmt.Sprintf("backfill %d of %s: %s of %s runs ended", b.id, output.OneLine(name), terminal.Number(c.Ended()-c.Skipped),
+		terminal.Number(c.Total()-c.Skipped))
+	for _, part := range []struct {
+		n    int
+		text string
+	}{{c.Failed, "failed"}, {c.Canceled, "canceled"}, {w.Skipped, "instants skipped"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %s %s", terminal.Number(part.n), part.text)
+		}
+	}
+	return text
+}
+
+// result is what the command prints.
+func (b *backfill) result() output.EndedBackfill {
+	w := b.state
+	r := output.EndedBackfill{ID: int64(b.id), Job: w.JobName, Name: w.Name, State: w.State, Reason: w.Reason, Skipped: w.Skipped, Runs: []output.RunTotal{}}
+	for l, n := range w.Runs {
+		r.Runs = append(r.Runs, output.RunTotal{Lifecycle: l, Total: n})
+	}
+	slices.SortFunc(r.Runs, func(x, y output.RunTotal) int { return strings.Compare(string(x.Lifecycle), string(y.Lifecycle)) })
+	return r
+}
+
+// describeBackfill is the result as a line.
+func describeBackfill(r output.EndedBackfill) string {
+	var parts []string
+	for _, t := range r.Runs {
+		parts = append(parts, fmt.Sprintf("%d %s", t.Total, t.Lifecycle))
+	}
+	if len(parts) == 0 {
+		parts = []string{"no run was started"}
+	}
+	if r.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d instants skipped", r.Skipped))
+	}
+	text := fmt.Sprintf("backfill %d ended as %s: %s", r.ID, r.State, strings.Join(parts, ", "))
+	if r.Reason != "" {
+		text += "; " + output.OneLine(r.Reason)
+	}
+	return text
+}
+
+// verdict returns an error if a run did not succeed, or if there was none.
+func (b *backfill) verdict(a *connect.App, w Wait) error {
+	runs, bad := 0, 0
+	for l, n := range b.state.Runs {
+		runs += n
+		if !succeeded(l) {
+			bad += n
+		}
+	}
+	failed := func(format string, args ...any) error {
+		return exit.With(exit.CodeRunFailed, fmt.Errorf(format, args...))
+	}
+	switch {
+	case bad > 0:
+		return failed("%d of %d runs of backfill %d did not succeed; see jobagent execution list --job %s", bad, runs, b.id, quoted(b.state.JobName))
+	case b.state.State != "Completed":
+		return failed("backfill %d ended as %s: %s", b.id, b.state.State, output.OneLine(output.OrDefault(b.state.Reason, "see jobagent schedule show")))
+	case runs == 0 && !w.AllowSkipped:
+		return failed("backfill %d started no run: no instant of the range is without a run; accept it with --allow-skipped", b.id)
+	case b.state.Skipped > 0:
+		return a.Warn([]string{fmt.Sprintf("%d instants were skipped; see jobagent schedule show %s", b.state.Skipped, quoted(b.state.JobName, b.state.Name))})
+	}
+	return nil
+}
