@@ -45,6 +45,10 @@ func (s *Store) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	triggers, err := sqlfs.ReadOnly()
+	if err != nil {
+		return fmt.Errorf("read the embedded schema: %w", err)
+	}
 	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
 		err := checkVersion(ctx, conn, objects, len(migrations))
 		if !errors.Is(err, ErrNotInstalled) {
@@ -57,6 +61,11 @@ func (s *Store) install(ctx context.Context) error {
 		err = inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
 			for _, o := range objects {
 				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
+					return err
+				}
+			}
+			for _, o := range triggers {
+				if err := runBatch(ctx, tx, o.Name, o.Text); err != nil {
 					return err
 				}
 			}
@@ -90,6 +99,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return err
+	}
+	triggers, err := sqlfs.ReadOnly()
+	if err != nil {
+		return fmt.Errorf("read the embedded schema: %w", err)
 	}
 	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
 		have, err := installedVersion(ctx, conn)
@@ -133,6 +146,14 @@ func (s *Store) migrate(ctx context.Context) error {
 					continue
 				}
 				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
+					return err
+				}
+			}
+			for _, o := range triggers {
+				if !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
+					continue
+				}
+				if err := runBatch(ctx, tx, o.Name, o.Text); err != nil {
 					return err
 				}
 			}
@@ -248,7 +269,7 @@ FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN sys.sql_modules AS m ON m.object_id = o.object_id
 WHERE s.name IN (N'jobs', N'jobs_internal', N'jobs_rest')
-    AND o.type IN ('U', 'V', 'P', 'FN', 'IF', 'TF')
+    AND o.type IN ('U', 'V', 'P', 'FN', 'IF', 'TF', 'TR')
 UNION ALL
 SELECT s.name, NULL, 1
 FROM sys.schemas AS s
@@ -286,6 +307,21 @@ WHERE p.type = 'R'
 			c.Changed = append(c.Changed, o.Name)
 		}
 	}
+	triggers, err := sqlfs.ReadOnly()
+	if err != nil {
+		return c, fmt.Errorf("read the embedded schema: %w", err)
+	}
+	for _, o := range triggers {
+		key := strings.ToLower(o.Name)
+		text := definitions[key]
+		switch _, ok := names[key]; {
+		case !ok:
+			c.Missing = append(c.Missing, o.Name)
+		case otherOptions[key] || text != "" && moduleBody(text) != moduleBody(o.Text):
+			c.Changed = append(c.Changed, o.Name)
+		}
+		delete(names, key)
+	}
 	for _, name := range names {
 		c.Extra = append(c.Extra, name)
 	}
@@ -301,9 +337,9 @@ func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 }
 
 // moduleHead matches the beginning of a module's definition, up to the keyword of its kind.
-var moduleHead = regexp.MustCompile(`(?mi)^[ \t]*(?:CREATE(?:\s+OR\s+ALTER)?|ALTER)\s+(PROCEDURE|VIEW)\b`)
+var moduleHead = regexp.MustCompile(`(?mi)^[ \t]*(?:CREATE(?:\s+OR\s+ALTER)?|ALTER)\s+(PROCEDURE|VIEW|TRIGGER)\b`)
 
-// moduleBody returns a module's text from the keyword PROCEDURE or VIEW on. The text before it is
+// moduleBody returns a module's text from the keyword PROCEDURE, VIEW or TRIGGER on. The text before it is
 // not compared: SQL Server stores CREATE instead of CREATE OR ALTER and keeps the blanks around the
 // removed words.
 func moduleBody(text string) string {

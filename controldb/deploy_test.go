@@ -35,7 +35,7 @@ func TestDeployment(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, controldb.Comparison{
 			Version: controldb.SchemaVersion(), Want: controldb.SchemaVersion(),
-			Missing: []string{"jobs.job_versions"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
+			Missing: []string{"jobs.job_versions", "jobs.job_versions_read_only"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
 		}, got)
 		err = store.Verify(ctx)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)

@@ -412,8 +412,12 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	triggers, err := sqlfs.ReadOnly()
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded schema: %w", err)
+	}
 	known := map[string]bool{}
-	for _, o := range objects {
+	for _, o := range slices.Concat(objects, triggers) {
 		known[strings.ToLower(o.Name)] = true
 		for _, m := range tableDeclaration.FindAllStringSubmatch(o.Text, -1) {
 			known[strings.ToLower(m[1])] = true

@@ -220,6 +220,7 @@ var conditions = map[int32]condition{
 	50092: {KindInvalid, nil, "the time-out is not 1 to 604800 seconds"},
 	50097: {KindInvalid, nil, "a text is longer than its limit"},
 	50098: {KindInvalid, nil, "a name is empty"},
+	50099: {KindInvalid, nil, "the view is read only"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},

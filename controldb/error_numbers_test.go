@@ -14,6 +14,9 @@ import (
 func TestConditionsMatchThrows(t *testing.T) {
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
+	triggers, err := sqlfs.ReadOnly()
+	require.NoError(t, err)
+	objects = append(objects, triggers...)
 	thrown := map[int32]bool{}
 	for _, o := range objects {
 		for _, m := range regexp.MustCompile(`\bTHROW ([0-9]+)\b`).FindAllStringSubmatch(o.Text, -1) {

@@ -27,6 +27,7 @@ const (
 	KindView      Kind = "VIEW"
 	KindProcedure Kind = "PROCEDURE"
 	KindRole      Kind = "ROLE"
+	KindTrigger   Kind = "TRIGGER" // only those of [ReadOnly]
 )
 
 // IsCode reports whether objects of this kind are replaced as a whole when their text changes.

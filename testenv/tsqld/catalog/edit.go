@@ -213,6 +213,9 @@ func (e *Edit) put(o Object) {
 		h.Created = e.now
 	}
 	h.Modified = e.now
+	if v, ok := o.(*View); ok {
+		e.completeTriggers(v.Triggers)
+	}
 	if tt, ok := o.(*TableType); ok && tt.UserTypeID == 0 {
 		tt.UserTypeID = e.newUserType()
 	}
@@ -232,11 +235,9 @@ func (d *Database) link(o Object) {
 	h := o.Head()
 	d.objects[h.ObjectID] = o
 	d.byName[keyOf(o)] = o
-	if t, ok := o.(*Table); ok {
-		for _, c := range t.Constraints() {
-			d.constraints[c.ObjectID] = c
-			d.conByName[objectKey{h.SchemaID, Fold(c.Name)}] = c
-		}
+	for _, c := range constraintsOf(o) {
+		d.constraints[c.ObjectID] = c
+		d.conByName[objectKey{h.SchemaID, Fold(c.Name)}] = c
 	}
 }
 
@@ -247,11 +248,9 @@ func (e *Edit) unlink(o Object) {
 	if e.db.byName[keyOf(o)] == o {
 		delete(e.db.byName, keyOf(o))
 	}
-	if t, ok := o.(*Table); ok {
-		for _, c := range t.Constraints() {
-			delete(e.db.constraints, c.ObjectID)
-			delete(e.db.conByName, objectKey{h.SchemaID, Fold(c.Name)})
-		}
+	for _, c := range constraintsOf(o) {
+		delete(e.db.constraints, c.ObjectID)
+		delete(e.db.conByName, objectKey{h.SchemaID, Fold(c.Name)})
 	}
 }
 
@@ -290,10 +289,24 @@ func (t *Table) Constraints() []Constraint {
 			add(c.Default.ObjectID, c.Default.Name, KindDefault)
 		}
 	}
-	for _, tr := range t.Triggers {
-		add(tr.ObjectID, tr.Name, KindTrigger)
+	return append(out, triggersAs(t)...)
+}
+
+// triggersAs returns the triggers of a table or view as constraints.
+func triggersAs(o Object) []Constraint {
+	var out []Constraint
+	for _, tr := range Triggers(o) {
+		out = append(out, Constraint{Table: o.Head().ObjectID, ObjectID: tr.ObjectID, Name: tr.Name, Kind: KindTrigger})
 	}
 	return out
+}
+
+// constraintsOf returns the constraints and triggers of an object.
+func constraintsOf(o Object) []Constraint {
+	if t, ok := o.(*Table); ok {
+		return t.Constraints()
+	}
+	return triggersAs(o)
 }
 
 // Drop removes an object and the permissions on it. The caller checks for dependent objects.

@@ -60,7 +60,12 @@ func (e *Edit) complete(t *Table) {
 			c.ObjectID, c.Created = e.NewID(), e.now
 		}
 	}
-	for _, tr := range t.Triggers {
+	e.completeTriggers(t.Triggers)
+}
+
+// completeTriggers assigns the IDs of new triggers.
+func (e *Edit) completeTriggers(all []*Trigger) {
+	for _, tr := range all {
 		if tr.ObjectID == 0 {
 			tr.ObjectID, tr.Created = e.NewID(), e.now
 			tr.Modified = e.now

@@ -28,6 +28,7 @@ type View struct {
 	Module
 	Columns     []types.Column // as of the creation or the last refresh
 	CheckOption bool
+	Triggers    []*Trigger // INSTEAD OF triggers
 	// DefaultSchema is the default schema of the creator. It is the schema of one-part names in the
 	// text.
 	DefaultSchema string

@@ -126,6 +126,9 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 		switch o := o.(type) {
 		case *View:
 			add(o.ObjectID, 0, o.SchemaBound, o.DefaultSchema, module(&o.Module))
+			for _, tr := range o.Triggers {
+				add(tr.ObjectID, 0, false, "dbo", module(&Module{Text: tr.Text, QuotedIdentifier: !tr.QuotedOff}))
+			}
 		case *Procedure:
 			add(o.ObjectID, 0, false, o.DefaultSchema, module(&o.Module))
 			out = append(out, d.typeDependencies(o.ObjectID, o.Params)...)

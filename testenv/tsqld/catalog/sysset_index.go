@@ -82,7 +82,7 @@ func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 			if ix.Key.Primary {
 				kind = KindPrimaryKey
 			}
-			r := childRow(t, Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind},
+			r := childRow(&t.Header, Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind},
 				ix.Key.Created)
 			r["unique_index_id"] = int64(ix.ID)
 			r["is_system_named"] = bit(ix.Key.System)

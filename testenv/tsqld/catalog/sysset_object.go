@@ -155,11 +155,11 @@ func objectRow(h *Header) row {
 }
 
 // childRow returns the columns of sys.objects for a constraint.
-func childRow(t *Table, c Constraint, created int64) row {
-	h := t.Header
+func childRow(parent *Header, c Constraint, created int64) row {
+	h := *parent
 	h.Name, h.ObjectID, h.Kind, h.OwnerID, h.Created, h.Modified = c.Name, c.ObjectID, c.Kind, 0, created, created
 	r := objectRow(&h)
-	r["parent_object_id"] = int64(t.ObjectID)
+	r["parent_object_id"] = int64(parent.ObjectID)
 	return r
 }
 
@@ -196,7 +196,17 @@ func objects(_ context.Context, env *Env) ([]row, error) {
 	}
 	for _, t := range env.indexed() {
 		for _, c := range t.Constraints() {
-			out = append(out, childRow(t, c, t.created(c.ObjectID)))
+			out = append(out, childRow(&t.Header, c, t.created(c.ObjectID)))
+		}
+	}
+	for _, o := range env.objects() {
+		v, ok := o.(*View)
+		if !ok {
+			continue
+		}
+		for _, c := range triggersAs(v) {
+			i := slices.IndexFunc(v.Triggers, func(tr *Trigger) bool { return tr.ObjectID == c.ObjectID })
+			out = append(out, childRow(&v.Header, c, v.Triggers[i].Created))
 		}
 	}
 	return out, nil
@@ -347,14 +357,12 @@ func moduleOf(o Object) *Module {
 func modules(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
-		if t, ok := o.(*Table); ok {
-			for _, tr := range t.Triggers {
-				out = append(out,
-					row{
-						"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1),
-						"uses_quoted_identifier": bit(!tr.QuotedOff),
-					})
-			}
+		for _, tr := range Triggers(o) {
+			out = append(out,
+				row{
+					"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1),
+					"uses_quoted_identifier": bit(!tr.QuotedOff),
+				})
 		}
 		m := moduleOf(o)
 		if m == nil {

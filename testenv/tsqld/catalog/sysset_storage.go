@@ -156,8 +156,8 @@ func statsColumnsRows(_ context.Context, env *Env) ([]row, error) {
 // triggerEventsRows are the rows of sys.trigger_events.
 func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, t := range env.tables() {
-		for _, tr := range t.Triggers {
+	for _, o := range env.objects() {
+		for _, tr := range Triggers(o) {
 			for _, e := range tr.Events {
 				out = append(out,
 					row{

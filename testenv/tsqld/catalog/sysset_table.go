@@ -115,7 +115,7 @@ func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 	for _, t := range env.indexed() {
 		for _, c := range t.Columns {
 			if d := c.Default; d != nil {
-				r := childRow(t, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
+				r := childRow(&t.Header, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
 				r["parent_column_id"] = int64(c.ID)
 				r["definition"] = d.Text
 				r["is_system_named"] = bit(d.System)
@@ -132,7 +132,7 @@ func checkConstraintsRows(
 	var out []row
 	for _, t := range env.indexed() {
 		for _, c := range t.Checks {
-			r := childRow(t, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
+			r := childRow(&t.Header, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
 			maps.Copy(r, row{
 				"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
 				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
@@ -149,7 +149,7 @@ func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, t := range env.tables() {
 		for _, f := range t.ForeignKeys {
-			r := childRow(t, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
+			r := childRow(&t.Header, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
 			maps.Copy(r, row{
 				"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID),
 				"is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
@@ -185,11 +185,11 @@ func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
 // triggersRows are the rows of sys.triggers.
 func triggersRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, t := range env.tables() {
-		for _, tr := range t.Triggers {
+	for _, o := range env.objects() {
+		for _, tr := range Triggers(o) {
 			out = append(out, row{
 				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
-				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(t.ObjectID),
+				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
 				"type": string(KindTrigger), "type_desc": KindTrigger.Description(),
 				"create_date": tr.Created, "modify_date": tr.Modified,
 				"is_disabled": bit(tr.Disabled), "is_instead_of_trigger": bit(tr.InsteadOf),

@@ -169,9 +169,20 @@ type Trigger struct {
 	Modified  int64
 }
 
-// Constraint identifies a constraint of a table.
+// Triggers returns the triggers of a table or view.
+func Triggers(o Object) []*Trigger {
+	switch o := o.(type) {
+	case *Table:
+		return o.Triggers
+	case *View:
+		return o.Triggers
+	}
+	return nil
+}
+
+// Constraint identifies a constraint of a table, or a trigger of a table or view.
 type Constraint struct {
-	Table    int32 // object ID
+	Table    int32 // object ID of the table or view
 	ObjectID int32
 	Name     string
 	Kind     Kind // KindPrimaryKey, KindUnique, KindForeignKey, KindCheck, KindDefault or KindTrigger

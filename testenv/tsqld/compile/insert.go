@@ -246,6 +246,9 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		if err := b.with(s.With); err != nil {
 			return err
 		}
+		if err := b.insertInstead(s.Target, s.Columns); err != nil {
+			return err
+		}
 		t, err := b.tableTarget(s.Target, "INSERT")
 		if err != nil {
 			return err

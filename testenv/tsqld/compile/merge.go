@@ -62,6 +62,9 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err := m.l.expose(m.src, true); err != nil {
 		return nil, err
 	}
+	if m.src.view != nil && len(m.src.view.Triggers) > 0 {
+		return nil, mserr.NotSupported("MERGE into a view with triggers")
+	}
 	base, rid, err := b.rowID(m.src, nil, "")
 	if err != nil {
 		return nil, err

@@ -51,6 +51,11 @@ func (b *binder) modify(
 		m.direct = m.from == nil && m.src.table != ""
 		m.from = cross(m.src, m.from)
 	}
+	if m.src.view != nil {
+		if err := insteadOf(m.src.databaseID, m.src.view, permission, columns); err != nil {
+			return nil, err
+		}
+	}
 	base, rid, err := b.rowID(m.src, columns, permission)
 	if err != nil {
 		return nil, err

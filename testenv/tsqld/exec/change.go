@@ -22,6 +22,10 @@ func (r *run) change(st syntax.Stmt) error {
 		}
 	}
 	dml, err := r.changePlan(st)
+	var instead *compile.InsteadOf
+	if errors.As(err, &instead) {
+		return r.fire(instead)
+	}
 	if err != nil {
 		return err
 	}
@@ -58,6 +62,10 @@ func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
 		dml, err = c.Merge(st)
 	}
 	if err != nil {
+		var instead *compile.InsteadOf
+		if errors.As(err, &instead) {
+			return nil, err
+		}
 		return nil, compileFailure(err)
 	}
 	r.f.unit.keep(r, key, dml, &dml.Needs)

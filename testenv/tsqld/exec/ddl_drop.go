@@ -236,10 +236,14 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 			continue
 		}
 		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			dropped := func(tr *catalog.Trigger) bool { return tr.ObjectID == k.ObjectID }
+			if v, ok := d.ObjectByID(k.Table).(*catalog.View); ok {
+				v = v.Clone()
+				v.Triggers = slices.DeleteFunc(v.Triggers, dropped)
+				return e.Put(v)
+			}
 			c := d.TableByID(k.Table).Clone()
-			c.Triggers = slices.DeleteFunc(c.Triggers, func(tr *catalog.Trigger) bool {
-				return tr.ObjectID == k.ObjectID
-			})
+			c.Triggers = slices.DeleteFunc(c.Triggers, dropped)
 			return e.ReplaceTable(c, nil)
 		})
 	}

@@ -173,6 +173,9 @@ func (r *run) putModule(
 		if err != nil {
 			return err
 		}
+		if v, ok := o.(*catalog.View); ok { // ALTER VIEW keeps the triggers
+			v.Triggers = catalog.Triggers(old)
+		}
 		return e.Put(o)
 	})
 }
@@ -387,84 +390,6 @@ func returnsRows(st *syntax.SelectStmt) bool {
 		}
 	}
 	return true
-}
-
-// createTrigger executes CREATE TRIGGER. The trigger is stored, but statements that would fire it
-// fail.
-func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
-	if st.Table == nil {
-		return mserr.NotSupported("DDL triggers")
-	}
-	o, d, err := r.object(st.Table)
-	if err != nil {
-		return err
-	}
-	t, ok := o.(*catalog.Table)
-	if !ok || !r.mayAlter(d, t) {
-		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
-			st.Table.String())
-	}
-	text := r.moduleText(st, st.Verb)
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
-		c := d.TableByID(t.ObjectID).Clone()
-		tr := &catalog.Trigger{
-			Name: st.Name.Last(), Text: text, InsteadOf: st.InsteadOf, Events: st.Events,
-			QuotedOff: !r.s.opts.quotedIdentifier,
-		}
-		replaced := false
-		for i, old := range c.Triggers {
-			if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {
-				tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.datetime()
-				c.Triggers[i], replaced = tr, true
-			}
-		}
-		switch {
-		case replaced:
-		case st.Verb == syntax.Alter:
-			return mserr.InvalidObject(st.Name.String())
-		case d.Taken(d.SchemaByID(c.SchemaID).Name, tr.Name):
-			return mserr.ObjectExists(tr.Name)
-		default:
-			c.Triggers = append(c.Triggers, tr)
-		}
-		return e.ReplaceTable(c, nil)
-	})
-}
-
-// switchTriggers executes ENABLE and DISABLE TRIGGER of ALTER TABLE.
-func switchTriggers(t *catalog.Table, names []syntax.Ident, enable bool) error {
-	for _, n := range names {
-		found := false
-		for _, tr := range t.Triggers {
-			if equalNames(tr.Name, n.Name) {
-				tr.Disabled, found = !enable, true
-			}
-		}
-		if !found {
-			return mserr.New(15151, 16,
-				"Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
-		}
-	}
-	if len(names) == 0 {
-		for _, tr := range t.Triggers {
-			tr.Disabled = !enable
-		}
-	}
-	return nil
-}
-
-// switchTrigger executes the statements ENABLE TRIGGER and DISABLE TRIGGER.
-func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
-	if st.Table == nil {
-		return mserr.NotSupported("DDL triggers")
-	}
-	var names []syntax.Ident
-	for _, n := range st.Names {
-		names = append(names, syntax.Ident{Name: n.Last()})
-	}
-	return r.changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
-		return switchTriggers(b.t, names, st.Enable)
-	})
 }
 
 // refreshModule executes sp_refreshview and sp_refreshsqlmodule: it binds a view again.

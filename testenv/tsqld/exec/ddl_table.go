@@ -159,7 +159,7 @@ func (r *run) alterAction(
 	case *syntax.AlterCheck:
 		return nil, r.switchConstraints(b, a)
 	case *syntax.AlterTrigger:
-		return nil, switchTriggers(b.t, a.Names, a.Enable)
+		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable)
 	case *syntax.AlterSet:
 		return nil, setTableOptions(b.t, a.Options)
 	case *syntax.AlterRebuild:

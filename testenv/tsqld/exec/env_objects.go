@@ -189,7 +189,15 @@ func (e env) ObjectDefinition(id int32) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	for _, tr := range catalog.Triggers(d.ObjectByID(c.Table)) {
+		if tr.ObjectID == id {
+			return tr.Text, true
+		}
+	}
 	t := d.TableByID(c.Table)
+	if t == nil {
+		return "", false
+	}
 	for _, k := range t.Checks {
 		if k.ObjectID == id {
 			return k.Text, true
@@ -198,11 +206,6 @@ func (e env) ObjectDefinition(id int32) (string, bool) {
 	for _, col := range t.Columns {
 		if col.Default != nil && col.Default.ObjectID == id {
 			return col.Default.Text, true
-		}
-	}
-	for _, tr := range t.Triggers {
-		if tr.ObjectID == id {
-			return tr.Text, true
 		}
 	}
 	return "", false

@@ -161,7 +161,7 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		case o != nil:
 			return d.Owner(o), true
 		case ok:
-			return d.Owner(d.TableByID(c.Table)), true
+			return d.Owner(d.ObjectByID(c.Table)), true
 		}
 		return 0, false
 	}
@@ -296,8 +296,7 @@ func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {
 
 // constraintFlag returns the properties of OBJECTPROPERTY for constraints and triggers.
 func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) (int, bool) {
-	t := d.TableByID(c.Table)
-	for _, tr := range t.Triggers {
+	for _, tr := range catalog.Triggers(d.ObjectByID(c.Table)) {
 		if tr.ObjectID != c.ObjectID {
 			continue
 		}
@@ -322,6 +321,7 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 		}
 		return 0, false
 	}
+	t := d.TableByID(c.Table)
 	var disabled, notTrusted, column, cascadeDelete, cascadeUpdate, clustered, nonclustered bool
 	for _, f := range t.ForeignKeys {
 		if f.ObjectID == c.ObjectID {

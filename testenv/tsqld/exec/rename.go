@@ -169,6 +169,13 @@ func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
 			if d.Taken(schema, fresh) {
 				return mserr.RenameTaken(fresh, "OBJECT")
 			}
+			if v, ok := d.ObjectByID(k.Table).(*catalog.View); ok {
+				return e.Put(withTriggers(v, func(tr *catalog.Trigger) {
+					if tr.ObjectID == k.ObjectID {
+						tr.Name = fresh
+					}
+				}))
+			}
 			c := d.TableByID(k.Table).Clone()
 			renameConstraint(c, k.ObjectID, fresh)
 			return e.ReplaceTable(c, nil)

@@ -387,7 +387,13 @@ func changesData(st syntax.Stmt) bool {
 }
 
 // nested reports whether the current frame is a procedure, a function or dynamic SQL.
-func (r *run) nested() bool { return r.f.kind != batchFrame }
+func (r *run) nested() bool {
+	f := r.f
+	for f.fired {
+		f = f.parent
+	}
+	return f.kind != batchFrame
+}
 
 // columns starts a result set.
 func (r *run) columns(cols []types.Column) error {
