@@ -339,9 +339,9 @@ func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 // moduleHead matches the beginning of a module's definition, up to the keyword of its kind.
 var moduleHead = regexp.MustCompile(`(?mi)^[ \t]*(?:CREATE(?:\s+OR\s+ALTER)?|ALTER)\s+(PROCEDURE|VIEW|TRIGGER)\b`)
 
-// moduleBody returns a module's text from the keyword PROCEDURE, VIEW or TRIGGER on. The text before it is
-// not compared: SQL Server stores CREATE instead of CREATE OR ALTER and keeps the blanks around the
-// removed words.
+// moduleBody returns a module's text from the keyword PROCEDURE, VIEW or TRIGGER on. The text
+// before it is not compared: SQL Server stores CREATE instead of CREATE OR ALTER and keeps the
+// blanks around the removed words.
 func moduleBody(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if m := moduleHead.FindStringSubmatchIndex(text); m != nil {

@@ -9,7 +9,7 @@
 --   @command_type                       TSql, or an action: see sp_add_jobstep.
 --   @command_source                     Inline.
 --   @command                            The script, or the definition of an action.
---   @credential_name                    Credential that runs the step; NULL: the agent's default.
+--   @credential_name                    Credential that runs the step; NULL or empty text: the agent's default.
 --   @target_group_name                  Target group on which the step runs.
 --   @initial_retry_interval_seconds     Wait before the first retry.
 --   @maximum_retry_interval_seconds     Maximum wait between two attempts.
@@ -17,7 +17,7 @@
 --   @retry_attempts                     Retries after the first attempt.
 --   @step_timeout_seconds               Time limit of the step on one database, waits included.
 --   @output_type                        SqlDatabase; NULL: no output.
---   @output_credential_name             Credential that writes the output; NULL: the agent's default.
+--   @output_credential_name             Credential that writes the output; NULL or empty text: the agent's default.
 --   @output_subscription_id             Stored and shown in the views; without effect outside Azure.
 --   @output_resource_group_name         Stored and shown in the views; without effect outside Azure.
 --   @output_server_name                 Server of the output table.
@@ -104,12 +104,11 @@ BEGIN
         THROW 50097, N'Invalid @output_schema_name: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@output_table_name) > 256
         THROW 50097, N'Invalid @output_table_name: want at most 128 characters, not 129 or more.', 1;
-    IF LTRIM(@credential_name) = N''
-        THROW 50098, N'Invalid @credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
     IF LTRIM(@target_group_name) = N''
         THROW 50098, N'Invalid @target_group_name: the name is empty. Omit it if the action shall run once, without a target group.', 1;
-    IF LTRIM(@output_credential_name) = N''
-        THROW 50098, N'Invalid @output_credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
+    -- Clients of REST send an empty text for what they omit.
+    SET @credential_name = NULLIF(@credential_name, N'');
+    SET @output_credential_name = NULLIF(@output_credential_name, N'');
 
     -- An explicit NULL means the default.
     SET @command_type = COALESCE(@command_type, N'TSql');

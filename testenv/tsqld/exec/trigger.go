@@ -21,7 +21,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	}
 	view, _ := o.(*catalog.View)
 	table, _ := o.(*catalog.Table)
-	// A view can have only INSTEAD OF triggers: https://learn.microsoft.com/sql/t-sql/statements/create-trigger-transact-sql
+	// A view can have only INSTEAD OF triggers (documentation of CREATE TRIGGER).
 	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.mayAlter(d, o) {
 		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
 			st.Table.String())
