@@ -26,6 +26,7 @@ type gridColumn struct {
 	id     bool // a GUID, of which the first 8 digits are enough
 	right  bool // numbers
 	state  bool // words of states, which have colours
+	tail   bool // the end of a text says more than its beginning
 	drop   int  // the greatest is left out first; 0: never
 }
 
@@ -98,8 +99,8 @@ func (g *grid) fit(natural []int, out []bool, width int) (w []int, over int) {
 	}
 	for i, c := range g.columns {
 		least := c.min
-		if c.wrap {
-			least = max(least, minWrap)
+		if c.wrap { // lines of a few words are hard to read
+			least = max(least, minWrap, width*2/5)
 		}
 		if over > 0 && c.rest && w[i] > least {
 			cut := min(over, w[i]-least)
@@ -210,8 +211,12 @@ func (l *gridLine) write(row []string) {
 		case c.wrap && !l.head && terminal.Width(text) > l.w[i]:
 			lines := terminal.Wrap(text, l.w[i])
 			text, more, column = lines[0], lines[1:], i
-		case c.id && !l.head && l.w[i] == shortID && len(text) == 36:
+		case c.id && l.w[i] == shortID && l.head:
+			text = terminal.Cut(text[strings.LastIndexByte(text, ' ')+1:], shortID)
+		case c.id && l.w[i] == shortID && len(text) == 36:
 			text = text[:shortID]
+		case c.tail && !l.head:
+			text = terminal.CutLeft(text, l.w[i])
 		default:
 			text = terminal.Cut(text, l.w[i])
 		}

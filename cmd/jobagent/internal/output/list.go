@@ -38,6 +38,8 @@ type Column[T any] struct {
 	State bool
 	// Min is the number of cells to which the column may shrink on a terminal; 0: it does not.
 	Min int
+	// Tail columns are cut at the beginning.
+	Tail bool
 	// Rest is the column that gives way first, down to Min; Wrap lets it continue on further lines.
 	Rest, Wrap bool
 	// Keep columns are never left out. The others are left out from the right, or those with the
@@ -235,7 +237,7 @@ func gridOf[T any](rows []T, l Listing[T], o ListOptions, f Format) *grid {
 			drop = 0
 		}
 		g.columns = append(g.columns, gridColumn{
-			header: c.Title(), min: c.Min, rest: c.Rest, wrap: c.Wrap, id: c.GUID, right: c.Right, state: c.State, drop: drop,
+			header: c.Title(), min: c.Min, rest: c.Rest, wrap: c.Wrap, id: c.GUID, right: c.Right, state: c.State, tail: c.Tail, drop: drop,
 		})
 	}
 	cells := make([]string, len(rows)*len(columns))

@@ -72,7 +72,7 @@ func NewTable(header ...string) *Table {
 	t := &Table{}
 	for i, h := range header {
 		last := i == len(header)-1
-		t.g.columns = append(t.g.columns, gridColumn{header: h, min: max(8, len(h)), rest: last, wrap: last, drop: 0})
+		t.g.columns = append(t.g.columns, gridColumn{header: h, min: max(8, len(h)), rest: last, wrap: last})
 	}
 	return t
 }
@@ -90,7 +90,9 @@ func (t *Table) Add(cells ...any) {
 func (t *Table) Write(w io.Writer) error {
 	width, _, _ := terminal.Size(w)
 	for i := range t.g.columns {
-		t.g.columns[i].state = t.g.columns[i].header == "LIFECYCLE" || t.g.columns[i].header == "STATE"
+		header := t.g.columns[i].header
+		t.g.columns[i].state = header == "LIFECYCLE" || header == "STATE" || header == "ENDED AS"
+		t.g.columns[i].tail = header == "TARGET" || header == "FIRST"
 	}
 	return t.g.write(w, width, terminal.ColorAuto.Painter(w))
 }

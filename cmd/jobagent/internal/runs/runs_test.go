@@ -149,7 +149,8 @@ func TestPrintTreeOfActions(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	require.NoError(t, PrintTree(&b, []controldb.Execution{
+	tree := Tree{Paint: terminal.Painter{Plain: true}, Width: 100} // in a pipe nothing is cut
+	require.NoError(t, tree.Print(&b, []controldb.Execution{
 		{JobName: "j", JobVersion: 1, Lifecycle: jobs.Succeeded},
 		{StepID: &step, TargetType: "TargetGroup", Lifecycle: jobs.Succeeded},
 		{StepID: &step, TargetType: "Endpoint", Server: "api.example.com", Lifecycle: jobs.Succeeded, Attempts: 2},

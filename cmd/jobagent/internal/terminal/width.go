@@ -29,6 +29,23 @@ func Cut(text string, width int) string {
 	return ansi.Truncate(text, width, "…")
 }
 
+// CutLeft is [Cut] with … in place of the beginning: for texts whose end says more, such as
+// server/database.
+func CutLeft(text string, width int) string {
+	w := Width(text)
+	switch {
+	case w <= width:
+		return text
+	case width <= 1:
+		return Cut(text, width)
+	}
+	cut := ansi.TruncateLeft(text, w-width+1, "…")
+	if Width(cut) > width { // a wide cluster at the edge
+		cut = ansi.TruncateLeft(text, w-width+2, "…")
+	}
+	return Cut(cut, width)
+}
+
 // Wrap breaks a clean text into lines of at most so many cells: at blanks, and within words that
 // are longer than a line.
 func Wrap(text string, width int) []string {

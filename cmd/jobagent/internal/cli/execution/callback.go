@@ -34,7 +34,7 @@ func viewCallbacks(callbacks []controldb.Callback) []output.Callback {
 // callbackColumns are those of execution callbacks.
 var callbackColumns = output.Columns([]output.Column[output.Callback]{
 	{Name: "step_id", Header: "STEP", Keep: true},
-	{Name: "target", Min: 12, Keep: true, Value: func(c output.Callback) any {
+	{Name: "target", Min: 12, Keep: true, Tail: true, Value: func(c output.Callback) any {
 		if c.Database == "" {
 			return c.Server
 		}

@@ -25,20 +25,20 @@ import (
 var columns = output.Columns([]output.Column[output.Execution]{
 	{Name: "job_execution_id", Header: "EXECUTION ID", ID: true, GUID: true, Keep: true},
 	{Name: "job_name", Header: "JOB", Min: 12, Keep: true},
-	{Name: "job_version", Header: "VERSION", Drop: 12},
+	{Name: "job_version", Header: "VERSION", Drop: 14},
 	{Name: "lifecycle", State: true, Keep: true},
 	{Name: "succeeded", Header: "OK", Right: true, Drop: 4, Value: counted(func(c output.TargetCounts) int { return c.Succeeded })},
 	{Name: "failed", Right: true, Drop: 3, Value: counted(func(c output.TargetCounts) int { return c.Failed })},
-	{Name: "skipped", Right: true, Drop: 9, Value: counted(func(c output.TargetCounts) int { return c.Skipped })},
-	{Name: "total", Right: true, Drop: 5, Value: counted(func(c output.TargetCounts) int { return c.Total })},
-	{Name: "duration_ms", Header: "DURATION", Right: true, Drop: 6, Text: func(e output.Execution) string {
+	{Name: "skipped", Right: true, Drop: 13, Value: counted(func(c output.TargetCounts) int { return c.Skipped })},
+	{Name: "total", Right: true, Drop: 11, Value: counted(func(c output.TargetCounts) int { return c.Total })},
+	{Name: "duration_ms", Header: "DURATION", Right: true, Drop: 12, Text: func(e output.Execution) string {
 		if e.DurationMS == nil {
 			return ""
 		}
 		return span(time.Duration(*e.DurationMS) * time.Millisecond)
 	}},
 	{Name: "create_time", Header: "CREATED", Drop: 7},
-	{Name: "trigger", Min: 12, Rest: true, Drop: 8, Text: describeTrigger},
+	{Name: "trigger", Min: 12, Rest: true, Drop: 6, Text: describeTrigger},
 	{Name: "start_time", Header: "STARTED", Wide: true},
 	{Name: "end_time", Header: "ENDED", Wide: true},
 	{Name: "last_message", Header: "MESSAGE", Wide: true},

@@ -352,10 +352,10 @@ type shownTarget struct {
 
 var targetColumns = output.Columns([]output.Column[shownTarget]{
 	{Name: "step_id", Header: "STEP", Keep: true},
-	{Name: "target", Min: 16, Keep: true},
+	{Name: "target", Min: 16, Keep: true, Tail: true},
 	{Name: "lifecycle", State: true, Keep: true},
-	{Name: "attempts", Drop: 3},
-	{Name: "duration", Right: true, Drop: 4},
+	{Name: "attempts", Drop: 4},
+	{Name: "duration", Right: true, Drop: 3},
 	{Name: "message", Rest: true, Wrap: true, Keep: true},
 })
 

@@ -70,7 +70,7 @@ func scheduleTitle(name string) string {
 // columns are those of schedule list.
 var columns = output.Columns([]output.Column[output.Schedule]{
 	{Name: "job_name", Header: "JOB", Min: 12, Keep: true},
-	{Name: "schedule_name", Header: "SCHEDULE", ID: true, Min: 10, Keep: true, Text: func(v output.Schedule) string { return scheduleTitle(v.Name) }},
+	{Name: "schedule_name", Header: "SCHEDULE", ID: true, Min: 15, Keep: true, Text: func(v output.Schedule) string { return scheduleTitle(v.Name) }},
 	{Name: "kind", Drop: 8},
 	{Name: "state", State: true, Keep: true, Text: func(v output.Schedule) string {
 		if v.Paused {
@@ -79,7 +79,7 @@ var columns = output.Columns([]output.Column[output.Schedule]{
 		return v.State
 	}},
 	{Name: "next_due_time", Header: "NEXT DUE (UTC)", Drop: 1},
-	{Name: "description", Header: "WORDS", Min: 16, Rest: true, Drop: 5},
+	{Name: "description", Header: "WORDS", Min: 28, Rest: true, Drop: 5},
 	{Name: "time_zone", Header: "ZONE", Min: 6, Drop: 9},
 	{Name: "last_due_time", Header: "LAST DUE (UTC)", Drop: 10},
 	{Name: "executions", Header: "RUNS", Drop: 6},
