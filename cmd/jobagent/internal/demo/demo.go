@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -50,6 +51,7 @@ const (
 // NewCommand returns `jobagent demo`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var databases int
+	var keep bool
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Run a job across many databases of an embedded server",
@@ -58,7 +60,10 @@ database, an agent and a web server, and defines a job with the public procedure
 the schema of each tenant and fills the new column; step 2 collects a report from all tenants in one
 table; step 3, which runs however they ended, posts a summary of the run to the web server. One
 tenant is excluded, one fails its first attempt and succeeds on the retry, and one fails each
-attempt. Nothing is kept.`,
+attempt. Nothing is kept.
+
+With --keep, the server and the agent go on until Ctrl-C, and a terminal shows commands to try on the
+run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if databases < minTenants || databases > maxTenants {
@@ -67,16 +72,17 @@ attempt. Nothing is kept.`,
 			if err := memory.Check(); err != nil {
 				return err
 			}
-			return demo(cmd.Context(), a, databases, memory)
+			return demo(cmd.Context(), a, databases, keep, memory)
 		},
 	}
 	cmd.Flags().IntVar(&databases, "databases", 24, "number of tenant databases")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the server and the agent running until Ctrl-C")
 	embedded.AddMemoryFlag(cmd, &memory)
 	return cmd
 }
 
 // demo implements `jobagent demo`.
-func demo(ctx context.Context, a *connect.App, databases int, memory embedded.MemorySize) (err error) {
+func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory embedded.MemorySize) (err error) {
 	log := zap.NewNop()
 	if a.LogLevel == "debug" {
 		if log, err = a.Logger(); err != nil {
@@ -121,7 +127,7 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 		return fmt.Errorf("start the web server: %w", err)
 	}
 	defer func() { err = errors.Join(err, receiver.close()) }()
-	stopAgent, _ := daemon.Start(ctx, agent.Config{Version: buildinfo.Version(), Grace: -1}, server.Store, tools, log)
+	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{Version: buildinfo.Version(), Grace: -1}, server.Store, tools, log)
 	defer func() {
 		if stopErr := stopAgent(); err == nil {
 			err = stopErr
@@ -145,10 +151,46 @@ func demo(ctx context.Context, a *connect.App, databases int, memory embedded.Me
 	result.Received = receiver.last()
 	result.ElapsedMS = time.Since(started).Milliseconds()
 
-	if a.Structured() {
-		return a.Emit(result, nil)
+	if a.Format == output.FormatJSON && a.Query.String() == "" {
+		err = json.NewEncoder(a.Stdout).Encode(result) // one line
+	} else if a.Structured() {
+		err = a.Emit(result, nil)
+	} else if err = showDemo(ctx, a, server, rows, result, time.Since(began)); err == nil {
+		showNext(a, server, id, keep)
 	}
-	return showDemo(ctx, a, server, rows, result, time.Since(began))
+	if err != nil || !keep {
+		return err
+	}
+	return server.Wait(ctx, agentFailed)
+}
+
+// showNext prints how to continue. With keep, a terminal shows commands that work as printed; their
+// password is that of a server on loopback that ends with this process.
+func showNext(a *connect.App, server *embedded.Server, id uuid.UUID, keep bool) {
+	if !keep {
+		a.Progress(`
+To try commands on this run in a second terminal:  jobagent demo --keep
+A server that keeps its data:                      jobagent dev --data ./devdata
+With your own SQL Server:
+  export JOBAGENT_DSN='sqlserver://USER:PASSWORD@HOST?database=DATABASE'
+  jobagent db install
+  JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`)
+		return
+	}
+	if !terminal.Is(a.Stdout) {
+		a.Progress("\nThe server on %s and the agent go on until a signal ends them. A terminal shows how to connect.", server.ServerName())
+		return
+	}
+	a.Progress(`
+The server and the agent go on until Ctrl-C. In a second terminal:
+
+  %s
+  jobagent execution errors %s
+  jobagent execution rerun %s --wait
+  jobagent top
+
+The rerun runs the failed database only. Its data are still bad, so it fails again (exit code %d).`,
+		embedded.Export(config.EnvDSN, server.DSN(embedded.ControlDatabase)), id, id, exit.CodeRunFailed)
 }
 
 // severity orders the final lifecycles. The worst one of its steps counts for a database.
@@ -216,18 +258,8 @@ func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows
 		"in %d attempts. The whole demo took %s.",
 		result.Lifecycle, (time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond),
 		result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed, result.Attempts, elapsed.Round(100*time.Millisecond))
-	a.Progress(`
-Excluded from the group: %s. Succeeded on a retry: %s. Bad data: %s.
-
-To continue with a server that keeps running and keeps its data (go install ./cmd/jobagent installs the command):
-  JOBAGENT_SA_PASSWORD='Play-w1th-it' jobagent dev --data ./devdata
-  export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&serverCertificate=devdata/server-certificate.pem'
-  jobagent job list
-To use your own SQL Server:
-  export JOBAGENT_DSN='sqlserver://USER:PASSWORD@HOST?database=DATABASE'
-  jobagent db install
-  JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`,
-		tenantName(excludedTenant), tenantName(maintainedTenant), tenantName(brokenTenant), embedded.ControlDatabase)
+	a.Progress("Excluded from the group: %s. Succeeded on a retry: %s. Bad data: %s.",
+		tenantName(excludedTenant), tenantName(maintainedTenant), tenantName(brokenTenant))
 	return nil
 }
 

@@ -1,14 +1,21 @@
 package demo_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
@@ -43,13 +50,56 @@ func TestDemo(t *testing.T) {
 	require.Equal(t, 3, summary.Failure.Attempts)
 }
 
-func TestDemoText(t *testing.T) {
+// On a terminal, demo --keep ends with commands that work as printed in another one.
+func TestDemoKeep(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "6"}, nil, &stdout, &stderr),
-		stderr.String())
-	for _, part := range []string{"Tenant0004", "245", "n/a", "after 2 attempts", "TENANT", "step 3 on its endpoint", `"job": "Add order totals"`,
-		"jobagent dev"} {
-		require.Contains(t, stdout.String(), part)
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are for PowerShell, and there is no pseudo terminal")
 	}
+	command := exec.Command(os.Args[0], "demo", "--databases", "12", "--keep")
+	command.Env = append(os.Environ(), envBeCommand+"=1", "NO_COLOR=1", "TERM=xterm", contexts.EnvFile+"="+os.DevNull)
+	tty, err := pty.StartWithSize(command, &pty.Winsize{Rows: 50, Cols: 200})
+	require.NoError(t, err)
+	defer tty.Close()
+	ended := false
+	defer func() {
+		if !ended {
+			_ = command.Process.Kill()
+			_ = command.Wait()
+		}
+	}()
+	var screen strings.Builder
+	lines := bufio.NewScanner(tty)
+	for lines.Scan() && !strings.Contains(lines.Text(), "it fails again") {
+		screen.WriteString(strings.TrimRight(lines.Text(), "\r") + "\n")
+	}
+	for _, part := range []string{
+		"Tenant0004", "245", "n/a", "after 2 attempts", "TENANT", "step 3 on its endpoint", `"job": "Add order totals"`, "+6 more: 6 Succeeded",
+	} {
+		require.Contains(t, screen.String(), part)
+	}
+	_, printed, found := strings.Cut(screen.String(), "In a second terminal:\n")
+	require.True(t, found, screen.String())
+	require.Equal(t, 4, strings.Count(printed, "\n  "), printed)
+
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `jobagent() { "`+os.Args[0]+`" "$@"; echo "exit code $?"; }`+"\n"+printed)
+	shell.Env = append(os.Environ(), envBeCommand+"=1", contexts.EnvFile+"="+os.DevNull, config.EnvConfig+"=")
+	out, err := shell.CombinedOutput()
+	require.NoError(t, err, string(out))
+	var codes []string
+	for line := range strings.Lines(string(out)) {
+		if code, ok := strings.CutPrefix(line, "exit code "); ok {
+			codes = append(codes, strings.TrimSpace(code))
+		}
+	}
+	require.Equal(t, []string{"0", "7", "0"}, codes, string(out))
+	require.Contains(t, string(out), "Conversion failed")
+	require.Contains(t, string(out), "Add order totals")
+
+	_, err = tty.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	for lines.Scan() { // until the process has closed the terminal
+	}
+	ended = true
+	require.NoError(t, command.Wait())
 }

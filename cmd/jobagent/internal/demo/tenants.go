@@ -127,15 +127,15 @@ func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver
 	if err != nil {
 		return err
 	}
-	names, retries, kind := []string{"Add and fill Orders.Total", "Collect revenue", "Post a summary"}, 2, "SqlDatabase"
+	names, retries, kind, constant := []string{"Add and fill Orders.Total", "Collect revenue", "Post a summary"}, 2, "SqlDatabase", 1.0
 	outServer, outDatabase, outTable := server.ServerName(), reportDatabase, reportTable
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: jobName, StepName: &names[0], Command: change, TargetGroup: groupName, RetryAttempts: &retries,
+		JobName: jobName, StepName: &names[0], Command: change, TargetGroup: groupName, RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
 	}); err != nil {
 		return err
 	}
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: jobName, StepName: &names[1], Command: report, TargetGroup: groupName, RetryAttempts: &retries,
+		JobName: jobName, StepName: &names[1], Command: report, TargetGroup: groupName, RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
 		Output: &controldb.OutputSpec{Type: &kind, Server: &outServer, Database: &outDatabase, Table: &outTable},
 	}); err != nil {
 		return err
