@@ -64,6 +64,10 @@ func (c *call) out(name string, dest any) *call {
 
 // exec runs the procedure and discards its result sets.
 func (s *Store) exec(ctx context.Context, op string, c *call) error {
+	if s.recorded != nil {
+		*s.recorded = append(*s.recorded, c)
+		return nil
+	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	text, args, err := c.textFor(ctx)
@@ -84,6 +88,9 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 // query runs the procedure and passes each of its result sets to the next function of sets, row by
 // row. A missing result set is an error: the installed schema is not the one of this program.
 func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sqlx.Rows) error) error {
+	if s.recorded != nil {
+		return fmt.Errorf("%s: %w", op, errRecording)
+	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	read := false

@@ -52,6 +52,9 @@ func selectOne[T any](ctx context.Context, db queryer, query string, args ...any
 
 // selectAll runs a SELECT over a view within the call limit; see selectRows.
 func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...any) ([]T, error) {
+	if s.recorded != nil {
+		return nil, fmt.Errorf("%s: %w", op, errRecording)
+	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	query, args, err := selectFor(ctx, query, args)

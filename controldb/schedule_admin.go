@@ -196,6 +196,8 @@ type Schedule struct {
 	End           time.Time `db:"end_time"`
 	Anchor        time.Time `db:"anchor_time"`
 	JobID         uuid.UUID `db:"job_id"`
+	// GivenTimeZone is the zone as it was given; empty means none. Only Definitions reads it.
+	GivenTimeZone string `db:"given_time_zone"`
 }
 
 // noEnd is the year of an end time that means no end: the default of jobs.sp_add_job.

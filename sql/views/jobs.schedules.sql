@@ -46,6 +46,8 @@
 --   end_time               Instant after which none may begin, likewise (UTC).
 --   anchor_time            Origin of the intervals (UTC); NULL: the schedule was never enabled, or the text defines it.
 --   job_id                 Id of the job.
+--   given_time_zone        Zone as it was given to jobs.sp_add_schedule or jobs.sp_update_schedule; NULL: none, so that the zone in the
+--                          text counts, or else the default. It stays when time_zone becomes the zone that the agent determined.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT
@@ -90,7 +92,8 @@ SELECT
     s.start_time,
     s.end_time,
     s.anchor_at AS anchor_time,
-    s.job_id
+    s.job_id,
+    s.time_zone AS given_time_zone
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = s.last_execution_id

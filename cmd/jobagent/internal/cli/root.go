@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/action"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/alert"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/apply"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/audit"
 	clicontext "github.com/jobagent/jobagent/cmd/jobagent/internal/cli/context"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/db"
@@ -125,6 +126,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		imports.NewCommand(a), metrics.NewCommand(a),
 		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
+	root.AddCommand(apply.NewCommands(a)...)
 	values.Apply(root, a)
 	command.CheckFormats(&a.Printer, root)
 	return root

@@ -38,6 +38,7 @@ var Shapes = []Shape{
 	{"alert test", []AlertDelivery{}},
 	{"alert update", AlertName{}},
 	{"bench", Bench{}},
+	{"apply", AppliedFiles{}},
 	{"audit list", []AuditEntry{}},
 	{"calendar add", CalendarName{}},
 	{"calendar delete", CalendarName{}},
@@ -60,7 +61,9 @@ var Shapes = []Shape{
 	{"db verify", Verification{}},
 	{"demo", DemoRun{}},
 	{"dev", Ready{}},
+	{"diff", ComparedFiles{}},
 	{"doctor", []Finding{}},
+	{"export --dir", ExportedFiles{}},
 	{"execution callbacks", []Callback{}},
 	{"execution complete", CompletedCallback{}},
 	{"execution errors", []ErrorGroup{}},
@@ -125,6 +128,7 @@ var Shapes = []Shape{
 	{"token hash", HashedSecret{}},
 	{"token list", []Token{}},
 	{"token revoke", RevokedTokens{}},
+	{"validate", ValidatedFiles{}},
 	{"version", Version{}},
 }
 

@@ -1,0 +1,437 @@
+// Package apply has the commands for jobs as code: apply, diff, export and validate. Files define
+// objects of the control database; package manifest describes them.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/manifest"
+)
+
+// NewCommands returns `jobagent apply`, diff, export and validate.
+func NewCommands(a *connect.App) []*cobra.Command {
+	return []*cobra.Command{newApplyCommand(a), newDiffCommand(a), newExportCommand(a), newValidateCommand(a)}
+}
+
+// files are the flags that name files.
+type files struct {
+	names []string
+}
+
+func (f *files) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.names, "file", "f", nil,
+		"`FILE` or directory with definitions, - for standard input; may be repeated")
+	_ = cmd.MarkFlagRequired("file") // the flag exists
+}
+
+// load reads, decodes and checks the files. All faults are printed, each on a line, if there are
+// several.
+func (f *files) load(a *connect.App) (manifest.Set, error) {
+	inputs, done, err := f.inputs(a.Stdin)
+	defer done()
+	if err != nil {
+		return manifest.Set{}, err
+	}
+	set, err := manifest.Load(inputs...)
+	if err != nil {
+		var faults manifest.Faults
+		if !errors.As(err, &faults) {
+			return manifest.Set{}, exit.Usagef("read the definitions: %w", err)
+		}
+		return manifest.Set{}, err
+	}
+	if len(set.Objects) == 0 {
+		return manifest.Set{}, exit.Usagef("no definitions in %s: want files .yaml, .yml or .json", strings.Join(f.names, ", "))
+	}
+	return set, nil
+}
+
+// faultError prints the faults of files, and returns the error that ends the command.
+func faultError(a *connect.App, err error) error {
+	var faults manifest.Faults
+	if !errors.As(err, &faults) {
+		return err
+	}
+	if len(faults) == 1 {
+		return exit.Usage(faults)
+	}
+	const most = 100
+	for i, f := range faults {
+		if i == most {
+			break
+		}
+		fmt.Fprintln(a.Stderr, output.OneLine(f.String()))
+	}
+	return exit.Usagef("%d faults in the files: nothing was changed", len(faults))
+}
+
+// inputs opens the files. done closes them.
+func (f *files) inputs(stdin io.Reader) (inputs []manifest.Input, done func(), err error) {
+	var roots []*os.Root
+	done = func() {
+		for _, r := range roots {
+			_ = r.Close() // it was only read
+		}
+	}
+	for _, name := range f.names {
+		if name == "" {
+			return nil, done, exit.Usagef("invalid --file: the name is empty")
+		}
+		if name == "-" {
+			text, err := io.ReadAll(io.LimitReader(stdin, manifest.MaxFile+1))
+			if err != nil {
+				return nil, done, exit.Usagef("read standard input: %w", err)
+			}
+			inputs = append(inputs, manifest.Input{Text: text, Display: "standard input"})
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, done, exit.Usage(err)
+		}
+		// A root does not follow links that leave it.
+		dir, in := name, manifest.Input{Path: ".", Display: filepath.ToSlash(filepath.Clean(name))}
+		if !info.IsDir() {
+			dir, in.Path = filepath.Dir(name), filepath.Base(name)
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, done, exit.Usage(err)
+		}
+		roots = append(roots, root)
+		in.FS = root.FS()
+		inputs = append(inputs, in)
+	}
+	return inputs, done, nil
+}
+
+// change is a difference between files and the control database.
+type change struct {
+	action string // create, change, delete or none
+	want   manifest.Object
+	have   *stored
+	fields []string
+}
+
+// object returns the object that the change is about.
+func (c change) object() manifest.Object {
+	if c.want.Value == nil {
+		return c.have.Object
+	}
+	return c.want
+}
+
+func (c change) shape() output.ObjectChange {
+	o := c.object()
+	return output.ObjectChange{Kind: string(o.Kind), Name: o.Name(), File: o.Source.File, Line: o.Source.Line,
+		Action: c.action, Fields: c.fields}
+}
+
+// The actions.
+const (
+	actionNone   = "none"
+	actionCreate = "create"
+	actionChange = "change"
+	actionDelete = "delete"
+)
+
+// readState reads the definitions of the control database: all, or those that a set needs.
+func readState(ctx context.Context, store *controldb.Store, set *manifest.Set) (*state, error) {
+	var names []string
+	if set != nil {
+		names = []string{}
+		for _, o := range set.Objects {
+			if o.Kind == manifest.KindJob {
+				names = append(names, o.Name())
+			}
+		}
+	}
+	d, err := store.Definitions(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return newState(d)
+}
+
+// plan compares a set with the control database. The changes are in the order in which they are
+// made; with prune, deletions come last.
+func plan(set manifest.Set, s *state, prune bool) ([]change, error) {
+	var list []change
+	wanted, kinds := map[manifest.Key]bool{}, map[manifest.Kind]bool{}
+	for _, o := range set.Objects {
+		wanted[o.Key()], kinds[o.Kind] = true, true
+		have := s.byKey[o.Key()]
+		c := change{action: actionCreate, want: o, have: have}
+		if have != nil {
+			if have.origin != "" {
+				return nil, exit.Usagef("%s:%d: the job %q is defined through the %s API, and is only changed there", o.Source.File, o.Source.Line, o.Name(), have.origin)
+			}
+			c.action, c.fields = actionNone, manifest.Compare(have.Object, o)
+			if len(c.fields) > 0 {
+				c.action = actionChange
+			}
+			if err := refuseType(o, have); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, c)
+	}
+	if !prune {
+		return list, nil
+	}
+	own := s.own()
+	slices.Reverse(own) // an object goes before those that it refers to
+	for _, o := range own {
+		if kinds[o.Kind] && !wanted[o.Key()] {
+			list = append(list, change{action: actionDelete, have: s.byKey[o.Key()]})
+		}
+	}
+	return list, nil
+}
+
+// refuseType refuses another type of an alert channel, which cannot be changed.
+func refuseType(o manifest.Object, have *stored) error {
+	want, ok := o.Value.(*manifest.AlertChannel)
+	if !ok {
+		return nil
+	}
+	if old := have.Value.(*manifest.AlertChannel); old.Type != want.Type {
+		return exit.Usagef("%s:%d: the alert channel %q has the type %s, which cannot be changed to %s: choose another name", o.Source.File,
+			o.Source.Line, want.Name, old.Type, want.Type)
+	}
+	return nil
+}
+
+func newApplyCommand(a *connect.App) *cobra.Command {
+	var f files
+	var opts applyOptions
+	cmd := &cobra.Command{
+		Use: "apply -f FILE|DIR", Short: "Make jobs, target groups and other objects as files define them", Args: cobra.NoArgs,
+		Long: `Make jobs, target groups, calendars, limits, alerts and alert channels as YAML or JSON files define them.
+
+All files are checked first. Then each object that differs is changed, a job with its steps and
+schedules in one transaction. An object that is as defined is left alone: a second apply changes
+nothing. Objects that the files do not have are left alone, too, unless --prune is given. A run that
+is active goes on with the version of the job with which it began. If an object was changed by
+someone else meanwhile, it is not changed (exit code 6).`,
+		Example: "  jobagent apply -f jobs --dry-run\n  jobagent apply -f jobs\n  jobagent export | jobagent apply -f -",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runApply(cmd.Context(), a, &f, opts)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "only print what would be done")
+	cmd.Flags().BoolVar(&opts.keepGoing, "keep-going", false, "go on with the next object when one fails")
+	cmd.Flags().BoolVar(&opts.prune, "prune", false, "delete the objects that the files do not have, of the kinds that the files have; lists them first, and asks")
+	cmd.Flags().BoolVar(&opts.yes, "yes", false, "with --prune: do not ask")
+	return cmd
+}
+
+// applyOptions are the flags of apply.
+type applyOptions struct {
+	dryRun, keepGoing, prune, yes bool
+}
+
+func runApply(ctx context.Context, a *connect.App, f *files, opts applyOptions) error {
+	set, err := f.load(a)
+	if err != nil {
+		return faultError(a, err)
+	}
+	return a.WithStore(ctx, func(store *controldb.Store) error {
+		only := &set
+		if opts.prune {
+			only = nil
+		}
+		state, err := readState(ctx, store, only)
+		if err != nil {
+			return err
+		}
+		changes, err := plan(set, state, opts.prune)
+		if err != nil {
+			return err
+		}
+		if err := confirmDeletions(ctx, a, store, changes, opts); err != nil {
+			return err
+		}
+		e := executor{app: a, store: store, opts: opts, result: output.AppliedFiles{DryRun: opts.dryRun, Changes: []output.ObjectChange{}}}
+		failure := e.run(ctx, changes)
+		if err := a.Emit(e.result, e.summary); err != nil {
+			return err
+		}
+		return failure
+	})
+}
+
+// confirmDeletions lists what --prune deletes, and asks.
+func confirmDeletions(ctx context.Context, a *connect.App, store *controldb.Store, changes []change, opts applyOptions) error {
+	var deleted []string
+	jobs := map[string]bool{}
+	for _, c := range changes {
+		if c.action == actionDelete {
+			o := c.object()
+			deleted = append(deleted, fmt.Sprintf("%s %s", o.Kind, o.Name()))
+			jobs[strings.ToLower(o.Name())] = jobs[strings.ToLower(o.Name())] || o.Kind == manifest.KindJob
+		}
+	}
+	if len(deleted) == 0 || opts.dryRun {
+		return nil
+	}
+	active, err := store.ActiveJobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range active {
+		if jobs[strings.ToLower(name)] {
+			return exit.With(exit.CodeConflict, fmt.Errorf("the job %q has an active run, and is not deleted: wait until it has ended, or stop it with jobagent job stop %q; nothing was changed", name, name))
+		}
+	}
+	fmt.Fprintf(a.Stderr, "--prune deletes %d %s that the files do not have, jobs with their history:\n", len(deleted), plural(len(deleted), "object", "objects"))
+	for _, d := range deleted {
+		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Clean(d))
+	}
+	return confirm(ctx, a, opts.yes)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// executor makes changes, one after the other.
+type executor struct {
+	app    *connect.App
+	store  *controldb.Store
+	opts   applyOptions
+	result output.AppliedFiles
+}
+
+// done are the words of changes, as they were made and as they would be.
+var done = map[string][2]string{
+	actionCreate: {"created", "would create"}, actionChange: {"changed", "would change"}, actionDelete: {"deleted", "would delete"},
+	actionNone: {"unchanged", "unchanged"},
+}
+
+// run makes changes until one fails; with --keep-going, it makes all and returns the first error.
+func (e *executor) run(ctx context.Context, changes []change) error {
+	var first error
+	for i, c := range changes {
+		shape := c.shape()
+		err := ctx.Err()
+		if err == nil && !e.opts.dryRun {
+			err = e.make(ctx, c)
+		}
+		if err != nil {
+			shape.Error = err.Error()
+			e.result.Failed++
+			e.result.Changes = append(e.result.Changes, shape)
+			err = fmt.Errorf("%s %q: %w", shape.Kind, shape.Name, err)
+			if errors.Is(err, controldb.ErrRevision) {
+				err = exit.With(exit.CodeConflict, fmt.Errorf("%s %q was changed since it was compared, and was left as it is: apply again", shape.Kind, shape.Name))
+			}
+			if !e.opts.keepGoing || ctx.Err() != nil {
+				if rest := len(changes) - i - 1; rest > 0 {
+					fmt.Fprintf(e.app.Stderr, "stopped before %d further %s: see --keep-going\n", rest, plural(rest, "object", "objects"))
+				}
+				return err
+			}
+			fmt.Fprintf(e.app.Stderr, "%s\n", output.OneLine(err.Error()))
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		shape.Done = !e.opts.dryRun && c.action != actionNone
+		e.count(c.action)
+		e.result.Changes = append(e.result.Changes, shape)
+		e.print(shape)
+	}
+	if first != nil && e.result.Failed > 1 {
+		return exit.With(exit.Code(first), fmt.Errorf("%d objects failed; the first: %w", e.result.Failed, first))
+	}
+	return first
+}
+
+func (e *executor) make(ctx context.Context, c change) error {
+	switch c.action {
+	case actionCreate, actionChange:
+		return write(ctx, e.store, c.want, c.have)
+	case actionDelete:
+		return remove(ctx, e.store, c.have)
+	}
+	return nil
+}
+
+func (e *executor) count(action string) {
+	switch action {
+	case actionCreate:
+		e.result.Created++
+	case actionChange:
+		e.result.Changed++
+	case actionDelete:
+		e.result.Deleted++
+	default:
+		e.result.Unchanged++
+	}
+}
+
+// print prints what was done with an object. Those that are as defined are only counted.
+func (e *executor) print(c output.ObjectChange) {
+	if e.app.Structured() || c.Action == actionNone {
+		return
+	}
+	word := done[c.Action][0]
+	if e.opts.dryRun {
+		word = done[c.Action][1]
+	}
+	styles := map[string]func(string) string{
+		actionCreate: func(s string) string { return e.app.Painter().In(terminal.StyleGood, s) },
+		actionChange: func(s string) string { return e.app.Painter().In(terminal.StyleBusy, s) },
+		actionDelete: func(s string) string { return e.app.Painter().In(terminal.StyleBad, s) },
+	}
+	line := fmt.Sprintf("%s %s %s", styles[c.Action](word), c.Kind, terminal.Clean(c.Name))
+	if len(c.Fields) > 0 {
+		line += ": " + terminal.Clean(fieldList(c.Fields))
+	}
+	fmt.Fprintln(e.app.Stdout, line)
+}
+
+// fieldList returns the first fields, and the number of the others.
+func fieldList(fields []string) string {
+	const most = 6
+	if len(fields) <= most {
+		return strings.Join(fields, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(fields[:most], ", "), len(fields)-most)
+}
+
+func (e *executor) summary(w io.Writer) error {
+	r := e.result
+	text := fmt.Sprintf("%d created, %d changed, %d unchanged", r.Created, r.Changed, r.Unchanged)
+	if e.opts.prune {
+		text += fmt.Sprintf(", %d deleted", r.Deleted)
+	}
+	if r.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", r.Failed)
+	}
+	if e.opts.dryRun {
+		text += " (dry run: nothing was changed)"
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}

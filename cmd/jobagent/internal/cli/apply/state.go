@@ -1,0 +1,195 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/manifest"
+)
+
+// stored is an object of the control database.
+type stored struct {
+	manifest.Object
+	// revision is that of a job or a target group; 0 for the other kinds.
+	revision int64
+	// origin is Scheduler or SAP for a job that another surface owns: it is never changed here.
+	origin string
+}
+
+// state are the objects of the control database.
+type state struct {
+	byKey map[manifest.Key]*stored
+	list  []*stored
+}
+
+func (s *state) add(kind manifest.Kind, value any, revision int64, origin string) {
+	o := &stored{Object: manifest.Object{Kind: kind, Value: value}, revision: revision, origin: origin}
+	s.byKey[o.Key()] = o
+	s.list = append(s.list, o)
+}
+
+// own returns the objects that files may define, in their order: no jobs of other surfaces.
+func (s *state) own() []manifest.Object {
+	var list manifest.Set
+	for _, o := range s.list {
+		if o.origin == "" {
+			list.Objects = append(list.Objects, o.Object)
+		}
+	}
+	list.Sort()
+	return list.Objects
+}
+
+// The defaults of jobs.sp_add_job: the first and the last time.
+var (
+	noStart = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	noEnd   = time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC)
+)
+
+// newState makes objects of definitions.
+func newState(d controldb.Definitions) (*state, error) {
+	s := &state{byKey: map[manifest.Key]*stored{}}
+	for _, g := range d.Groups {
+		s.add(manifest.KindTargetGroup, newGroup(g), g.Revision, "")
+	}
+	for _, c := range d.Calendars {
+		s.add(manifest.KindCalendar, &manifest.Calendar{Name: c.Name, Spec: manifest.JSON(c.Spec)}, 0, "")
+	}
+	for _, c := range d.Channels {
+		s.add(manifest.KindAlertChannel, &manifest.AlertChannel{Name: c.Name, Type: c.Type, Enabled: c.Enabled,
+			Definition: manifest.JSON(c.Definition)}, 0, "")
+	}
+	steps, schedules := map[uuid.UUID][]*manifest.Step{}, map[uuid.UUID][]controldb.Schedule{}
+	for _, step := range d.Steps {
+		made, err := newStep(step)
+		if err != nil {
+			return nil, err
+		}
+		steps[step.JobID] = append(steps[step.JobID], made)
+	}
+	for _, h := range d.Schedules {
+		schedules[h.JobID] = append(schedules[h.JobID], h)
+	}
+	for _, j := range d.Jobs {
+		job, err := newJob(j, steps[j.ID], schedules[j.ID])
+		if err != nil {
+			return nil, err
+		}
+		s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
+	}
+	for _, l := range d.Limits {
+		s.add(manifest.KindLimit, &manifest.Limit{Scope: string(l.Scope), Name: l.Name, Server: l.Server, Max: l.Max}, 0, "")
+	}
+	for _, a := range d.Alerts {
+		alert, err := newAlert(a)
+		if err != nil {
+			return nil, err
+		}
+		s.add(manifest.KindAlert, alert, 0, "")
+	}
+	for _, o := range s.list {
+		manifest.Normalize([]manifest.Object{o.Object})
+	}
+	return s, nil
+}
+
+func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
+	out := &manifest.TargetGroup{Name: g.Name}
+	for _, m := range g.Members {
+		out.Members = append(out.Members, manifest.Member{Server: m.Server, Database: m.Database, ElasticPool: m.ElasticPool,
+			ShardMap: m.ShardMap, Exclude: m.Membership == "Exclude", Credential: m.Credential})
+	}
+	return out
+}
+
+func newStep(s controldb.JobStepDetail) (*manifest.Step, error) {
+	out := &manifest.Step{
+		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, RetryAttempts: s.RetryAttempts,
+		InitialRetryInterval: s.InitialRetryInterval, MaximumRetryInterval: s.MaximumRetryInterval,
+		RetryMultiplier: s.RetryIntervalMultiplier, Timeout: s.Timeout, RunWhen: s.RunWhen, OnTargets: s.OnTargets,
+		OnUnknownOutcome: s.OnUnknownOutcome, AtMostOnce: s.AtMostOnce, BindParameters: s.BindParameters,
+	}
+	if !out.SetCommand(s.CommandType, s.Command) {
+		return nil, fmt.Errorf("the step %q of the job %q has the command type %q, which this program does not know", s.StepName, s.JobName, s.CommandType)
+	}
+	if s.MaxParallelism != nil {
+		out.MaxParallelism = *s.MaxParallelism
+	}
+	if s.After != nil {
+		names := manifest.Names(s.After)
+		out.After = &names
+	}
+	if s.OutputType != "" {
+		out.Output = &manifest.Output{Server: s.Output.Server, Database: s.Output.Database, Schema: cmp.Or(s.Output.Schema, "dbo"),
+			Table: s.Output.Table, Credential: s.Output.Credential, ResourceGroup: s.OutputResourceGroup}
+		if s.OutputSubscriptionID != uuid.Nil {
+			out.Output.SubscriptionID = s.OutputSubscriptionID.String()
+		}
+	}
+	return out, nil
+}
+
+func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb.Schedule) (*manifest.Job, error) {
+	out := &manifest.Job{Name: j.Name, Description: j.Description, Steps: steps}
+	own := &manifest.Interval{Enabled: j.Enabled, Interval: j.IntervalType, Count: j.IntervalCount}
+	if !j.Start.Equal(noStart) {
+		own.Start = j.Start.UTC()
+	}
+	if !j.End.Equal(noEnd) {
+		own.End = j.End.UTC()
+	}
+	for _, h := range schedules {
+		if h.Name == "" {
+			own.Parameters = manifest.JSON(h.Parameters)
+			continue
+		}
+		s := &manifest.Schedule{Name: h.Name, Zone: h.GivenTimeZone, Enabled: h.Enabled, Overlap: h.Overlap, CatchUp: h.CatchUp,
+			PauseOnFailure: h.PauseOnFailure, Parameters: manifest.JSON(h.Parameters)}
+		if !s.SetDefinition(h.Kind, h.Spec) {
+			return nil, fmt.Errorf("the schedule %q of the job %q has the kind %q, which this program does not know", h.Name, j.Name, h.Kind)
+		}
+		out.Schedules = append(out.Schedules, s)
+	}
+	out.Schedule = own
+	return out, nil
+}
+
+func newAlert(a controldb.AlertRule) (*manifest.Alert, error) {
+	channels, err := a.Channels()
+	if err != nil {
+		return nil, err
+	}
+	out := &manifest.Alert{Name: a.Name, Description: a.Description, Condition: string(a.Condition), Job: a.JobName,
+		JobPattern: a.JobPattern, Severity: a.Severity, Channels: channels, Throttle: a.ThrottleSeconds,
+		NotifyResolved: a.NotifyResolved, Enabled: a.Enabled}
+	if a.Lifecycles != "" {
+		out.Lifecycles = strings.Split(a.Lifecycles, ",")
+	}
+	if a.RepeatSeconds != nil {
+		out.Repeat = *a.RepeatSeconds
+	}
+	switch a.Condition {
+	case controldb.AlertTargetsFailed:
+		out.PercentFailed = decimal(a.PercentFailed)
+	case controldb.AlertRunTooLong:
+		out.Factor, out.Runs, out.Seconds = decimal(a.Factor), &a.Runs, &a.Seconds
+	case controldb.AlertRunNotStarted, controldb.AlertNoRun, controldb.AlertSchedulePaused, controldb.AlertAgentSilent, controldb.AlertNoAgent:
+		out.Seconds = &a.Seconds
+	}
+	return out, nil
+}
+
+// decimal rounds a DECIMAL that was read as FLOAT to the number that people wrote.
+func decimal(f float64) *float64 {
+	out, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', 4, 64), 64)
+	if err != nil {
+		return &f
+	}
+	return &out
+}

@@ -1,0 +1,486 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/manifest"
+)
+
+// write makes an object of the control database as wanted, in one transaction. have is nil if it
+// does not exist.
+func write(ctx context.Context, store *controldb.Store, want manifest.Object, have *stored) error {
+	var match int64 // 0: it must not exist
+	if have != nil {
+		match = have.revision
+	}
+	switch v := want.Value.(type) {
+	case *manifest.TargetGroup:
+		_, err := store.SetTargetGroup(ctx, v.Name, members(v), &match)
+		return err
+	case *manifest.Calendar:
+		if have == nil {
+			return store.AddCalendar(ctx, v.Name, string(v.Spec))
+		}
+		return store.UpdateCalendar(ctx, v.Name, string(v.Spec))
+	case *manifest.AlertChannel:
+		if have == nil {
+			return store.AddAlertChannel(ctx, v.Name, v.Type, string(v.Definition), v.Enabled)
+		}
+		definition := string(v.Definition)
+		return store.UpdateAlertChannel(ctx, v.Name, &definition, &v.Enabled)
+	case *manifest.Limit:
+		return store.SetLimit(ctx, limitOf(v))
+	case *manifest.Alert:
+		return writeAlert(ctx, store, v, have)
+	case *manifest.Job:
+		var old *manifest.Job
+		if have != nil {
+			old = have.Value.(*manifest.Job)
+		}
+		return store.Together(ctx, fmt.Sprintf("apply the job %q", v.Name), func(tx *controldb.Store) error {
+			return writeJob(ctx, tx, v, old, match)
+		})
+	}
+	return fmt.Errorf("unknown kind %s", want.Kind)
+}
+
+// remove deletes an object, unless it has changed since it was read.
+func remove(ctx context.Context, store *controldb.Store, o *stored) error {
+	switch v := o.Value.(type) {
+	case *manifest.TargetGroup:
+		return store.DeleteTargetGroupIf(ctx, v.Name, &o.revision)
+	case *manifest.Calendar:
+		return store.DeleteCalendar(ctx, v.Name)
+	case *manifest.AlertChannel:
+		return store.DeleteAlertChannel(ctx, v.Name)
+	case *manifest.Limit:
+		return store.RemoveLimit(ctx, limitOf(v))
+	case *manifest.Alert:
+		return store.DeleteAlert(ctx, v.Name)
+	case *manifest.Job:
+		return store.DeleteJobIf(ctx, v.Name, false, &o.revision)
+	}
+	return fmt.Errorf("unknown kind %s", o.Kind)
+}
+
+func limitOf(l *manifest.Limit) controldb.Limit {
+	return controldb.Limit{Scope: controldb.LimitScope(l.Scope), Name: l.Name, Server: l.Server, Max: l.Max}
+}
+
+func members(g *manifest.TargetGroup) []controldb.GroupMember {
+	list := make([]controldb.GroupMember, 0, len(g.Members))
+	for _, m := range g.Members {
+		membership := "Include"
+		if m.Exclude {
+			membership = "Exclude"
+		}
+		list = append(list, controldb.GroupMember{Membership: membership, Type: m.Type(), Credential: m.Credential, Server: m.Server,
+			Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap})
+	}
+	return list
+}
+
+func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, have *stored) error {
+	lifecycles := strings.Join(a.Lifecycles, ",")
+	channels := slices.Clone(a.Channels)
+	if channels == nil {
+		channels = []string{}
+	}
+	old := &manifest.Alert{}
+	if have != nil {
+		old = have.Value.(*manifest.Alert)
+	}
+	isNew := have == nil || old.Condition != a.Condition
+	if isNew {
+		old = &manifest.Alert{}
+	}
+	change := controldb.AlertChange{
+		JobName: changed(a.Job, old.Job), JobPattern: changed(a.JobPattern, old.JobPattern), PercentFailed: a.PercentFailed, Factor: a.Factor, Runs: a.Runs, Seconds: a.Seconds,
+		Severity: &a.Severity, Channels: &channels, Throttle: &a.Throttle, Repeat: &a.Repeat, NotifyResolved: &a.NotifyResolved,
+		Description: &a.Description, Enabled: &a.Enabled, Lifecycles: changed(lifecycles, strings.Join(old.Lifecycles, ",")),
+	}
+	condition := controldb.AlertCondition(a.Condition)
+	if have == nil {
+		return store.AddAlert(ctx, a.Name, condition, change)
+	}
+	if !isNew {
+		return store.UpdateAlert(ctx, a.Name, change)
+	}
+	// The condition of a rule cannot be changed: it is another rule.
+	return store.Together(ctx, fmt.Sprintf("apply the alert %q", a.Name), func(tx *controldb.Store) error {
+		if err := tx.DeleteAlert(ctx, a.Name); err != nil {
+			return err
+		}
+		return tx.AddAlert(ctx, a.Name, condition, change)
+	})
+}
+
+// writeJob makes the calls for a job, its steps and its schedules.
+func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job, revision int64) error {
+	own, old := ownSchedule(want), manifest.Interval{}
+	spec := controldb.JobSpec{Name: want.Name, Description: &want.Description, Enabled: &own.Enabled, IntervalType: &own.Interval,
+		IntervalCount: &own.Count, Start: orTime(own.Start, noStart), End: orTime(own.End, noEnd)}
+	if _, err := tx.SetJob(ctx, spec, &revision); err != nil { // it also locks the job, and compares its revision
+		return err
+	}
+	var oldSteps []*manifest.Step
+	var oldSchedules []*manifest.Schedule
+	if have != nil {
+		old, oldSteps, oldSchedules = ownSchedule(have), have.Steps, have.Schedules
+	}
+	if err := writeSteps(ctx, tx, want.Name, want.Steps, oldSteps); err != nil {
+		return err
+	}
+	if own.Parameters != old.Parameters {
+		text := string(own.Parameters)
+		if err := tx.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: want.Name, Parameters: &text}); err != nil {
+			return err
+		}
+	}
+	return writeSchedules(ctx, tx, want.Name, want.Schedules, oldSchedules)
+}
+
+// ownSchedule returns the schedule of the job's own definition, with the defaults if it has none.
+func ownSchedule(j *manifest.Job) manifest.Interval {
+	if j.Schedule == nil {
+		return manifest.Interval{Interval: "Once", Count: 1}
+	}
+	return *j.Schedule
+}
+
+func orTime(t, absent time.Time) *time.Time {
+	if t.IsZero() {
+		return &absent
+	}
+	return &t
+}
+
+// writeSchedules deletes, changes and adds named schedules. Only what differs is given: a change of
+// the text restarts a schedule.
+func writeSchedules(ctx context.Context, tx *controldb.Store, job string, want, have []*manifest.Schedule) error {
+	for _, h := range have {
+		if findSchedule(want, h.Name) == nil {
+			if err := tx.DeleteSchedule(ctx, job, h.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range want {
+		kind, spec := w.Definition()
+		overlap, parameters := w.EffectiveOverlap(), string(w.Parameters)
+		h := findSchedule(have, w.Name)
+		if h == nil {
+			add := controldb.ScheduleSpec{JobName: job, Name: w.Name, Kind: kind, Spec: spec, Overlap: &overlap,
+				PauseOnFailure: &w.PauseOnFailure, Enabled: &w.Enabled, TimeZone: given(w.Zone), CatchUp: given(w.CatchUp), Parameters: given(parameters)}
+			if _, err := tx.AddSchedule(ctx, add); err != nil {
+				return err
+			}
+			continue
+		}
+		if manifest.Equal(w, h) {
+			continue
+		}
+		u := controldb.ScheduleUpdate{JobName: job, Name: h.Name}
+		if !sameDefinition(w, h) {
+			u.Kind, u.Spec = &kind, &spec
+		}
+		u.TimeZone, u.CatchUp = changed(w.Zone, h.Zone), changed(w.CatchUp, h.CatchUp)
+		u.Overlap = changed(overlap, h.EffectiveOverlap())
+		u.PauseOnFailure, u.Enabled = changed(w.PauseOnFailure, h.PauseOnFailure), changed(w.Enabled, h.Enabled)
+		u.Parameters = changed(parameters, string(h.Parameters))
+		if err := tx.UpdateSchedule(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameDefinition reports whether kind and text of two schedules are the same, whatever the order of
+// JSON members.
+func sameDefinition(a, b *manifest.Schedule) bool {
+	var x, y manifest.Schedule
+	kindA, specA := a.Definition()
+	kindB, specB := b.Definition()
+	x.SetDefinition(kindA, specA)
+	y.SetDefinition(kindB, specB)
+	return manifest.Equal(&x, &y)
+}
+
+func findSchedule(list []*manifest.Schedule, name string) *manifest.Schedule {
+	for _, s := range list {
+		if strings.EqualFold(s.Name, name) {
+			return s
+		}
+	}
+	return nil
+}
+
+// given returns a pointer to a text; nil if it is empty.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// changed returns a pointer to the new value; nil if it is the old one.
+func changed[T comparable](value, old T) *T {
+	if value == old {
+		return nil
+	}
+	return &value
+}
+
+// writeSteps makes the calls for the steps of a job.
+func writeSteps(ctx context.Context, tx *controldb.Store, job string, want, have []*manifest.Step) error {
+	s := stepWriter{tx: tx, job: job, want: want, have: have}
+	if s.isSimple() {
+		return s.inPlace(ctx)
+	}
+	return s.anew(ctx)
+}
+
+// stepWriter writes the steps of a job.
+type stepWriter struct {
+	tx         *controldb.Store
+	job        string
+	want, have []*manifest.Step
+}
+
+func findStep(list []*manifest.Step, name string) *manifest.Step {
+	for _, s := range list {
+		if strings.EqualFold(s.Name, name) {
+			return s
+		}
+	}
+	return nil
+}
+
+// isSimple reports whether the steps that exist keep their positions and what they come after, all
+// new steps follow them, and these come after steps above them only. Then the calls can be made in
+// the order of the steps, and no version between is invalid.
+func (w *stepWriter) isSimple() bool {
+	if len(w.want) < len(w.have) {
+		return false
+	}
+	for i, h := range w.have {
+		s := w.want[i]
+		if !strings.EqualFold(s.Name, h.Name) || !sameDependencies(s, h) {
+			return false
+		}
+	}
+	for i := len(w.have); i < len(w.want); i++ {
+		if w.want[i].After == nil {
+			continue
+		}
+		for _, name := range *w.want[i].After {
+			if findStep(w.want[:i], name) == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameDependencies(a, b *manifest.Step) bool {
+	x, y := manifest.Step{After: a.After, RunWhen: a.RunWhen, OnTargets: a.OnTargets}, manifest.Step{After: b.After, RunWhen: b.RunWhen, OnTargets: b.OnTargets}
+	return manifest.Equal(&x, &y)
+}
+
+// inPlace changes and adds steps in their order.
+func (w *stepWriter) inPlace(ctx context.Context) error {
+	for i, s := range w.want {
+		if i < len(w.have) {
+			if err := w.update(ctx, s, w.have[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.add(ctx, s, i+1, dependenciesOf(s, false)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anew first makes all steps independent of each other, then brings them into their places, and
+// then sets what they come after: so no version between has a circle.
+func (w *stepWriter) anew(ctx context.Context) error {
+	none, always, all := "", "Succeeded", "All"
+	alone := controldb.Dependencies{After: &none, RunWhen: &always, OnTargets: &all}
+	for _, h := range w.have {
+		if _, err := w.tx.SetJobStepOptions(ctx, controldb.StepOptions{JobName: w.job, StepName: &h.Name, Dependencies: alone}); err != nil {
+			return err
+		}
+	}
+	var order []string
+	for _, h := range w.have {
+		if findStep(w.want, h.Name) == nil {
+			if _, err := w.tx.DeleteJobStepIf(ctx, w.job, h.Name, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		order = append(order, strings.ToLower(h.Name))
+	}
+	for i, s := range w.want {
+		h, name := findStep(w.have, s.Name), strings.ToLower(s.Name)
+		if h == nil {
+			if err := w.add(ctx, s, i+1, alone); err != nil {
+				return err
+			}
+			order = slices.Insert(order, i, name)
+			continue
+		}
+		if at := slices.Index(order, name); at != i {
+			id := i + 1
+			if _, err := w.tx.UpdateJobStep(ctx, controldb.StepUpdate{JobName: w.job, StepName: &h.Name, NewID: &id}); err != nil {
+				return err
+			}
+			order = slices.Insert(slices.Delete(order, at, at+1), i, name)
+		}
+		if err := w.update(ctx, s, h); err != nil {
+			return err
+		}
+	}
+	for _, s := range w.want {
+		if _, err := w.tx.SetJobStepOptions(ctx, controldb.StepOptions{JobName: w.job, StepName: &s.Name, Dependencies: dependenciesOf(s, true)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dependenciesOf returns the dependencies of a step; with all, also those that are the default.
+func dependenciesOf(s *manifest.Step, all bool) controldb.Dependencies {
+	var d controldb.Dependencies
+	after := "(default)"
+	if s.After != nil {
+		names := []string(*s.After)
+		if names == nil {
+			names = []string{}
+		}
+		text, _ := json.Marshal(names) // of texts: it does not fail
+		after = string(text)
+	}
+	if all || s.After != nil {
+		d.After = &after
+	}
+	if all || s.RunWhen != "Succeeded" {
+		d.RunWhen = &s.RunWhen
+	}
+	if all || s.OnTargets != "All" {
+		d.OnTargets = &s.OnTargets
+	}
+	return d
+}
+
+// add adds a step at a position, and sets its other options.
+func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, d controldb.Dependencies) error {
+	kind, text := s.CommandType()
+	spec := controldb.StepSpec{JobName: w.job, StepID: &id, StepName: &s.Name, Command: text, TargetGroup: s.TargetGroup,
+		Credential: given(s.Credential), RetryAttempts: &s.RetryAttempts, InitialRetryInterval: &s.InitialRetryInterval,
+		MaximumRetryInterval: &s.MaximumRetryInterval, RetryIntervalMultiplier: &s.RetryMultiplier, Timeout: &s.Timeout, Dependencies: d}
+	if kind != "TSql" {
+		spec.CommandType = &kind
+	}
+	if s.MaxParallelism > 0 {
+		spec.MaxParallelism = &s.MaxParallelism
+	}
+	if s.Output != nil {
+		spec.Output = outputOf(s.Output, false)
+	}
+	if _, err := w.tx.AddJobStep(ctx, spec); err != nil {
+		return err
+	}
+	return w.options(ctx, s, &manifest.Step{OnUnknownOutcome: "Retry"})
+}
+
+// options sets the options of a step that differ.
+func (w *stepWriter) options(ctx context.Context, s, h *manifest.Step) error {
+	o := controldb.StepOptions{JobName: w.job, StepName: &s.Name, OnUnknownOutcome: changed(s.OnUnknownOutcome, h.OnUnknownOutcome),
+		AtMostOnce: changed(s.AtMostOnce, h.AtMostOnce), BindParameters: changed(s.BindParameters, h.BindParameters)}
+	if o.OnUnknownOutcome == nil && o.AtMostOnce == nil && o.BindParameters == nil {
+		return nil
+	}
+	_, err := w.tx.SetJobStepOptions(ctx, o)
+	return err
+}
+
+// outputOf returns the parameters of an output; with all, also empty ones, which remove values.
+func outputOf(o *manifest.Output, all bool) *controldb.OutputSpec {
+	if o == nil {
+		none := ""
+		return &controldb.OutputSpec{Type: &none}
+	}
+	kind := "SqlDatabase"
+	spec := &controldb.OutputSpec{Type: &kind, Server: &o.Server, Database: &o.Database, Schema: &o.Schema, Table: &o.Table,
+		Credential: given(o.Credential), ResourceGroup: given(o.ResourceGroup)}
+	if id, err := uuid.Parse(o.SubscriptionID); err == nil {
+		spec.SubscriptionID = &id
+	}
+	if all {
+		spec.Credential, spec.ResourceGroup = &o.Credential, &o.ResourceGroup
+		if spec.SubscriptionID == nil {
+			spec.SubscriptionID = &uuid.UUID{}
+		}
+	}
+	return spec
+}
+
+// update changes what differs in a step, but its dependencies.
+func (w *stepWriter) update(ctx context.Context, s, h *manifest.Step) error {
+	x, y := *s, *h
+	x.After, x.RunWhen, x.OnTargets = nil, "", ""
+	y.After, y.RunWhen, y.OnTargets = nil, "", ""
+	y.Name = x.Name
+	if manifest.Equal(&x, &y) {
+		return nil
+	}
+	// Options first or last: a T-SQL step cannot await a report, an action may.
+	kind, text := s.CommandType()
+	oldKind, oldText := h.CommandType()
+	if oldKind != kind && kind == "TSql" {
+		if err := w.options(ctx, s, h); err != nil {
+			return err
+		}
+	}
+	x.OnUnknownOutcome, x.AtMostOnce, x.BindParameters = y.OnUnknownOutcome, y.AtMostOnce, y.BindParameters
+	if !manifest.Equal(&x, &y) {
+		u := controldb.StepUpdate{JobName: w.job, StepName: &s.Name, TargetGroup: changed(s.TargetGroup, h.TargetGroup),
+			Credential: changed(s.Credential, h.Credential), RetryAttempts: changed(s.RetryAttempts, h.RetryAttempts),
+			InitialRetryInterval:    changed(s.InitialRetryInterval, h.InitialRetryInterval),
+			MaximumRetryInterval:    changed(s.MaximumRetryInterval, h.MaximumRetryInterval),
+			RetryIntervalMultiplier: changed(s.RetryMultiplier, h.RetryMultiplier), Timeout: changed(s.Timeout, h.Timeout)}
+		if kind != oldKind {
+			u.CommandType, u.Command = &kind, &text
+		} else if text != oldText {
+			u.Command = &text
+		}
+		if s.MaxParallelism != h.MaxParallelism {
+			n := s.MaxParallelism
+			if n == 0 {
+				n = -1 // no limit
+			}
+			u.MaxParallelism = &n
+		}
+		if (s.Output == nil) != (h.Output == nil) || s.Output != nil && *s.Output != *h.Output {
+			u.Output = outputOf(s.Output, true)
+		}
+		if _, err := w.tx.UpdateJobStep(ctx, u); err != nil {
+			return err
+		}
+	}
+	if oldKind != kind && kind == "TSql" {
+		return nil
+	}
+	return w.options(ctx, s, h)
+}

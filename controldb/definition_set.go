@@ -1,0 +1,109 @@
+package controldb
+
+import (
+	"context"
+	"fmt"
+)
+
+// Definitions are all definitions of a control database but system jobs, settings, credentials and
+// secrets, each list by name.
+type Definitions struct {
+	Jobs []JobDetail
+	// Steps are those of the current versions, by job and position.
+	Steps []JobStepDetail
+	// Schedules include those of the jobs' own definitions, whose names are empty.
+	Schedules []Schedule
+	Groups    []TargetGroupDetail
+	Calendars []Calendar
+	Channels  []AlertChannel
+	Limits    []Limit // without their use
+	Alerts    []AlertRule
+}
+
+// jobNamesInQuery bounds the names in a query: each is a parameter, of which a call may have 2100.
+const jobNamesInQuery = 1000
+
+// Definitions reads all definitions with one query for each kind. Names that are not nil restrict
+// the jobs; if there are many, all are read.
+//
+// Plan: the definitions, once each. The history is not read.
+func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions, error) {
+	var d Definitions
+	restrict := func(w *filter, column string) {
+		switch {
+		case jobNames == nil || len(jobNames) > jobNamesInQuery:
+		case len(jobNames) == 0:
+			w.add("1 = 0")
+		default:
+			w.in(column, jobNames)
+		}
+	}
+	for _, read := range []func() error{
+		func() (err error) {
+			w := &filter{}
+			restrict(w, "job_name")
+			w.add("is_system = 0")
+			d.Jobs, err = selectAll[JobDetail](ctx, s, "read jobs", jobDetailColumns+w.text()+"\nORDER BY job_name;", w.args...)
+			return err
+		},
+		func() (err error) {
+			w := &filter{}
+			restrict(w, "v.job_name")
+			w.add("v.command_type <> N'Upkeep'")
+			d.Steps, err = selectAll[JobStepDetail](ctx, s, "read steps", `SELECT `+jobStepColumns+`,
+    o.on_unknown_outcome, o.at_most_once, o.bind_parameters
+FROM jobs.jobsteps AS v`+jobStepOptions+w.text()+"\nORDER BY v.job_name, v.step_id;", w.args...)
+			return err
+		},
+		func() (err error) {
+			w := &filter{}
+			restrict(w, "job_name")
+			w.add("job_name NOT LIKE N'jobagent$%%'")
+			d.Schedules, err = selectAll[Schedule](ctx, s, "read schedules", `SELECT job_id, job_name, schedule_name, schedule_id, kind, spec, time_zone,
+    given_time_zone, enabled, catch_up, overlap, pause_on_failure, parameters, interval_type, interval_count, start_time, end_time
+FROM jobs.schedules`+w.text()+"\nORDER BY job_name, schedule_name;", w.args...)
+			return err
+		},
+		func() (err error) {
+			d.Groups, err = selectAll[TargetGroupDetail](ctx, s, "read target groups", targetGroupColumns+"\nORDER BY target_group_name;")
+			if err != nil {
+				return err
+			}
+			return s.addMembers(ctx, d.Groups)
+		},
+		func() (err error) {
+			d.Calendars, err = s.Calendars(ctx, "")
+			return err
+		},
+		func() (err error) {
+			d.Channels, err = s.AlertChannels(ctx, "")
+			return err
+		},
+		func() (err error) {
+			// without the use of the limits, which costs a count of targets each
+			d.Limits, err = selectAll[Limit](ctx, s, "read limits", `SELECT scope, name, server_name, max_concurrent_targets, updated_at
+FROM jobs.limits
+ORDER BY scope, name, server_name;`)
+			return err
+		},
+		func() (err error) {
+			d.Alerts, err = s.AlertRules(ctx, "")
+			return err
+		},
+	} {
+		if err := read(); err != nil {
+			return Definitions{}, fmt.Errorf("read the definitions: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// ActiveJobs lists the names of the jobs among those given that have an active run.
+//
+// Plan: the active runs, by their index.
+func (s *Store) ActiveJobs(ctx context.Context) ([]string, error) {
+	return selectAll[string](ctx, s, "list jobs with active runs", `SELECT DISTINCT job_name
+FROM jobs.job_executions
+WHERE is_active = 1 AND step_id IS NULL
+ORDER BY job_name;`)
+}

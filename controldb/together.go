@@ -1,0 +1,163 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	mssqldb "github.com/microsoft/go-mssqldb"
+)
+
+// togetherArguments bounds the arguments of one batch: a call takes 2100, and the caller and the
+// text need some.
+const togetherArguments = 2000
+
+// errRecording is the error of a call that needs a result within [Store.Together].
+var errRecording = errors.New("the call has a result set, and cannot be made together with others")
+
+// Together makes all calls of fn in one transaction, or none of them. fn gets a store that only
+// collects calls: their OUTPUT values (ids, revisions, versions) stay zero, reads fail, and errors
+// of the database are returned by Together. The calls are sent in as few round trips as their
+// arguments allow: one, and the two of the transaction.
+func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) error {
+	recorder := &Store{serverName: s.serverName, recorded: &[]*call{}}
+	if err := fn(recorder); err != nil {
+		return err
+	}
+	batches, err := textTogether(ctx, *recorder.recorded)
+	if err != nil || len(batches) == 0 {
+		return err
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	return s.retry(ctx, op, func() (bool, error) {
+		started := time.Now()
+		err := s.runTogether(ctx, batches)
+		if err != nil {
+			err = translateCall(ctx, op, err)
+		}
+		s.observe(op, started, err)
+		return true, err
+	})
+}
+
+// runTogether runs batches in a transaction.
+func (s *Store) runTogether(ctx context.Context, batches []batch) error {
+	tx, err := s.db.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, b := range batches {
+		if _, err := tx.ExecContext(ctx, b.text, b.args...); err != nil {
+			_ = tx.Rollback() // the error has ended the transaction already, or the connection
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// batch is a text with arguments.
+type batch struct {
+	text string
+	args []any
+}
+
+// textTogether returns the batches of calls.
+func textTogether(ctx context.Context, calls []*call) ([]batch, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	var list []batch
+	var text strings.Builder
+	var args []any
+	flush := func() {
+		list = append(list, batch{text.String(), args})
+		text.Reset()
+		args = nil
+	}
+	if err := beginTogether(ctx, &text, &args); err != nil {
+		return nil, err
+	}
+	for i, c := range calls {
+		inputs := c.inputs()
+		if len(args)+len(inputs) > togetherArguments {
+			flush()
+			text.WriteString("SET XACT_ABORT ON;\n")
+		}
+		text.WriteString("EXECUTE " + c.proc)
+		for k, a := range inputs {
+			if k > 0 {
+				text.WriteByte(',')
+			}
+			variable := fmt.Sprintf("p%d_%s", i, a.Name)
+			text.WriteString(" @" + a.Name + " = @" + variable)
+			if v, ok := a.Value.(string); ok {
+				a.Value = mssqldb.NVarCharMax(v) // as in textFor
+			}
+			args = append(args, sql.Named(variable, a.Value))
+		}
+		text.WriteString(";\n")
+	}
+	flush()
+	if caller, ok := callerOf(ctx); ok && caller.Role != "" && len(list) > 1 {
+		return nil, errors.New("too many changes for one call of a caller with a role")
+	}
+	if caller, ok := callerOf(ctx); ok && caller.Role != "" {
+		list[0].text += strings.TrimPrefix(callEpilogue, "\n")
+	}
+	return list, nil
+}
+
+// beginTogether writes the beginning of the first batch. The session context is set once: its keys
+// are read-only until the connection is reset, which the pool does not do within a transaction.
+func beginTogether(ctx context.Context, text *strings.Builder, args *[]any) error {
+	caller, ok := callerOf(ctx)
+	if !ok {
+		text.WriteString("SET XACT_ABORT ON;\n")
+		return nil
+	}
+	user, err := caller.user()
+	if err != nil {
+		return err
+	}
+	if user == "" && caller.Door != DoorCLI {
+		text.WriteString("SET XACT_ABORT ON;\n")
+		return nil
+	}
+	*args = append(*args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)),
+		sql.Named("jobagent_traceparent", caller.TraceParent))
+	if user == "" {
+		text.WriteString(doorPrologue)
+		return nil
+	}
+	text.WriteString(callPrologue)
+	*args = append(*args, sql.Named("jobagent_user", mssqldb.NVarCharMax(user)),
+		sql.Named("jobagent_caller", mssqldb.NVarCharMax(caller.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(caller.Door)),
+		sql.Named("jobagent_address", mssqldb.NVarCharMax(caller.Address)))
+	return nil
+}
+
+// inputs returns the arguments of a call whose results nobody reads: an OUTPUT parameter is sent
+// only if it has a value before the call.
+func (c *call) inputs() []sql.NamedArg {
+	list := make([]sql.NamedArg, 0, len(c.args))
+	for _, a := range c.args {
+		named := a.(sql.NamedArg) // in and out add no others
+		if out, ok := named.Value.(sql.Out); ok {
+			value, ok := out.Dest.(*sql.NullInt64)
+			if !ok || !value.Valid {
+				if dest := reflect.ValueOf(out.Dest).Elem(); !ok && !dest.IsZero() {
+					panic(fmt.Sprintf("%s: the value of the OUTPUT parameter %s would be lost", c.proc, named.Name))
+				}
+				continue
+			}
+			named.Value = value.Int64
+		}
+		list = append(list, named)
+	}
+	return list
+}

@@ -1,0 +1,481 @@
+package manifest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// check checks a set of objects without a database.
+func check(set *Set) Faults {
+	c := checker{set: set, objects: map[Key]Object{}, noted: map[string]bool{}}
+	for _, o := range set.Objects {
+		c.object = o
+		c.scope()
+		if first, ok := c.objects[o.Key()]; ok {
+			c.fail("name", "%s %q is there twice, also in %s:%d", o.Kind, o.Name(), first.Source.File, first.Source.Line)
+			continue
+		}
+		c.objects[o.Key()] = o
+	}
+	c.readCalendars()
+	for _, o := range set.Objects {
+		c.object = o
+		switch v := o.Value.(type) {
+		case *TargetGroup:
+			c.group(v)
+		case *AlertChannel:
+			c.channel(v)
+		case *Job:
+			c.job(v)
+		case *Limit:
+			c.limit(v)
+		case *Alert:
+			c.alert(v)
+		}
+	}
+	return c.faults
+}
+
+// checker checks the objects of a set.
+type checker struct {
+	set       *Set
+	objects   map[Key]Object
+	object    Object // that is being checked
+	faults    Faults
+	noted     map[string]bool
+	calendars map[string]*schedule.Calendar
+}
+
+// find returns the deepest node of the object on a path of keys and positions.
+func (c *checker) find(path string) *node {
+	n := c.object.node
+	for part := range strings.SplitSeq(strings.NewReplacer("[", ".", "]", "").Replace(path), ".") {
+		next := n.get(part)
+		if n != nil && n.kind == kindSeq {
+			var i int
+			if _, err := fmt.Sscan(part, &i); err == nil && i < len(n.values) {
+				next = n.values[i]
+			}
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+func (c *checker) at(path string) Place {
+	p := c.object.Source
+	if n := c.find(path); n != nil {
+		p.Line, p.Column = n.line, n.col
+	}
+	return p
+}
+
+func (c *checker) fail(path, format string, args ...any) {
+	c.faults = append(c.faults, Fault{Place: c.at(path), Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// refer notes a reference to an object that the files do not have: it may be in the database.
+func (c *checker) refer(kind Kind, name, path string) {
+	if name == "" || c.noted[string(kind)+name] {
+		return
+	}
+	if _, ok := c.objects[Key{kind, strings.ToLower(name)}]; ok {
+		return
+	}
+	c.noted[string(kind)+name] = true
+	var names []string
+	for k, o := range c.objects {
+		if k.Kind == kind {
+			names = append(names, o.Name())
+		}
+	}
+	slices.Sort(names)
+	c.set.Notes = append(c.set.Notes, Fault{Place: c.at(path), Path: path,
+		Message: fmt.Sprintf("%s %q is not in the files: it must exist in the database%s", kind, name, didYouMean(name, names))})
+}
+
+func (c *checker) scope() {
+	if job, ok := c.object.Value.(*Job); ok {
+		switch {
+		case strings.Contains(job.Name, "%"):
+			c.fail("name", "%% is not allowed in the name of a job")
+		case strings.HasPrefix(strings.ToLower(job.Name), "jobagent$"):
+			c.fail("name", "the prefix jobagent$ is reserved for system jobs")
+		}
+	}
+}
+
+func (c *checker) readCalendars() {
+	c.calendars = map[string]*schedule.Calendar{}
+	for _, o := range c.set.Objects {
+		v, ok := o.Value.(*Calendar)
+		if !ok {
+			continue
+		}
+		c.object = o
+		calendar, err := schedule.ParseCalendar([]byte(v.Spec))
+		if err != nil {
+			c.scheduleFaults("spec", err)
+			continue
+		}
+		c.calendars[v.Name] = calendar
+	}
+}
+
+// scheduleFaults adds the faults of package schedule.
+func (c *checker) scheduleFaults(path string, err error) {
+	var all *schedule.Error
+	if !errors.As(err, &all) {
+		c.fail(path, "%v", err)
+		return
+	}
+	for _, f := range all.Faults {
+		c.fail(path, "%s", (&schedule.Error{Faults: []schedule.Fault{f}}).Error())
+	}
+}
+
+func (c *checker) group(g *TargetGroup) {
+	for i, m := range g.Members {
+		switch {
+		case m.ShardMap != "" && (m.Database == "" || m.ElasticPool != ""):
+			c.fail("members", "member with shard_map %q: want server, database and shard_map", m.ShardMap)
+		case m.ElasticPool != "" && m.Database != "":
+			c.fail("members", "member with elastic_pool %q: want server and elastic_pool, without database", m.ElasticPool)
+		}
+		if i > 0 && m == g.Members[i-1] {
+			c.fail("members", "the member %s is there twice", describeMember(m))
+		}
+	}
+}
+
+func describeMember(m Member) string {
+	return strings.Join(slices.DeleteFunc([]string{m.Server, m.Database, m.ElasticPool, m.ShardMap}, func(s string) bool { return s == "" }), "/")
+}
+
+func (c *checker) channel(v *AlertChannel) {
+	if !isObject(string(v.Definition)) {
+		c.fail("definition", "want a mapping")
+		return
+	}
+	text := string(v.Definition)
+	switch action.Type(v.Type) {
+	case action.TypeHTTP, action.TypeStorageQueue, action.TypeServiceBusQueue, action.TypeServiceBusTopic:
+		if action.Type(v.Type) != action.TypeHTTP {
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(text), &members); err == nil && members["message"] == nil {
+				members["message"] = json.RawMessage(`"$(payload)"`) // the default of channels
+				if b, err := json.Marshal(members); err == nil {
+					text = string(b)
+				}
+			}
+		}
+		c.definition(action.Type(v.Type), text, "definition")
+	}
+}
+
+// definition checks the definition of an action.
+func (c *checker) definition(t action.Type, text, path string) {
+	_, err := action.Decode(t, text)
+	var all *action.Faults
+	switch {
+	case errors.As(err, &all):
+		for _, f := range all.List {
+			c.fail(path+strings.TrimPrefix(f.Path, "$"), "%s", f.Message)
+		}
+	case err != nil:
+		c.fail(path, "%v", err)
+	}
+}
+
+func (c *checker) limit(l *Limit) {
+	switch {
+	case l.Server != "" && l.Scope != "ElasticPool":
+		c.fail("server", "only a limit of the scope ElasticPool has a server")
+	case l.Scope == "Agent" && l.Name != "*":
+		c.fail("name", "a limit of the scope Agent has no name: it counts all targets")
+	case l.Scope == "Job" && l.Name != "*":
+		c.refer(KindJob, l.Name, "name")
+	}
+}
+
+func (c *checker) alert(a *Alert) {
+	uses := func(path string, given bool, conditions ...string) {
+		if given && !slices.Contains(conditions, a.Condition) {
+			c.fail(path, "the condition %s does not use it", a.Condition)
+		}
+	}
+	uses("percent_failed", a.PercentFailed != nil, "TargetsFailed")
+	uses("factor", a.Factor != nil, "RunTooLong")
+	uses("runs", a.Runs != nil, "RunTooLong")
+	uses("lifecycles", len(a.Lifecycles) > 0, "RunEnded", "NoRun")
+	uses("seconds", a.Seconds != nil, "RunTooLong", "RunNotStarted", "NoRun", "SchedulePaused", "AgentSilent", "NoAgent")
+	isAboutJobs := a.Condition != "AgentSilent" && a.Condition != "NoAgent"
+	for i, l := range a.Lifecycles {
+		if !slices.Contains(lifecycles, l) {
+			c.fail(fmt.Sprintf("lifecycles[%d]", i), "unknown lifecycle %q: want %s%s", l, list(lifecycles), didYouMean(l, lifecycles))
+		}
+	}
+	switch {
+	case a.Condition == "TargetsFailed" && (a.PercentFailed == nil || *a.PercentFailed <= 0):
+		c.fail("percent_failed", "the condition TargetsFailed needs percent_failed, more than 0")
+	case a.Condition == "NoRun" && (a.Seconds == nil || *a.Seconds < 60):
+		c.fail("seconds", "the condition NoRun needs seconds, at least 60")
+	case a.Job != "" && a.JobPattern != "":
+		c.fail("job_pattern", "job and job_pattern are both given: want one of them")
+	case !isAboutJobs && (a.Job != "" || a.JobPattern != ""):
+		c.fail("condition", "the condition %s is not about jobs: omit job and job_pattern", a.Condition)
+	case a.Condition == "NoRun" && a.Job == "" && a.JobPattern == "":
+		c.fail("condition", "the condition NoRun needs job or job_pattern")
+	case a.Repeat != 0 && a.Repeat < 60:
+		c.fail("repeat_seconds", "want 60 or more, or 0 for never")
+	}
+	c.refer(KindJob, a.Job, "job")
+	for i, name := range a.Channels {
+		c.refer(KindAlertChannel, name, fmt.Sprintf("channels[%d]", i))
+	}
+}
+
+func (c *checker) job(j *Job) {
+	if i := j.Schedule; i != nil {
+		c.parameters(i.Parameters, "schedule.parameters")
+		if !i.End.IsZero() && i.End.Before(i.Start) {
+			c.fail("schedule.end", "the end is before the start")
+		}
+	}
+	names := map[string]bool{}
+	for i, s := range j.Schedules {
+		at := c.item("schedules", s.Name, i)
+		if names[strings.ToLower(s.Name)] {
+			c.fail(at, "the schedule %q is there twice", s.Name)
+		}
+		names[strings.ToLower(s.Name)] = true
+		c.schedule(s, at)
+	}
+	c.steps(j)
+}
+
+// item returns the path of an item of a list with a name, which sorting may have moved.
+func (c *checker) item(list, name string, i int) string {
+	if n := c.object.node.get(list); n != nil {
+		for k, v := range n.values {
+			if item := v.get("name"); item != nil && item.text == name {
+				i = k
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s[%d]", list, i)
+}
+
+func (c *checker) parameters(j JSON, path string) {
+	if j == "" {
+		return
+	}
+	if _, err := parameters.Parse(string(j)); err != nil {
+		c.fail(path, "%v", err)
+	}
+}
+
+func (c *checker) schedule(s *Schedule, at string) {
+	c.parameters(s.Parameters, at+".parameters")
+	kind, spec := s.Definition()
+	field := at + "." + strings.ReplaceAll(kind, "-", "_")
+	if s.CatchUp != "" {
+		if _, err := schedule.ParseCatchUp(s.CatchUp); err != nil {
+			c.scheduleFaults(at+".catch_up", err)
+		}
+	}
+	if _, err := c.plan(s); err != nil {
+		c.scheduleFaults(field, err)
+	}
+	for _, name := range schedule.CalendarNames(spec) {
+		c.refer(KindCalendar, name, field)
+	}
+}
+
+// plan compiles a schedule. Calendars that are not in the files have no windows.
+func (c *checker) plan(s *Schedule) (*schedule.Plan, error) {
+	kind, spec := s.Definition()
+	now := time.Now()
+	known := c.calendars
+	for _, name := range schedule.CalendarNames(spec) {
+		if known[name] != nil {
+			continue
+		}
+		if len(known) == len(c.calendars) {
+			known = map[string]*schedule.Calendar{}
+			for n, v := range c.calendars {
+				known[n] = v
+			}
+		}
+		// A broken calendar of the files has faults of its own.
+		known[name], _ = schedule.ParseCalendar([]byte(`{"timeZone": "UTC", "dates": ["1970-01-01"]}`))
+	}
+	return schedule.Parse(schedule.Kind(kind), []byte(spec), schedule.Options{Zone: s.Zone, Created: now, Activated: now, Calendars: known})
+}
+
+// Next returns the next instants of each enabled named schedule of a set, by job and schedule.
+func Next(set Set, now time.Time, count int) []Upcoming {
+	c := checker{set: &set, objects: map[Key]Object{}, noted: map[string]bool{}}
+	c.readCalendars()
+	var all []Upcoming
+	for _, o := range set.Objects {
+		job, ok := o.Value.(*Job)
+		if !ok {
+			continue
+		}
+		for _, s := range job.Schedules {
+			if plan, err := c.plan(s); err == nil && s.Enabled {
+				u := Upcoming{Job: job.Name, Schedule: s.Name, Zone: plan.Zone, Warnings: plan.Warnings}
+				for after := now; len(u.Due) < count; {
+					next, ok := plan.Next(after)
+					if !ok {
+						break
+					}
+					u.Due, after = append(u.Due, next), next
+				}
+				all = append(all, u)
+			}
+		}
+	}
+	return all
+}
+
+// Upcoming are the next instants of a schedule.
+type Upcoming struct {
+	Job, Schedule string
+	Due           []time.Time
+	Zone          *time.Location
+	Warnings      []string
+}
+
+func (c *checker) steps(j *Job) {
+	names := map[string]int{}
+	for i, s := range j.Steps {
+		if first, ok := names[strings.ToLower(s.Name)]; ok {
+			c.fail(fmt.Sprintf("steps[%d].name", i), "the step %q is there twice, also steps[%d]", s.Name, first)
+			continue
+		}
+		names[strings.ToLower(s.Name)] = i
+	}
+	for i, s := range j.Steps {
+		c.step(s, fmt.Sprintf("steps[%d]", i))
+	}
+	c.dependencies(j, names)
+}
+
+func (c *checker) step(s *Step, at string) {
+	kind, text := s.CommandType()
+	if kind == "TSql" {
+		if s.TargetGroup == "" {
+			c.fail(at, "missing target_group: a T-SQL step runs on one")
+		}
+		if s.OnUnknownOutcome == "Await" {
+			c.fail(at+".on_unknown_outcome", "only actions can await a report, and the step is T-SQL")
+		}
+	} else {
+		name := map[string]string{"Http": "http", "StorageQueue": "storage_queue", "ServiceBusQueue": "service_bus_queue",
+			"ServiceBusTopic": "service_bus_topic", "Process": "process"}[kind]
+		c.definition(action.Type(kind), text, at+"."+name)
+		if s.Output != nil {
+			c.fail(at+".output", "only a T-SQL step has an output")
+		}
+	}
+	c.refer(KindTargetGroup, s.TargetGroup, at+".target_group")
+	if s.Output != nil && s.Output.SubscriptionID != "" && !isGUID(s.Output.SubscriptionID) {
+		c.fail(at+".output.subscription_id", "want a GUID such as 00000000-0000-0000-0000-000000000001")
+	}
+}
+
+func isGUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, r := range s {
+		hyphen := i == 8 || i == 13 || i == 18 || i == 23
+		if hyphen != (r == '-') || !hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// dependencies checks the steps that come before each step.
+func (c *checker) dependencies(j *Job, names map[string]int) {
+	before := make([][]int, len(j.Steps))
+	var all []string
+	for _, s := range j.Steps {
+		all = append(all, s.Name)
+	}
+	for i, s := range j.Steps {
+		at := fmt.Sprintf("steps[%d]", i)
+		if s.After == nil {
+			if i > 0 {
+				before[i] = []int{i - 1}
+			}
+		} else {
+			for k, name := range *s.After {
+				if n, ok := names[strings.ToLower(name)]; ok {
+					before[i] = append(before[i], n)
+				} else {
+					c.fail(fmt.Sprintf("%s.after[%d]", at, k), "there is no step %q%s", name, didYouMean(name, all))
+				}
+			}
+		}
+		if len(before[i]) == 0 && (s.RunWhen == "Failed" || s.OnTargets == "Failed") {
+			c.fail(cmp.Or(map[bool]string{true: at + ".run_when"}[s.RunWhen == "Failed"], at+".on_targets"),
+				"a step with run_when or on_targets Failed comes after other steps, and this one comes after none")
+		}
+		if s.OnTargets == "Failed" && s.RunWhen == "Succeeded" {
+			c.fail(at+".on_targets", "on_targets Failed needs run_when Failed or Finished")
+		}
+	}
+	if names := circle(before, all); len(names) > 0 {
+		c.fail("steps", "steps come after each other: %s", strings.Join(names, ", "))
+	}
+}
+
+// circle returns the names of the steps in one circle.
+func circle(before [][]int, names []string) []string {
+	state := make([]int, len(before)) // 1: on the path, 2: done
+	var path, found []int
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		if state[i] != 0 {
+			if state[i] == 1 {
+				found = path[slices.Index(path, i):]
+			}
+			return state[i] == 1
+		}
+		state[i], path = 1, append(path, i)
+		for _, k := range before[i] {
+			if visit(k) {
+				return true
+			}
+		}
+		state[i], path = 2, path[:len(path)-1]
+		return false
+	}
+	for i := range before {
+		if visit(i) {
+			break
+		}
+	}
+	var list []string
+	for _, i := range found {
+		list = append(list, names[i])
+	}
+	return list
+}

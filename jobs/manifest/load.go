@@ -1,0 +1,352 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/jobs/textfile"
+)
+
+// Input is a file, a directory tree, or a text.
+type Input struct {
+	// FS is the tree; scripts are looked for in it, and nowhere else. It is nil for a text.
+	FS fs.FS
+	// Path is the file or the directory in FS, "." for all of it.
+	Path string
+	// Display is put before the names of files in messages, such as the directory that was given.
+	Display string
+	// Text is the text of an input without FS.
+	Text []byte
+}
+
+// Set is a set of objects, in the order in which they are applied, by name within a kind.
+type Set struct {
+	Objects []Object
+	// Notes are remarks that are no faults, such as references to objects outside of the files.
+	Notes []Fault
+}
+
+// Load reads, decodes and checks files. The error is [Faults], or that of reading.
+func Load(inputs ...Input) (Set, error) {
+	l := loader{seen: map[string]bool{}}
+	for _, in := range inputs {
+		if err := l.input(in); err != nil {
+			return Set{}, err
+		}
+	}
+	set := Set{Objects: l.objects}
+	for _, o := range set.Objects {
+		normalize(o)
+	}
+	faults := append(l.faults, check(&set)...)
+	if len(faults) > 0 {
+		slices.SortStableFunc(faults, func(a, b Fault) int {
+			return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+		})
+		return Set{}, faults
+	}
+	set.Sort()
+	return set, nil
+}
+
+// Sort brings the objects into their order.
+func (s *Set) Sort() {
+	slices.SortStableFunc(s.Objects, func(a, b Object) int {
+		return cmp.Or(slices.Index(Kinds(), a.Kind)-slices.Index(Kinds(), b.Kind), strings.Compare(a.Key().Name, b.Key().Name))
+	})
+}
+
+// loader reads the files of several inputs.
+type loader struct {
+	objects []Object
+	faults  Faults
+	seen    map[string]bool // files that were read, by display name
+}
+
+func (l *loader) input(in Input) error {
+	if in.FS == nil {
+		l.file(in, in.Display, in.Text)
+		return nil
+	}
+	return fs.WalkDir(in.FS, in.Path, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		explicit := name == in.Path
+		hidden := strings.HasPrefix(path.Base(name), ".") && name != "."
+		switch {
+		case entry.IsDir() && hidden && !explicit:
+			return fs.SkipDir
+		case entry.IsDir(), !explicit && (hidden || !isDocument(name)):
+			return nil
+		}
+		display := in.Display
+		if !explicit || in.Path == "." {
+			display = path.Join(in.Display, name)
+		}
+		if l.seen[display] {
+			return nil
+		}
+		l.seen[display] = true
+		text, fault, err := readFile(in.FS, name)
+		if err != nil {
+			return err
+		}
+		if fault != "" {
+			l.fault(display, fault)
+			return nil
+		}
+		in := in
+		in.Path = name
+		l.file(in, display, text)
+		return nil
+	})
+}
+
+// isDocument reports whether a file of a directory is read. A JSON Schema beside the documents is
+// not one.
+func isDocument(name string) bool {
+	switch ext := strings.ToLower(path.Ext(name)); ext {
+	case ".yaml", ".yml":
+		return true
+	case ".json":
+		return !strings.HasSuffix(strings.ToLower(name), ".schema.json")
+	}
+	return false
+}
+
+// readFile reads a file of bounded size. A fault is a sentence about the file.
+func readFile(tree fs.FS, name string) (text []byte, fault string, err error) {
+	info, err := fs.Stat(tree, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "this is not a regular file", nil
+	}
+	if info.Size() > MaxFile {
+		return nil, fmt.Sprintf("the file has %d bytes: at most %d are allowed", info.Size(), MaxFile), nil
+	}
+	text, err = fs.ReadFile(tree, name)
+	return text, "", err
+}
+
+func (l *loader) fault(file, message string) {
+	l.faults = append(l.faults, Fault{Place: Place{File: file}, Message: message})
+}
+
+// file decodes the documents of a file.
+func (l *loader) file(in Input, display string, raw []byte) {
+	if len(raw) > MaxFile {
+		l.fault(display, fmt.Sprintf("the text has %d bytes: at most %d are allowed", len(raw), MaxFile))
+		return
+	}
+	decoded, err := textfile.Decode(raw)
+	if err != nil {
+		l.fault(display, err.Error())
+		return
+	}
+	text := string(decoded)
+	parse := parseYAML
+	if first := strings.TrimLeft(text, " \t\r\n"); strings.EqualFold(path.Ext(display), ".json") ||
+		in.FS == nil && (strings.HasPrefix(first, "[") || strings.HasPrefix(first, "{")) {
+		parse = parseJSON
+	}
+	docs, err := parse(text)
+	if err != nil {
+		var at *positionError
+		if errors.As(err, &at) {
+			l.faults = append(l.faults, Fault{Place: Place{display, at.line, at.col}, Message: at.message})
+		} else {
+			l.fault(display, err.Error())
+		}
+		return
+	}
+	var all []*node
+	for _, doc := range docs {
+		if doc.kind == kindSeq {
+			all = append(all, doc.values...)
+		} else {
+			all = append(all, doc)
+		}
+	}
+	for _, doc := range all {
+		d := decoder{file: display}
+		o := d.document(doc)
+		if job, ok := o.Value.(*Job); ok {
+			d.scripts(in, o, job)
+		}
+		l.faults = append(l.faults, d.faults...)
+		if o.Value != nil && len(d.faults) == 0 {
+			l.objects = append(l.objects, o)
+		}
+	}
+}
+
+// scripts reads the scripts of a job's steps that stand in files of their own.
+func (d *decoder) scripts(in Input, o Object, job *Job) {
+	for i, s := range job.Steps {
+		if s == nil || s.Command.File == "" {
+			continue
+		}
+		at := fmt.Sprintf("steps[%d].command.file", i)
+		n := o.node.get("steps").values[i].get("command").get("file")
+		text, fault := readScript(in, s.Command.File)
+		if fault != "" {
+			d.fail(n, at, "%s", fault)
+			continue
+		}
+		s.Command.Text = text
+	}
+}
+
+// readScript reads a script: its path is relative to the document, and stays in the tree.
+func readScript(in Input, file string) (text, fault string) {
+	if in.FS == nil {
+		return "", "a document of standard input has no files beside it: write the script itself"
+	}
+	if strings.Contains(file, `\`) || path.IsAbs(file) || strings.Contains(file, ":") {
+		return "", fmt.Sprintf("invalid path %q: want a path relative to the document, with /", file)
+	}
+	name := path.Join(path.Dir(in.Path), file)
+	if !fs.ValidPath(name) {
+		return "", fmt.Sprintf("invalid path %q: it leaves the tree of the files", file)
+	}
+	raw, fault, err := readFile(in.FS, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Sprintf("the file %q does not exist", file)
+	case err != nil:
+		return "", fmt.Sprintf("cannot read the file %q: %v", file, err)
+	case fault != "":
+		return "", fmt.Sprintf("%q: %s", file, fault)
+	}
+	decoded, err := textfile.Decode(raw)
+	if err != nil {
+		return "", fmt.Sprintf("%q: %v", file, err)
+	}
+	if strings.TrimSpace(string(decoded)) == "" {
+		return "", fmt.Sprintf("the file %q is empty", file)
+	}
+	return string(decoded), ""
+}
+
+// normalize brings an object into the form that the control database gives back.
+func normalize(o Object) {
+	switch v := o.Value.(type) {
+	case *TargetGroup:
+		slices.SortStableFunc(v.Members, compareMembers)
+	case *Job:
+		slices.SortStableFunc(v.Schedules, func(a, b *Schedule) int {
+			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
+		})
+		for _, s := range v.Schedules {
+			if kind, _ := s.Definition(); s.Overlap == defaultOverlap(kind) {
+				s.Overlap = ""
+			}
+			s.Parameters = emptyObject(s.Parameters)
+		}
+		for _, s := range v.Steps {
+			s.RetryMultiplier = single(s.RetryMultiplier)
+			if s.Output != nil {
+				s.Output.SubscriptionID = strings.ToLower(s.Output.SubscriptionID)
+			}
+			if s.Command.Text != "" {
+				s.Command.File = ""
+			}
+		}
+		if i := v.Schedule; i != nil {
+			i.Parameters = emptyObject(i.Parameters)
+			if reflect.DeepEqual(*i, Interval{Interval: "Once", Count: 1}) {
+				v.Schedule = nil
+			}
+		}
+	case *Alert:
+		normalizeAlert(v)
+	}
+}
+
+// Normalize brings objects that were not read from files into the form of those that were.
+func Normalize(list []Object) {
+	for _, o := range list {
+		normalize(o)
+	}
+}
+
+// emptyObject returns nothing for parameters without a member.
+func emptyObject(j JSON) JSON {
+	if strings.Join(strings.Fields(string(j)), "") == "{}" {
+		return ""
+	}
+	return j
+}
+
+// defaultOverlap is the policy of jobs.sp_add_schedule.
+func defaultOverlap(kind string) string {
+	switch kind {
+	case "elastic":
+		return "Elastic"
+	case "sap":
+		return "AllowAll"
+	}
+	return "Skip"
+}
+
+// EffectiveOverlap returns the overlap policy of the schedule, the default of its kind included.
+func (s *Schedule) EffectiveOverlap() string {
+	kind, _ := s.Definition()
+	return cmp.Or(s.Overlap, defaultOverlap(kind))
+}
+
+// single rounds a number to those that the database can hold, a REAL.
+func single(f float64) float64 {
+	var out float64
+	_, _ = fmt.Sscan(fmt.Sprint(float32(f)), &out)
+	return out
+}
+
+func compareMembers(a, b Member) int {
+	flag := func(m Member) int {
+		if m.Exclude {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(flag(a)-flag(b), strings.Compare(a.Server, b.Server), strings.Compare(b.Type(), a.Type()),
+		strings.Compare(a.Database, b.Database), strings.Compare(a.ElasticPool, b.ElasticPool), strings.Compare(a.ShardMap, b.ShardMap),
+		strings.Compare(a.Credential, b.Credential))
+}
+
+// lifecycles are those of an alert, in their order.
+var lifecycles = []string{"Succeeded", "SucceededWithSkipped", "Failed", "TimedOut", "Canceled"}
+
+// alertSeconds are the defaults of seconds; NoRun has none.
+var alertSeconds = map[string]int{"RunTooLong": 60, "RunNotStarted": 60, "SchedulePaused": 86400, "AgentSilent": 30, "NoAgent": 60}
+
+// normalizeAlert sets the defaults that depend on the condition.
+func normalizeAlert(a *Alert) {
+	if a.Condition == "RunEnded" && len(a.Lifecycles) == 0 {
+		a.Lifecycles = []string{"Failed", "TimedOut"}
+	}
+	slices.SortFunc(a.Lifecycles, func(x, y string) int { return slices.Index(lifecycles, x) - slices.Index(lifecycles, y) })
+	slices.Sort(a.Channels)
+	if n, ok := alertSeconds[a.Condition]; ok && a.Seconds == nil {
+		a.Seconds = &n
+	}
+	if a.Condition == "RunTooLong" {
+		if a.Factor == nil {
+			a.Factor = new(float64)
+			*a.Factor = 2
+		}
+		if a.Runs == nil {
+			a.Runs = new(int)
+			*a.Runs = 20
+		}
+	}
+}

@@ -1,0 +1,377 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Limits of what is read. They are far above what people write, and bound the memory of hostile
+// files.
+const (
+	// MaxFile is the size of a file, in bytes.
+	MaxFile = 32 << 20
+	// maxNodes is the number of values in a document, those that aliases repeat included.
+	maxNodes = 1_000_000
+	// maxText is the length of the texts in a document, those that aliases repeat included.
+	maxText = 64 << 20
+	// maxDepth is how deep values may be in each other.
+	maxDepth = 200
+)
+
+// nodeKind is the kind of a node.
+type nodeKind int
+
+const (
+	kindNull  nodeKind = iota
+	kindText           // a quoted or block scalar
+	kindPlain          // a scalar without quotes: its meaning depends on what is wanted
+	kindMap
+	kindSeq
+)
+
+// node is a value of a document. Aliases share nodes.
+type node struct {
+	kind      nodeKind
+	line, col int
+	text      string // of scalars; the source of plain ones
+	keys      []*node
+	values    []*node // of maps by key, and of sequences
+}
+
+// get returns the value of a key; nil if there is none.
+func (n *node) get(key string) *node {
+	if n == nil || n.kind != kindMap {
+		return nil
+	}
+	for i, k := range n.keys {
+		if k.text == key {
+			return n.values[i]
+		}
+	}
+	return nil
+}
+
+// what names the kind of a node in messages.
+func (n *node) what() string {
+	switch n.kind {
+	case kindNull:
+		return "nothing"
+	case kindMap:
+		return "a mapping"
+	case kindSeq:
+		return "a list"
+	default:
+		return quoteShort(n.text)
+	}
+}
+
+func quoteShort(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		s = string(r[:40]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// positionError is an error with a place in the file.
+type positionError struct {
+	line, col int
+	message   string
+}
+
+// Error implements error.
+func (e *positionError) Error() string { return fmt.Sprintf("%d:%d: %s", e.line, e.col, e.message) }
+
+func failAt(line, col int, format string, args ...any) error {
+	return &positionError{line, col, fmt.Sprintf(format, args...)}
+}
+
+// parseYAML reads the documents of a YAML text. Empty documents are left out.
+func parseYAML(text string) (docs []*node, err error) {
+	if line := tooDeep(text); line > 0 {
+		return nil, failAt(line, 1, "brackets are nested too deep")
+	}
+	defer func() { // the parser is not ours
+		if r := recover(); r != nil {
+			docs, err = nil, failAt(1, 1, "invalid YAML")
+		}
+	}()
+	file, err := parser.ParseBytes([]byte(text), 0)
+	if err != nil {
+		return nil, yamlError(err)
+	}
+	for _, doc := range file.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		b := builder{anchors: map[string]*node{}}
+		n, err := b.build(doc.Body, 0)
+		if err != nil {
+			return nil, err
+		}
+		if n.kind != kindNull {
+			docs = append(docs, n)
+		}
+	}
+	return docs, nil
+}
+
+// tooDeep returns the line at which flow brackets are nested absurdly deep, as only a hostile text
+// has them; the parser would exhaust the stack. 0 means nowhere.
+func tooDeep(text string) int {
+	depth, line := 0, 1
+	for _, r := range text {
+		switch r {
+		case '\n':
+			line++
+		case '[', '{':
+			if depth++; depth > 20_000 {
+				return line
+			}
+		case ']', '}':
+			depth = max(0, depth-1)
+		}
+	}
+	return 0
+}
+
+var yamlPlace = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
+
+// yamlError shortens an error of the parser to one line with a place.
+func yamlError(err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	line, col := 1, 1
+	if m := yamlPlace.FindStringSubmatch(text); m != nil {
+		_, _ = fmt.Sscan(m[1], &line)
+		_, _ = fmt.Sscan(m[2], &col)
+		text = text[len(m[0]):]
+	}
+	return failAt(line, col, "invalid YAML: %s", text)
+}
+
+// builder makes nodes of the parser's tree.
+type builder struct {
+	anchors map[string]*node
+}
+
+func place(t *token.Token) (line, col int) {
+	if t == nil || t.Position == nil {
+		return 1, 1
+	}
+	return t.Position.Line, t.Position.Column
+}
+
+func (b *builder) build(a ast.Node, depth int) (*node, error) {
+	line, col := place(a.GetToken())
+	if depth > maxDepth {
+		return nil, failAt(line, col, "values are nested too deep: at most %d levels", maxDepth)
+	}
+	n := &node{line: line, col: col}
+	switch a := a.(type) {
+	case *ast.NullNode:
+		return n, nil
+	case *ast.StringNode:
+		n.kind, n.text = kindText, a.Value
+		if a.Token.Type == token.StringType {
+			n.kind = kindPlain
+		}
+	case *ast.LiteralNode:
+		n.kind, n.text = kindText, a.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		n.kind, n.text = kindPlain, a.GetToken().Value
+	case *ast.SequenceNode:
+		n.kind = kindSeq
+		for _, v := range a.Values {
+			item, err := b.build(v, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.values = append(n.values, item)
+		}
+	case *ast.MappingNode:
+		n.kind = kindMap
+		return n, b.pairs(n, a.Values, depth)
+	case *ast.MappingValueNode:
+		n.kind = kindMap
+		n.line, n.col = place(a.Key.GetToken())
+		return n, b.pairs(n, []*ast.MappingValueNode{a}, depth)
+	case *ast.AnchorNode:
+		v, err := b.build(a.Value, depth)
+		if err != nil {
+			return nil, err
+		}
+		b.anchors[a.Name.GetToken().Value] = v
+		return v, nil
+	case *ast.AliasNode:
+		name := a.Value.GetToken().Value
+		v, ok := b.anchors[name]
+		if !ok {
+			return nil, failAt(line, col, "unknown anchor %q: it must be defined before, in the same document", name)
+		}
+		return v, nil
+	case *ast.TagNode:
+		if tag := a.Start.Value; tag != "!!str" {
+			return nil, failAt(line, col, "unknown tag %q: only !!str is allowed", tag)
+		}
+		v, err := b.build(a.Value, depth)
+		if err != nil || v.kind == kindMap || v.kind == kindSeq {
+			return v, err
+		}
+		return &node{kind: kindText, line: line, col: col, text: v.text}, nil
+	default:
+		return nil, failAt(line, col, "unknown construct of YAML (%s)", a.Type())
+	}
+	return n, nil
+}
+
+// pairs adds the pairs of a mapping to n.
+func (b *builder) pairs(n *node, pairs []*ast.MappingValueNode, depth int) error {
+	seen := make(map[string]bool, len(pairs))
+	var merged []*node
+	for _, pair := range pairs {
+		line, col := place(pair.Key.GetToken())
+		value, err := b.build(pair.Value, depth+1)
+		if err != nil {
+			return err
+		}
+		if pair.Key.IsMergeKey() {
+			merged = append(merged, value)
+			continue
+		}
+		key, err := b.build(pair.Key, depth+1)
+		if err != nil {
+			return err
+		}
+		if key.kind != kindPlain && key.kind != kindText {
+			return failAt(line, col, "a key must be a text")
+		}
+		if seen[key.text] {
+			return failAt(line, col, "the key %q is there twice", key.text)
+		}
+		seen[key.text] = true
+		n.keys, n.values = append(n.keys, key), append(n.values, value)
+	}
+	for _, m := range merged {
+		list := []*node{m}
+		if m.kind == kindSeq {
+			list = m.values
+		}
+		for _, from := range list {
+			if from.kind != kindMap {
+				return failAt(from.line, from.col, "<< needs an alias of a mapping")
+			}
+			for i, k := range from.keys {
+				if !seen[k.text] {
+					seen[k.text] = true
+					n.keys, n.values = append(n.keys, k), append(n.values, from.values[i])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// parseJSON reads the JSON values of a text, one after the other.
+func parseJSON(text string) ([]*node, error) {
+	r := jsonReader{text: text, dec: json.NewDecoder(strings.NewReader(text))}
+	r.dec.UseNumber()
+	var docs []*node
+	for {
+		t, err := r.dec.Token()
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, r.fail(err)
+		}
+		n, err := r.value(t, 0)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, n)
+	}
+}
+
+// jsonReader reads nodes from JSON.
+type jsonReader struct {
+	text            string
+	dec             *json.Decoder
+	at, line, start int // of the latest place: offset, line, and the line's offset
+}
+
+// place returns where the latest token ends.
+func (r *jsonReader) place() (line, col int) {
+	if r.line == 0 {
+		r.line = 1
+	}
+	to := min(int(r.dec.InputOffset()), len(r.text))
+	for ; r.at < to; r.at++ {
+		if r.text[r.at] == '\n' {
+			r.line, r.start = r.line+1, r.at+1
+		}
+	}
+	return r.line, max(1, utf8.RuneCountInString(r.text[r.start:max(r.start, to)]))
+}
+
+func (r *jsonReader) fail(err error) error {
+	line, col := r.place()
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = errors.New("the text ends too early")
+	}
+	return failAt(line, col, "invalid JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func (r *jsonReader) value(t json.Token, depth int) (*node, error) {
+	line, col := r.place()
+	if depth > maxDepth {
+		return nil, failAt(line, col, "values are nested too deep: at most %d levels", maxDepth)
+	}
+	n := &node{line: line, col: col}
+	switch t := t.(type) {
+	case nil:
+	case bool:
+		n.kind, n.text = kindPlain, fmt.Sprint(t)
+	case json.Number:
+		n.kind, n.text = kindPlain, t.String()
+	case string:
+		n.kind, n.text = kindText, t
+	case json.Delim:
+		n.kind = map[json.Delim]nodeKind{'{': kindMap, '[': kindSeq}[t]
+		seen := map[string]bool{}
+		for r.dec.More() {
+			t, err := r.dec.Token()
+			if err != nil {
+				return nil, r.fail(err)
+			}
+			if n.kind == kindMap {
+				line, col := r.place()
+				key, _ := t.(string)
+				if seen[key] {
+					return nil, failAt(line, col, "the key %q is there twice", key)
+				}
+				seen[key] = true
+				n.keys = append(n.keys, &node{kind: kindText, line: line, col: col, text: key})
+				if t, err = r.dec.Token(); err != nil {
+					return nil, r.fail(err)
+				}
+			}
+			v, err := r.value(t, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.values = append(n.values, v)
+		}
+		if _, err := r.dec.Token(); err != nil { // the closing bracket
+			return nil, r.fail(err)
+		}
+	}
+	return n, nil
+}
