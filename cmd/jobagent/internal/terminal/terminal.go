@@ -19,11 +19,6 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// IsInput reports whether r is a terminal, at which a person can answer a question.
-func IsInput(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	return ok && term.IsTerminal(f.Fd())
-}
 
 // Size returns the size of the terminal in cells. If ok is false, w is no terminal, or a terminal
 // without a size: then nothing is cut to a width.

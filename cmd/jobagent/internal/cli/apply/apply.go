@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -230,23 +231,24 @@ is active goes on with the version of the job with which it began. If an object 
 someone else meanwhile, it is not changed (exit code 6).`,
 		Example: "  jobagent apply -f jobs --dry-run\n  jobagent apply -f jobs\n  jobagent export | jobagent apply -f -",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runApply(cmd.Context(), a, &f, opts)
+			return runApply(cmd, a, &f, opts)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "only print what would be done")
 	cmd.Flags().BoolVar(&opts.keepGoing, "keep-going", false, "go on with the next object when one fails")
 	cmd.Flags().BoolVar(&opts.prune, "prune", false, "delete the objects that the files do not have, of the kinds that the files have; lists them first, and asks")
-	cmd.Flags().BoolVar(&opts.yes, "yes", false, "with --prune: do not ask")
+	command.AddYes(cmd)
 	return cmd
 }
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
-	dryRun, keepGoing, prune, yes bool
+	dryRun, keepGoing, prune bool
 }
 
-func runApply(ctx context.Context, a *connect.App, f *files, opts applyOptions) error {
+func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) error {
+	ctx := cmd.Context()
 	set, err := f.load(a)
 	if err != nil {
 		return faultError(a, err)
@@ -264,7 +266,7 @@ func runApply(ctx context.Context, a *connect.App, f *files, opts applyOptions) 
 		if err != nil {
 			return err
 		}
-		if err := confirmDeletions(ctx, a, store, changes, opts); err != nil {
+		if err := confirmDeletions(cmd, a, store, changes, opts); err != nil {
 			return err
 		}
 		e := executor{app: a, store: store, opts: opts, result: output.AppliedFiles{DryRun: opts.dryRun, Changes: []output.ObjectChange{}}}
@@ -277,7 +279,7 @@ func runApply(ctx context.Context, a *connect.App, f *files, opts applyOptions) 
 }
 
 // confirmDeletions lists what --prune deletes, and asks.
-func confirmDeletions(ctx context.Context, a *connect.App, store *controldb.Store, changes []change, opts applyOptions) error {
+func confirmDeletions(cmd *cobra.Command, a *connect.App, store *controldb.Store, changes []change, opts applyOptions) error {
 	var deleted []string
 	jobs := map[string]bool{}
 	for _, c := range changes {
@@ -290,7 +292,7 @@ func confirmDeletions(ctx context.Context, a *connect.App, store *controldb.Stor
 	if len(deleted) == 0 || opts.dryRun {
 		return nil
 	}
-	active, err := store.ActiveJobs(ctx)
+	active, err := store.ActiveJobs(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -303,7 +305,10 @@ func confirmDeletions(ctx context.Context, a *connect.App, store *controldb.Stor
 	for _, d := range deleted {
 		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Clean(d))
 	}
-	return confirm(ctx, a, opts.yes)
+	return command.Confirm(cmd, func() (string, int, error) {
+		// Where nobody can be asked, --yes is needed for a single object, too.
+		return fmt.Sprintf("This deletes %d %s", len(deleted), plural(len(deleted), "object", "objects")), command.Many + len(deleted), nil
+	})
 }
 
 func plural(n int, one, many string) string {
