@@ -30,11 +30,11 @@ type FileSchedule struct {
 
 // ValidatedFiles is what jobagent validate found. With faults, objects and schedules are empty.
 type ValidatedFiles struct {
-	Valid     bool              `json:"valid"`
-	Faults    []FileFault       `json:"faults"`
-	Notes     []FileFault       `json:"notes"`
-	Objects   []DefinedObject   `json:"objects"`
-	Schedules []FileSchedule `json:"schedules"`
+	Valid     bool            `json:"valid"`
+	Faults    []FileFault     `json:"faults"`
+	Notes     []FileFault     `json:"notes"`
+	Objects   []DefinedObject `json:"objects"`
+	Schedules []FileSchedule  `json:"schedules"`
 }
 
 // ObjectChange is a difference between files and the control database, and what was done about it.

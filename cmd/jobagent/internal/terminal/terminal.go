@@ -19,7 +19,6 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-
 // Size returns the size of the terminal in cells. If ok is false, w is no terminal, or a terminal
 // without a size: then nothing is cut to a width.
 func Size(w io.Writer) (width, height int, ok bool) {

@@ -221,7 +221,7 @@ func newApplyCommand(a *connect.App) *cobra.Command {
 	var f files
 	var opts applyOptions
 	cmd := &cobra.Command{
-		Use: "apply -f FILE|DIR", Short: "Make jobs, target groups and other objects as files define them", Args: cobra.NoArgs,
+		Use: "apply", Short: "Make jobs, target groups and other objects as files define them", Args: cobra.NoArgs,
 		Long: `Make jobs, target groups, calendars, limits, alerts and alert channels as YAML or JSON files define them.
 
 All files are checked first. Then each object that differs is changed, a job with its steps and

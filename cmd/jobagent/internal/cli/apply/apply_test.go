@@ -123,8 +123,8 @@ func jobVersions(t *testing.T, f *fixture, database string) string {
 	return b.String()
 }
 
-// covered are the columns of the views of definitions that files have, and others those that they do
-// not have, with the reason. A new column must be put into one of them.
+// covered are the columns of the views of definitions that files have, and others those that they
+// do not have, with the reason. A new column must be put into one of them.
 var views = map[string]struct{ covered, others string }{
 	"jobs.job_details": {
 		covered: "job_name description enabled schedule_interval_type schedule_interval_count schedule_start_time schedule_end_time",

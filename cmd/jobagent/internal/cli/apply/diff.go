@@ -20,7 +20,7 @@ func newDiffCommand(a *connect.App) *cobra.Command {
 	var f files
 	var prune bool
 	cmd := &cobra.Command{
-		Use: "diff -f FILE|DIR", Short: "Show what apply would change", Args: cobra.NoArgs,
+		Use: "diff", Short: "Show what apply would change", Args: cobra.NoArgs,
 		Long: `Show what jobagent apply would change: each object that differs, as lines of its definition.
 - is the control database, + are the files. The exit code is 0 if nothing differs, and 1 if something does.`,
 		Example: "  jobagent diff -f jobs\n  jobagent diff -f jobs -o json",

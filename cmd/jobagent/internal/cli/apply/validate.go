@@ -20,7 +20,7 @@ func newValidateCommand(a *connect.App) *cobra.Command {
 	var f files
 	var schema bool
 	cmd := &cobra.Command{
-		Use: "validate -f FILE|DIR", Short: "Check files with definitions, without a database", Args: cobra.NoArgs,
+		Use: "validate", Short: "Check files with definitions, without a database", Args: cobra.NoArgs,
 		Long: `Check files with definitions of jobs and other objects, without a database: their form, the
 schedules, the actions, the order of the steps, and references between the files. An object that
 is not in the files may exist in the database: this is a note, not an error.
