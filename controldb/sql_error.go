@@ -180,7 +180,7 @@ func translate(op string, err error) error {
 				text: fmt.Sprintf("%s: the login must be a member of jobs_front; \"jobagent db grants --role jobs_front\" prints the statements", e.Message)}
 		case numMissingProcedure, numInvalidObjectName:
 			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
-				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", e.Message)}
+				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", strings.TrimSuffix(e.Message, "."))}
 		}
 		where := ""
 		if e.ProcName != "" {

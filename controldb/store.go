@@ -75,6 +75,12 @@ func New(cfg Config) (*Store, error) {
 			return nil, fmt.Errorf("read the connection string of the control database: %w", err)
 		}
 		parsed := dsn.Params
+		if !strings.Contains(cfg.DSN, "=") && !strings.Contains(cfg.DSN, "://") {
+			return nil, errors.New("this is no connection string: want sqlserver://user:password@host:port?database=name")
+		}
+		if scheme, _, isURL := strings.Cut(cfg.DSN, "://"); isURL && !strings.Contains(scheme, "=") && !strings.EqualFold(scheme, "sqlserver") {
+			return nil, fmt.Errorf("a connection string of %q is of another product: want sqlserver://user:password@host:port?database=name", scheme+"://")
+		}
 		if parsed.Database == "" {
 			return nil, errors.New("the connection string names no control database: add database=NAME")
 		}

@@ -76,10 +76,27 @@ func splitServer(server string) (host, instance, port string, err error) {
 			return "", "", "", errServerForm
 		}
 	}
+	if strings.ContainsAny(host+instance, " /@[]") {
+		return "", "", "", errServerForm
+	}
 	if hasPort {
 		instance = ""
 	}
 	return host, instance, port, nil
+}
+
+// CheckServer reports whether a text has the form of one server's name in a target group.
+func CheckServer(name string) error {
+	_, _, port, err := splitServer(name)
+	if err == nil && (strings.Contains(name, "*") || port != "" && strings.Trim(port, "0123456789") != "") {
+		err = errServerForm
+	}
+	if err == nil && port != "" {
+		if n, parseErr := strconv.ParseUint(port, 10, 16); parseErr != nil || n == 0 {
+			err = errServerForm
+		}
+	}
+	return err
 }
 
 var errServerForm = errors.New(`invalid server name: want host, host\instance or host,port`)

@@ -96,13 +96,17 @@ func Read(p *syntax.Parser, v *syntax.Value, text string) engine.Schedule {
 			return nil
 		}
 	}
-	if p.Start.IsZero() {
+	assumed := p.Start.IsZero()
+	if assumed {
 		p.Start = p.NeedCreation(v.Path + ".DTSTART")
 	}
 	p.Start = p.Start.Truncate(time.Second)
 	r, given := readParts(p, v, body)
 	if r == nil {
 		return nil
+	}
+	if assumed && given["BYHOUR"] && !given["BYMINUTE"] {
+		p.Warn("BYHOUR without BYMINUTE and without DTSTART: minute and second are those at which the schedule was given; add BYMINUTE=0;BYSECOND=0 for the full hour")
 	}
 	return buildSchedule(p, v, r, given)
 }

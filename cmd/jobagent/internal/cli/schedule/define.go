@@ -41,7 +41,7 @@ var lineKinds = []struct {
 	example string
 }{
 	{schedule.KindCron5, "'0 2 * * *'"}, {schedule.KindCron6, "'0 0 2 * * *'"},
-	{schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2'"},
+	{schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2;BYMINUTE=0;BYSECOND=0'"},
 }
 
 // overlaps are the policies of the parameter @overlap.

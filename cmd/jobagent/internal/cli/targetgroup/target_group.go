@@ -2,6 +2,7 @@
 package targetgroup
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -198,7 +199,13 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			if err := m.Validate(); err != nil {
 				return exit.Usage(err)
 			}
+			if err := mssql.CheckServer(m.Server); err != nil {
+				return exit.Usagef("invalid --server %q: %w", m.Server, err)
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := refuseDuplicate(cmd.Context(), store, args[0], m); err != nil {
+					return err
+				}
 				id, err := store.AddTargetGroupMember(cmd.Context(), args[0], m)
 				if err != nil {
 					return err
@@ -217,6 +224,23 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	flags.BoolVar(&exclude, "exclude", false, "exclude the databases of the member, even if another member includes them")
 	cobra.CheckErr(cmd.MarkFlagRequired("server"))
 	return cmd
+}
+
+// refuseDuplicate refuses a member that its group has already. The control database permits it, as
+// Azure does, because it changes nothing.
+func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, m targets.Member) error {
+	list, err := store.TargetGroupMembers(ctx, group)
+	if err != nil {
+		return err
+	}
+	for _, other := range list {
+		if other.Membership == m.Membership && other.Kind == m.Kind && targets.FoldName(other.Server) == targets.FoldName(m.Server) &&
+			targets.FoldName(other.Database) == targets.FoldName(m.Database) && targets.FoldName(other.ElasticPool) == targets.FoldName(m.ElasticPool) &&
+			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) {
+			return exit.With(exit.CodeConflict, fmt.Errorf("the target group %s has the member %s already (%s)", group, m, other.ID))
+		}
+	}
+	return nil
 }
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
