@@ -128,6 +128,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	)
 	root.AddCommand(apply.NewCommands(a)...)
 	values.Apply(root, a)
+	command.CheckChanges(root)
 	command.CheckFormats(&a.Printer, root)
 	return root
 }

@@ -142,7 +142,7 @@ func (a *Actions) ReceiveMany(
 	}
 	receiver, err := callbacks.ListenMany(ctx, settings, stores, log)
 	if err != nil {
-		return exit.With(exit.CodeConnection, err)
+		return exit.With(exit.ListenCode(err), err)
 	}
 	a.Receiver, a.CallbackURL = receiver, receiver.PublicURL()
 	return nil

@@ -70,7 +70,7 @@ func (a *App) ServeMetrics(ctx context.Context, log *zap.Logger) (stop func(), e
 	}
 	server, err := scrape.Open(ctx, cfg, m, log)
 	if err != nil {
-		return nil, exit.With(exit.CodeConnection, err)
+		return nil, exit.With(exit.ListenCode(err), err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
@@ -33,6 +34,15 @@ func (e *UsageError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause, for errors.Is and errors.As.
 func (e *UsageError) Unwrap() error { return e.err }
+
+// ListenCode returns the exit code of an error of listening on an address: a conflict if another
+// program has the address, else an error of the command line or the configuration.
+func ListenCode(err error) int {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return CodeConflict
+	}
+	return CodeUsage
+}
 
 // Usage marks err as an error in the command line or in the input.
 func Usage(err error) error { return &UsageError{err} }

@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options) (f *Front, err error) {
 		return f, err
 	}
 	if f.listener, err = rest.Listen(ctx, o.Config.Listener(), f.log); err != nil {
-		return f, exit.With(exit.CodeConnection, err)
+		return f, exit.With(exit.ListenCode(err), err)
 	}
 	o.Metrics.Rest().Connections(f.listener.Connections)
 	f.publicURL = strings.TrimSuffix(cmp.Or(o.Config.PublicURL, f.listener.URL()), "/")
