@@ -21,11 +21,8 @@ func CheckChanges(cmd *cobra.Command) {
 	if cmd.Name() != "update" || cmd.HasSubCommands() {
 		return
 	}
-	check := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return err
-		}
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		changes := false
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			changes = changes || f.Changed && !slices.Contains(noChange, f.Name)
@@ -33,6 +30,6 @@ func CheckChanges(cmd *cobra.Command) {
 		if !changes {
 			return exit.Usagef("nothing to change: give a flag for each property that changes; see %s --help", cmd.CommandPath())
 		}
-		return nil
+		return run(cmd, args)
 	}
 }
