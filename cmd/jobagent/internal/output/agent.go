@@ -20,3 +20,9 @@ type Agent struct {
 	Live                 bool       `json:"is_live"`
 	HeldTasks            int        `json:"held_tasks"` // tasks that the term has claimed
 }
+
+// AgentProbe is the answer of an agent that works.
+type AgentProbe struct {
+	URL    string `json:"url"`
+	Answer string `json:"answer"`
+}

@@ -22,6 +22,7 @@ var Shapes = []Shape{
 	{"account update", Account{}},
 	{"action check", ActionCheck{}},
 	{"action try", ActionTrial{}},
+	{"agent probe", AgentProbe{}},
 	{"agent status", []Agent{}},
 	{"alert ack", AcknowledgedAlert{}},
 	{"alert add", AlertName{}},

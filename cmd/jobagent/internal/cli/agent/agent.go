@@ -31,7 +31,7 @@ var columns = output.Columns([]output.Column[output.Agent]{
 
 // NewCommand returns `jobagent agent`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("agent", "Show agents", command.List(&a.Printer, columns, &cobra.Command{
+	return command.NewGroup("agent", "Show and probe agents", command.List(&a.Printer, columns, &cobra.Command{
 		Use: "status", Short: "List the agents with their latest terms and claimed tasks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -61,7 +61,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}))
+	}), newProbeCommand(a))
 }
 
 // warnOfSkippedPasses writes a warning to stderr if no agent can advance executions, with the

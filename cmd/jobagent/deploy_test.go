@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent/rest/scrape"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+)
+
+// deployed returns a file of the folder deploy.
+func deployed(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("deploy", name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// checkDeployedConfig requires a valid configuration that answers probes.
+func checkDeployedConfig(t *testing.T, text string) config.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	file, err := config.Read(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Metrics.Check())
+	require.NotEmpty(t, file.Metrics.Listen)
+	require.Len(t, file.Credentials, 1)
+	require.NotEmpty(t, file.Credentials[0].Servers)
+	return file
+}
+
+// The unit is valid, starts a command that exists, and hands over the secrets that its
+// configuration names.
+func TestDeployedUnit(t *testing.T) {
+	t.Parallel()
+	unit := deployed(t, "jobagent.service")
+	settings := map[string][]string{}
+	for _, m := range regexp.MustCompile(`(?m)^([A-Z]\w*)=(.*)$`).FindAllStringSubmatch(unit, -1) {
+		settings[m[1]] = append(settings[m[1]], m[2])
+	}
+	start := strings.Fields(settings["ExecStart"][0])
+	require.NoError(t, cli.Check(start[1:]))
+	require.Contains(t, start, "/etc/jobagent/jobagent.json")
+	file := checkDeployedConfig(t, deployed(t, "jobagent.json"))
+	for _, reference := range []string{file.DSN, file.Credentials[0].Secret} {
+		name, found := strings.CutPrefix(reference, "file:/run/credentials/jobagent.service/")
+		require.True(t, found, reference)
+		require.Contains(t, settings["LoadCredential"], name+":/etc/jobagent/"+name)
+	}
+	// Longer than the agent's grace period.
+	require.Equal(t, []string{"60"}, settings["TimeoutStopSec"])
+
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not installed: the settings of the unit are not verified")
+	}
+	path := filepath.Join(t.TempDir(), "jobagent.service")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(unit, start[0], "/bin/true", 1)), 0o600))
+	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", path).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, string(out), "warnings")
+}
+
+// The image runs commands that exist, as a user without rights.
+func TestDeployedContainer(t *testing.T) {
+	t.Parallel()
+	var names []string
+	last := map[string]string{} // instruction to its latest arguments
+	for line := range strings.Lines(deployed(t, "Containerfile")) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, arguments, _ := strings.Cut(line, " ")
+		require.Contains(t, []string{"FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "HEALTHCHECK", "STOPSIGNAL", "ENTRYPOINT", "CMD"}, name)
+		names = append(names, name)
+		last[name] = arguments
+	}
+	list := func(text string) (words []string) {
+		require.NoError(t, json.Unmarshal([]byte(text), &words))
+		return words
+	}
+	require.Equal(t, []string{"/jobagent"}, list(last["ENTRYPOINT"]))
+	require.NoError(t, cli.Check(list(last["CMD"])))
+	_, health, _ := strings.Cut(last["HEALTHCHECK"], "CMD ")
+	probe := list(health)
+	require.Equal(t, "/jobagent", probe[0])
+	require.NoError(t, cli.Check(probe[1:]))
+	require.NotRegexp(t, `^(root|0)\b`, last["USER"])
+	require.Greater(t, slices.Index(names, "USER"), slices.Index(names, "FROM"))
+	require.Contains(t, last["RUN"], "./cmd/jobagent")
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(readFile(t, "../../go.mod"))[1]
+	require.Contains(t, deployed(t, "Containerfile"), "FROM golang:"+version+" ")
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// deployment has the fields of the manifests that are checked.
+type deployment struct {
+	Kind string
+	Data map[string]string
+	Spec struct {
+		Template struct {
+			Spec struct {
+				TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds"`
+				Containers                    []struct {
+					Args  []string
+					Ports []struct {
+						Name          string
+						ContainerPort int `yaml:"containerPort"`
+					}
+					LivenessProbe  httpProbe `yaml:"livenessProbe"`
+					ReadinessProbe httpProbe `yaml:"readinessProbe"`
+					VolumeMounts   []struct {
+						MountPath string `yaml:"mountPath"`
+					} `yaml:"volumeMounts"`
+				}
+			}
+		}
+	}
+}
+
+type httpProbe struct {
+	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+// The manifests start a command that exists, with a valid configuration, and ask the probes where
+// the configuration has them.
+func TestDeployedManifests(t *testing.T) {
+	t.Parallel()
+	var parts []deployment
+	for text := range strings.SplitSeq(deployed(t, "kubernetes.yaml"), "\n---\n") {
+		var d deployment
+		require.NoError(t, yaml.Unmarshal([]byte(text), &d))
+		parts = append(parts, d)
+	}
+	require.Len(t, parts, 2)
+	require.Equal(t, "ConfigMap", parts[0].Kind)
+	file := checkDeployedConfig(t, parts[0].Data["jobagent.json"])
+	pod := parts[1].Spec.Template.Spec
+	require.Greater(t, pod.TerminationGracePeriodSeconds, 30, "the agent's grace period")
+	c := pod.Containers[0]
+	require.NoError(t, cli.Check(c.Args))
+	require.Contains(t, c.Args, c.VolumeMounts[0].MountPath+"/jobagent.json")
+	require.True(t, strings.HasPrefix(file.DSN, "file:"+c.VolumeMounts[1].MountPath+"/"))
+	require.Equal(t, "metrics", c.Ports[0].Name)
+	require.Equal(t, file.Metrics.Listen, ":9464")
+	require.Equal(t, 9464, c.Ports[0].ContainerPort)
+	require.Equal(t, scrape.PathAlive, c.LivenessProbe.HTTPGet.Path)
+	require.Equal(t, scrape.PathReady, c.ReadinessProbe.HTTPGet.Path)
+	require.Equal(t, "metrics", c.ReadinessProbe.HTTPGet.Port)
+}
