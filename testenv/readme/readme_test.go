@@ -268,11 +268,11 @@ func (r *reader) startDev(t *testing.T, command string) {
 	t.Helper()
 	r.dev = newShell(t, r.dir, slices.Clone(r.env))
 	r.dev.write(t, command+" --listen 127.0.0.1:0 --rest-listen 127.0.0.1:0\n")
-	ready, address := r.dev.await(t, "ready", regexp.MustCompile(`\nready .*@(127\.0\.0\.1:\d+).*\n`))
-	rest, front := r.dev.await(t, "the address of the front", regexp.MustCompile(`rest https://(127\.0\.0\.1:\d+).*\n`))
-	dashboard, last := r.dev.await(t, "the address of the dashboard", regexp.MustCompile(`dashboard https://.*\n`))
-	r.address, r.front = address[1], front[1]
-	r.shown = ready + address[0] + rest + front[0] + dashboard + last[0]
+	before, address := r.dev.await(t, "ready", regexp.MustCompile(`jobagent dev is ready on (127\.0\.0\.1),(\d+).*\n`))
+	between, front := r.dev.await(t, "the dashboard", regexp.MustCompile(`Dashboard: +https://(127\.0\.0\.1:\d+).*\n`))
+	after, last := r.dev.await(t, "the line for sqlcmd", regexp.MustCompile(`sqlcmd -S .*\n`))
+	r.address, r.front = address[1]+":"+address[2], front[1]
+	r.shown = rendered(t, before+address[0]+between+front[0]+after+last[0])
 }
 
 // stopDev ends `jobagent dev` by Ctrl-C.
