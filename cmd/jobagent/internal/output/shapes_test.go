@@ -83,9 +83,38 @@ func (d *describer) readSource() {
 // text describes all shapes: the commands, and then each object that they print.
 func (d *describer) text() string {
 	var b strings.Builder
-	b.WriteString(`With -o json, a command prints one JSON value on stdout. Errors and warnings go to stderr.
-A field with a question mark is absent when it has no value. A time is text in the form of RFC 3339.
-Later versions may add fields; they do not rename or remove any.
+	b.WriteString(`-o chooses the format of stdout. Errors, warnings and progress go to stderr.
+
+  table  columns of text. On a terminal, columns shrink with … until a row fits, and those that say the
+         least are left out; GUIDs become their first 8 digits. In a pipe nothing is cut.
+  wide   more columns, and nothing is cut.
+  json   one JSON value: see below.
+  yaml   the same value as YAML.
+  csv    lists only: RFC 4180 with all columns and the values as they are, times in the form of RFC 3339.
+         A text that begins with = + - or @ stays as it is: a spreadsheet may take it for a formula.
+  name   lists only: the name or id of each row on a line, for xargs.
+
+Control characters of texts become � in tables, so that no name or message can move other text.
+
+Flags of lists:
+
+  --columns a,b  the columns of table and csv, by their names in JSON or their headers. The command's
+                 --help lists all of them.
+  --sort a       sort by a column, as numbers, times or text; --sort -a in the reverse order. With --limit,
+                 what was read is sorted: --limit 50 --sort -duration_ms are the latest 50, the longest first.
+  --no-headers   table and csv without headers.
+  --limit N      read at most N rows.
+  --since TIME   read rows since then: 90m, 24h, 7d, 2026-01-31 or 2026-01-31T22:00:00Z.
+
+--jq FILTER prints what a filter of jq makes of the JSON, without jq being installed: texts as they are,
+all else as JSON. Three examples:
+
+  jobagent job list --jq '.[] | select(.enabled) | .job_name'
+  jobagent execution list --since 24h --jq 'map(select(.targets.failed > 0)) | length'
+  jobagent execution errors RUN --jq '.[] | [.count, .message] | @csv'
+
+In JSON, a field with a question mark is absent when it has no value. A time is text in the form of
+RFC 3339. Later versions may add fields; they do not rename or remove any.
 
 Commands:
 `)

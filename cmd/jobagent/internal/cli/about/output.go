@@ -9,6 +9,6 @@ import (
 // NewOutputTopic returns the help topic `jobagent help output`.
 func NewOutputTopic() *cobra.Command {
 	return &cobra.Command{
-		Use: "output", Short: "The JSON that each command prints with -o json", Long: output.ShapesText,
+		Use: "output", Short: "The formats of -o, the flags of lists, and the JSON of each command", Long: output.ShapesText,
 	}
 }

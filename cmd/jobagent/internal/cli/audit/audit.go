@@ -3,6 +3,7 @@ package audit
 
 import (
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -33,8 +34,8 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if since != "" {
-				if f.Since, err = command.ParseTime(since); err != nil {
-					return exit.Usagef("--since: %w", err)
+				if f.Since, err = command.Since(since, time.Now()); err != nil {
+					return err
 				}
 			}
 			if until != "" {
@@ -59,7 +60,7 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&since, "since", "", "only changes at or after this time (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
+	flags.StringVar(&since, "since", "", "only changes since then: "+command.SinceForms)
 	flags.StringVar(&until, "until", "", "only changes before this time")
 	flags.StringVar(&f.Caller, "who", "", "only changes by this person, program or login")
 	flags.StringVar(&job, "job", "", "only changes of this job: the `NAME` that it had then, or its ID")
