@@ -62,7 +62,7 @@ func SQLAgent(jobs []AgentJob, o Options) *Result {
 	r := &Result{source: "SQL Server Agent", opts: o}
 	if o.Zone == "" {
 		r.opts.Zone = "UTC"
-		r.note("", "time zone", "clock times of SQL Server Agent are those of its server: UTC is taken; say --time-zone if the server has another")
+		r.note("", "time zone", "clock times of SQL Server Agent are those of its server: UTC is taken; say --zone if the server has another")
 	} else if o.Zone != "UTC" {
 		r.note("", "time zone", "%s: where clocks are changed, a time that does not exist runs later by the length of the gap, and one that exists twice runs once", o.Zone)
 	}

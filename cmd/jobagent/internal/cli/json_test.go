@@ -61,6 +61,10 @@ step options j
 step options j --step-id 1 --at-most-once
 job list
 job show j
+job enable k
+job disable k
+step list j
+step list nope
 step delete j --step-name second
 limit set Job j 5
 limit set ElasticPool p 5 --server s
@@ -97,6 +101,10 @@ execution show RUN1 --messages
 execution watch RUN1
 execution errors RUN1
 execution explain RUN1
+execution logs 00000000-0000-4000-8000-000000000001
+execution logs RUN1 --step-id 2
+execution stop RUN1
+execution stop RUN5
 job create f
 step add f --command RAISERROR('no',16,1); --target-group g --retry-attempts 0
 job start f --execution-id RUN2 --wait
@@ -128,6 +136,8 @@ execution complete RUN5 --succeeded
 calendar add c --spec CALENDAR
 calendar update c --spec CALENDAR
 calendar list
+calendar show c
+calendar show d
 schedule preview --kind cron5 --spec CRON --after 2030-01-01T00:00:00Z --count 2
 schedule preview --kind cron5 --spec CALENDAR
 schedule add j s --cron5 0~0~1~1~* --time-zone Europe/Berlin --wait --param-json n=1

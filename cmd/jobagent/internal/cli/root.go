@@ -104,9 +104,13 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+	}
+	version := root.Flags().Bool("version", false, "print the version, as jobagent version does")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			return about.PrintVersion(a)
+		}
+		return printStart(cmd)
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+"; see jobagent context)")
@@ -127,6 +131,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
 	)
 	root.AddCommand(apply.NewCommands(a)...)
+	addNames(root)
 	values.Apply(root, a)
 	command.CheckChanges(root)
 	command.CheckFormats(&a.Printer, root)

@@ -46,6 +46,18 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 	return list[0], nil
 }
 
+// Calendar reads a calendar by its name. It is an error if there is none.
+func Calendar(ctx context.Context, store *controldb.Store, name string) (controldb.Calendar, error) {
+	list, err := store.Calendars(ctx, name)
+	if err != nil {
+		return controldb.Calendar{}, err
+	}
+	if len(list) == 0 {
+		return controldb.Calendar{}, missing(ctx, store, "calendar", name, controldb.NameFilter{Kind: controldb.NamesOfCalendars}, "jobagent calendar list shows all calendars")
+	}
+	return list[0], nil
+}
+
 // ownZone matches a definition that names its time zone itself.
 var ownZone = regexp.MustCompile(`"timeZone"|TZID=`)
 

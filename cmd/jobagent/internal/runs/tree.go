@@ -200,7 +200,7 @@ func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
 	case targets.KindErrorOutput:
 		label = "stderr"
 	default:
-		p.text(side, fmt.Sprintf("[%d] %s", m.Attempt, output.OneLine(messageText(m.Message))))
+		p.text(side, fmt.Sprintf("[%d] %s", m.Attempt, output.OneLine(MessageText(m.Message))))
 		return
 	}
 	lines := strings.Split(strings.TrimRight(m.Message.Text, "\r\n"), "\n")
@@ -216,8 +216,8 @@ func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
 	}
 }
 
-// messageText formats a message as a query window does.
-func messageText(m targets.Message) string {
+// MessageText formats a message as a query window does.
+func MessageText(m targets.Message) string {
 	switch m.Kind {
 	case targets.KindRows:
 		return "(" + output.Count(m.Rows, "row") + " affected)"

@@ -202,7 +202,8 @@ var flagKinds = map[string]Kind{
 	"since": {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
 
 	// Runs, alerts and the audit log.
-	"lifecycle": several(lifecycles...), "lifecycles": removable(several(lifecycles...)), "only": removable(loose(finalStates...)),
+	"lifecycle": several(lifecycles...), "only": removable(loose(finalStates...)),
+	"trigger":  {Words: "Manual, Schedule, Backfill or Rerun", Enum: []string{"Manual", "Schedule", "Backfill", "Rerun"}, Separator: ",", Max: maxWord},
 	"severity": enum(severities...), "jobs": {Words: "names of jobs with * and ?", Max: maxName, Empty: true, source: nothing},
 	"action": {Words: "the name of a procedure, such as sp_update_job", Max: maxName, source: nothing},
 	"who":    {Words: "the name of a person, a program or a login", Max: maxName, source: nothing},
@@ -228,6 +229,8 @@ var flagKinds = map[string]Kind{
 
 // ownFlags are the kinds of flags of single commands, where the same word means something else.
 var ownFlags = map[string]Kind{
+	"alert add --lifecycle":                 removable(several(lifecycles...)),
+	"alert update --lifecycle":              removable(several(lifecycles...)),
 	"context add --auth":                    removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --auth":                 removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --user":                 removable(word),
@@ -278,13 +281,40 @@ func KindOfFlag(cmd *cobra.Command, f *pflag.Flag) (k Kind, ok bool) {
 			return k, true
 		}
 	}
-	name := f.Name
-	if to, ok := OldFlags[name]; ok {
-		name = to
-	}
-	k, ok = flagKinds[name]
+	k, ok = flagKinds[f.Name]
 	return k, ok
 }
 
-// OldFlags are flags of earlier versions that still work, with the names that replace them.
-var OldFlags = map[string]string{"time-zone": "zone"}
+// oldFlags are spellings of flags that still work, with those that replaced them: words of T-SQL,
+// and of earlier versions.
+var oldFlags = map[string]string{
+	"time-zone": "zone", "timezone": "zone", "tz": "zone", "job-name": "job", "target-group-name": "target-group", "server-name": "server",
+	"database-name": "database", "elastic-pool-name": "elastic-pool", "shard-map-name": "shard-map", "credential-name": "credential",
+	"refresh-credential-name": "refresh-credential", "schedule-name": "schedule", "step-timeout-seconds": "timeout",
+	"schedule-interval-type": "interval-type", "schedule-interval-count": "interval-count", "schedule-start-time": "start-time",
+	"schedule-end-time": "end-time", "output-table-name": "output-table", "output-server-name": "output-server",
+	"output-database-name": "output-database", "output-schema-name": "output-schema", "output-credential-name": "output-credential",
+}
+
+// ownOldFlags are the same for single commands, where a word means something else elsewhere.
+var ownOldFlags = map[string]string{
+	"schedule preview --count": "limit", "schedule preview --start-time": "start", "schedule preview --since": "after",
+	"schedule backfill --since": "from", "schedule backfill --until": "to", "step add --step-name": "name",
+	"alert add --lifecycles": "lifecycle", "alert update --lifecycles": "lifecycle", "execution complete --target-id": "target",
+	"schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
+	"action try --timeout": "time-limit", "audit list --from": "since", "audit list --to": "until", "history purge --until": "before",
+}
+
+// Spelling returns the name of a flag of a command, given by that name or by an old one.
+func Spelling(path, name string) string {
+	if to, ok := ownOldFlags[path+" --"+name]; ok {
+		return to
+	}
+	if to, ok := oldFlags[name]; ok {
+		return to
+	}
+	return name
+}
+
+// OldSpellings returns all old spellings of flags.
+func OldSpellings() map[string]string { return oldFlags }

@@ -26,7 +26,7 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.job, "job", "", "the one job to watch")
 	flags.StringVar(&f.jobs, "jobs", "", "names of the jobs to watch, with * and ? (default: all jobs)")
-	flags.StringVar(&f.lifecycles, "lifecycles", "", "RunEnded, NoRun: lifecycles of runs, separated by commas (default of RunEnded: Failed,TimedOut)")
+	flags.StringVar(&f.lifecycles, "lifecycle", "", "RunEnded, NoRun: lifecycles of runs, separated by commas (default of RunEnded: Failed,TimedOut)")
 	flags.Float64Var(&f.percent, "percent", 0, "TargetsFailed: least share of targets that did not succeed")
 	flags.Float64Var(&f.factor, "factor", 0, "RunTooLong: multiple of the median duration (default 2)")
 	flags.IntVar(&f.runs, "runs", 0, "RunTooLong: runs in the median (default 20)")
@@ -45,7 +45,7 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
 	given := cmd.Flags().Changed
 	for name, set := range map[string]func(){
-		"job": func() { c.JobName = &f.job }, "jobs": func() { c.JobPattern = &f.jobs }, "lifecycles": func() { c.Lifecycles = &f.lifecycles },
+		"job": func() { c.JobName = &f.job }, "jobs": func() { c.JobPattern = &f.jobs }, "lifecycle": func() { c.Lifecycles = &f.lifecycles },
 		"percent": func() { c.PercentFailed = &f.percent }, "factor": func() { c.Factor = &f.factor }, "runs": func() { c.Runs = &f.runs },
 		"seconds": func() { c.Seconds = &f.seconds }, "severity": func() { c.Severity = &f.severity },
 		"channel": func() { c.Channels = &f.channels }, "throttle": func() { c.Throttle = &f.throttle },

@@ -18,7 +18,7 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("execution", "Show runs, and repeat failed targets",
 		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newExplainCommand(a), newRerunCommand(a),
-		newCallbacksCommand(a), newCompleteCommand(a))
+		newCallbacksCommand(a), newCompleteCommand(a), newStopCommand(a), newLogsCommand(a))
 }
 
 // parseExecutionID parses an argument. It refuses the zero GUID, which stands for all runs in a

@@ -27,7 +27,7 @@ func newSQLAgentCommand(a *connect.App) *cobra.Command {
 		Use: "sql-agent", Short: "Import jobs of SQL Server Agent from msdb",
 		Long: `Import jobs of SQL Server Agent. The command reads sysjobs, sysjobsteps, sysschedules and related
 tables on the server of --dsn, and writes nothing there. SQL Server Agent uses the server's local
-time: give the server's time zone with --time-zone, as an IANA name or a Windows name
+time: give the server's time zone with --zone, as an IANA name or a Windows name
 (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,7 +35,7 @@ time: give the server's time zone with --time-zone, as an IANA name or a Windows
 			if zone != "" {
 				var err error
 				if o.Zone, err = importer.Zone(zone); err != nil {
-					return exit.Usagef("--time-zone: %w", err)
+					return exit.Usagef("--zone: %w", err)
 				}
 			}
 			dsn, err := agentServer(cmd.Context(), a, database)
@@ -55,7 +55,7 @@ time: give the server's time zone with --time-zone, as an IANA name or a Windows
 	f.add(cmd, "one for each database")
 	flags := cmd.Flags()
 	flags.StringVar(&database, "database", "msdb", "database that holds SQL Server Agent's tables")
-	flags.StringVar(&zone, "time-zone", "", "time zone of the server's clock (default UTC, with a warning)")
+	flags.StringVar(&zone, "zone", "", "time zone of the server's clock (default UTC, with a warning)")
 	flags.StringVar(&server, "server", "", "server's name for agents (default: as in the connection string)")
 	flags.StringArrayVar(&names, "job", nil, "import only this job; may be repeated")
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,7 +77,7 @@ func schedule(j output.Job) string {
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("job", "Define, list, start and stop jobs",
 		newListCommand(a), newShowCommand(a), newCreateCommand(a), newUpdateCommand(a), newDeleteCommand(a),
-		newStartCommand(a), newStopCommand(a))
+		newStartCommand(a), newStopCommand(a), newEnableCommand(a, true), newEnableCommand(a, false))
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
@@ -249,6 +250,27 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 
 // countedRuns bounds the number of runs that are counted for a question.
 const countedRuns = 10_000
+
+// newEnableCommand returns `jobagent job enable` or `jobagent job disable`.
+func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
+	use, done := "disable", "disabled"
+	if enabled {
+		use, done = "enable", "enabled"
+	}
+	return &cobra.Command{
+		Use: use + " JOB", Short: strings.ToUpper(use[:1]) + use[1:] + " the schedule of a job's own definition", Args: cobra.ExactArgs(1),
+		Long: strings.ToUpper(use[:1]) + use[1:] + ` the schedule of a job's own definition, as jobagent job update JOB --enabled does. Runs that were
+started, and named schedules (jobagent schedule ` + use + `), do not depend on it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{Name: args[0], Enabled: &enabled}); err != nil {
+					return err
+				}
+				return a.Done(output.JobName{Name: args[0]}, "%s the schedule of job %s", done, args[0])
+			})
+		},
+	}
+}
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	var force bool

@@ -1,13 +1,19 @@
 package schedule
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -19,7 +25,7 @@ func NewCalendarCommand(a *connect.App) *cobra.Command {
 		newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar),
 		newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated",
 			(*controldb.Store).UpdateCalendar),
-		newCalendarDeleteCommand(a), newCalendarListCommand(a))
+		newCalendarDeleteCommand(a), newCalendarListCommand(a), newCalendarShowCommand(a))
 	cmd.Long = `Define calendars with times at which schedules do not run. A schedule names its calendars:
   {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}
 A calendar is a JSON object with dates, weekly windows and a recurrence rule, each optional:
@@ -85,12 +91,7 @@ func newCalendarListCommand(a *connect.App) *cobra.Command {
 				}
 				views := make([]output.Calendar, 0, len(list))
 				for _, c := range list {
-					v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime),
-						Updated: output.Optional(c.UpdatedTime)}
-					if !json.Valid(v.Spec) { // impossible by the stored procedure
-						v.Spec = nil
-					}
-					views = append(views, v)
+					views = append(views, viewCalendar(c))
 				}
 				return output.List(&a.Printer, views, calendarColumns)
 			})
@@ -105,3 +106,36 @@ var calendarColumns = output.Columns([]output.Column[output.Calendar]{
 	{Name: "created_time", Header: "CREATED", Wide: true},
 	{Name: "spec", Header: "DEFINITION", Min: 16, Rest: true},
 })
+
+// viewCalendar converts a calendar for -o json.
+func viewCalendar(c controldb.Calendar) output.Calendar {
+	v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime), Updated: output.Optional(c.UpdatedTime)}
+	if !json.Valid(v.Spec) { // impossible by the stored procedure
+		v.Spec = nil
+	}
+	return v
+}
+
+func newCalendarShowCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show CALENDAR", Short: "Show a calendar with its whole definition", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				c, err := lookup.Calendar(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				v := viewCalendar(c)
+				return a.Emit(v, func(w io.Writer) error {
+					var b bytes.Buffer
+					if json.Indent(&b, v.Spec, "", "  ") != nil {
+						b.Reset()
+						b.WriteString(c.Spec)
+					}
+					_, err := fmt.Fprintf(w, "%s (changed %s)\n%s\n", v.Name, c.UpdatedTime.UTC().Format(time.RFC3339), strings.TrimSpace(b.String()))
+					return err
+				})
+			})
+		},
+	}
+}

@@ -49,14 +49,8 @@ var overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "Termin
 
 func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", fmt.Sprintf("kind of the definition: %s", kindList()))
-	flags.StringVar(&f.file, "spec", "", "`file` that holds the definition; - for standard input")
-	f.lines = map[schedule.Kind]*string{}
-	for _, l := range lineKinds {
-		f.lines[l.kind] = flags.String(string(l.kind), "",
-			fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
-	}
-	flags.StringVar(&f.zone, "time-zone", "", "time zone (IANA name), if the definition has none (default UTC)")
+	f.addDefinition(cmd)
+	flags.StringVar(&f.zone, "zone", "", "time zone (IANA name), if the definition has none (default UTC)")
 	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
 	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
@@ -65,6 +59,21 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule",
 		validationTimeout))
 }
+
+// addDefinition declares the flags of a definition alone.
+func (f *definitionFlags) addDefinition(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "", fmt.Sprintf("kind of the definition: %s", kindList()))
+	flags.StringVar(&f.file, "spec", "", "`file` that holds the definition; - for standard input")
+	f.lines = map[schedule.Kind]*string{}
+	for _, l := range lineKinds {
+		f.lines[l.kind] = flags.String(string(l.kind), "",
+			fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
+	}
+}
+
+// errNoDefinition means that no flag gives a definition.
+var errNoDefinition = exit.Usagef("the definition is missing: give --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
 
 func kindList() string {
 	var names []string
@@ -313,7 +322,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 		Use: "add JOB SCHEDULE", Short: "Add a schedule to a job, and show when it is due",
 		Long: fmt.Sprintf(`Add a schedule to a job, and show the next five instants at which it is due, in UTC and in its zone.
 
-  jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --time-zone Europe/Berlin
+  jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --zone Europe/Berlin
   jobagent schedule add 'nightly index' month-end --kind azure-scheduler --spec month-end.json
 
 A definition with errors is not stored: the command lists all errors and exits with %d.`, exit.CodeUsage),
@@ -324,7 +333,7 @@ A definition with errors is not stored: the command lists all errors and exits w
 				return err
 			}
 			if !ok {
-				return exit.Usagef("the definition is missing: give --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
+				return errNoDefinition
 			}
 			params, err := f.params.Read(a.Stdin)
 			if err != nil {
@@ -338,7 +347,7 @@ A definition with errors is not stored: the command lists all errors and exits w
 				}
 				id, err := store.AddSchedule(cmd.Context(), controldb.ScheduleSpec{
 					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
-					TimeZone: command.Given(cmd, "time-zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
+					TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
 					Overlap: command.Given(cmd, "overlap", f.overlap), PauseOnFailure: command.Given(cmd, "pause-on-failure",
 						f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
 				})
@@ -361,7 +370,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update JOB SCHEDULE", Short: "Change a schedule; properties without a flag stay unchanged",
 		Long: `Change a schedule; properties without a flag stay unchanged. Earlier due instants without a run are
-dropped. --time-zone '', --catch-up '' and --overlap '' restore the default. --param, --param-json and
+dropped. --zone '', --catch-up '' and --overlap '' restore the default. --param, --param-json and
 --params-file replace all parameters. For the schedule of the job's own definition, use jobagent job update;
 only its parameters are changed here, with the name ''.`,
 		Args: cobra.ExactArgs(2),
@@ -384,7 +393,7 @@ only its parameters are changed here, with the name ''.`,
 				}
 				u := controldb.ScheduleUpdate{
 					JobName: args[0], Name: args[1], NewName: command.Given(cmd, "new-name", newName),
-					TimeZone: command.Given(cmd, "time-zone", f.zone),
+					TimeZone: command.Given(cmd, "zone", f.zone),
 					CatchUp:  command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
 					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure),
 					Enabled:        command.Given(cmd, "enabled", f.enabled),

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -16,36 +15,37 @@ import (
 )
 
 func newPreviewCommand(a *connect.App) *cobra.Command {
-	var kind, file string
+	var f definitionFlags
 	var o schedule.PreviewOptions
 	cmd := &cobra.Command{
-		Use: "preview --kind KIND --spec FILE|-", Short: "List when a schedule is due; needs no database",
-		Long: fmt.Sprintf(`List when a schedule is due; needs no database. Kinds: %v.
+		Use: "preview", Short: "List when a schedule is due; needs no database",
+		Long: fmt.Sprintf(`List when a schedule is due; needs no database. The definition is that of --kind
+with --spec (kinds: %v), or a line: --cron5, --cron6, --quartz, --rrule.
 
 A definition with errors exits with %d, and all errors are listed: with -o json on stdout, as {"errors": [...]}.`,
 			schedule.Kinds(), exit.CodeUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Count < 1 || o.Count > 10000 {
-				return exit.Usagef("--count %d: must be 1 to 10000", o.Count)
+				return exit.Usagef("--limit %d: must be 1 to 10000", o.Count)
 			}
-			spec, err := command.ReadFile(file, a.Stdin)
+			kind, spec, ok, err := f.definition(cmd, a.Stdin)
 			if err != nil {
 				return err
 			}
+			if !ok {
+				return errNoDefinition
+			}
 			o.Now = time.Now().UTC()
-			return previewSchedule(a, schedule.Kind(kind), spec, o)
+			return previewSchedule(a, kind, []byte(spec), o)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "kind", "", "kind of the schedule")
-	flags.StringVar(&file, "spec", "", "`file` that holds the definition; - for standard input")
+	f.addDefinition(cmd)
 	flags.StringVar(&o.Start, "start", "", "planned start, if the definition has none")
 	flags.StringVar(&o.After, "after", "", "list instants after this time (default: from the start)")
 	flags.StringVar(&o.Zone, "zone", "", "time zone (IANA name), if the definition has none (default UTC)")
-	flags.IntVar(&o.Count, "count", 5, "maximum number of instants")
-	cobra.CheckErr(cmd.MarkFlagRequired("kind"))
-	cobra.CheckErr(cmd.MarkFlagRequired("spec"))
+	flags.IntVar(&o.Count, "limit", 5, "maximum number of instants")
 	return cmd
 }
 

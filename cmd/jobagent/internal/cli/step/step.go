@@ -21,7 +21,7 @@ import (
 // NewCommand returns `jobagent step`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("step", "Add, change and delete the steps of a job; each change creates a new version",
-		newAddCommand(a), newUpdateCommand(a), newShowCommand(a), newOptionsCommand(a), newDeleteCommand(a))
+		newAddCommand(a), newUpdateCommand(a), newListCommand(a), newShowCommand(a), newOptionsCommand(a), newDeleteCommand(a))
 }
 
 // stepFlags are the flags of step add and step update.

@@ -1,0 +1,47 @@
+package step
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// columns are the columns of step list.
+var columns = output.Columns([]output.Column[output.Step]{
+	{Name: "step_id", Header: "STEP", Keep: true},
+	{Name: "step_name", Header: "NAME", ID: true, Min: 12, Keep: true},
+	{Name: "command_type", Header: "TYPE"},
+	{Name: "target_group_name", Header: "TARGET GROUP", Min: 12},
+	{Name: "credential_name", Header: "CREDENTIAL", Wide: true},
+	{Name: "retry_attempts", Header: "RETRIES", Drop: 3},
+	{Name: "step_timeout_seconds", Header: "TIMEOUT (S)", Drop: 4},
+	{Name: "command", Min: 16, Rest: true, Drop: 9},
+})
+
+func newListCommand(a *connect.App) *cobra.Command {
+	return command.List(&a.Printer, columns, &cobra.Command{
+		Use: "list JOB", Short: "List the steps of a job", Args: cobra.ExactArgs(1),
+		Long: "List the steps of a job in their order. jobagent step show JOB shows their commands and options whole.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				job, err := lookup.Job(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+				if err != nil {
+					return err
+				}
+				views := make([]output.Step, 0, len(steps))
+				for _, s := range steps {
+					views = append(views, output.NewStep(s))
+				}
+				return output.List(&a.Printer, views, columns)
+			})
+		},
+	})
+}
