@@ -237,7 +237,11 @@ func TestContextPrompt(t *testing.T) {
 	for shell, want := range map[string]string{
 		"": "\x1b[1;31mp\x1b[m", "bash": "\x01\x1b[1;31m\x02p\x01\x1b[m\x02", "zsh": "%{\x1b[1;31m%}p%{\x1b[m%}",
 	} {
-		s.run(exit.CodeOK, "context", "prompt", "--shell", shell)
+		args := []string{"context", "prompt"}
+		if shell != "" {
+			args = append(args, "--shell", shell)
+		}
+		s.run(exit.CodeOK, args...)
 		require.Equal(t, want, s.stdout)
 	}
 	t.Setenv("NO_COLOR", "1")

@@ -140,7 +140,7 @@ func (a *App) OpenStoreToChange(ctx context.Context) (*controldb.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store, a.announceChange()
+	return store, a.AnnounceChange()
 }
 
 // WithStore runs fn with an open control database. It first checks that this program works with the

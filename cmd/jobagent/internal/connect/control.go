@@ -239,8 +239,9 @@ func (a *App) Secrets() contexts.Secrets {
 	return s
 }
 
-// announceChange says on stderr that a command changes something in production, once.
-func (a *App) announceChange() error {
+// AnnounceChange says on stderr that a command changes something in production, once. Commands that
+// use OpenStoreToChange or WithStore need no call.
+func (a *App) AnnounceChange() error {
 	c, err := a.Connection()
 	if err != nil || c.Context == nil || !c.Context.Production || a.control.announced {
 		return err

@@ -42,6 +42,14 @@ type database struct {
 	store *controldb.Store
 }
 
+// changeDatabases is withDatabases for a command that changes something.
+func changeDatabases(ctx context.Context, a *connect.App, fn func([]database) error) error {
+	if err := a.AnnounceChange(); err != nil {
+		return err
+	}
+	return withDatabases(ctx, a, fn)
+}
+
 // withDatabases calls fn with the control databases of the configuration, which need not answer.
 func withDatabases(ctx context.Context, a *connect.App, fn func([]database) error) (err error) {
 	file, err := a.Config()
@@ -268,7 +276,7 @@ control_databases has "install": true, the schema is installed.`,
 			if err != nil {
 				return err
 			}
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), a, func(list []database) error {
 				d, err := choose(list, name)
 				if err != nil {
 					return err
@@ -304,7 +312,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), a, func(list []database) error {
 				d, agent, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -382,7 +390,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		Long: `Delete an account: nothing starts any more, its active runs are stopped, and agents end their work for it. Jobs, schedules
 and history are left in the control database, and work again for its next account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), a, func(list []database) error {
 				ctx := cmd.Context()
 				d, agent, err := find(ctx, list, args[0])
 				if err != nil {
@@ -426,7 +434,7 @@ func newDisableCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "disable ACCOUNT", Short: "Disable an account: nothing starts, and nothing can be changed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), a, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -446,7 +454,7 @@ func newEnableCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "enable ACCOUNT", Short: "Enable an account that is Disabled or Faulted", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), a, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err

@@ -56,7 +56,11 @@ func newSchemaCommand(
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := a.OpenStore(cmd.Context())
+			open := a.OpenStoreToChange
+			if use == "verify" {
+				open = a.OpenStore
+			}
+			store, err := open(cmd.Context())
 			if err != nil {
 				return err
 			}

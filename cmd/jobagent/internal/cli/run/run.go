@@ -127,6 +127,9 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	if err != nil {
 		return err
 	}
+	if err := a.AnnounceChange(); err != nil {
+		return err
+	}
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
