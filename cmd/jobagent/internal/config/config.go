@@ -1,4 +1,25 @@
 // Package config reads the configuration file and the references in it.
+//
+// What names the control database, the first of:
+//
+//  1. --dsn. It cannot be combined with --context.
+//  2. --context, a context of package contexts.
+//  3. JOBAGENT_DSN.
+//  4. JOBAGENT_CONTEXT, the name of a context.
+//  5. "dsn" of the configuration file.
+//  6. The current context.
+//
+// What names the configuration file, the first of:
+//
+//  1. --config.
+//  2. "config" of the context that --context or JOBAGENT_CONTEXT names, if it is used.
+//  3. JOBAGENT_CONFIG.
+//  4. "config" of the current context, if neither --dsn nor JOBAGENT_DSN nor 2 gives the control
+//     database.
+//
+// The agent and the front serve "control_databases" of the file instead, unless --dsn or --context
+// chooses one database. `jobagent dev` and `jobagent demo` bring their own database: contexts have
+// no effect on them. `jobagent context show --effective` prints what a command would use.
 package config
 
 import (

@@ -29,7 +29,12 @@ func (a *App) Complete(ctx context.Context, fn func(context.Context, *controldb.
 	if err != nil {
 		return err
 	}
-	store, err := controldb.New(controldb.Config{DSN: dsn, MaxConns: 1})
+	cfg, err := ControlConfig(dsn)
+	if err != nil {
+		return err
+	}
+	cfg.MaxConns = 1
+	store, err := controldb.New(cfg)
 	if err != nil {
 		return err
 	}
