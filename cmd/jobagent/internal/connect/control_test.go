@@ -17,7 +17,7 @@ func TestControlConfigEntra(t *testing.T) {
 	t.Parallel()
 	const server = "@x.database.windows.net?database=jobs&fedauth="
 	for text, works := range map[string]bool{
-		"sqlserver://" + server + "ActiveDirectoryDefault":                               true,
+		"sqlserver://" + server + "ActiveDirectoryDefault":                                true,
 		"sqlserver://client" + server + "activedirectorymanagedidentity":                  true,
 		"sqlserver://client%40tenant:secret" + server + "ActiveDirectoryServicePrincipal": true,
 		"sqlserver://client%40tenant" + server + "ActiveDirectoryServicePrincipal":        false,
