@@ -2,8 +2,13 @@ package sqlfs
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 )
+
+// textLength matches the type of a text with a length.
+var textLength = regexp.MustCompile(`^NVARCHAR\(([0-9]+)\)`)
 
 // Reference returns the documentation of all procedures and views as Markdown: first the public
 // ones, then those that only agents call.
@@ -58,6 +63,13 @@ func (d Description) write(b *strings.Builder) {
 		}
 		for _, e := range list {
 			text := strings.ReplaceAll(e.Text, "|", `\|`)
+			if m := textLength.FindStringSubmatch(e.Type); typed && m != nil {
+				// The parameter is one character longer than the limit (sql/DESIGN.md, Conventions).
+				n, _ := strconv.Atoi(m[1])
+				if limit := fmt.Sprintf("at most %d characters", n-1); strings.Contains(d.Text, "Invalid "+e.Name+": want "+limit) {
+					text += " A text of " + limit + "."
+				}
+			}
 			if typed {
 				fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", e.Name, e.Type, text)
 			} else {

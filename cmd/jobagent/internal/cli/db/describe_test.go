@@ -29,7 +29,7 @@ func TestDescribeOne(t *testing.T) {
 		require.Equal(t, exit.CodeOK, code, stderr)
 		require.True(t, strings.HasPrefix(out, "### jobs.sp_add_job\n"), out)
 		require.Equal(t, 1, strings.Count(out, "### "))
-		require.Contains(t, out, "| `@job_name` | `NVARCHAR(128)` |")
+		require.Contains(t, out, "| `@job_name` | `NVARCHAR(129)` |")
 	}
 	code, out, _ := run(t, "db", "describe", "jobs.job_executions")
 	require.Equal(t, exit.CodeOK, code)
