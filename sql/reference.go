@@ -64,7 +64,7 @@ func (d Description) write(b *strings.Builder) {
 		for _, e := range list {
 			text := strings.ReplaceAll(e.Text, "|", `\|`)
 			if m := textLength.FindStringSubmatch(e.Type); typed && m != nil {
-				// The parameter is one character longer than the limit (sql/DESIGN.md, Conventions).
+				// The parameter is one character longer than its limit (sql/DESIGN.md).
 				n, _ := strconv.Atoi(m[1])
 				if limit := fmt.Sprintf("at most %d characters", n-1); strings.Contains(d.Text, "Invalid "+e.Name+": want "+limit) {
 					text += " A text of " + limit + "."
