@@ -4,7 +4,6 @@ package lookup
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -41,7 +40,7 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 			return controldb.Schedule{}, err
 		}
 		f := controldb.NameFilter{Kind: controldb.NamesOfSchedules, Of: job}
-		return controldb.Schedule{}, missing(ctx, store, fmt.Sprintf("in job %q the schedule", job), name, f, "jobagent schedule list --job JOB shows its schedules")
+		return controldb.Schedule{}, missing(ctx, store, "schedule", name, f, "jobagent schedule list --job JOB shows its schedules")
 	}
 	return list[0], nil
 }

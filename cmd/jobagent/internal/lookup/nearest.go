@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -13,13 +14,31 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
+// Nearest returns the name that was meant by a misspelled one; empty if none is near. It is
+// stricter than a proposal for one of few words, since names are many.
+func Nearest(name string, names []string) string {
+	near := schedule.Nearest(name, names)
+	a, b := strings.ToLower(name), strings.ToLower(near)
+	if near == "" || strings.HasPrefix(b, a) || strings.HasPrefix(a, b) {
+		return near
+	}
+	if levenshtein.ComputeDistance(a, b) > max(2, len(a)/3) { // letters that are swapped count twice
+		return ""
+	}
+	return near
+}
+
 // suggestedNames bounds the names that are read to find the one that was meant.
 const suggestedNames = 1000
 
 // missing returns the error about a name that no object has, such as the job "nigthly", with the
-// nearest name of the kind. Only then it reads names. Hint says how to list them.
+// nearest name of the kind. Only then it reads names. Hint says how to list them. Parts of a job
+// are looked for in the job f.Of.
 func missing(ctx context.Context, store *controldb.Store, what, name string, f controldb.NameFilter, hint string) error {
 	text := fmt.Sprintf("%s %q does not exist", what, name)
+	if f.Of != "" {
+		text = fmt.Sprintf("job %q has no %s %q", f.Of, what, name)
+	}
 	f.Limit = suggestedNames
 	list, err := store.Names(ctx, f)
 	if err == nil { // else the error would hide that the name does not exist
@@ -27,7 +46,7 @@ func missing(ctx context.Context, store *controldb.Store, what, name string, f c
 		for _, n := range list {
 			names = append(names, n.Name)
 		}
-		if near := schedule.Nearest(name, names); near != "" {
+		if near := Nearest(name, names); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 			return exit.With(exit.CodeNotFound, fmt.Errorf("%s %s", text, hint))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 )
 
 // unknownCommand reports words that a group of commands does not have, with the command that was
@@ -63,7 +63,7 @@ func nearest(group *cobra.Command, name string) *cobra.Command {
 			commands[word] = c
 		}
 	}
-	return commands[schedule.Nearest(name, words)]
+	return commands[lookup.Nearest(name, words)]
 }
 
 // FlagError reports a faulty flag in words of the command line, with the flag that was meant.
@@ -91,6 +91,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 			"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "float64": "a number", "bool": "true or false",
 			"duration": span.Words,
 		}[f.Value.Type()]
+		if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(cause.Error(), "invalid ") { // it says what is invalid
+			return exit.Usage(cause)
+		}
 		if want == "" {
 			return exit.Usagef("invalid --%s %q: %w", f.Name, invalid.GetValue(), errors.Unwrap(err))
 		}
@@ -109,7 +112,7 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	}
 	cmd.Flags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	if near := schedule.Nearest(name, list); near != "" {
+	if near := lookup.Nearest(name, list); near != "" {
 		return near
 	}
 	for _, f := range list { // --group for --target-group

@@ -1,0 +1,60 @@
+package controldb_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// TestNames: what completes the arguments of the command line, and finds the name that was meant.
+func TestNames(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';`)
+		c.job(t, "j", nil)
+		c.job(t, "k's [50_]", nil)
+		c.job(t, "kx", nil)
+		runs := map[string]uuid.UUID{}
+		for i, id := range []string{"abcd0000-0000-4000-8000-000000000001", "abcd0000-0000-4000-8000-000000000002", "ef000000-1234-4000-8000-000000000003"} {
+			runs[id] = uuid.MustParse(id)
+			_, err := c.StartJob(ctx, []string{"j", "kx", "k's [50_]"}[i], runs[id])
+			require.NoError(t, err)
+		}
+		list := func(f controldb.NameFilter) []string {
+			found, err := c.Names(ctx, f)
+			require.NoError(t, err)
+			return names(found, func(n controldb.Name) string { return n.Name })
+		}
+		require.Equal(t, []string{"j", "k's [50_]", "kx"}, list(controldb.NameFilter{Kind: controldb.NamesOfJobs}), "without system jobs")
+		require.Equal(t, []string{"j"}, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Limit: 1}))
+		require.Equal(t, []string{"k's [50_]"}, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Prefix: "k's [50_"}), "no pattern")
+		require.Empty(t, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Prefix: "%"}))
+		require.Equal(t, []string{"step 1"}, list(controldb.NameFilter{Kind: controldb.NamesOfSteps, Of: "kx"}))
+		// Every kind can be read, with a prefix and without.
+		for kind := controldb.NamesOfJobs; kind <= controldb.NamesOfActiveExecutions; kind++ {
+			list(controldb.NameFilter{Kind: kind, Of: "x"})
+			require.Empty(t, list(controldb.NameFilter{Kind: kind, Prefix: "no such name"}), kind)
+		}
+		_, err := c.Names(ctx, controldb.NameFilter{Kind: -1})
+		require.ErrorContains(t, err, "invalid kind")
+
+		byPrefix := func(prefix string) []string {
+			found, err := c.ExecutionsByPrefix(ctx, prefix, 10)
+			require.NoError(t, err)
+			for _, n := range found {
+				require.WithinDuration(t, time.Now(), n.Created, time.Minute)
+			}
+			return names(found, func(n controldb.Name) string { return fmt.Sprint(n.Name, " ", n.Detail) })
+		}
+		require.Len(t, byPrefix("ABCD"), 2)
+		require.Equal(t, []string{"ef000000-1234-4000-8000-000000000003 k's [50_], Created"}, byPrefix("ef00000012"), "without the hyphen")
+		require.Equal(t, byPrefix("ef00"), byPrefix("ef000000-12"))
+		require.Equal(t, byPrefix("ef00"), byPrefix("ef000000-1234-4000-8000-000000000003"))
+		require.Empty(t, byPrefix("abce"))
+	})
+}
