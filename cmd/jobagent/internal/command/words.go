@@ -160,7 +160,7 @@ func argumentsOf(cmd *cobra.Command) []string {
 // command has applies.
 var parameterNames = map[string][]string{
 	"agent_name":                        {"ACCOUNT", "NAME"},
-	"alert_name":                        {"ALERT", "NAME", "--alert"},
+	"alert_name":                        {"RULE", "ALERT", "NAME", "--alert"},
 	"calendar_name":                     {"CALENDAR", "NAME"},
 	"channel_name":                      {"CHANNEL", "NAME"},
 	"channel_type":                      {"TYPE"},

@@ -146,6 +146,11 @@ func (a *App) Config() (config.File, error) {
 // JOBAGENT_DSN, JOBAGENT_CONTEXT, the configuration file and the current context. It reads no
 // password.
 func (a *App) Connection() (Connection, error) {
+	if a.ConfigPath != "" { // a file that --config names is read in any case: its faults must not be hidden
+		if _, err := a.Config(); err != nil {
+			return Connection{}, err
+		}
+	}
 	c, source, err := a.namedContext()
 	switch {
 	case err != nil:

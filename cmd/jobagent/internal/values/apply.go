@@ -84,7 +84,10 @@ func flagsOf(cmd *cobra.Command) error {
 	if failure != nil {
 		return failure
 	}
-	return missingFlags(cmd)
+	if err := missingFlags(cmd); err != nil {
+		return err
+	}
+	return faultyGroup(cmd)
 }
 
 // localFlags returns the flags of a command, without those of the commands above it.

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,6 +63,34 @@ func counted(cmd *cobra.Command, list []argument, args []string) error {
 		return exit.Usagef("unexpected argument %q: %s", args[0], cmd.UseLine())
 	}
 	return exit.Usagef("too many arguments: found %d, want %s (quote a name that has blanks): %s", len(args), strings.Join(words, " "), cmd.UseLine())
+}
+
+// flagGroup matches the flags in cobra's errors about flags that exclude or need each other.
+var flagGroup = regexp.MustCompile(`\[([^\]]+)\]`)
+
+// faultyGroup reports flags that exclude each other, or of which one is missing.
+func faultyGroup(cmd *cobra.Command) error {
+	err := cmd.ValidateFlagGroups()
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	groups := flagGroup.FindAllStringSubmatch(text, -1)
+	if len(groups) == 0 {
+		return exit.Usage(err)
+	}
+	names := strings.Fields(groups[0][1])
+	for i := range names {
+		names[i] = "--" + names[i]
+	}
+	switch list := strings.Join(names, " and "); {
+	case strings.Contains(text, "none of the others can be"):
+		return exit.Usagef("%s cannot be combined; see %s --help", list, cmd.CommandPath())
+	case strings.Contains(text, "at least one"):
+		return exit.Usagef("missing flag %s; see %s --help", strings.Join(names, " or "), cmd.CommandPath())
+	default:
+		return exit.Usagef("%s belong together: give both; see %s --help", list, cmd.CommandPath())
+	}
 }
 
 // missingFlags reports a required flag that was not given.

@@ -55,6 +55,10 @@ The instants of the range are counted first. More than --max-runs are refused.
 			if req.To.Before(req.From) {
 				return exit.Usagef("--to %s is before --from %s", to, from)
 			}
+			// The control database decides by its own clock; this is for the question before.
+			if req.To.After(time.Now().Add(time.Hour)) {
+				return exit.Usagef("--to %s is in the future: the schedule itself runs future instants", to)
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				instants, err := confirmBackfill(cmd, store, req, most)
 				if err != nil {

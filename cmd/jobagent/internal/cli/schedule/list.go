@@ -114,6 +114,11 @@ func newListCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if len(list) == 0 && f.JobName != "" { // an unknown name must not look like a job without schedules
+					if _, err := lookup.Job(cmd.Context(), store, f.JobName); err != nil {
+						return err
+					}
+				}
 				views := make([]output.Schedule, 0, len(list))
 				for _, s := range list {
 					views = append(views, viewSchedule(s))
