@@ -167,7 +167,7 @@ func (r *reader) read(t *testing.T, page string) {
 	document, err := os.ReadFile(filepath.Join(root, page))
 	require.NoError(t, err)
 	r.page, r.shown = page, ""
-	r.shell = newShell(t, r.dir, slices.Clone(r.env))
+	r.shell = newShell(t, r.dir, slices.Clone(r.env), columns)
 	defer r.shell.close(t)
 	for _, line := range r.setup {
 		_, code := r.shell.paste(t, line)
@@ -256,23 +256,29 @@ func (r *reader) paste(t *testing.T, b block) {
 			r.runAgent(t, command)
 			continue
 		}
+		if line == "jobagent demo" && *record {
+			r.recordDemo(t)
+		}
 		_, want := lookUp(exitCodes, line)
 		shown, code := r.shell.paste(t, command)
 		require.Equal(t, want, code, "%s:%d: %s\n%s", r.page, b.line, command, shown)
 		r.shown += shown + "\n"
+		if line == "jobagent demo" {
+			checkPicture(t, shown)
+		}
 	}
 }
 
 // startDev starts `jobagent dev` on free ports, in a terminal of its own.
 func (r *reader) startDev(t *testing.T, command string) {
 	t.Helper()
-	r.dev = newShell(t, r.dir, slices.Clone(r.env))
+	r.dev = newShell(t, r.dir, slices.Clone(r.env), wide)
 	r.dev.write(t, command+" --listen 127.0.0.1:0 --rest-listen 127.0.0.1:0\n")
 	before, address := r.dev.await(t, "ready", regexp.MustCompile(`jobagent dev is ready on (127\.0\.0\.1),(\d+).*\n`))
 	between, front := r.dev.await(t, "the dashboard", regexp.MustCompile(`Dashboard: +https://(127\.0\.0\.1:\d+).*\n`))
 	after, last := r.dev.await(t, "the line for sqlcmd", regexp.MustCompile(`sqlcmd -S .*\n`))
 	r.address, r.front = address[1]+":"+address[2], front[1]
-	r.shown = rendered(t, before+address[0]+between+front[0]+after+last[0])
+	r.shown = rendered(t, before+address[0]+between+front[0]+after+last[0], wide)
 }
 
 // stopDev ends `jobagent dev` by Ctrl-C.

@@ -18,7 +18,8 @@ import (
 
 // Size of the pseudo terminal, and the rows that the emulator keeps of a command's output.
 const (
-	columns  = 120
+	columns  = 100
+	wide     = 300 // of the terminal of dev, whose lines have a long folder in the test
 	rows     = 40
 	keptRows = 600
 )
@@ -30,6 +31,7 @@ const pasteTime = 2 * time.Minute
 // shell is an interactive bash in a pseudo terminal, into which a user pastes lines.
 type shell struct {
 	cmd   *exec.Cmd
+	width int
 	tty   *os.File
 	read  chan []byte // what the terminal shows; closed when the shell has ended
 	shown []byte      // read, and not yet returned
@@ -44,14 +46,15 @@ const (
 
 var prompts = regexp.MustCompile(`\x1b\]777(?:1;(\d+)|2)\x07`)
 
-// newShell starts a bash in a folder, with nothing of the environment of the test but env.
-func newShell(t *testing.T, dir string, env []string) *shell {
+// newShell starts a bash in a folder, in a terminal of some width, with nothing of the environment
+// of the test but env.
+func newShell(t *testing.T, dir string, env []string, width int) *shell {
 	t.Helper()
-	s := &shell{cmd: exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i"), read: make(chan []byte, 1024)}
+	s := &shell{cmd: exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i"), width: width, read: make(chan []byte, 1024)}
 	s.cmd.Dir = dir
 	s.cmd.Env = append(env, "PS1="+prompt, "PS2="+continuation, "TERM=xterm-256color", "LANG=C.UTF-8")
 	var err error
-	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Cols: columns, Rows: rows})
+	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Cols: uint16(width), Rows: rows})
 	require.NoError(t, err)
 	go func() { // ends with the shell, or when close closes the terminal
 		defer close(s.read)
@@ -136,18 +139,18 @@ func (s *shell) paste(t *testing.T, command string) (screen string, code int) {
 		require.Equal(t, len(lines), i+1, "the shell ran %q before its last line", command)
 		code, err := strconv.Atoi(groups[1])
 		require.NoError(t, err)
-		return rendered(t, output), code
+		return rendered(t, output, s.width), code
 	}
 	return "", 0
 }
 
 // rendered returns what a terminal shows of an output: without the echo of the command, and with
 // what the output moves, colours and erases.
-func rendered(t *testing.T, output string) string {
+func rendered(t *testing.T, output string, width int) string {
 	t.Helper()
 	_, output, _ = strings.Cut(output, "\n") // the echo of the pasted line
 	if strings.ContainsRune(output, '\x1b') {
-		screen := vt.NewEmulator(columns, keptRows)
+		screen := vt.NewEmulator(width, keptRows)
 		answers := make(chan struct{})
 		go func() { // ends when the emulator is closed
 			defer close(answers)
