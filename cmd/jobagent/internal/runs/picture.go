@@ -18,6 +18,7 @@ import (
 type Canvas struct {
 	Paint terminal.Painter
 	Width int
+	done  int // width of the column of targets that have ended
 }
 
 // Widths from which a step has more columns, and a narrow terminal's own layout.
@@ -67,7 +68,7 @@ func (c Canvas) Page(d *Detail, notes []string, height int) []string {
 			wanted = 2 + 2*n
 		}
 		failures = min(wanted, max(room/2, room-2-len(d.Run.Steps)-len(d.Run.Next)))
-		if failures < 3 {
+		if failures < 4 {
 			failures = 0
 		}
 		if steps = room - failures; steps < 1 {
@@ -213,6 +214,10 @@ func (c Canvas) steps(d *Detail, height int) []string {
 	for _, s := range d.Run.Next {
 		rows = append(rows, stepRow{WatchedStep: controldb.WatchedStep{StepID: s.StepID, Name: s.Name}})
 	}
+	c.done = 7
+	for _, row := range rows {
+		c.done = max(c.done, 2+lipgloss.Width(doneText(row.counts)))
+	}
 	var lines []string
 	if height <= 0 || height >= 4 {
 		lines = []string{"", c.Title("STEPS", c.stepColumns())}
@@ -270,15 +275,20 @@ func moreSteps(rows []stepRow) string {
 	return fmt.Sprintf("+%s more: %s", terminal.Number(len(rows)), strings.Join(parts, ", "))
 }
 
+// doneText is the number of targets that have ended, of all.
+func doneText(c terminal.Counts) string {
+	return terminal.Number(c.Ended()) + " of " + terminal.Number(c.Total())
+}
+
 // stepColumns are the names of the columns of stepLine behind the bar.
 func (c Canvas) stepColumns() string {
 	switch {
 	case c.Width >= widthAllColumns:
-		return terminal.Right("done", 16) + terminal.Right("failed", 8) + terminal.Right("running", 9) + terminal.Right("waiting", 9) + terminal.Right("time", 8)
+		return terminal.Right("done", c.done) + terminal.Right("failed", 8) + terminal.Right("running", 9) + terminal.Right("waiting", 9) + terminal.Right("time", 8)
 	case c.Width >= widthFailed:
-		return terminal.Right("done", 16) + terminal.Right("failed", 8) + terminal.Right("time", 8)
+		return terminal.Right("done", c.done) + terminal.Right("failed", 8) + terminal.Right("time", 8)
 	}
-	return terminal.Right("done", 16)
+	return terminal.Right("done", c.done)
 }
 
 // stepLine draws a step.
@@ -295,7 +305,7 @@ func (c Canvas) stepLine(s stepRow, now time.Time) string {
 	count := s.counts
 	done, failed, running, waiting, took := "", "", "", "", ""
 	if s.Lifecycle != "" {
-		done, failed = terminal.Number(count.Ended())+" of "+terminal.Number(count.Total()), terminal.Number(count.Failed)
+		done, failed = doneText(count), terminal.Number(count.Failed)
 		running, waiting = terminal.Number(count.Running), terminal.Number(count.Retrying+count.Waiting+count.Callback)
 	}
 	if !s.StartTime.IsZero() {
@@ -306,7 +316,7 @@ func (c Canvas) stepLine(s stepRow, now time.Time) string {
 		took = terminal.Span(end.Sub(s.StartTime))
 	}
 	line := "  " + terminal.Fit(fmt.Sprintf("%d %s", s.StepID, s.Name), name) + " " + c.sign(s, state) + " " +
-		c.Paint.Bar(count, bar) + terminal.Right(done, 16)
+		c.Paint.Bar(count, bar) + terminal.Right(done, c.done)
 	if c.Width < widthFailed {
 		return line
 	}
@@ -338,19 +348,23 @@ func (c Canvas) failures(d *Detail, height int) []string {
 		return append(lines, c.quiet("  no target has failed"))
 	}
 	for i, g := range d.Failures {
-		left := len(d.Failures) - i
-		if room := height - len(lines); height > 0 && (room < 2 || room < 3 && left > 1) {
-			if room > 0 {
-				lines = append(lines, c.quiet(fmt.Sprintf("  +%s more errors: jobagent execution errors %s", terminal.Number(left), d.ID)))
+		left, room := len(d.Failures)-i, 2
+		if height > 0 {
+			if room = height - len(lines); left > 1 {
+				room-- // for the line with the number of the others
 			}
-			return lines
+		}
+		if room < 1 {
+			return append(lines, c.quiet(fmt.Sprintf("  +%s more errors: jobagent execution errors %s", terminal.Number(left), d.ID)))
 		}
 		number := min(8, max(4, c.Width/10))
 		indent := number + 4
 		lines = append(lines,
 			c.Paint.In(terminal.StyleBad, terminal.Right(terminal.Number(g.Targets), number)+" ×  ")+
-				terminal.Fit(fmt.Sprintf("step %d  %s", g.Step, output.OneLine(g.Message)), c.Width-indent),
-			c.quiet(strings.Repeat(" ", indent)+strings.Join(g.Examples, ", ")))
+				terminal.Fit(fmt.Sprintf("step %d  %s", g.Step, output.OneLine(g.Message)), c.Width-indent))
+		if room >= 2 {
+			lines = append(lines, c.quiet(strings.Repeat(" ", indent)+strings.Join(g.Examples, ", ")))
+		}
 	}
 	if d.Cut && (height <= 0 || len(lines) < height) {
 		lines = append(lines, c.quiet(fmt.Sprintf("  of the first %d failed targets", groupedFailures)))
