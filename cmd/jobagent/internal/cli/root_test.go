@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics/shipped"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
@@ -31,6 +33,22 @@ func TestEveryCommandHasAShape(t *testing.T) {
 		}), "output.Shapes has no shape for jobagent %s", name)
 	}
 	walk(newRootCommand(&connect.App{}))
+}
+
+// Every command whose JSON is an array is a list, with all formats and the flags of lists.
+func TestEveryArrayIsAList(t *testing.T) {
+	t.Parallel()
+	text := []string{"db grants", "schedule explain", "step show", "step options", "execution logs"} // sentences and scripts
+	root := newRootCommand(&connect.App{})
+	for _, s := range output.Shapes {
+		if reflect.TypeOf(s.Value).Kind() != reflect.Slice || reflect.TypeOf(s.Value).Elem().Kind() != reflect.Struct {
+			continue
+		}
+		words := slices.DeleteFunc(strings.Fields(s.Command), func(w string) bool { return strings.ToLower(w) != w || w[0] == '(' || w[0] == '-' })
+		cmd, _, err := root.Find(words)
+		require.NoError(t, err, s.Command)
+		require.Equal(t, !slices.Contains(text, strings.TrimPrefix(cmd.CommandPath(), "jobagent ")), command.IsList(cmd), "%s: wrap it in command.List", s.Command)
+	}
 }
 
 // The run book of the alert rules names commands and flags that exist.

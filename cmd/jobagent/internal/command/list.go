@@ -38,6 +38,9 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 	return cmd
 }
 
+// IsList reports whether a command prints a list, in all formats.
+func IsList(cmd *cobra.Command) bool { return cmd.Annotations[listCommand] != "" }
+
 // CheckFormats makes cmd and its subcommands refuse a format that they cannot print, before they do
 // anything.
 func CheckFormats(p *output.Printer, cmd *cobra.Command) {
@@ -47,7 +50,7 @@ func CheckFormats(p *output.Printer, cmd *cobra.Command) {
 			p.Context = cmd.Context()
 			own := cmd.LocalNonPersistentFlags().Lookup("output") != nil // bench has formats of its own
 			given := cmd.Flags().Changed("output")
-			switch list := cmd.Annotations[listCommand] != ""; {
+			switch list := IsList(cmd); {
 			case own:
 			case given && p.Query.String() != "" && p.Format != output.FormatJSON:
 				return exit.Usagef("--jq prints what the filter makes of the JSON; it does not go with -o %s", p.Format)

@@ -36,26 +36,36 @@ const (
 	minWrap = 20 // cells of a column that wraps
 )
 
-// natural returns the width of each column that needs no cut.
-func (g *grid) natural() []int {
-	widths := make([]int, len(g.columns))
-	if !g.noHead {
-		for i, c := range g.columns {
-			widths[i] = terminal.Width(c.header)
-		}
-	}
+// natural returns the width of each column that needs no cut, and the columns without a text.
+func (g *grid) natural() (widths []int, empty []bool) {
+	widths, empty = make([]int, len(g.columns)), make([]bool, len(g.columns))
 	for _, row := range g.rows {
 		for i, text := range row {
 			widths[i] = max(widths[i], terminal.Width(text))
 		}
 	}
-	return widths
+	for i, c := range g.columns {
+		empty[i] = widths[i] == 0 && len(g.rows) > 0
+		if !g.noHead {
+			widths[i] = max(widths[i], terminal.Width(c.header))
+		}
+	}
+	return widths, empty
 }
 
 // layout returns the width of each column within so many cells; 0 means no bound. A column that is
-// left out has the width -1.
-func (g *grid) layout(natural []int, width int) []int {
+// left out has the width -1; empty ones are left out before all others, and before one is cut.
+func (g *grid) layout(natural []int, empty []bool, width int) []int {
 	out := make([]bool, len(g.columns))
+	sum := -gap
+	for _, n := range natural {
+		sum += n + gap
+	}
+	if width > 0 && sum > width {
+		for i, c := range g.columns {
+			out[i] = empty[i] && c.drop > 0
+		}
+	}
 	for {
 		w, over := g.fit(natural, out, width)
 		if over <= 0 {
@@ -153,8 +163,8 @@ func squeeze(w []int, over int) []int {
 
 // write prints the grid within so many cells; 0 means no bound.
 func (g *grid) write(out io.Writer, width int, paint terminal.Painter) error {
-	natural := g.natural()
-	widths := g.layout(natural, width)
+	natural, empty := g.natural()
+	widths := g.layout(natural, empty, width)
 	b := bufio.NewWriter(out)
 	last := -1
 	for i, w := range widths {

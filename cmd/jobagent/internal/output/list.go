@@ -145,7 +145,8 @@ func key(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
 }
 
-// find returns the column of a name of the command line: its name or its header.
+// find returns the column of a name of the command line: its name or its header; id and name are
+// also what -o name prints.
 func (l Listing[T]) find(flag, name string) (Column[T], error) {
 	wanted := key(name)
 	for _, c := range l {
@@ -158,11 +159,18 @@ func (l Listing[T]) find(flag, name string) (Column[T], error) {
 			return c, nil
 		}
 	}
+	if i := slices.IndexFunc(l, func(c Column[T]) bool { return c.ID }); i >= 0 && (wanted == "id" || wanted == "name") {
+		return l[i], nil
+	}
 	hint := ""
 	best := len(wanted)/2 + 1
 	for _, c := range l {
 		for _, known := range []string{key(c.Name), key(c.Title())} {
-			if d := levenshtein.ComputeDistance(wanted, known); wanted != "" && d < best {
+			d := levenshtein.ComputeDistance(wanted, known)
+			if strings.HasPrefix(known, wanted) || strings.HasSuffix(known, "_"+wanted) {
+				d = min(d, 1)
+			}
+			if wanted != "" && d < best {
 				best, hint = d, fmt.Sprintf("; did you mean %s?", known)
 			}
 		}

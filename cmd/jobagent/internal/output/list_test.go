@@ -105,6 +105,14 @@ CREATED              TAGS  JOB
 	}
 }
 
+// Where a row does not fit, columns without a text are left out before another one is cut.
+func TestTableLeavesOutEmptyColumns(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `RUN                                   JOB  LIFECYCLE  TARGETS
+6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  a    Failed           0
+`, render([]row{{ID: testRows[0].ID, Name: "a", State: "Failed"}}, ListOptions{}, FormatTable, 65))
+}
+
 func TestTableWraps(t *testing.T) {
 	t.Parallel()
 	g := &grid{columns: []gridColumn{{header: "STEP"}, {header: "MESSAGE", rest: true, wrap: true}}, rows: [][]string{{"1", "one two three four five six seven"}}}

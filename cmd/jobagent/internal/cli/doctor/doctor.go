@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -77,7 +78,7 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 	cmd.Flags().StringVar(&group, "targets", "", "target `group` whose databases are tried too")
 	cmd.Flags().StringVar(&credential, "credential", "",
 		"with --targets: credential of the steps (default: the default credential)")
-	return cmd
+	return command.List(&a.Printer, columns, cmd)
 }
 
 // emitFindings prints all findings as a table, and then the remedy of each warning and error.

@@ -4,7 +4,6 @@ package targetgroup
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -60,8 +59,20 @@ func newListCommand(a *connect.App) *cobra.Command {
 	})
 }
 
+// memberColumns are those of target-group show.
+var memberColumns = output.Columns([]output.Column[output.Member]{
+	{Name: "membership_type", Header: "MEMBERSHIP", Keep: true},
+	{Name: "target_type", Header: "TYPE", Drop: 3},
+	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
+	{Name: "database_name", Header: "DATABASE", Min: 12, Drop: 1},
+	{Name: "elastic_pool_name", Header: "POOL", Min: 8, Drop: 4},
+	{Name: "shard_map_name", Header: "SHARD MAP", Min: 8, Drop: 5},
+	{Name: "refresh_credential_name", Header: "REFRESH CREDENTIAL", Min: 8, Drop: 6},
+	{Name: "target_id", ID: true, GUID: true, Drop: 7},
+})
+
 func newShowCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return command.List(&a.Printer, memberColumns, &cobra.Command{
 		Use: "show GROUP", Short: "Show the members of a target group", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
@@ -82,17 +93,13 @@ func newShowCommand(a *connect.App) *cobra.Command {
 						RefreshCredential: m.RefreshCredential,
 					})
 				}
-				return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, func(w io.Writer) error {
-					t := output.NewTable("MEMBERSHIP", "TYPE", "SERVER", "DATABASE", "POOL", "SHARD MAP", "REFRESH CREDENTIAL",
-						"TARGET ID")
-					for _, m := range views {
-						t.Add(m.Membership, m.Kind, m.Server, m.Database, m.ElasticPool, m.ShardMap, m.RefreshCredential, m.ID)
-					}
-					return t.Write(w)
-				})
+				if a.Structured() {
+					return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, nil)
+				}
+				return output.List(&a.Printer, views, memberColumns)
 			})
 		},
-	}
+	})
 }
 
 func newResolveCommand(a *connect.App) *cobra.Command {
