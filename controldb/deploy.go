@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -80,6 +81,24 @@ func (s *Store) install(ctx context.Context) error {
 		}
 		return turnOnRowVersions(ctx, conn)
 	})
+}
+
+// OtherTables returns the names of tables in schemas that are not jobagent's: of all of them their
+// number, and the first five names.
+func (s *Store) OtherTables(ctx context.Context) (total int, names []string, err error) {
+	rows, err := selectAll[struct {
+		Name  string `db:"name"`
+		Total int    `db:"total"`
+	}](ctx, s, "list other tables", `SELECT TOP (5) CONCAT(s.name, N'.', t.name) AS name, COUNT(*) OVER () AS total
+FROM sys.tables AS t
+INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
+WHERE s.name NOT IN (N'jobs', N'jobs_internal', N'jobs_rest')
+    AND t.is_ms_shipped = 0
+ORDER BY s.name, t.name;`)
+	for _, r := range rows {
+		total, names = r.Total, append(names, r.Name)
+	}
+	return total, names, err
 }
 
 // Migrate upgrades an installed schema to this program's version. It applies pending migrations,
@@ -514,6 +533,11 @@ func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations
 // runBatch sends one batch. The error names its file and line.
 func runBatch(ctx context.Context, tx *sqlx.Tx, file, text string) error {
 	if _, err := tx.ExecContext(ctx, text); err != nil {
+		// The first error has the reason: the last one of a failed CREATE says only that it failed.
+		var e mssqldb.Error
+		if errors.As(err, &e) && len(e.All) > 1 {
+			err = e.All[0]
+		}
 		where := file
 		if e, ok := sqlError(err); ok && e.LineNo > 0 {
 			where = fmt.Sprintf("%s:%d", file, e.LineNo)

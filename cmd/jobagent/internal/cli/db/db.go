@@ -72,9 +72,30 @@ func newSchemaCommand(
 			if err != nil {
 				return err
 			}
+			if use == "install" && !a.Structured() {
+				if err := noteOtherTables(cmd.Context(), a, store); err != nil {
+					return err
+				}
+			}
 			return done(controldb.SchemaVersion(), warnings)
 		},
 	}
+}
+
+// noteOtherTables says that the database has tables of somebody else. They do no harm, but steps,
+// backups and rights are easier to keep apart in a database of its own.
+func noteOtherTables(ctx context.Context, a *connect.App, store *controldb.Store) error {
+	total, names, err := store.OtherTables(ctx)
+	if err != nil || total == 0 {
+		return err
+	}
+	more := ""
+	if total > len(names) {
+		more = ", …"
+	}
+	fmt.Fprintf(a.Stderr, "note: the database has other tables, too (%d: %s%s): a database of its own is better for the control schema\n",
+		total, strings.Join(names, ", "), more)
+	return nil
 }
 
 // databaseWarnings returns the findings about the database that are not OK. Without -o json, it

@@ -57,6 +57,18 @@ func TestDoctorExitCodes(t *testing.T) {
 	require.Contains(t, stderr, "warning: AUTO_CLOSE is on: ")
 	require.Contains(t, stderr, "to fix it: ALTER DATABASE [old] SET AUTO_CLOSE OFF;")
 
+	require.NotContains(t, stderr, "other tables")
+
+	batch(`CREATE DATABASE shared; CREATE DATABASE taken;`)
+	batch(`EXEC shared.sys.sp_executesql N'CREATE TABLE dbo.mine (a INT);'; EXEC taken.sys.sp_executesql N'CREATE SCHEMA jobs;';`)
+	code, _, stderr = command("shared", "db", "install")
+	require.Equal(t, exit.CodeOK, code, stderr)
+	require.Contains(t, stderr, "note: the database has other tables, too (1: dbo.mine): a database of its own is better for the control schema\n")
+	code, _, stderr = command("taken", "db", "install")
+	require.Equal(t, exit.CodeConflict, code)
+	require.Equal(t, "error: the database is not fit for the control schema: the database has the schema jobs already, and jobagent did not create it: "+
+		"a deployment creates the schemas jobs, jobs_internal and jobs_rest; to fix it: DROP SCHEMA [jobs];\n", stderr)
+
 	code, stdout, _ = command("old", "doctor", "-o", "json")
 	require.Equal(t, exit.CodeRunFailed, code)
 	var views []output.Finding
