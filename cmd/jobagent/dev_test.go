@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,22 +37,42 @@ const devPassword = "Kill-me-9"
 type devProcess struct {
 	cmd     *exec.Cmd
 	address string
-	pin     string        // of its certificate
-	rest    string        // address of its front
-	token   string        // of an administrator of the front
-	trusted string        // path of its certificate
-	log     *bytes.Buffer // stderr; read it only after the process has ended
+	pin     string      // of its certificate
+	rest    string      // address of its front
+	token   string      // of an administrator of the front
+	trusted string      // path of its certificate
+	log     *processLog // stderr
 
 	// Of an external server, for which cmd and log are nil.
 	base   *url.URL // connection string, without a database
 	prefix string   // of the databases that the test creates
 }
 
+// processLog is what a process has written so far. Safe for concurrent use.
+type processLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *processLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String implements fmt.Stringer.
+func (l *processLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // startDev starts `jobagent dev` as a process and waits until it is ready.
 func startDev(t *testing.T, dir, listen string, flags ...string) *devProcess {
 	t.Helper()
 	p := &devProcess{cmd: exec.Command(os.Args[0], append([]string{"dev", "--listen", listen, "--data", dir, "-o", "json"}, flags...)...),
-		log: &bytes.Buffer{}}
+		log: &processLog{}}
 	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", dev.EnvSAPassword+"="+devPassword)
 	p.cmd.Stderr = p.log
 	stdout, err := p.cmd.StdoutPipe()
@@ -252,4 +273,39 @@ func TestDevStopsOnSignal(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.cmd.Wait(), p.log.String())
 	require.NotContains(t, p.log.String(), devPassword)
+}
+
+// The first signal says what dev waits for, the second one cancels it.
+func TestDevSaysWhatItWaitsFor(t *testing.T) {
+	p := startDev(t, t.TempDir(), "127.0.0.1:0", "--rest-listen", "127.0.0.1:0")
+	store := p.store(t)
+	server := strings.Replace(p.address, ":", ",", 1)
+	_, err := p.open(t, "master").ExecContext(t.Context(), "CREATE DATABASE Tenant1;")
+	require.NoError(t, err)
+	_, err = store.AddTargetGroup(t.Context(), "g")
+	require.NoError(t, err)
+	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+		Kind: targets.SQLDatabase, Server: server, Database: "Tenant1", Membership: targets.Include,
+	})
+	require.NoError(t, err)
+	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", TargetGroup: "g", Command: "WAITFOR DELAY '00:01:00';"})
+	require.NoError(t, err)
+	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
+	require.NoError(t, err)
+	eventually(t, 20*time.Second, "the script runs", func() bool {
+		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, Lifecycles: []jobs.Lifecycle{jobs.InProgress}})
+		return err == nil && len(rows) > 0
+	})
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	const waiting = "waiting for 1 script on %s/Tenant1; Ctrl-C again cancels it"
+	eventually(t, 20*time.Second, "dev says what it waits for", func() bool {
+		return strings.Contains(p.log.String(), fmt.Sprintf(waiting, server))
+	})
+	again := time.Now()
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, p.cmd.Wait(), p.log.String())
+	require.Less(t, time.Since(again), 20*time.Second)
+	require.Contains(t, p.log.String(), "canceling running tasks")
 }

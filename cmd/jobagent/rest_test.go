@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -82,7 +81,7 @@ func TestRunServesREST(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(dir, "front.json")
 	require.NoError(t, os.WriteFile(file, settings, 0o600))
-	p := &devProcess{cmd: exec.Command(os.Args[0], "run", "--serve", "--config", file), log: &bytes.Buffer{}, trusted: server.trusted}
+	p := &devProcess{cmd: exec.Command(os.Args[0], "run", "--serve", "--config", file), log: &processLog{}, trusted: server.trusted}
 	p.cmd.Env = append(os.Environ(), envBeCommand+"=1")
 	stderr, err := p.cmd.StderrPipe()
 	require.NoError(t, err)
@@ -90,7 +89,7 @@ func TestRunServesREST(t *testing.T) {
 	t.Cleanup(p.kill)
 	lines := bufio.NewScanner(stderr)
 	for (p.rest == "" || !strings.Contains(p.log.String(), `"callback_url":"`+p.rest)) && lines.Scan() {
-		p.log.WriteString(lines.Text() + "\n")
+		_, _ = io.WriteString(p.log, lines.Text()+"\n")
 		if m := regexp.MustCompile(`"REST is served".*"public_url":"([^"]+)"`).FindStringSubmatch(lines.Text()); m != nil {
 			p.rest = m[1]
 		}
