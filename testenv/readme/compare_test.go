@@ -15,6 +15,7 @@ var masks = []struct {
 	mask    string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
+	{regexp.MustCompile(`^[0-9a-f]{8} `), "ID "}, // the beginning of one, in a list
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:\d\d|[A-Z]{3,4}))?`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "DAY"},
 	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b`), "DAY"},

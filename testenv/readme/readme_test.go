@@ -3,6 +3,7 @@ package readme
 import (
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,6 +35,8 @@ var pages = []string{
 	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md",
 	".github/CONTRIBUTING.md",
 }
+
+var show = flag.Bool("readme.show", false, "TestPages logs what each block shows, to be copied into the pages")
 
 // notRun lists the commands that the test does not run, by their beginning, with the reason.
 var notRun = map[string]string{
@@ -187,6 +190,9 @@ func (r *reader) read(t *testing.T, page string) {
 			r.config(t, b.text)
 		default:
 			t.Errorf("%s:%d: no test for a block of %q", page, b.line, b.language)
+		}
+		if *show && (b.language == "sh" || b.language == "sql") {
+			t.Logf("%s:%d shows\n%s", page, b.line, r.shown)
 		}
 	}
 	for _, m := range regexp.MustCompile("`({\"[^`]*})`").FindAllStringSubmatch(rest, -1) {
