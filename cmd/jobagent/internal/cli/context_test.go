@@ -180,6 +180,11 @@ func TestPrecedence(t *testing.T) {
 	s.run(exit.CodeNotFound, "job", "list", "--context", "nope")
 	require.Contains(t, s.stderr, "--context: context nope does not exist; there are current, env, flag")
 
+	for _, command := range []string{"dev", "demo"} {
+		s.run(exit.CodeUsage, command, "--context", "flag")
+		require.Contains(t, s.stderr, "a control database of its own")
+	}
+
 	// A broken file concerns nobody who names a database otherwise.
 	require.NoError(t, os.WriteFile(os.Getenv(contexts.EnvFile), []byte("contexts: ["), 0o600))
 	show("JOBAGENT_DSN", "variable")

@@ -44,8 +44,14 @@ type Connection struct {
 }
 
 // OwnControlDatabase says that the command brings a control database of its own: contexts have no
-// effect, not even by their configuration files.
-func (a *App) OwnControlDatabase() { a.control.none = true }
+// effect, not even by their configuration files. It fails if the command line names another one.
+func (a *App) OwnControlDatabase() error {
+	a.control.none = true
+	if a.Named() {
+		return exit.Usagef("--dsn and --context cannot be given: the command brings a control database of its own")
+	}
+	return nil
+}
 
 // Named reports whether the command line itself names a control database.
 func (a *App) Named() bool { return a.DSN != "" || a.ContextName != "" }

@@ -66,6 +66,9 @@ With --keep, the server and the agent go on until Ctrl-C, and a terminal shows c
 run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.OwnControlDatabase(); err != nil {
+				return err
+			}
 			if databases < minTenants || databases > maxTenants {
 				return exit.Usagef("--databases %d: must be %d to %d", databases, minTenants, maxTenants)
 			}

@@ -79,7 +79,9 @@ as one.`,
 					return err
 				}
 			}
-			a.OwnControlDatabase()
+			if err := a.OwnControlDatabase(); err != nil {
+				return err
+			}
 			limits.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
 			rest.given = cmd.Flags().Changed(flagRESTListen)
 			return dev(cmd.Context(), a, listen, rest, data, password, limits, memory)
