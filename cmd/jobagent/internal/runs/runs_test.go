@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
@@ -166,5 +168,118 @@ func TestPrintTreeOfActions(t *testing.T) {
 		"        [2] stderr: line\n", "        [2] stderr: … and 3 more lines (-o json)\n",
 	} {
 		require.Contains(t, text, want)
+	}
+}
+
+// treeRows is a run with 24 targets in its first step, of which some failed.
+func treeRows() []controldb.Execution {
+	one, two := 1, 2
+	rows := []controldb.Execution{
+		{JobName: "load the new prices of all tenants of the eastern region", JobVersion: 3, Lifecycle: jobs.Failed, LastMessage: "Step 1 ended with 21 of 24 targets succeeded."},
+		{StepID: &one, TargetType: "TargetGroup", TargetGroup: "tenants", Lifecycle: jobs.Failed},
+	}
+	for n := 1; n <= 24; n++ {
+		e := controldb.Execution{StepID: &one, TargetType: "SqlDatabase", Server: "east.example.com", Database: fmt.Sprintf("Tenant%04d", n), Lifecycle: jobs.Succeeded, Attempts: 1}
+		if n%10 == 4 {
+			e.Lifecycle, e.Attempts, e.LastMessage = jobs.Failed, 3, "Msg 245, Level 16, State 1, Line 2: Conversion failed when converting the nvarchar value 'n/a' to data type int."
+		}
+		rows = append(rows, e)
+	}
+	return append(rows, controldb.Execution{StepID: &two, TargetType: "TargetGroup", TargetGroup: "tenants", Lifecycle: jobs.Succeeded})
+}
+
+// Long trees are abridged on a terminal: failures stay, the others are counted. Lines fit its width
+// and are broken between words. A pipe gets all targets in whole lines.
+func TestTree(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, Tree{Paint: terminal.Painter{Plain: true}, Width: 60, Targets: 4}.Print(&b, treeRows(), nil))
+	require.Equal(t, `load the new prices of all tenants of the eastern region
+(version 3)  Failed
+  Step 1 ended with 21 of 24 targets succeeded.
+├─ step 1 on tenants  Failed
+│  ├─ east.example.com/Tenant0001  Succeeded
+│  ├─ east.example.com/Tenant0002  Succeeded
+│  ├─ east.example.com/Tenant0003  Succeeded
+│  ├─ east.example.com/Tenant0004  Failed after 3 attempts
+│  │    Msg 245, Level 16, State 1, Line 2: Conversion
+│  │    failed when converting the nvarchar value 'n/a' to
+│  │    data type int.
+│  ├─ east.example.com/Tenant0005  Succeeded
+│  ├─ east.example.com/Tenant0014  Failed after 3 attempts
+│  │    Msg 245, Level 16, State 1, Line 2: Conversion
+│  │    failed when converting the nvarchar value 'n/a' to
+│  │    data type int.
+│  ├─ east.example.com/Tenant0024  Failed after 3 attempts
+│  │    Msg 245, Level 16, State 1, Line 2: Conversion
+│  │    failed when converting the nvarchar value 'n/a' to
+│  │    data type int.
+│  └─ +17 more: 17 Succeeded
+└─ step 2 on tenants  Succeeded
+`, b.String())
+	b.Reset()
+	require.NoError(t, PrintTree(&b, treeRows(), nil))
+	require.Equal(t, 31, strings.Count(b.String(), "\n"))
+	require.Contains(t, b.String(), "│  └─ east.example.com/Tenant0024  Failed after 3 attempts\n│       Msg 245, Level 16, State 1, Line 2: Conversion failed when converting the nvarchar value 'n/a' to data type int.\n")
+	b.Reset()
+	require.NoError(t, Tree{Targets: 4}.Print(&b, treeRows(), nil))
+	require.Contains(t, b.String(), "\x1b[31mFailed\x1b[m")
+}
+
+// What --wait makes of a run that has ended.
+func TestVerdict(t *testing.T) {
+	step := 1
+	rows := func(root jobs.Lifecycle, targets ...jobs.Lifecycle) []controldb.Execution {
+		list := []controldb.Execution{{JobName: "j", Lifecycle: root}, {StepID: &step, TargetType: "TargetGroup", Lifecycle: root}}
+		for _, l := range targets {
+			list = append(list, controldb.Execution{StepID: &step, TargetType: "SqlDatabase", Lifecycle: l})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		rows         []controldb.Execution
+		allow        bool
+		code         int
+		err, warning string
+	}{
+		{rows: rows(jobs.Succeeded, jobs.Succeeded)},
+		{rows: rows(jobs.Failed, jobs.Failed), code: exit.CodeRunFailed, err: "ended as Failed; see jobagent execution errors"},
+		{rows: rows(jobs.Canceled), allow: true, code: exit.CodeRunFailed, err: "ended as Canceled"},
+		{rows: rows(jobs.Succeeded), code: exit.CodeRunFailed, err: "no target ran: its target groups have no targets"},
+		{rows: rows(jobs.SucceededWithSkipped, jobs.Skipped), code: exit.CodeRunFailed, err: "no target ran: 1 target was skipped"},
+		{rows: rows(jobs.SucceededWithSkipped, jobs.Skipped, jobs.Skipped), allow: true, warning: "warning: no target ran: 2 targets were skipped"},
+		{rows: rows(jobs.SucceededWithSkipped, jobs.Skipped, jobs.Succeeded), warning: "warning: 1 of 2 targets skipped"},
+	} {
+		var stderr strings.Builder
+		w := Wait{AllowSkipped: c.allow}
+		err := w.verdict(&connect.App{Printer: output.Printer{Stderr: &stderr}}, c.rows)
+		require.Equal(t, c.code, exit.Code(err))
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+		}
+		require.True(t, strings.HasPrefix(stderr.String(), c.warning), stderr.String())
+		require.Equal(t, c.warning == "", stderr.String() == "")
+	}
+}
+
+// What --wait makes of a backfill that has ended.
+func TestBackfillVerdict(t *testing.T) {
+	for _, c := range []struct {
+		state controldb.BackfillWatch
+		allow bool
+		code  int
+		want  string
+	}{
+		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: controldb.BackfillWatch{State: "Completed", Skipped: 2, Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3, jobs.Failed: 1}}, code: exit.CodeRunFailed, want: "1 of 4 runs of backfill 7 did not succeed"},
+		{state: controldb.BackfillWatch{State: "Faulted", Reason: "no more"}, code: exit.CodeRunFailed, want: "backfill 7 ended as Faulted: no more"},
+		{state: controldb.BackfillWatch{State: "Completed"}, code: exit.CodeRunFailed, want: "started no run"},
+		{state: controldb.BackfillWatch{State: "Completed"}, allow: true},
+	} {
+		err := (&backfill{id: 7, state: c.state}).verdict(&connect.App{Printer: output.Printer{Stderr: io.Discard}}, Wait{AllowSkipped: c.allow})
+		require.Equal(t, c.code, exit.Code(err))
+		if c.want != "" {
+			require.ErrorContains(t, err, c.want)
+		}
 	}
 }

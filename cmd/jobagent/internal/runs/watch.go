@@ -83,6 +83,14 @@ func Started(a *connect.App, id uuid.UUID, job string) {
 	fmt.Fprintf(a.Stderr, "run %s of job %s started\n", id, output.OneLine(job))
 }
 
+// Interrupted is what to return when Ctrl-C ended the call that starts a run: it is not known
+// whether the run has started.
+func Interrupted(a *connect.App, id uuid.UUID, job string) error {
+	fmt.Fprintf(a.Stderr, "interrupted while run %s of job %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
+		id, output.OneLine(job), id, id)
+	return exit.With(exit.CodeInterrupted, nil)
+}
+
 // Restarted is [Started] for a rerun.
 func Restarted(a *connect.App, id, origin uuid.UUID) {
 	fmt.Fprintf(a.Stderr, "run %s started, a rerun of %s\n", id, origin)

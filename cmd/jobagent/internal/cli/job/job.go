@@ -326,13 +326,19 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 					return exit.Usagef("invalid --execution-id %q: not a GUID", id)
 				}
 			}
+			if wait.Wanted && wanted == uuid.Nil {
+				wanted = uuid.New() // known before the run starts, in case of an interrupt
+			}
 			parameters, err := params.Read(a.Stdin)
 			if err != nil {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				run, err := store.StartJobWith(cmd.Context(), args[0], wanted, parameters)
-				if err != nil {
+				switch {
+				case err != nil && cmd.Context().Err() != nil && wait.Wanted:
+					return runs.Interrupted(a, wanted, args[0])
+				case err != nil:
 					return err
 				}
 				if !wait.Wanted {

@@ -74,6 +74,7 @@ func show(ctx context.Context, a *connect.App, s *source, interval time.Duration
 		return err
 	}
 	m := newModel(ctx, s, interval)
+	m.paint = a.Color.Painter(a.Stdout)
 	m.state = o
 	options := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithOutput(a.Stdout), tea.WithFPS(10), tea.WithoutSignalHandler(),
