@@ -1,14 +1,21 @@
 package cli
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 )
+
+// examples are command lines for the help of the commands that declare none: one a line.
+//
+//go:embed examples.txt
+var examples string
 
 // groups are the groups of commands in the root's help, in their order.
 var groups = []struct {
@@ -49,6 +56,7 @@ func addNames(root *cobra.Command) {
 			}
 		}
 	}
+	commands := map[string]named{}
 	var walk func(cmd *cobra.Command, path string)
 	walk = func(cmd *cobra.Command, path string) {
 		for _, sub := range cmd.Commands() {
@@ -58,11 +66,29 @@ func addNames(root *cobra.Command) {
 				addAliases(sub, verbAliases[sub.Name()])
 			}
 			addAliases(sub, aliases[own])
+			commands[own] = named{sub, sub.Example != ""}
 			sub.Flags().SetNormalizeFunc(spelling(own))
 			walk(sub, own)
 		}
 	}
 	walk(root, "")
+	for line := range strings.Lines(examples) {
+		words := strings.Fields(line)
+		for n := min(len(words), 4); n > 1; n-- { // the longest words that name a command
+			if cmd, ok := commands[strings.Join(words[1:n], " ")]; ok {
+				if !cmd.declared {
+					cmd.Example = strings.TrimPrefix(cmd.Example+"\n  "+strings.TrimSpace(line), "\n")
+				}
+				break
+			}
+		}
+	}
+}
+
+// named is a command, and whether it declares an example itself.
+type named struct {
+	*cobra.Command
+	declared bool
 }
 
 // addAliases adds aliases that no other command of the group has.

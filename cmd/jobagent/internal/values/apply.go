@@ -98,10 +98,10 @@ func localFlags(cmd *cobra.Command) (list []*pflag.Flag) {
 
 // completeFlags registers the completion of a command's own flags.
 func completeFlags(cmd *cobra.Command, a *connect.App) {
-	for _, f := range localFlags(cmd) {
+	register := func(f *pflag.Flag) {
 		k, ok := KindOfFlag(cmd, f)
 		if _, registered := cmd.GetFlagCompletionFunc(f.Name); registered {
-			continue
+			return
 		}
 		if !ok {
 			k = word
@@ -110,6 +110,8 @@ func completeFlags(cmd *cobra.Command, a *connect.App) {
 			return complete(k, query{app: a, cmd: c, given: given(arguments(c.Use), args), prefix: prefix})
 		}))
 	}
+	cmd.PersistentFlags().VisitAll(register)
+	cmd.Flags().VisitAll(register) // not yet those of the commands above
 }
 
 // kindAt returns the kind and the word of the argument at a position.
