@@ -21,6 +21,15 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 	flags.StringSliceVar(&p.List.Columns, "columns", nil, "`columns` of table and csv, separated by commas, of: "+strings.Join(rows.Names(), ", "))
 	flags.StringVar(&p.List.Sort, "sort", "", "sort what was read by this `column`; with - before it in the reverse order")
 	flags.BoolVar(&p.List.NoHeaders, "no-headers", false, "print table and csv without headers")
+	names := rows.Names()
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("columns", func(_ *cobra.Command, _ []string, given string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := given[:strings.LastIndex(given, ",")+1] // each column is completed by itself
+		return prefixed(before, names), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort", func(_ *cobra.Command, _ []string, given string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := given[:len(given)-len(strings.TrimPrefix(given, "-"))]
+		return prefixed(before, names), cobra.ShellCompDirectiveNoFileComp
+	}))
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
@@ -40,6 +49,14 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 
 // IsList reports whether a command prints a list, in all formats.
 func IsList(cmd *cobra.Command) bool { return cmd.Annotations[listCommand] != "" }
+
+// prefixed puts a text before each word.
+func prefixed(before string, words []string) (list []cobra.Completion) {
+	for _, w := range words {
+		list = append(list, before+w)
+	}
+	return list
+}
 
 // CheckFormats makes cmd and its subcommands refuse a format that they cannot print, before they do
 // anything.

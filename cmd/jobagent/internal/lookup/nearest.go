@@ -54,6 +54,25 @@ func missing(ctx context.Context, store *controldb.Store, what, name string, f c
 	return exit.With(exit.CodeNotFound, fmt.Errorf("%s; %s", text, hint))
 }
 
+// ShortestID is the least number of hexadecimal digits of a short execution ID.
+const ShortestID = 4
+
+// IsShort reports whether a text has the form of the beginning of a GUID.
+func IsShort(s string) bool {
+	digits := 0
+	for i, r := range s {
+		hyphen := strings.Contains(s, "-") && (i == 8 || i == 13 || i == 18 || i == 23)
+		switch {
+		case hyphen && r == '-':
+		case !hyphen && strings.ContainsRune("0123456789abcdefABCDEF", r):
+			digits++
+		default:
+			return false
+		}
+	}
+	return digits >= ShortestID && digits < 32
+}
+
 // shownCandidates is the number of runs that an ambiguous ID lists.
 const shownCandidates = 5
 

@@ -144,7 +144,7 @@ func resolveRuns(cmd *cobra.Command, a *connect.App, list []argument) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		whole := slices.Clone(args)
 		for i, value := range args {
-			if k, _, ok := kindAt(cmd, list, i); !ok || !k.run || !isShort(value) {
+			if k, _, ok := kindAt(cmd, list, i); !ok || !k.run || !lookup.IsShort(value) {
 				continue
 			}
 			err := a.ReadStore(cmd.Context(), func(store *controldb.Store) error {

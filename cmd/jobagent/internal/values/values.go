@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -155,34 +156,14 @@ func isGUID(s string) error {
 	return nil
 }
 
-// shortest is the least number of hexadecimal digits of a short execution ID.
-const shortest = 4
-
 // isExecution is the form of an execution ID: a GUID, or its first digits.
 func isExecution(s string) error {
 	id, err := uuid.Parse(s)
 	switch {
 	case err == nil && id == uuid.Nil:
 		return fmt.Errorf("the zero GUID belongs to no run; jobagent execution list shows the latest runs")
-	case err == nil || isShort(s):
+	case err == nil || lookup.IsShort(s):
 		return nil
 	}
-	return fmt.Errorf("not a GUID, nor the first %d or more of its hexadecimal digits; jobagent execution list shows the latest runs", shortest)
-}
-
-// isShort reports whether a text has the form of the beginning of a GUID.
-func isShort(s string) bool {
-	digits := 0
-	for i, r := range s {
-		switch {
-		case r == '-' && (i == 8 || i == 13 || i == 18 || i == 23):
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			return false
-		case strings.ContainsRune("0123456789abcdefABCDEF", r):
-			digits++
-		default:
-			return false
-		}
-	}
-	return digits >= shortest && digits < 32
+	return fmt.Errorf("not a GUID, nor the first %d or more of its hexadecimal digits; jobagent execution list shows the latest runs", lookup.ShortestID)
 }

@@ -403,6 +403,14 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 		}
 	}
 	job, err := lookup.Job(ctx, store, nameOrID)
+	if err != nil && lookup.IsShort(nameOrID) { // not a job: the beginning of an ID
+		if id, idErr := lookup.Execution(ctx, store, nameOrID); exit.Code(idErr) != exit.CodeNotFound {
+			if idErr != nil {
+				return nil, "", idErr
+			}
+			return runToStop(ctx, store, id)
+		}
+	}
 	if err != nil {
 		return nil, "", err
 	}
