@@ -279,12 +279,28 @@ func (c *checker) item(list, name string, i int) string {
 	return fmt.Sprintf("%s[%d]", list, i)
 }
 
+// maxParameters is the largest length of parameters.
+const maxParameters = 102_400
+
 func (c *checker) parameters(j JSON, path string) {
 	if j == "" {
 		return
 	}
 	if _, err := parameters.Parse(string(j)); err != nil {
 		c.fail(path, "%v", err)
+		return
+	}
+	if n := Length(string(j)); n > maxParameters {
+		c.fail(path, "the parameters have %d characters: at most %d are allowed", n, maxParameters)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(j), &members); err != nil {
+		c.fail(path, "%v", err)
+	}
+	for name := range members {
+		if name == "" || Length(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+			c.fail(path, "invalid name of a parameter %s: want 1 to 128 characters, without control characters", quoteShort(name))
+		}
 	}
 }
 
@@ -297,7 +313,7 @@ func (c *checker) schedule(s *Schedule, at string) {
 			c.scheduleFaults(at+".catch_up", err)
 		}
 	}
-	if _, err := c.plan(s); err != nil {
+	if _, err := c.plan(s, time.Now()); err != nil {
 		c.scheduleFaults(field, err)
 	}
 	for _, name := range schedule.CalendarNames(spec) {
@@ -306,9 +322,8 @@ func (c *checker) schedule(s *Schedule, at string) {
 }
 
 // plan compiles a schedule. Calendars that are not in the files have no windows.
-func (c *checker) plan(s *Schedule) (*schedule.Plan, error) {
+func (c *checker) plan(s *Schedule, now time.Time) (*schedule.Plan, error) {
 	kind, spec := s.Definition()
-	now := time.Now()
 	known := c.calendars
 	for _, name := range schedule.CalendarNames(spec) {
 		if known[name] != nil {
@@ -337,7 +352,7 @@ func Next(set Set, now time.Time, count int) []Upcoming {
 			continue
 		}
 		for _, s := range job.Schedules {
-			if plan, err := c.plan(s); err == nil && s.Enabled {
+			if plan, err := c.plan(s, now); err == nil && s.Enabled {
 				u := Upcoming{Job: job.Name, Schedule: s.Name, Zone: plan.Zone, Warnings: plan.Warnings}
 				for after := now; len(u.Due) < count; {
 					next, ok := plan.Next(after)

@@ -198,6 +198,9 @@ func (b *builder) build(a ast.Node, depth int) (*node, error) {
 		}
 	case *ast.MappingNode:
 		n.kind = kindMap
+		if !a.IsFlowStyle && len(a.Values) > 0 { // the token of the others is the first colon
+			n.line, n.col = place(a.Values[0].Key.GetToken())
+		}
 		return n, b.pairs(n, a.Values, depth)
 	case *ast.MappingValueNode:
 		n.kind = kindMap

@@ -35,18 +35,34 @@ func newFixture(t *testing.T) *fixture {
 }
 
 // install makes another control database.
-func (f *fixture) install(t *testing.T, name string) *controldb.Store {
+func (f *fixture) install(t *testing.T, name string) {
 	t.Helper()
 	master, err := f.server.Open("master")
 	require.NoError(t, err)
 	defer master.Close()
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
 	require.NoError(t, err)
+	require.NoError(t, f.open(t, name).Install(t.Context()))
+}
+
+// open opens a control database.
+func (f *fixture) open(t *testing.T, name string) *controldb.Store {
+	t.Helper()
 	store, err := controldb.Open(t.Context(), controldb.Config{DSN: f.server.DSN(name)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	require.NoError(t, store.Install(t.Context()))
 	return store
+}
+
+// The tests share a server; each has databases of its own, but for the first, which expects an empty
+// one.
+func TestApply(t *testing.T) {
+	f := newFixture(t)
+	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, f) })
+	t.Run("change", func(t *testing.T) { testAnyChange(t, f) })
+	t.Run("concurrent", func(t *testing.T) { testConcurrentApplies(t, f) })
+	t.Run("failure", func(t *testing.T) { testFailure(t, f) })
+	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
 }
 
 // run runs a command line on a control database.
@@ -79,8 +95,7 @@ const (
 
 // Files with every feature are applied; a second time, nothing changes. What is exported is applied
 // without a change, and to an empty database so that it is exported again byte by byte.
-func TestRoundTrip(t *testing.T) {
-	f := newFixture(t)
+func testRoundTrip(t *testing.T, f *fixture) {
 	f.install(t, "second")
 	f.install(t, "third")
 	require.Contains(t, f.ok(t, main, "", "apply", "-f", world, "--dry-run"), "would create Job everything\n")

@@ -28,6 +28,9 @@ is not in the files may exist in the database: this is a note, not an error.
 With --schema, print the JSON Schema of a document, for editors.`,
 		Example: "  jobagent validate -f jobs\n  jobagent validate --schema > jobagent.schema.json",
 		RunE: func(_ *cobra.Command, _ []string) error {
+			if schema && len(f.names) > 0 {
+				return exit.Usagef("--schema and --file are both given: want one of them")
+			}
 			if schema {
 				_, err := a.Stdout.Write(manifest.Schema())
 				return err
@@ -40,7 +43,6 @@ With --schema, print the JSON Schema of a document, for editors.`,
 	}
 	cmd.Flags().StringArrayVarP(&f.names, "file", "f", nil, "`FILE` or directory with definitions, - for standard input; may be repeated")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema (draft 2020-12) of a document")
-	cmd.MarkFlagsMutuallyExclusive("file", "schema")
 	return cmd
 }
 

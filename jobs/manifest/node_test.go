@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// pieces are parts of texts in which YAML and its parsers go wrong.
+var pieces = []string{"a", " ", "\n", "\n\n", "\t", ":", ": ", "#", " #", "-", "- ", "'", `"`, `\`, "{", "}", "[", "]", ",", "&a", "*a", "!", "|", ">", "%",
+	"@", "`", "no", "on", "true", "null", "~", "010", "1e3", "0x1F", "1_000", "2026-01-31", "<<", "é", "日", "😀", "\r\n", "\u0085", "\u2028", "\ufeff", "\x07",
+	"GO\n", "  indented", "--", "---", "...", "? ", "=", "$(x)", "SELECT 1;", "\x7f"}
+
+func drawText(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 8).Draw(t, "text"), "")
+}
+
+func drawNode(t *rapid.T, depth int) *node {
+	kind := rapid.IntRange(0, 9).Draw(t, "kind")
+	switch {
+	case kind < 2 && depth > 0:
+		n := &node{kind: kindMap}
+		for range rapid.IntRange(0, 4).Draw(t, "pairs") {
+			key := drawText(t)
+			if n.get(key) == nil {
+				n.add(key, drawNode(t, depth-1))
+			}
+		}
+		return n
+	case kind < 4 && depth > 0:
+		n := &node{kind: kindSeq}
+		for range rapid.IntRange(0, 4).Draw(t, "items") {
+			n.values = append(n.values, drawNode(t, depth-1))
+		}
+		return n
+	case kind == 4:
+		return &node{}
+	case kind == 5:
+		return plain(rapid.SampledFrom([]string{"true", "false", "0", "-12", "1.50", "1e5", "123456789012345678901234567890"}).Draw(t, "plain"))
+	}
+	return text(drawText(t))
+}
+
+// What the encoder writes, the parser reads again: each text with all its characters.
+func TestYAMLRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := &node{kind: kindMap}
+		want.add("first", drawNode(t, 3))
+		want.add("text", text(drawText(t)))
+		var b strings.Builder
+		writeMap(&b, want, "")
+		docs, err := parseYAML(b.String())
+		require.NoError(t, err, "%s", b.String())
+		require.Len(t, docs, 1)
+		requireSame(t, want, docs[0], "", b.String())
+	})
+}
+
+func requireSame(t require.TestingT, want, got *node, path, all string) {
+	if want.kind == kindText && got.kind == kindPlain {
+		// a text without quotes: nothing may take it for something else
+		value, ok := plainJSON(got.text)
+		require.True(t, ok, "%s in %s", path, all)
+		require.Equal(t, string(jsonText(want.text)), value, "%s in %s", path, all)
+		return
+	}
+	require.Equal(t, want.kind, got.kind, "%s in\n%s", path, all)
+	require.Equal(t, want.text, got.text, "%s in\n%s", path, all)
+	require.Len(t, got.values, len(want.values), "%s in\n%s", path, all)
+	for i, v := range want.values {
+		if want.kind == kindMap {
+			require.Equal(t, want.keys[i].text, got.keys[i].text, "%s in\n%s", path, all)
+		}
+		requireSame(t, v, got.values[i], path+"/", all)
+	}
+}
+
+// Hostile texts end with an error, soon.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"a: 1", "a: &x [*x]", "? a\n: b", "a: |2\n  x", "%YAML 1.2\n---\na", "[[[", "{\"a\": [1, {}]}", "- a\n-b", "\"\\ud83d\\ude00\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1<<16 {
+			t.Skip("a long text takes long")
+		}
+		watch := time.AfterFunc(5*time.Second, func() { panic("this text takes too long") })
+		defer watch.Stop()
+		_, _ = Load(Input{Text: []byte(s), Display: "x"})
+	})
+}
