@@ -54,14 +54,15 @@ func (f *fixture) open(t *testing.T, name string) *controldb.Store {
 	return store
 }
 
-// The tests share a server; each has databases of its own, but for the first, which expects an empty
-// one.
+// The tests share a server; each has databases of its own, but for the first, which expects an
+// empty one.
 func TestApply(t *testing.T) {
 	f := newFixture(t)
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, f) })
 	t.Run("change", func(t *testing.T) { testAnyChange(t, f) })
 	t.Run("concurrent", func(t *testing.T) { testConcurrentApplies(t, f) })
 	t.Run("failure", func(t *testing.T) { testFailure(t, f) })
+	t.Run("page", func(t *testing.T) { testPage(t, f) })
 	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
 }
 

@@ -22,8 +22,8 @@ var changes = flag.Bool("apply.changes", false, "TestApply/change makes a hundre
 
 const groups = "apiVersion: jobagent/v1\nkind: TargetGroup\nname: g\n---\napiVersion: jobagent/v1\nkind: TargetGroup\nname: h\n"
 
-// drawJob returns a job with random steps and schedules: T-SQL and actions, in any order, each after
-// any others that make no circle.
+// drawJob returns a job with random steps and schedules: T-SQL and actions, in any order, each
+// after any others that make no circle.
 func drawJob(t *rapid.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: jobagent/v1\nkind: Job\nname: changing\ndescription: %d\n", rapid.IntRange(0, 2).Draw(t, "description"))
@@ -79,8 +79,8 @@ func drawJob(t *rapid.T) string {
 	return strings.NewReplacer("steps:\n---", "steps: []\n---").Replace(b.String())
 }
 
-// Whatever a job was, after apply it is as the files say: its export is that of the same files in an
-// empty database, and a second apply changes nothing.
+// Whatever a job was, after apply it is as the files say: its export is that of the same files in
+// an empty database, and a second apply changes nothing.
 func testAnyChange(t *testing.T, f *fixture) {
 	f.install(t, "fresh")
 	for _, database := range []string{main, "fresh"} {
