@@ -124,12 +124,13 @@ type reader struct {
 	env     []string
 	shell   *shell
 	dev     *shell
-	page    string   // that is read
-	address string   // of dev
-	front   string   // address of dev's REST front
-	run     string   // ID of the first run
-	shown   string   // output of the latest block
-	setup   []string // the variables of the README's five minutes
+	page    string            // that is read
+	address string            // of dev
+	front   string            // address of dev's REST front
+	run     string            // ID of the first run
+	shown   string            // output of the latest block
+	setup   []string          // the variables of the README's five minutes
+	helps   map[string]string // texts of --help, by command
 }
 
 // TestPages pastes the blocks of all pages, line by line, and compares what is then shown with what
@@ -138,7 +139,7 @@ func TestPages(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the pages are for a POSIX shell")
 	}
-	r := &reader{dir: t.TempDir()}
+	r := &reader{dir: t.TempDir(), helps: map[string]string{}}
 	home := filepath.Join(r.dir, "home")
 	require.NoError(t, os.Mkdir(home, 0o700))
 	cache := goEnv(t, "GOCACHE", "GOMODCACHE", "GOROOT", "GOFLAGS", "GOPROXY")
@@ -455,8 +456,14 @@ func (r *reader) help(t *testing.T, words []string) {
 		require.NotContains(t, out, "Unknown help topic")
 		return
 	}
-	out, code := r.bash(t, strings.Join(name, " ")+" --help")
-	require.Zero(t, code, out)
+	command := strings.Join(name, " ")
+	out, known := r.helps[command]
+	if !known {
+		var code int
+		out, code = r.bash(t, command+" --help")
+		require.Zero(t, code, out)
+		r.helps[command] = out
+	}
 	require.Contains(t, out, "  "+strings.Join(name, " ")+" ", "the help is that of the command")
 	for _, word := range words {
 		if strings.HasPrefix(word, "--") && word != "--help" {
