@@ -169,7 +169,8 @@ func (s *Store) migrate(ctx context.Context) error {
 				}
 			}
 			for _, o := range triggers {
-				if !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
+				if !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) &&
+					!slices.Contains(differs.Missing, sqlfs.ViewOf(o)) {
 					continue
 				}
 				if err := runBatch(ctx, tx, o.Name, o.Text); err != nil {
@@ -334,6 +335,7 @@ WHERE p.type = 'R'
 		key := strings.ToLower(o.Name)
 		text := definitions[key]
 		switch _, ok := names[key]; {
+		case slices.Contains(c.Missing, sqlfs.ViewOf(o)): // it goes and comes with its view
 		case !ok:
 			c.Missing = append(c.Missing, o.Name)
 		case otherOptions[key] || text != "" && moduleBody(text) != moduleBody(o.Text):

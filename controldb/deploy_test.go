@@ -35,7 +35,7 @@ func TestDeployment(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, controldb.Comparison{
 			Version: controldb.SchemaVersion(), Want: controldb.SchemaVersion(),
-			Missing: []string{"jobs.job_versions", "jobs.job_versions_read_only"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
+			Missing: []string{"jobs.job_versions"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
 		}, got)
 		err = store.Verify(ctx)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
@@ -43,6 +43,11 @@ func TestDeployment(t *testing.T) {
 
 		require.NoError(t, store.Migrate(ctx))
 		require.NoError(t, store.Verify(ctx))
+		c.fails(t, 50099, `DELETE FROM jobs.job_versions;`)
+		c.exec(t, `DROP TRIGGER jobs.jobs_read_only;`)
+		require.ErrorContains(t, store.Verify(ctx), "jobs.jobs_read_only")
+		require.NoError(t, store.Migrate(ctx))
+		c.fails(t, 50099, `DELETE FROM jobs.jobs;`)
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM sys.views WHERE name = N'mine'`), "what is not ours stays")
 
 		c.exec(t, `UPDATE jobs_internal.code_objects SET sha256 = REPLICATE('0', 64) WHERE name = N'jobs.sp_add_job';`)

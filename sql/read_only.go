@@ -35,6 +35,12 @@ var changedBy = map[string]string{
 	"target_groups":               "jobs.sp_add_target_group and jobs.sp_delete_target_group",
 }
 
+// readOnlySuffix ends the names of the triggers, after the name of the view.
+const readOnlySuffix = "_read_only"
+
+// ViewOf returns the name of the view of a trigger of [ReadOnly].
+func ViewOf(trigger Object) string { return strings.TrimSuffix(trigger.Name, readOnlySuffix) }
+
 // readOnly makes the triggers once.
 var readOnly = sync.OnceValues(func() ([]Object, error) {
 	all, err := objects()
@@ -51,9 +57,9 @@ var readOnly = sync.OnceValues(func() ([]Object, error) {
 		if by := changedBy[view]; by != "" {
 			hint = "Use " + by + "."
 		}
-		t := Object{Kind: KindTrigger, Name: o.Name + "_read_only", File: o.File, Text: fmt.Sprintf(`-- Refuses changes of rows through the view %[1]s, which would bypass the procedures.
+		t := Object{Kind: KindTrigger, Name: o.Name + readOnlySuffix, File: o.File, Text: fmt.Sprintf(`-- Refuses changes of rows through the view %[1]s, which would bypass the procedures.
 -- Nobody but an owner of the database has the permission.
-CREATE OR ALTER TRIGGER %[1]s_read_only ON %[1]s
+CREATE OR ALTER TRIGGER %[1]s`+readOnlySuffix+` ON %[1]s
 INSTEAD OF INSERT, UPDATE, DELETE
 AS
     THROW 50099, N'The view %[1]s is read only. %[2]s', 1;
