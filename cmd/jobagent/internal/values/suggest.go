@@ -92,6 +92,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 			"duration": span.Words,
 		}[f.Value.Type()]
 		if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(cause.Error(), "invalid ") { // it says what is invalid
+			if !strings.Contains(cause.Error(), f.Name) {
+				return exit.Usagef("--%s: %w", f.Name, cause)
+			}
 			return exit.Usage(cause)
 		}
 		if want == "" {
