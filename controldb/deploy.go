@@ -450,15 +450,25 @@ func checkVersion(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, 
 
 // installedVersion reads the schema's version. Without a schema it returns ErrNotInstalled. It
 // returns ErrVersionHidden when the login sees the views but not the table of versions, such as a
-// login with only the role jobs_reader.
+// login with only the role jobs_reader, and ErrNoRole when it sees the schema but nothing in it.
 func installedVersion(ctx context.Context, conn *sqlx.Conn) (int, error) {
 	const op = "read the version of the control schema"
-	var exists, hidden bool
+	var exists, hidden, forbidden bool
+	var login, user string
+	// Objects are visible only to those who have a permission on them; schemas to everybody
+	// (https://learn.microsoft.com/sql/relational-databases/security/metadata-visibility-configuration).
 	err := conn.QueryRowxContext(ctx, `SELECT
     CAST(CASE WHEN OBJECT_ID(N'jobs_internal.schema_versions', N'U') IS NULL THEN 0 ELSE 1 END AS BIT),
-    CAST(CASE WHEN OBJECT_ID(N'jobs.job_executions', N'V') IS NULL THEN 0 ELSE 1 END AS BIT);`).Scan(&exists, &hidden)
+    CAST(CASE WHEN OBJECT_ID(N'jobs.job_executions', N'V') IS NULL THEN 0 ELSE 1 END AS BIT),
+    CAST(CASE WHEN SCHEMA_ID(N'jobs_internal') IS NULL OR IS_ROLEMEMBER(N'db_owner') = 1 THEN 0 ELSE 1 END AS BIT),
+    ORIGINAL_LOGIN(),
+    USER_NAME();`).Scan(&exists, &hidden, &forbidden, &login, &user)
 	if err != nil {
 		return 0, translate(op, err)
+	}
+	if !exists && !hidden && forbidden {
+		return 0, fmt.Errorf("the login %s has %w: have a member of db_owner run ALTER ROLE jobs_reader ADD MEMBER [%s]; "+
+			"in it (or jobs_operator, jobs_author, jobs_admin)", login, ErrNoRole, strings.ReplaceAll(user, "]", "]]"))
 	}
 	if !exists && hidden {
 		return 0, fmt.Errorf("%s: %w: the role jobs_agent gives it", op, ErrVersionHidden)

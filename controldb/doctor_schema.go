@@ -119,7 +119,7 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 	const code = CodeSchema
 	version, err := installedVersion(ctx, e.conn)
 	switch {
-	case errors.Is(err, ErrVersionHidden):
+	case errors.Is(err, ErrVersionHidden), errors.Is(err, ErrNoRole):
 		return []Finding{good(code, "not checked: %v", err)}, nil
 	case errors.Is(err, ErrNotInstalled):
 		taken, err := readObjects(ctx, e.conn)

@@ -24,6 +24,8 @@ var (
 	// needs the role jobs_agent. The public procedures and views still work, as far as the login's
 	// own roles allow.
 	ErrVersionHidden = errors.New("the login has no permission")
+	// ErrNoRole means that the login has no role of jobagent in the control database.
+	ErrNoRole = errors.New("no role in the control database")
 	// ErrSchemaVersion means that the installed schema has another version than this program. The
 	// error is a *[SchemaVersionError].
 	ErrSchemaVersion = errors.New("the control schema is of another version")

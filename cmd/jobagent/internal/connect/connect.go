@@ -171,7 +171,7 @@ func (a *App) ReadStore(ctx context.Context, fn func(*controldb.Store) error) er
 		return err
 	}
 	if schemaErr := checkSchema(ctx, store); errors.Is(schemaErr, controldb.ErrNotInstalled) || errors.Is(schemaErr,
-		controldb.ErrSchemaVersion) {
+		controldb.ErrSchemaVersion) || errors.Is(schemaErr, controldb.ErrNoRole) {
 		return schemaErr
 	}
 	return err

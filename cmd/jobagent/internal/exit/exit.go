@@ -18,7 +18,7 @@ const (
 	CodeFailure     = 1   // the operation failed for a reason that has no code of its own
 	CodeUsage       = 2   // invalid command line, configuration or input; nothing was changed
 	CodeNotFound    = 3   // a named object does not exist
-	CodeConnection  = 4   // the server is unreachable or refuses the login
+	CodeConnection  = 4   // the server is unreachable or refuses the login, or the login has no role
 	CodeSchema      = 5   // the control database is not installed, or its schema has another version
 	CodeConflict    = 6   // the object's state forbids the operation: it exists already, is in use, or runs
 	CodeRunFailed   = 7   // --wait: the run did not succeed, or no target ran; doctor: a finding is no OK; import --strict: something was lost
@@ -84,7 +84,7 @@ func Code(err error) int {
 		return CodeUsage
 	case errors.Is(err, context.Canceled):
 		return CodeInterrupted
-	case errors.Is(err, controldb.ErrUnreachable), errors.Is(err, controldb.ErrLoginFailed):
+	case errors.Is(err, controldb.ErrUnreachable), errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNoRole):
 		return CodeConnection
 	case errors.Is(err, controldb.ErrNotInstalled), errors.Is(err, controldb.ErrSchemaVersion):
 		return CodeSchema
