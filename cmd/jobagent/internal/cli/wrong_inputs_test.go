@@ -419,9 +419,9 @@ type generatedInput struct {
 	want string
 }
 
-// generatedInputs returns, for every command, an unknown flag, and for every flag that is neither a
-// text nor a switch a text that it does not accept. TestFaultyFlags and TestFaultyArguments have the
-// texts. So no command and no flag is without a case.
+// generatedInputs returns, for every command, an unknown flag, and for every flag that is neither
+// a text nor a switch a text that it does not accept. TestFaultyFlags and TestFaultyArguments have
+// the texts. So no command and no flag is without a case.
 func generatedInputs() (list []generatedInput) {
 	eachCommand(func(cmd *cobra.Command) {
 		if cmd.HasSubCommands() {
