@@ -51,6 +51,9 @@ grace period. The second signal cancels them at once.`,
 			if err != nil {
 				return err
 			}
+			for _, err := range file.Unreadable() {
+				log.Warn("a secret of the configuration cannot be read; what needs it will fail", zap.Error(err))
+			}
 			stopMetrics, err := a.ServeMetrics(cmd.Context(), log)
 			if err != nil {
 				return err

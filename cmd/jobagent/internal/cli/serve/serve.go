@@ -62,6 +62,13 @@ func checkOnly(a *connect.App, o front.Options) error {
 	if err := front.Check(o); err != nil {
 		return err
 	}
+	file, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if err := file.CheckForms(); err != nil {
+		return err
+	}
 	result := output.FrontCheck{Listen: o.Config.Listener().Address, ControlDatabases: []string{}}
 	for _, d := range o.Databases {
 		result.ControlDatabases = append(result.ControlDatabases, d.Name)
