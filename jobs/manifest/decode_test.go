@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -251,7 +252,9 @@ func TestSchemaAcceptsExport(t *testing.T) {
 	set, faults := load(jobHead + "steps: [{name: a, target_group: g, command: a, after: []}]\nschedule: {interval: Days, start: 2026-01-01 10:00}\n" +
 		"schedules: [{name: s, cron5: '0 2 * * *'}, {name: t, rrule: 'FREQ=DAILY'}]\n---\napiVersion: jobagent/v1\nkind: Limit\nscope: Agent\nmax_concurrent_targets: 5\n")
 	require.Empty(t, faults)
-	for _, o := range set.Objects {
+	world, err := Load(Input{FS: os.DirFS("../../cmd/jobagent/internal/cli/apply/testdata/world"), Path: "."}) // every field
+	require.NoError(t, err)
+	for _, o := range append(set.Objects, world.Objects...) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONDocument(o)))
 		require.NoError(t, err)
 		require.NoError(t, schema.Validate(v), "%s", JSONDocument(o))

@@ -184,6 +184,13 @@ func testPrune(t *testing.T, f *fixture) {
 	f.install(t, "pruned")
 	store := f.open(t, "pruned")
 	f.ok(t, "pruned", "", "apply", "-f", world)
+	some := f.ok(t, "pruned", "", "export", "--job", "EVERYTHING", "--target-group", "empty group")
+	require.Equal(t, 4, strings.Count(some, "apiVersion:"), "a job with what it uses, and a group:\n%s", some)
+	for _, flag := range []string{"--job", "--target-group"} {
+		code, stdout, stderr := f.run(t, "pruned", "", "export", flag, "nowhere")
+		require.Equal(t, 3, code, stderr)
+		require.Empty(t, stdout)
+	}
 	job := "apiVersion: jobagent/v1\nkind: Job\nname: other\n"
 	require.Contains(t, f.ok(t, "pruned", job, "apply", "-f", "-", "--prune", "--dry-run"), "would delete Job everything\n")
 	require.Contains(t, f.ok(t, "pruned", job, "apply", "-f", "-"), "1 created, 0 changed, 0 unchanged\n")

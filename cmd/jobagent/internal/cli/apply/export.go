@@ -97,7 +97,7 @@ func selected(s *state, opts exportOptions) ([]manifest.Object, error) {
 		o := s.byKey[manifest.Key{Kind: manifest.KindJob, Name: strings.ToLower(name)}]
 		switch {
 		case o == nil:
-			return nil, fmt.Errorf("%w: %q; jobagent job list has all jobs", controldb.ErrJobNotFound, name)
+			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the job %q does not exist; jobagent job list shows all jobs", name))
 		case o.origin != "":
 			return nil, exit.With(exit.CodeConflict, fmt.Errorf("the job %q is defined through the %s API, and cannot be exported", name, o.origin))
 		}
@@ -116,7 +116,7 @@ func selected(s *state, opts exportOptions) ([]manifest.Object, error) {
 	for _, name := range opts.groups {
 		key := manifest.Key{Kind: manifest.KindTargetGroup, Name: strings.ToLower(name)}
 		if s.byKey[key] == nil {
-			return nil, fmt.Errorf("%w: %q; jobagent target-group list has all groups", controldb.ErrGroupNotFound, name)
+			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the target group %q does not exist; jobagent target-group list shows all groups", name))
 		}
 		keys = append(keys, key)
 	}
