@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -36,7 +35,7 @@ func WatchBackfill(ctx context.Context, a *connect.App, store *controldb.Store, 
 	b.screen.end(b.news)
 	switch {
 	case err != nil && waiting.Err() != nil:
-		return w.goodbye(ctx, a.Stderr, fmt.Sprintf("backfill %d", id), fmt.Sprintf("jobagent schedule show %s", quoted(b.state.JobName, b.state.Name)),
+		return w.goodbye(ctx, a.Stderr, fmt.Sprintf("backfill %d", id), fmt.Sprintf("jobagent schedule show %s", quoted(b.news.backfill.JobName, b.news.backfill.Name)),
 			fmt.Sprintf("jobagent schedule cancel-backfill %d", id))
 	case err != nil:
 		return err
@@ -74,48 +73,46 @@ type backfill struct {
 	store backfillReader
 	id    controldb.BackfillID
 	most  int
-	state controldb.BackfillWatch
 }
 
-// read reads the state, and reports whether all has ended.
-func (b *backfill) read(ctx context.Context) (ended bool, err error) {
+// read reads the state of the backfill, and of its active run.
+func (b *backfill) read(ctx context.Context, before news) (after news, ended bool, err error) {
 	w, err := b.store.BackfillWatch(ctx, b.id)
 	if err != nil {
-		return false, err
+		return before, false, err
 	}
-	b.state = w
+	after = before
 	run := w.Active
-	if last := b.news.run; run == uuid.Nil && last != nil && last.Run.Active {
+	if last := before.run; run == uuid.Nil && last != nil && last.Run.Active {
 		run = last.ID // how it ended
 	}
 	if run != uuid.Nil {
-		// A run that was deleted meanwhile is no longer shown.
-		if _, err := b.readRun(ctx, run); errors.Is(err, controldb.ErrExecutionNotFound) || exit.Code(err) == exit.CodeNotFound {
-			b.news.run = nil
+		after, _, err = readRun(ctx, b.follower.store, run, before)
+		if exit.Code(err) == exit.CodeNotFound {
+			after.run = nil // it was deleted meanwhile
 		} else if err != nil {
-			return false, err
+			return before, false, err
 		}
 	}
-	b.news.notes = agentNote(w.LiveAgents, !w.Ended())
-	b.news.counts = terminal.Counts{}
+	after.backfill, after.notes = w, agentNote(w.LiveAgents, !w.Ended())
+	after.counts = terminal.Counts{}
 	for l, n := range w.Runs {
 		if l == jobs.WaitingForChildJobExecutions {
 			l = jobs.InProgress
 		}
-		b.news.counts.Add(l, n)
+		after.counts.Add(l, n)
 	}
-	b.news.counts.Skipped += w.Skipped
-	b.news.counts.Waiting += max(w.Buffered, b.most-b.news.counts.Total())
-	if w.State != "Open" {
-		b.news.counts.Waiting = w.Buffered
+	after.counts.Skipped += w.Skipped
+	if after.counts.Waiting += w.Buffered; w.State == "Open" {
+		after.counts.Waiting += max(0, b.most-after.counts.Total())
 	}
-	b.news.title = b.title()
-	return w.Ended(), nil
+	after.title = b.title(after)
+	return after, w.Ended(), nil
 }
 
 // title says how far the backfill is.
-func (b *backfill) title() string {
-	w, c := b.state, b.news.counts
+func (b *backfill) title(n news) string {
+	w, c := n.backfill, n.counts
 	name := w.JobName
 	if w.Name != "" {
 		name += " / " + w.Name
@@ -135,7 +132,7 @@ func (b *backfill) title() string {
 
 // result is what the command prints.
 func (b *backfill) result() output.EndedBackfill {
-	w := b.state
+	w := b.news.backfill
 	r := output.EndedBackfill{ID: int64(b.id), Job: w.JobName, Name: w.Name, State: w.State, Reason: w.Reason, Skipped: w.Skipped, Runs: []output.RunTotal{}}
 	for l, n := range w.Runs {
 		r.Runs = append(r.Runs, output.RunTotal{Lifecycle: l, Total: n})
@@ -166,7 +163,7 @@ func describeBackfill(r output.EndedBackfill) string {
 // verdict returns an error if a run did not succeed, or if there was none.
 func (b *backfill) verdict(a *connect.App, w Wait) error {
 	runs, bad := 0, 0
-	for l, n := range b.state.Runs {
+	for l, n := range b.news.backfill.Runs {
 		runs += n
 		if !succeeded(l) {
 			bad += n
@@ -177,13 +174,13 @@ func (b *backfill) verdict(a *connect.App, w Wait) error {
 	}
 	switch {
 	case bad > 0:
-		return failed("%d of %d runs of backfill %d did not succeed; see jobagent execution list --job %s", bad, runs, b.id, quoted(b.state.JobName))
-	case b.state.State != "Completed":
-		return failed("backfill %d ended as %s: %s", b.id, b.state.State, output.OneLine(output.OrDefault(b.state.Reason, "see jobagent schedule show")))
+		return failed("%d of %d runs of backfill %d did not succeed; see jobagent execution list --job %s", bad, runs, b.id, quoted(b.news.backfill.JobName))
+	case b.news.backfill.State != "Completed":
+		return failed("backfill %d ended as %s: %s", b.id, b.news.backfill.State, output.OneLine(output.OrDefault(b.news.backfill.Reason, "see jobagent schedule show")))
 	case runs == 0 && !w.AllowSkipped:
 		return failed("backfill %d started no run: no instant of the range is without a run; accept it with --allow-skipped", b.id)
-	case b.state.Skipped > 0:
-		return a.Warn([]string{fmt.Sprintf("%d instants were skipped; see jobagent schedule show %s", b.state.Skipped, quoted(b.state.JobName, b.state.Name))})
+	case b.news.backfill.Skipped > 0:
+		return a.Warn([]string{fmt.Sprintf("%d instants were skipped; see jobagent schedule show %s", b.news.backfill.Skipped, quoted(b.news.backfill.JobName, b.news.backfill.Name))})
 	}
 	return nil
 }

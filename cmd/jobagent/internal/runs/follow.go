@@ -46,7 +46,7 @@ type follower struct {
 // follow implements Follow. It reads the rows of the targets, of which there may be thousands, only
 // once, after the end; until then one call per tick reads their numbers by step and state.
 func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
-	err := f.wait(ctx, func(ctx context.Context) (bool, error) { return f.readRun(ctx, id) })
+	err := f.wait(ctx, func(ctx context.Context, before news) (news, bool, error) { return readRun(ctx, f.store, id, before) })
 	f.screen.end(f.news)
 	if err != nil {
 		return nil, err
@@ -60,24 +60,28 @@ func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execut
 	return rows, err
 }
 
-// readRun reads the state of a run, and reports whether the run has ended.
-func (f *follower) readRun(ctx context.Context, id uuid.UUID) (ended bool, err error) {
-	d, err := ReadDetail(ctx, f.store, id, f.news.run)
+// read reads the news after those of before, and reports whether all has ended.
+type read func(ctx context.Context, before news) (after news, ended bool, err error)
+
+// readRun reads the state of a run.
+func readRun(ctx context.Context, store DetailReader, id uuid.UUID, before news) (after news, ended bool, err error) {
+	d, err := ReadDetail(ctx, store, id, before.run)
 	if errors.Is(err, controldb.ErrExecutionNotFound) {
-		return false, notFound(id)
+		return before, false, notFound(id)
 	}
 	if err != nil {
-		return false, err
+		return before, false, err
 	}
-	f.news.run, f.news.notes = d, agentNote(d.Run.LiveAgents, d.Run.Active)
-	return !d.Run.Active, nil
+	after = before
+	after.run, after.notes = d, agentNote(d.Run.LiveAgents, d.Run.Active)
+	return after, !d.Run.Active, nil
 }
 
-// wait calls read, which changes the news, until it reports the end.
-func (f *follower) wait(ctx context.Context, read func(ctx context.Context) (ended bool, err error)) error {
+// wait reads and shows the news until the end.
+func (f *follower) wait(ctx context.Context, read read) error {
 	for {
 		began := time.Now()
-		ended, err := f.limited(ctx, read)
+		after, ended, err := limited(ctx, read, f.news)
 		pause := max(pollInterval, 10*time.Since(began)) // a server that takes long to count is asked less often
 		switch {
 		case ctx.Err() != nil:
@@ -86,7 +90,10 @@ func (f *follower) wait(ctx context.Context, read func(ctx context.Context) (end
 			return err
 		case err != nil:
 			f.news.notes, pause = []string{f.away.note()}, awayInterval
-		case ended:
+		default:
+			f.news, f.away = after, outage{}
+		}
+		if ended {
 			return nil
 		}
 		f.screen.show(f.news)
@@ -97,14 +104,39 @@ func (f *follower) wait(ctx context.Context, read func(ctx context.Context) (end
 }
 
 // limited calls read within readLimit.
-func (f *follower) limited(ctx context.Context, read func(ctx context.Context) (bool, error)) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
-	ended, err := read(ctx)
-	if err == nil {
-		f.away = outage{}
+func limited(ctx context.Context, read read, before news) (news, bool, error) {
+	type answer struct {
+		after news
+		ended bool
 	}
-	return ended, err
+	reading, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	a, err := atOnce(reading, func(reading context.Context) (answer, error) {
+		after, ended, err := read(reading, before)
+		return answer{after, ended}, err
+	})
+	return a.after, a.ended, err
+}
+
+// atOnce calls read, and at the end of ctx returns at once: a driver whose server hangs may wait
+// long for the confirmation that a call was canceled, and Ctrl-C must not.
+func atOnce[T any](ctx context.Context, read func(ctx context.Context) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() { // ends with the call, or with the process
+		value, err := read(ctx)
+		answers <- answer{value, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }
 
 // sleep waits, at most until the end of ctx, whose cause it returns.
@@ -153,7 +185,7 @@ func (o *outage) note() string {
 // persist calls read again as long as the control database is away.
 func (o *outage) persist(ctx context.Context, read func(ctx context.Context) error) error {
 	for {
-		err := read(ctx)
+		_, err := atOnce(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, read(ctx) })
 		if err == nil || ctx.Err() != nil || !o.passes(err) {
 			return err
 		}

@@ -100,6 +100,33 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// hungReader is a control database that hangs: a call does not even end with its context, until
+// release is closed.
+type hungReader struct {
+	fakeReader
+	release chan struct{}
+}
+
+// RunWatch implements reader.
+func (h *hungReader) RunWatch(context.Context, uuid.UUID) (controldb.RunWatch, error) {
+	<-h.release
+	return controldb.RunWatch{}, controldb.ErrUnreachable
+}
+
+// Ctrl-C is obeyed at once, also while the control database hangs.
+func TestFollowEndsDuringAHungCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		h := &hungReader{release: make(chan struct{})}
+		began := time.Now()
+		_, err := (&follower{store: h, screen: &plain{w: io.Discard}}).follow(ctx, uuid.New())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+		close(h.release)
+	})
+}
+
 // Within two seconds the command says that no agent is alive, and when that has changed.
 func TestFollowWithoutAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -113,6 +140,7 @@ func TestFollowWithoutAgent(t *testing.T) {
 		const note = "no agent is alive: nothing moves until one starts: jobagent run\n"
 		require.Equal(t, note, show.String())
 		show.Reset()
+		r = &fakeReader{end: r.end, noAgentUntil: r.noAgentUntil}
 		_, err = (&follower{store: r, screen: &plain{w: &show, quiet: true}}).follow(t.Context(), uuid.New())
 		require.NoError(t, err)
 		require.Equal(t, note+"no longer: "+note, show.String())
@@ -276,7 +304,9 @@ func TestBackfillVerdict(t *testing.T) {
 		{state: controldb.BackfillWatch{State: "Completed"}, code: exit.CodeRunFailed, want: "started no run"},
 		{state: controldb.BackfillWatch{State: "Completed"}, allow: true},
 	} {
-		err := (&backfill{id: 7, state: c.state}).verdict(&connect.App{Printer: output.Printer{Stderr: io.Discard}}, Wait{AllowSkipped: c.allow})
+		b := &backfill{id: 7}
+		b.news.backfill = c.state
+		err := b.verdict(&connect.App{Printer: output.Printer{Stderr: io.Discard}}, Wait{AllowSkipped: c.allow})
 		require.Equal(t, c.code, exit.Code(err))
 		if c.want != "" {
 			require.ErrorContains(t, err, c.want)

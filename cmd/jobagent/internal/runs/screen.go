@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -25,6 +26,8 @@ type news struct {
 	run    *Detail // nil before the first answer
 	// notes say what is wrong.
 	notes []string
+	// backfill is what the title and the counts are made of.
+	backfill controldb.BackfillWatch
 }
 
 // screen shows the progress of a command that waits.
