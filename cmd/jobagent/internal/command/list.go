@@ -3,7 +3,6 @@ package command
 import (
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,7 @@ const listCommand = "jobagent_list"
 // List adds the flags of a list to a command, and checks them before the command connects.
 func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Command {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&p.List.Columns, "columns", nil, "`columns` of table and csv, separated by commas, of: "+strings.Join(rows.Names(), ", "))
+	flags.StringSliceVar(&p.List.Columns, "columns", nil, "`columns` of table and csv, separated by commas: "+rows.Help())
 	flags.StringVar(&p.List.Sort, "sort", "", "sort what was read by this `column`; with - before it in the reverse order")
 	flags.BoolVar(&p.List.NoHeaders, "no-headers", false, "print table and csv without headers")
 	names := rows.Names()

@@ -117,7 +117,8 @@ type ListOptions struct {
 // the flags needs.
 type Rows interface {
 	Check(o ListOptions, f Format) error
-	Names() []string
+	// Help names the columns for --help.
+	Help() string
 }
 
 // Listing is the columns of a list.
@@ -176,6 +177,25 @@ func (l Listing[T]) find(flag, name string) (Column[T], error) {
 		}
 	}
 	return Column[T]{}, fmt.Errorf("%s: no column %q%s The columns are: %s", flag, name, cmp.Or(hint, "."), strings.Join(l.Names(), ", "))
+}
+
+// Help names the columns of the table; all others are fields of the JSON.
+func (l Listing[T]) Help() string {
+	var names []string
+	more := ""
+	for _, c := range l {
+		if c.derived {
+			more = " and the other fields of the JSON"
+			continue
+		}
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// Without leaves out fields that have no value in this list.
+func (l Listing[T]) Without(names ...string) Listing[T] {
+	return slices.DeleteFunc(l, func(c Column[T]) bool { return c.derived && slices.Contains(names, c.Name) })
 }
 
 // Names are the names of all columns.

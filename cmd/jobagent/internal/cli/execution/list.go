@@ -42,7 +42,8 @@ var columns = output.Columns([]output.Column[output.Execution]{
 	{Name: "start_time", Header: "STARTED", Wide: true},
 	{Name: "end_time", Header: "ENDED", Wide: true},
 	{Name: "last_message", Header: "MESSAGE", Wide: true},
-})
+}).Without("step_id", "current_attempts", "current_attempt_start_time", "next_attempt_start_time", "target_type", "target_group_name",
+	"target_server_name", "target_database_name", "outcome_unknown", "targets")
 
 // counted returns a number of targets of a run.
 func counted(number func(output.TargetCounts) int) func(output.Execution) any {

@@ -54,7 +54,7 @@ var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "next_due_time", Header: "NEXT DUE", Drop: 1},
 	{Name: "job_id", Header: "ID", Wide: true},
 	{Name: "description", Min: 12, Rest: true, Drop: 9},
-})
+}).Without("steps")
 
 // ownSchedule describes the schedule of the job's own definition for a table. That of a job that is
 // started by hand, or by its named schedules only, is empty.
