@@ -10,6 +10,18 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
+// withoutNames replaces the names of a target in quotation marks or brackets, and its place.
+func withoutNames(message string, e controldb.Execution) string {
+	var pairs []string
+	for _, name := range []string{e.Place(), e.Database, e.Server} {
+		if name != "" {
+			pairs = append(pairs, "'"+name+"'", "'…'", `"`+name+`"`, `"…"`, "["+name+"]", "[…]")
+		}
+	}
+	pairs = append(pairs, "target "+e.Place()+" ", "target … ")
+	return strings.NewReplacer(pairs...).Replace(message)
+}
+
 // GroupErrors groups the targets that did not succeed by step and message, and sorts the groups of
 // a step by their size. It removes the names of server and database from the message, so that the
 // same error on many targets is one group.
@@ -35,7 +47,7 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 		target, message := e.TargetGroup, e.LastMessage
 		if e.IsTarget() {
 			target = e.Place()
-			message = strings.NewReplacer("'"+e.Database+"'", "'…'", "'"+e.Server+"'", "'…'").Replace(message)
+			message = withoutNames(message, e)
 		}
 		k := key{*e.StepID, string(e.Lifecycle), message}
 		g := groups[k]
