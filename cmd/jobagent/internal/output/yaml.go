@@ -145,8 +145,8 @@ func isBlock(s string) bool {
 	return true
 }
 
-// plainText matches texts that need no quotation marks, unless they are one of the words: they begin
-// with a letter, and have no quotation mark, colon or number sign.
+// plainText matches texts that need no quotation marks, unless they are one of the words: they
+// begin with a letter, and have no quotation mark, colon or number sign.
 var plainText = regexp.MustCompile(`^[A-Za-z_]([ !$-9;-~]*[!$-9;-~])?$`)
 
 // scalar writes a text on one line.

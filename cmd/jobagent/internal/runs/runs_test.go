@@ -313,3 +313,20 @@ func TestBackfillVerdict(t *testing.T) {
 		}
 	}
 }
+
+// The same error of several databases is one group, however the message quotes their names.
+func TestGroupErrorsWithoutNames(t *testing.T) {
+	step := 1
+	var rows []controldb.Execution
+	for _, name := range []string{"a", "b", "c"} {
+		for _, message := range []string{"no database '" + name + "'", `cannot open "` + name + `"`, "target s/" + name + " with credential [c1]", "[" + name + "] is full"} {
+			rows = append(rows, controldb.Execution{StepID: &step, TargetType: "SqlDatabase", Server: "s", Database: name, Lifecycle: jobs.Failed, LastMessage: message})
+		}
+	}
+	groups := GroupErrors(rows)
+	require.Len(t, groups, 4)
+	for _, g := range groups {
+		require.Equal(t, 3, g.Count, g.Message)
+		require.Equal(t, []string{"s/a", "s/b", "s/c"}, g.Targets)
+	}
+}
