@@ -3,6 +3,7 @@ package command
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"

@@ -117,7 +117,8 @@ type ListOptions struct {
 // the flags needs.
 type Rows interface {
 	Check(o ListOptions, f Format) error
-	// Help names the columns for --help.
+	// Names are the names of all columns; Help names them for --help.
+	Names() []string
 	Help() string
 }
 
