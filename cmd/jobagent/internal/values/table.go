@@ -133,6 +133,7 @@ var argumentKinds = map[string]Kind{
 
 // ownArguments are the kinds of arguments of single commands.
 var ownArguments = map[string]Kind{
+	"schedule update SCHEDULE":  removable(timetable), // empty: the schedule of the job's own definition
 	"context add CONTEXT":       {Words: "a name for the new context", Max: maxContext, New: true, source: nothing},
 	"job create JOB":            newName("the new job"),
 	"target-group create GROUP": newName("the new target group"),

@@ -75,6 +75,10 @@ execution show EXECUTION_ID --messages shows them as a tree.`,
 					lines = append(lines, fmt.Sprintf("step %d %s attempt %d: %s", m.StepID, place, m.Attempt, output.OneLine(runs.MessageText(m.Message))))
 				}
 				return a.Emit(views, func(w io.Writer) error {
+					if len(lines) == 0 {
+						_, err := fmt.Fprintf(a.Stderr, "no messages; jobagent execution errors %s lists the errors\n", id)
+						return err
+					}
 					for _, line := range lines {
 						if _, err := fmt.Fprintln(w, line); err != nil {
 							return err

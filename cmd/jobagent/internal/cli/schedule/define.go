@@ -368,12 +368,12 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var newName string
 	var noParams bool
 	cmd := &cobra.Command{
-		Use: "update JOB SCHEDULE", Short: "Change a schedule; properties without a flag stay unchanged",
+		Use: "update JOB [SCHEDULE]", Short: "Change a schedule; properties without a flag stay unchanged",
 		Long: `Change a schedule; properties without a flag stay unchanged. Earlier due instants without a run are
 dropped. --zone '', --catch-up '' and --overlap '' restore the default. --param, --param-json and
 --params-file replace all parameters. For the schedule of the job's own definition, use jobagent job update;
 only its parameters are changed here, with the name ''.`,
-		Args: cobra.ExactArgs(2),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, spec, ok, err := f.definition(cmd, a.Stdin)
 			if err != nil {
@@ -387,12 +387,12 @@ only its parameters are changed here, with the name ''.`,
 				return exit.Usagef("--no-params cannot be combined with parameters")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				old, err := lookup.Schedule(cmd.Context(), store, args[0], args[1])
+				old, err := lookup.Schedule(cmd.Context(), store, args[0], optionalName(args))
 				if err != nil {
 					return err
 				}
 				u := controldb.ScheduleUpdate{
-					JobName: args[0], Name: args[1], NewName: command.Given(cmd, "new-name", newName),
+					JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName),
 					TimeZone: command.Given(cmd, "zone", f.zone),
 					CatchUp:  command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
 					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure),
@@ -425,7 +425,7 @@ only its parameters are changed here, with the name ''.`,
 				if err := store.UpdateSchedule(cmd.Context(), u); err != nil {
 					return err
 				}
-				name := cmp.Or(newName, args[1])
+				name := cmp.Or(newName, optionalName(args))
 				return printDefined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c,
 					"updated", ok || u.TimeZone != nil, f.wait)
 			})
