@@ -28,6 +28,16 @@ func TestDeployment(t *testing.T) {
 		require.NoError(t, store.Install(ctx), "installing twice is the same as once")
 
 		c := &control{Store: store, env: env, name: name, db: env.DB(t, name)}
+		total, names, err := store.OtherTables(ctx)
+		require.NoError(t, err)
+		require.Zero(t, total)
+		require.Empty(t, names)
+		c.exec(t, `CREATE TABLE dbo.mine (a INT); CREATE TABLE dbo.b1 (a INT); CREATE TABLE dbo.b2 (a INT); CREATE TABLE dbo.b3 (a INT);
+CREATE TABLE dbo.b4 (a INT); CREATE TABLE dbo.b5 (a INT);`)
+		total, names, err = store.OtherTables(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 6, total)
+		require.Equal(t, []string{"dbo.b1", "dbo.b2", "dbo.b3", "dbo.b4", "dbo.b5"}, names)
 		c.exec(t, `ALTER PROCEDURE jobs_internal.get_command @command_id BIGINT AS RETURN 0;`)
 		c.exec(t, `DROP VIEW jobs.job_versions;`)
 		c.exec(t, `CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`)
