@@ -11,9 +11,9 @@ import (
 	"unicode"
 )
 
-// SchemaURL is where editors find the JSON Schema, relative to a repository: the output of
+// SchemaFile is the usual name of the file of the JSON Schema, for editors: the output of
 // `jobagent validate --schema`.
-const SchemaURL = "jobagent.schema.json"
+const SchemaFile = "jobagent.schema.json"
 
 // canonical returns the canonical tree of an object: its fields in their order, without defaults.
 func canonical(o Object) *node {

@@ -129,9 +129,6 @@ var folders = map[manifest.Kind]string{
 	manifest.KindJob: "jobs", manifest.KindLimit: "limits", manifest.KindAlert: "alerts",
 }
 
-// schemaFile is the file of the JSON Schema in an exported tree.
-const schemaFile = "jobagent.schema.json"
-
 // exportTree writes objects as files.
 func exportTree(a *connect.App, list []manifest.Object, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -143,7 +140,7 @@ func exportTree(a *connect.App, list []manifest.Object, dir string) error {
 	}
 	defer root.Close()
 	t := tree{root: root, used: map[string]bool{}}
-	if err := t.write(schemaFile, string(manifest.Schema())); err != nil {
+	if err := t.write(manifest.SchemaFile, string(manifest.Schema())); err != nil {
 		return err
 	}
 	for _, o := range list {
@@ -181,7 +178,7 @@ func (t *tree) object(o manifest.Object) error {
 		}
 		o.Value = &copied
 	}
-	return t.write(path.Join(folder, name+".yaml"), "# yaml-language-server: $schema=../"+schemaFile+"\n"+manifest.YAML(o))
+	return t.write(path.Join(folder, name+".yaml"), "# yaml-language-server: $schema=../"+manifest.SchemaFile+"\n"+manifest.YAML(o))
 }
 
 // unused returns a name of a file that this export has not written yet.
