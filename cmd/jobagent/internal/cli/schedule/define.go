@@ -372,7 +372,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 		Long: `Change a schedule; properties without a flag stay unchanged. Earlier due instants without a run are
 dropped. --zone '', --catch-up '' and --overlap '' restore the default. --param, --param-json and
 --params-file replace all parameters. For the schedule of the job's own definition, use jobagent job update;
-only its parameters are changed here, with the name ''.`,
+only its parameters are changed here, without SCHEDULE.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, spec, ok, err := f.definition(cmd, a.Stdin)
