@@ -282,6 +282,9 @@ func TestDevSaysWhatItWaitsFor(t *testing.T) {
 	server := strings.Replace(p.address, ":", ",", 1)
 	_, err := p.open(t, "master").ExecContext(t.Context(), "CREATE DATABASE Tenant1;")
 	require.NoError(t, err)
+	tenant := p.open(t, "Tenant1")
+	_, err = tenant.ExecContext(t.Context(), "CREATE TABLE dbo.begun (n INT NOT NULL);")
+	require.NoError(t, err)
 	_, err = store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
 	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
@@ -290,13 +293,15 @@ func TestDevSaysWhatItWaitsFor(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", TargetGroup: "g", Command: "WAITFOR DELAY '00:01:00';"})
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", TargetGroup: "g",
+		Command: "INSERT INTO dbo.begun (n) VALUES (1); WAITFOR DELAY '00:01:00';"})
 	require.NoError(t, err)
-	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
+	_, err = store.StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
+	// A run in progress has no script yet: its first task resolves the target group.
 	eventually(t, 20*time.Second, "the script runs", func() bool {
-		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, Lifecycles: []jobs.Lifecycle{jobs.InProgress}})
-		return err == nil && len(rows) > 0
+		var begun int
+		return tenant.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.begun;").Scan(&begun) == nil && begun == 1
 	})
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 	const waiting = "waiting for 1 script on %s/Tenant1; Ctrl-C again cancels it"

@@ -319,7 +319,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", "env:JOBAGENT_TEST_CONTROL",
 				"--config", path}, strings.NewReader(""), &stdout, &stderr)
 			if c.want == "" {
-				require.Contains(t, stdout.String(), "currently has 1 databases, and all are reachable", stderr.String())
+				require.Contains(t, stdout.String(), "currently has 1 database, and all are reachable", stderr.String())
 			} else {
 				require.Contains(t, stdout.String(), c.want, stderr.String())
 			}

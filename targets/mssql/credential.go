@@ -209,6 +209,20 @@ func (s *CredentialSet) For(name, server string) (Credential, error) {
 	return s.forEndpoint(name, server, e)
 }
 
+// Same reports whether two names mean the same login on the server: the same kind, user and
+// reference to a secret. A password that was given by value equals no other.
+func (s *CredentialSet) Same(name, other, server string) bool {
+	a, err := s.For(name, server)
+	if err != nil {
+		return false
+	}
+	b, err := s.For(other, server)
+	if err != nil || a.password != nil || b.password != nil {
+		return false
+	}
+	return a.Kind == b.Kind && a.User == b.User && a.Secret == b.Secret
+}
+
 // forEndpoint is For with the server's name both as text and parsed.
 func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential, error) {
 	if name == "" {

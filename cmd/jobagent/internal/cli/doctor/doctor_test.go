@@ -126,6 +126,8 @@ func TestDoctorTriesCredentials(t *testing.T) {
 	}{
 		{"", "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`,
 			"ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
+		{`, "default_credential": "c"`, "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`,
+			"ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
 		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`,
 			"USE [jobagent]; DROP USER [a guest];"},
 		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning,

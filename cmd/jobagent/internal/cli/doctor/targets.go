@@ -56,10 +56,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	}
 	var found []controldb.Finding
 	server := connect.ServerNames(dsn.Params)[0]
-	for _, name := range settings.Credentials.Names() {
-		if _, err := settings.Credentials.For(name, server); err != nil {
-			continue // the credential is never sent to this server
-		}
+	for _, name := range sentTo(settings.Credentials, server) {
 		v, err := servers.Principal(ctx, server, settings.Control.Database, name)
 		switch {
 		case ctx.Err() != nil:
@@ -90,6 +87,22 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 			"give --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential"
 	}
 	return found, nil
+}
+
+// sentTo returns the names of the credentials that may be sent to the server. The default one is
+// left out if it is another one under this name (targets.default_credential).
+func sentTo(set *mssql.CredentialSet, server string) []string {
+	var names []string
+	for _, name := range set.Names() {
+		if _, err := set.For(name, server); err == nil {
+			names = append(names, name)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return config.IsDefaultName(name) && slices.ContainsFunc(names, func(other string) bool {
+			return other != name && set.Same(name, other, server)
+		})
+	})
 }
 
 // examineTargets resolves a target group and probes each database: one login, and one batch that
