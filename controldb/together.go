@@ -21,7 +21,8 @@ var errRecording = errors.New("the call has a result set, and cannot be made tog
 
 // Together makes all calls of fn in one transaction, or none of them. fn gets a store that only
 // collects calls: their OUTPUT values (ids, revisions, versions) stay zero, reads fail, and errors
-// of the database are returned by Together. The calls are sent in as few round trips as their
+// of the database are returned by Together. If the connection breaks during the commit, the error
+// says that the outcome is not known. The calls are sent in as few round trips as their
 // arguments allow: one, and the two of the transaction.
 func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) error {
 	recorder := &Store{serverName: s.serverName, recorded: &[]*call{}}
@@ -36,28 +37,32 @@ func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) 
 	defer cancel()
 	return s.retry(ctx, op, func() (bool, error) {
 		started := time.Now()
-		err := s.runTogether(ctx, batches)
+		committing, err := s.runTogether(ctx, batches)
 		if err != nil {
-			err = translateCall(ctx, op, err)
+			var answer mssqldb.Error
+			unknown := committing && !errors.As(err, &answer) // an answer is a refusal: nothing was made
+			if err = translateCall(ctx, op, err); unknown {
+				err = fmt.Errorf("%w; the server did not confirm the changes: they were made together, or not at all", err)
+			}
 		}
 		s.observe(op, started, err)
 		return true, err
 	})
 }
 
-// runTogether runs batches in a transaction.
-func (s *Store) runTogether(ctx context.Context, batches []batch) error {
+// runTogether runs batches in a transaction. If committing, the error is one of the commit.
+func (s *Store) runTogether(ctx context.Context, batches []batch) (committing bool, err error) {
 	tx, err := s.db.BeginTxx(ctx, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, b := range batches {
 		if _, err := tx.ExecContext(ctx, b.text, b.args...); err != nil {
 			_ = tx.Rollback() // the error has ended the transaction already, or the connection
-			return err
+			return false, err
 		}
 	}
-	return tx.Commit()
+	return true, tx.Commit()
 }
 
 // batch is a text with arguments.

@@ -1,7 +1,11 @@
 package controldb_test
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/google/uuid"
@@ -68,5 +72,67 @@ func TestTogetherAsRole(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
 		require.Equal(t, "jobs_author", jobs[0].Description)
+	})
+}
+
+// breaking is a connector whose connections break when the server has made a commit.
+type breaking struct{ driver.Connector }
+
+func (b breaking) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := b.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return breakingConn{conn.(connection)}, nil
+}
+
+// connection is what package sql uses of a connection.
+type connection interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.NamedValueChecker
+	driver.SessionResetter
+	driver.Validator
+}
+
+type breakingConn struct{ connection }
+
+func (c breakingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.connection.BeginTx(ctx, opts)
+	return breakingTx{tx}, err
+}
+
+type breakingTx struct{ driver.Tx }
+
+func (t breakingTx) Commit() error { return errors.Join(io.ErrUnexpectedEOF, t.Tx.Commit()) }
+
+// A connection that breaks during the commit leaves open whether the changes were made, and the
+// error says so. Before that, none was made.
+func TestTogetherUnknown(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		store, err := controldb.New(controldb.Config{Connector: breaking{c.env.Connector(t, c.name)}, ServerName: "s"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, store.Close()) }()
+		add := func(names ...string) error {
+			return store.Together(t.Context(), "add jobs", func(tx *controldb.Store) error {
+				for _, name := range names {
+					if _, err := tx.AddJob(t.Context(), controldb.JobSpec{Name: name}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		const unknown = "the server did not confirm the changes"
+		err = add("a", "b")
+		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorContains(t, err, unknown)
+		jobs, err := c.Jobs(t.Context(), "")
+		require.NoError(t, err)
+		require.Len(t, jobs, 2, "here, they were made")
+		err = add("c", "a")
+		require.ErrorIs(t, err, controldb.ErrJobExists)
+		require.NotContains(t, err.Error(), unknown)
 	})
 }
