@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -202,6 +204,10 @@ func testPrune(t *testing.T, f *fixture) {
 	code, stdout, _ = f.run(t, "pruned", job, "diff", "-f", "-", "--prune")
 	require.Equal(t, 1, code)
 	require.Contains(t, stdout, "-name: everything")
+	stderrOfDiff := new(strings.Builder)
+	code = cli.Run(t.Context(), []string{"--dsn", f.server.DSN("pruned"), "diff", "-f", "-"}, strings.NewReader(job), fullDisk{}, stderrOfDiff)
+	require.Equal(t, 2, code, "1 says that something differs")
+	require.Contains(t, stderrOfDiff.String(), "\nerror: the disk is full\n")
 
 	_, err := store.StartJob(t.Context(), "everything", uuid.Nil)
 	require.NoError(t, err)
@@ -214,6 +220,11 @@ func testPrune(t *testing.T, f *fixture) {
 	require.Equal(t, "deleted Job third\n0 created, 0 changed, 1 unchanged, 1 deleted\n", f.ok(t, "pruned", job, "apply", "-f", "-", "--prune", "--yes"))
 	require.Contains(t, f.ok(t, "pruned", "", "target-group", "list"), "tenants", "kinds that the files do not have stay")
 }
+
+// fullDisk accepts nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
 // Faults are printed with their places, and nothing is done.
 func TestFaults(t *testing.T) {

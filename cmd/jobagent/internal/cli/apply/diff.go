@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,16 +23,24 @@ func newDiffCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff", Short: "Show what apply would change", Args: cobra.NoArgs,
 		Long: `Show what jobagent apply would change: each object that differs, as lines of its definition.
-- is the control database, + are the files. The exit code is 0 if nothing differs, and 1 if something does.`,
+- is the control database, + are the files. The exit code is 0 if nothing differs, 1 if something
+does, and 2 or more after an error, as of diff(1).`,
 		Example: "  jobagent diff -f jobs\n  jobagent diff -f jobs -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDiff(cmd.Context(), a, &f, prune)
+			err := runDiff(cmd.Context(), a, &f, prune)
+			if err != nil && !errors.Is(err, errDiffers) && exit.Code(err) == exit.CodeFailure {
+				err = exit.With(exit.CodeUsage, err) // 1 says only that something differs
+			}
+			return err
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&prune, "prune", false, "also show the objects that apply --prune would delete")
 	return cmd
 }
+
+// errDiffers ends a diff that has printed differences. It has no text.
+var errDiffers = exit.With(exit.CodeFailure, nil)
 
 func runDiff(ctx context.Context, a *connect.App, f *files, prune bool) error {
 	set, err := f.load(a)
@@ -65,7 +74,7 @@ func runDiff(ctx context.Context, a *connect.App, f *files, prune bool) error {
 			return err
 		}
 		if !result.Equal {
-			return exit.With(exit.CodeFailure, nil)
+			return errDiffers
 		}
 		return nil
 	})
@@ -98,12 +107,12 @@ func printDiff(w io.Writer, p terminal.Painter, r output.ComparedFiles) error {
 		fmt.Fprintln(&b, p.In(terminal.StyleTitle, terminal.Clean(fmt.Sprintf("%s %s %s", done[c.Action][1], c.Kind, c.Name))))
 		for _, line := range lines(c.Diff) {
 			line = terminal.Clean(strings.ReplaceAll(line, "\t", "    "))
-			switch line[0] {
-			case '+':
+			switch { // a file's name may have a line feed, so a line may be empty
+			case strings.HasPrefix(line, "+"):
 				line = p.In(terminal.StyleGood, line)
-			case '-':
+			case strings.HasPrefix(line, "-"):
 				line = p.In(terminal.StyleBad, line)
-			case '@':
+			case strings.HasPrefix(line, "@"):
 				line = p.In(terminal.StyleHead, line)
 			}
 			b.WriteString(line + "\n")
