@@ -68,7 +68,8 @@ func TestWritableFileIsRefused(t *testing.T) {
 		mode os.FileMode
 		want string
 	}{
-		{path, 0o620, "other users may write"}, {path, 0o602, "other users may write"}, {filepath.Dir(path), 0o770, "other users may write"},
+		{path, 0o620, "other users may write"}, {path, 0o602, "other users may write"}, {path, 0o602 | os.ModeSticky, "other users may write"},
+		{filepath.Dir(path), 0o770, "other users may write"},
 		{path, 0o644, ""}, {filepath.Dir(path), 0o755, ""},
 	} {
 		before, err := os.Stat(c.file)

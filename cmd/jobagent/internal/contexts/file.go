@@ -2,6 +2,7 @@ package contexts
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -95,32 +96,44 @@ func read(path string) (f File, err error) {
 // readTrusted reads a file that nobody but its owner, who is the user or the system's, may write:
 // who writes it chooses where passwords are sent.
 func readTrusted(path string) ([]byte, error) {
-	for _, one := range []string{filepath.Dir(path), path} {
-		info, err := os.Stat(one)
-		if err != nil {
-			return nil, err
-		}
-		if runtime.GOOS == "windows" { // its files have access lists instead; the profile's are private
-			continue
-		}
-		const othersWrite = 0o022
-		if mode := info.Mode(); mode.Perm()&othersWrite != 0 && mode&fs.ModeSticky == 0 {
-			return nil, fmt.Errorf("other users may write %s (mode %#o): chmod go-w", one, mode.Perm())
-		}
-		if !ownedByUser(info) {
-			return nil, fmt.Errorf("%s belongs to another user", one)
-		}
-	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
+	dir, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat() // of what is read, whatever stands there now
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(checkTrusted(filepath.Dir(path), dir), checkTrusted(path, info)); err != nil {
+		return nil, err
+	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(text) > maxFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
 	}
 	return text, err
+}
+
+// checkTrusted refuses a file or directory that other users may write. On Windows these have access
+// lists instead; those of the profile are private.
+func checkTrusted(path string, info fs.FileInfo) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	const othersWrite = 0o022
+	shared := info.IsDir() && info.Mode()&fs.ModeSticky != 0 // such as /tmp: only owners replace its files
+	if mode := info.Mode(); mode.Perm()&othersWrite != 0 && !shared {
+		return fmt.Errorf("other users may write %s (mode %#o): chmod go-w", path, mode.Perm())
+	}
+	if !ownedByUser(info) {
+		return fmt.Errorf("%s belongs to another user", path)
+	}
+	return nil
 }
 
 // reason removes the path, which the message has already.
