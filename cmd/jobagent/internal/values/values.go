@@ -63,8 +63,12 @@ func (k Kind) Check(name, value string) error {
 	if err := text(name, value); err != nil {
 		return err
 	}
+	blank := strings.Trim(value, " ") == "" // as of LTRIM in T-SQL, which may have made a name of a tab
+	if k.New {
+		blank = strings.TrimSpace(value) == ""
+	}
 	switch units := len(utf16.Encode([]rune(value))); {
-	case strings.TrimSpace(value) == "":
+	case blank:
 		if k.Empty {
 			return nil
 		}

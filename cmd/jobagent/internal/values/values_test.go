@@ -41,6 +41,16 @@ func TestShortIDs(t *testing.T) {
 	}
 }
 
+// A name of a tab, which T-SQL allows, can be given, but not to a new object.
+func TestBlankNames(t *testing.T) {
+	t.Parallel()
+	job, ok := KindOfArgument(&cobra.Command{Use: "show JOB"}, "JOB")
+	require.True(t, ok)
+	require.NoError(t, job.Check("JOB", "\t"))
+	require.Error(t, job.Check("JOB", " "))
+	require.Error(t, newName("a job").Check("NEW_NAME", "\t"))
+}
+
 // What passes is a text that SQL Server stores as it is.
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{"", " ", "nightly", "zo\xeb", "a\x00", "a\nb", strings.Repeat("x", 128), strings.Repeat("x", 129), strings.Repeat("\U0001F600", 65), "\uFFFD"} {
