@@ -32,7 +32,6 @@ func WatchBackfill(ctx context.Context, a *connect.App, store *controldb.Store, 
 	defer cancel()
 	b := &backfill{follower: follower{store: store, screen: newScreen(ctx, &a.Printer)}, store: store, id: id, most: most}
 	err := b.wait(waiting, b.read)
-	b.screen.end(b.news)
 	switch {
 	case err != nil && waiting.Err() != nil:
 		return w.goodbye(ctx, a.Stderr, fmt.Sprintf("backfill %d", id), fmt.Sprintf("jobagent schedule show %s", quoted(b.news.backfill.JobName, b.news.backfill.Name)),

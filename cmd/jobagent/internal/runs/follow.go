@@ -47,7 +47,6 @@ type follower struct {
 // once, after the end; until then one call per tick reads their numbers by step and state.
 func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
 	err := f.wait(ctx, func(ctx context.Context, before news) (news, bool, error) { return readRun(ctx, f.store, id, before) })
-	f.screen.end(f.news)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +76,9 @@ func readRun(ctx context.Context, store DetailReader, id uuid.UUID, before news)
 	return after, !d.Run.Active, nil
 }
 
-// wait reads and shows the news until the end.
+// wait reads and shows the news until the end, and ends the screen.
 func (f *follower) wait(ctx context.Context, read read) error {
+	defer func() { f.screen.end(f.news) }() // a panic, too, must give the terminal back
 	for {
 		began := time.Now()
 		after, ended, err := limited(ctx, read, f.news)
