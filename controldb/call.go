@@ -76,6 +76,7 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 	}
 	return s.retry(ctx, op, func() (bool, error) {
 		started := time.Now()
+		defer s.tellSlow(op)()
 		_, err := s.db.ExecContext(ctx, text, args...)
 		if err != nil {
 			err = translateCall(ctx, op, err)
@@ -102,6 +103,7 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 	}
 	return s.retry(ctx, op, func() (bool, error) {
 		started := time.Now()
+		defer s.tellSlow(op)()
 		err := s.queryOnce(ctx, op, c, sets)
 		s.observe(c.proc, started, err)
 		return !read, err // a retry would deliver the rows twice

@@ -56,6 +56,24 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 	}
 }
 
+// WithSlowCalls returns a store on the same connections that calls notify, on another goroutine, when
+// a procedure has not answered within a time. A lock of another session is the usual reason: SQL
+// Server waits for it without a limit and without a word.
+func (s *Store) WithSlowCalls(after time.Duration, notify func(op string)) *Store {
+	with := *s
+	with.onSlow, with.slowAfter = notify, after
+	return &with
+}
+
+// tellSlow calls onSlow unless the function that it returns is called in time.
+func (s *Store) tellSlow(op string) (answered func()) {
+	if s.onSlow == nil {
+		return func() {}
+	}
+	timer := time.AfterFunc(s.slowAfter, func() { s.onSlow(op) })
+	return func() { timer.Stop() }
+}
+
 // isDeadlock reports whether err is the error of a deadlock victim.
 func isDeadlock(err error) bool {
 	var e mssqldb.Error

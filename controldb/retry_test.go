@@ -61,3 +61,28 @@ func TestIsTransient(t *testing.T) {
 	require.False(t, controldb.IsTransient(controldb.ErrUnreachable))
 	require.False(t, controldb.IsTransient(nil))
 }
+
+// A call that has no answer in time is told once; a quick one is not.
+func TestSlowCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+			if slow.Load() && p.Kind == tsqld.BeforeStatement && strings.HasSuffix(p.Request, "sp_add_job") {
+				slow.Store(false)
+				<-time.After(3 * time.Second)
+			}
+			return nil
+		}})
+		plain, _ := env.Control(t)
+		told := make(chan string, 10)
+		store := plain.WithSlowCalls(2*time.Second, func(op string) { told <- op })
+		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "quick"})
+		require.NoError(t, err)
+		require.Empty(t, told)
+		slow.Store(true)
+		_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "slow"})
+		require.NoError(t, err)
+		require.Equal(t, "add job", <-told)
+		require.Empty(t, told)
+	})
+}

@@ -42,8 +42,10 @@ type Store struct {
 	serverName string
 	limit      time.Duration                       // of each call of a procedure or view; 0: only the context's
 	onDeadlock func(op string, wait time.Duration) // nil: calls are not repeated after a deadlock
-	observer   Observer                            // nil: none
-	recorded   *[]*call                            // of Together: the calls are collected here and not made
+	onSlow     func(op string)                     // nil: slow calls are not told
+	slowAfter  time.Duration
+	observer   Observer // nil: none
+	recorded   *[]*call // of Together: the calls are collected here and not made
 }
 
 // pingTimeout bounds the first connection of Open.

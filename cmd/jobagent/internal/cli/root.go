@@ -55,7 +55,8 @@ import (
 // Run executes one command line and returns the exit code. It prints an error on one line of
 // stderr.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRootCommand(&connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin})
+	app := &connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin}
+	root := newRootCommand(app)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -65,6 +66,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && controldb.KindOf(err) != controldb.KindNone {
 		err = command.InWords(cmd, err)
+	}
+	if exit.Code(err) == exit.CodeNotFound {
+		err = values.Suggest(cmd, cmd.Flags().Args(), app, err)
 	}
 	return exit.Report(stderr, err)
 }
@@ -132,6 +136,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	)
 	root.AddCommand(apply.NewCommands(a)...)
 	addNames(root)
+	fitHelp(root)
 	values.Apply(root, a)
 	command.CheckChanges(root)
 	command.CheckFormats(&a.Printer, root)

@@ -127,11 +127,20 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 		return nil, err
 	}
 	a.WarnPassword()
+	var once sync.Once
+	store = store.WithSlowCalls(slowCall, func(op string) {
+		once.Do(func() {
+			fmt.Fprintf(a.Stderr, "%s: still waiting for the control database; another session may hold a lock\n", op)
+		})
+	})
 	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
 		fmt.Fprintf(a.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op,
 			wait.Round(time.Millisecond))
 	}), nil
 }
+
+// slowCall is how long a command waits for an answer of the control database before it says so.
+const slowCall = 2 * time.Second
 
 // OpenStoreToChange is OpenStore for a command that changes something. In a context for production
 // it says so.

@@ -123,7 +123,7 @@ func (c Context) check() error {
 	case c.Auth != "" && !slices.Contains(EntraNames, c.Auth):
 		return fmt.Errorf("invalid auth: want one of %s", strings.Join(EntraNames, ", "))
 	case c.Color != "" && !slices.Contains(Colors, c.Color):
-		return fmt.Errorf("invalid color: want one of %s", strings.Join(Colors, ", "))
+		return fmt.Errorf("invalid colour: want one of %s", strings.Join(Colors, ", "))
 	case c.User == "" && c.Password != "":
 		return fmt.Errorf("a password needs a user")
 	case c.User != "" && c.Password == "" && c.Auth == "":

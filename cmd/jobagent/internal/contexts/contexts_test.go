@@ -98,7 +98,7 @@ func TestInvalidFiles(t *testing.T) {
 		"contexts: [{name: \"a\\e[31m\", server: s, database: d}]":                           "invalid name of a context",
 		"contexts: [{name: a, server: \"s;user=x\", database: d}]":                           "invalid server name",
 		"contexts: [{name: a, server: s, database: \"d\\e]0;x\"}]":                           "control characters",
-		"contexts: [{name: a, server: s, database: d, color: mauve}]":                        "invalid color",
+		"contexts: [{name: a, server: s, database: d, color: mauve}]":                        "invalid colour",
 		"contexts: [{name: a, server: s, database: d, config: rel.json}]":                    "not absolute",
 		"contexts: [{name: a, server: s, database: d, parameters: {clientcertpassword: x}}]": "would be a secret in the file",
 		"current: gone\ncontexts: [{name: a, server: s, database: d}]":                       "the current context is not in the list",

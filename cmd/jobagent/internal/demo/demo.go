@@ -60,7 +60,7 @@ database, an agent and a web server, and defines a job with the public procedure
 the schema of each tenant and fills the new column; step 2 collects a report from all tenants in one
 table; step 3, which runs however they ended, posts a summary of the run to the web server. One
 tenant is excluded, one fails its first attempt and succeeds on the retry, and one fails each
-attempt. Nothing is kept.
+attempt. At the end, the databases are removed.
 
 With --keep, the server and the agent go on until Ctrl-C, and a terminal shows commands to try on the
 run.`,

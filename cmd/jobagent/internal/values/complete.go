@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type query struct {
 	cmd    *cobra.Command
 	given  map[string]string // the arguments before, by their words
 	prefix string
+	most   int // of names; 0: completionNames
 }
 
 // source lists values, with descriptions.
@@ -56,7 +58,7 @@ func both(a, b source) source {
 // names completes names of the control database. An error gives no names.
 func names(kind controldb.NameKind) source {
 	return func(ctx context.Context, q query) (found []cobra.Completion) {
-		f := controldb.NameFilter{Kind: kind, Prefix: q.prefix, Limit: completionNames, Of: q.of()}
+		f := controldb.NameFilter{Kind: kind, Prefix: q.prefix, Limit: cmp.Or(q.most, completionNames), Of: q.of()}
 		_ = q.app.Complete(ctx, func(ctx context.Context, store *controldb.Store) error {
 			list, err := store.Names(ctx, f)
 			for _, n := range list {

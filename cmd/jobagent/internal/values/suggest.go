@@ -1,6 +1,7 @@
 package values
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 )
@@ -104,6 +106,96 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
 }
+
+// suggestedNames bounds the names that are read to find the one that was meant.
+const suggestedNames = 1000
+
+// Suggest adds to the error about an object that does not exist the name that was meant by an
+// argument or a flag. It reads names, only for such an error, and only of the kind in question.
+func Suggest(cmd *cobra.Command, args []string, a *connect.App, err error) error {
+	text := err.Error()
+	if strings.Contains(text, didYouMean) {
+		return err
+	}
+	list := arguments(cmd.Use)
+	find := func(k Kind, value string) string {
+		if !k.named || value == "" || !strings.Contains(text, quoted(text, value)) {
+			return ""
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionLimit)
+		defer cancel()
+		var names []string
+		for _, c := range k.source(ctx, query{app: a, cmd: cmd, given: given(list, args), most: suggestedNames}) {
+			name, _, _ := strings.Cut(c, "\t")
+			names = append(names, name)
+		}
+		near := lookup.Nearest(value, names)
+		if near == "" || strings.EqualFold(near, value) {
+			return ""
+		}
+		return withSuggestion(text, quoted(text, value), near)
+	}
+	for i, value := range args {
+		if k, _, ok := kindAt(cmd, list, i); ok {
+			if better := find(k, value); better != "" {
+				return &suggestion{better, err}
+			}
+		}
+	}
+	better := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		k, ok := KindOfFlag(cmd, f)
+		if !ok {
+			return
+		}
+		list := []string{f.Value.String()}
+		if s, many := f.Value.(pflag.SliceValue); many {
+			list = s.GetSlice()
+		}
+		for _, value := range list {
+			if better == "" {
+				better = find(k, value)
+			}
+		}
+	})
+	if better != "" {
+		return &suggestion{better, err}
+	}
+	return err
+}
+
+// didYouMean begins a suggestion.
+const didYouMean = "did you mean "
+
+// quoted returns a name as a message shows it: in T-SQL's quotes, or in double ones.
+func quoted(text, name string) string {
+	if single := "'" + name + "'"; strings.Contains(text, single) {
+		return single
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+// withSuggestion puts the name that was meant behind the sentence with a quoted name.
+func withSuggestion(text, found, near string) string {
+	i := strings.Index(text, found) + len(found)
+	question := fmt.Sprintf("%s%q?", didYouMean, near)
+	if end := strings.IndexAny(text[i:], ".;"); end >= 0 {
+		return text[:i+end] + "; " + question + text[i+end+1:]
+	}
+	return text + "; " + question
+}
+
+// suggestion is an error with a suggestion in its text.
+type suggestion struct {
+	text  string
+	cause error
+}
+
+// Error implements error.
+func (s *suggestion) Error() string { return s.text }
+
+// Unwrap returns the error without the suggestion.
+func (s *suggestion) Unwrap() error { return s.cause }
 
 // nearestFlag returns the flag of a command that was meant by a name; empty if none is near.
 func nearestFlag(cmd *cobra.Command, name string) string {

@@ -42,21 +42,21 @@ func spelled[T ~string](list []T) (words []string) {
 
 // Kinds that several arguments and flags have.
 var (
-	job       = Kind{Words: "the name of a job", Hint: "jobagent job list shows all jobs", Max: maxName, source: names(controldb.NamesOfJobs)}
-	group     = Kind{Words: "the name of a target group", Hint: "jobagent target-group list shows all groups", Max: maxName, source: names(controldb.NamesOfTargetGroups)}
-	step      = Kind{Words: "the name of a step", Hint: "jobagent step list JOB shows the steps of a job", Max: maxName, source: names(controldb.NamesOfSteps)}
-	timetable = Kind{Words: "the name of a schedule", Hint: "jobagent schedule list shows all schedules", Max: maxName, source: names(controldb.NamesOfSchedules)}
-	calendar  = Kind{Words: "the name of a calendar", Hint: "jobagent calendar list shows all calendars", Max: maxName, source: names(controldb.NamesOfCalendars)}
-	secret    = Kind{Words: "the name of a secret", Hint: "jobagent secret list shows all secrets", Max: maxName, source: names(controldb.NamesOfSecrets)}
-	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rules shows all rules", Max: maxName, source: names(controldb.NamesOfAlertRules)}
-	channel   = Kind{Words: "the name of a channel", Hint: "jobagent alert channel list shows all channels", Max: maxName, source: names(controldb.NamesOfAlertChannels)}
-	account   = Kind{Words: "the name of an account", Hint: "jobagent account list shows all accounts", Max: maxName, source: names(controldb.NamesOfAccounts)}
+	job       = Kind{Words: "the name of a job", Hint: "jobagent job list shows all jobs", Max: maxName, source: names(controldb.NamesOfJobs), named: true}
+	group     = Kind{Words: "the name of a target group", Hint: "jobagent target-group list shows all groups", Max: maxName, source: names(controldb.NamesOfTargetGroups), named: true}
+	step      = Kind{Words: "the name of a step", Hint: "jobagent step list JOB shows the steps of a job", Max: maxName, source: names(controldb.NamesOfSteps), named: true}
+	timetable = Kind{Words: "the name of a schedule", Hint: "jobagent schedule list shows all schedules", Max: maxName, source: names(controldb.NamesOfSchedules), named: true}
+	calendar  = Kind{Words: "the name of a calendar", Hint: "jobagent calendar list shows all calendars", Max: maxName, source: names(controldb.NamesOfCalendars), named: true}
+	secret    = Kind{Words: "the name of a secret", Hint: "jobagent secret list shows all secrets", Max: maxName, source: names(controldb.NamesOfSecrets), named: true}
+	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rules shows all rules", Max: maxName, source: names(controldb.NamesOfAlertRules), named: true}
+	channel   = Kind{Words: "the name of a channel", Hint: "jobagent alert channel list shows all channels", Max: maxName, source: names(controldb.NamesOfAlertChannels), named: true}
+	account   = Kind{Words: "the name of an account", Hint: "jobagent account list shows all accounts", Max: maxName, source: names(controldb.NamesOfAccounts), named: true}
 	execution = Kind{
 		Words: "the execution ID of a run", Hint: "jobagent execution list shows the latest runs", Max: 40, Form: isExecution,
 		source: names(controldb.NamesOfExecutions), run: true,
 	}
 	// jobOrRun is not resolved here: the name of a job may have the form of an ID.
-	jobOrRun   = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions))}
+	jobOrRun   = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions)), named: true}
 	credential = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
 	server     = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
 	database   = Kind{Words: "the name of a database", Max: maxName, source: nothing}
@@ -116,7 +116,7 @@ var argumentKinds = map[string]Kind{
 	"TYPE":           enum(channelTypes...),
 	"DEFINITION":     {Words: "a JSON object, or @FILE", source: nothing},
 	"SCOPE":          enum(scopes...),
-	"NAME":           {Words: "the name of what is limited, or '*'", Max: maxServer, source: limited},
+	"NAME":           {Words: "the name of what is limited, or '*'", Max: maxServer, source: limited, named: true},
 	"MAX":            number,
 	"FILE":           file, "FILE|-": file,
 	"INSTANCE":   {Words: "the ID of an instance", Max: maxServer, source: nothing},
@@ -144,7 +144,7 @@ var ownArguments = map[string]Kind{
 	"account create ACCOUNT":    newName("the new account"),
 	"token create TOKEN":        newName("the new token"),
 	"key generate FILE":         {Words: "a file for the new key", Max: maxWord, Files: true},
-	"schedule explain JOB":      {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
+	"schedule explain JOB":      {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs), named: true},
 	"db describe NAME":          {Words: "the name of an object, such as jobs.sp_add_job", Max: maxServer, source: nothing},
 }
 

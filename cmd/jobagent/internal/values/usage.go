@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -60,9 +61,33 @@ func counted(cmd *cobra.Command, list []argument, args []string) error {
 	case len(args) <= most:
 		return nil
 	case len(list) == 0:
-		return exit.Usagef("unexpected argument %q: %s", args[0], cmd.UseLine())
+		return exit.Usagef("unexpected argument %q: %s%s", args[0], cmd.UseLine(), meantCommand(cmd, args[0]))
 	}
 	return exit.Usagef("too many arguments: found %d, want %s (quote a name that has blanks): %s", len(args), strings.Join(words, " "), cmd.UseLine())
+}
+
+// meantCommand returns the command line that was meant by an argument of a command that takes none:
+// jobagent job start nightly for jobagent run nightly, apply -f jobs for apply jobs; empty if none
+// is known.
+func meantCommand(cmd *cobra.Command, value string) string {
+	if strings.ContainsAny(value, " \t'\"$*") {
+		value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	}
+	if !cmd.Parent().HasParent() {
+		for _, group := range cmd.Root().Commands() {
+			for _, c := range group.Commands() {
+				if list := arguments(c.Use); c.HasAlias(cmd.Name()) && len(list) == 1 {
+					return fmt.Sprintf("; %s%s %s?", didYouMean, c.CommandPath(), value)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"file", "job"} {
+		if f := cmd.LocalFlags().Lookup(name); f != nil && !f.Hidden {
+			return fmt.Sprintf("; %s%s --%s %s?", didYouMean, cmd.CommandPath(), name, value)
+		}
+	}
+	return ""
 }
 
 // flagGroup matches the flags in cobra's errors about flags that exclude or need each other.

@@ -53,6 +53,8 @@ type Kind struct {
 	Files, Folder bool
 
 	source source
+	// named is the name of an object that exists: a misspelled one gets a suggestion.
+	named bool
 	// run is an execution ID, which can be shortened.
 	run bool
 }

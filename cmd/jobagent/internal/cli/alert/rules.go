@@ -32,7 +32,7 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.runs, "runs", 0, "RunTooLong: runs in the median (default 20)")
 	flags.IntVar(&f.seconds, "seconds", 0, "grace period or age (default: depends on the condition)")
 	flags.StringVar(&f.severity, "severity", "", "Info, Warning or Critical (default Warning)")
-	flags.StringSliceVar(&f.channels, "channel", nil, "`name` of a channel; repeat it for several")
+	flags.StringSliceVar(&f.channels, "channel", nil, "`name` of a channel; may be repeated")
 	flags.IntVar(&f.throttle, "throttle", 0, "least seconds between notifications about the same subject (default 3600)")
 	flags.IntVar(&f.repeat, "repeat", 0, "seconds after which an open alert is notified again (default 0: never)")
 	flags.BoolVar(&f.notifyResolved, "notify-resolved", true, "notify when the alert is resolved")

@@ -24,7 +24,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	var effective bool
 	cmd := &cobra.Command{
 		Use: "show [CONTEXT]", Short: "Show a context, or what chooses the control database", Args: cobra.MaximumNArgs(1),
-		Long: `Show a context; without NAME, the current one. With --effective, show the control database that commands use and what
+		Long: `Show a context; without CONTEXT, the current one. With --effective, show the control database that commands use and what
 chooses it. Passwords are never shown.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if effective {
@@ -141,7 +141,7 @@ func newTestCommand(a *connect.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if a.DSN != "" || a.ContextName != "" {
-					return exit.Usagef("give NAME, --context or --dsn, only one of them")
+					return exit.Usagef("give CONTEXT, --context or --dsn, only one of them")
 				}
 				a.ContextName = args[0]
 			}
@@ -212,7 +212,7 @@ func newPromptCommand(a *connect.App) *cobra.Command {
 	shell := ""
 	cmd := &cobra.Command{
 		Use: "prompt", Short: "Print the context for the prompt of a shell", Args: cobra.NoArgs,
-		Long: `Print the name of the context that commands use, in its color, for the prompt of a shell; nothing if there is none. Where
+		Long: `Print the name of the context that commands use, in its colour, for the prompt of a shell; nothing if there is none. Where
 something else gives the control database, print its name, such as ` + connect.SourceEnv + `. The command connects to nothing and
 never fails.`,
 		Example: "  PS1='$(jobagent context prompt --shell bash) \\w \\$ '                      # bash\n" +
@@ -227,7 +227,7 @@ never fails.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&shell, "shell", "", "mark colors as the shell wants it: `bash|zsh`")
+	cmd.Flags().StringVar(&shell, "shell", "", "mark colours as the shell wants it: `bash|zsh`")
 	return cmd
 }
 

@@ -55,9 +55,13 @@ func counted(number func(output.TargetCounts) int) func(output.Execution) any {
 	}
 }
 
-// span writes a duration: of less than ten seconds with tenths.
+// span writes a duration: of less than a second in milliseconds, of less than ten seconds with
+// tenths.
 func span(d time.Duration) string {
-	if d < 10*time.Second {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
 	return terminal.Span(d)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -259,7 +260,7 @@ func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
 	}
 	return &cobra.Command{
 		Use: use + " JOB", Short: strings.ToUpper(use[:1]) + use[1:] + " the schedule of a job's own definition", Args: cobra.ExactArgs(1),
-		Long: strings.ToUpper(use[:1]) + use[1:] + ` the schedule of a job's own definition, as jobagent job update JOB --enabled does. Runs that were
+		Long: strings.ToUpper(use[:1]) + use[1:] + ` the schedule of a job's own definition, as jobagent job update JOB --enabled=` + strconv.FormatBool(enabled) + ` does. Runs that were
 started, and named schedules (jobagent schedule ` + use + `), do not depend on it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {

@@ -56,6 +56,9 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This removes the limit of %s %s", l.Scope, l.Name)); err != nil {
+					return err
+				}
 				if err := store.RemoveLimit(cmd.Context(), l); err != nil {
 					return err
 				}
@@ -65,6 +68,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server, if the limit has one")
+	command.AddYes(cmd)
 	return cmd
 }
 

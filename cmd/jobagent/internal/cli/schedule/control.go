@@ -88,6 +88,6 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "reason of the pause")
+	cmd.Flags().StringVar(&note, "note", "", "why; the schedule keeps this note")
 	return cmd
 }

@@ -21,7 +21,7 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 		Use: "explain JOB [SCHEDULE]", Short: "Explain when a schedule runs next, and why it did not run last time",
 		Args: cobra.RangeArgs(1, 2),
 		Long: `Explain when a schedule runs next, why it did not run last time, and in which time zone. Without
-NAME, all schedules of the job are explained. If there is no such job, all schedules of this name
+SCHEDULE, all schedules of the job are explained. If there is no such job, all schedules of this name
 are explained.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {

@@ -20,10 +20,10 @@ func newPreviewCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "preview", Short: "List when a schedule is due; needs no database",
 		Long: fmt.Sprintf(`List when a schedule is due; needs no database. The definition is that of --kind
-with --spec (kinds: %v), or a line: --cron5, --cron6, --quartz, --rrule.
+with --spec, or a line: --cron5, --cron6, --quartz, --rrule.
 
 A definition with errors exits with %d, and all errors are listed: with -o json on stdout, as {"errors": [...]}.`,
-			schedule.Kinds(), exit.CodeUsage),
+			exit.CodeUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Count < 1 || o.Count > 10000 {

@@ -76,7 +76,7 @@ new value.`,
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "`env:NAME|file:PATH` of the value (default: standard input)")
-	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`PATTERN` of a host that may receive the secret; repeatable")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`PATTERN` of a host that may receive the secret; may be repeated")
 	cmd.Flags().BoolVar(&anyHost, "any-host", false, "let every author of jobs send the secret to any host")
 	return cmd
 }

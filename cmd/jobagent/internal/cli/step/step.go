@@ -44,7 +44,7 @@ type dependencyFlags struct {
 func (f *dependencyFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.after, "after", nil,
-		"`NAME` of a step that comes before; repeat it for several steps; '' for none, (default) for the step before")
+		"`NAME` of a step that comes before; may be repeated; '' for none, (default) for the step before")
 	flags.StringVar(&f.runWhen, "run-when", "Succeeded",
 		"`RESULT` of those steps after which it starts: Succeeded, Failed (at least one) or Finished")
 	flags.StringVar(&f.onTargets, "on-targets", "All", "All, or Failed: the `TARGETS` on which those steps failed")
@@ -199,6 +199,14 @@ without one runs once; with one it runs once for each database. The command is c
 type stepSelector struct {
 	id   int
 	name string
+}
+
+// String names the step in a sentence.
+func (s *stepSelector) String() string {
+	if s.name != "" {
+		return "the step " + s.name
+	}
+	return fmt.Sprintf("step %d", s.id)
 }
 
 // add declares the flags.
@@ -379,6 +387,9 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		Use: "delete JOB", Short: "Delete a step; later steps move down", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This deletes %s of the job %s; later steps move down", which.String(), args[0])); err != nil {
+					return err
+				}
 				v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id),
 					command.Given(cmd, "step-name", which.name))
 				if err != nil {
@@ -389,5 +400,6 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	which.add(cmd)
+	command.AddYes(cmd)
 	return cmd
 }

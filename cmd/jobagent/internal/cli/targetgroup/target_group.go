@@ -251,7 +251,7 @@ func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, 
 }
 
 func newRemoveCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "remove GROUP TARGET_ID", Short: "Remove a member by its target ID (see target-group show)",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -261,6 +261,9 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 					args[0])
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := command.Confirm(cmd, command.Fixed("This removes the member %s from the target group %s", id, args[0])); err != nil {
+					return err
+				}
 				if err := store.DeleteTargetGroupMember(cmd.Context(), args[0], id); err != nil {
 					return err
 				}
@@ -268,4 +271,6 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
+	command.AddYes(cmd)
+	return cmd
 }
