@@ -15,7 +15,7 @@ const widestHelp = 120
 
 // fitHelp makes the help of all commands fit the terminal. Elsewhere its lines are not broken.
 func fitHelp(root *cobra.Command) {
-	print, usage := root.HelpFunc(), root.UsageTemplate()
+	help, usage := root.HelpFunc(), root.UsageTemplate()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()
 		width, _, ok := terminal.Size(out)
@@ -26,7 +26,7 @@ func fitHelp(root *cobra.Command) {
 		}
 		var b strings.Builder
 		cmd.SetOut(&b)
-		print(cmd, args)
+		help(cmd, args)
 		cmd.SetOut(out)
 		// That --keep is --keep=true goes without saying. Blanks keep the columns.
 		const always = "[=true|false]"
