@@ -56,9 +56,9 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 	}
 }
 
-// WithSlowCalls returns a store on the same connections that calls notify, on another goroutine, when
-// a procedure has not answered within a time. A lock of another session is the usual reason: SQL
-// Server waits for it without a limit and without a word.
+// WithSlowCalls returns a store on the same connections that calls notify, on another goroutine,
+// when a procedure has not answered within a time. A lock of another session is the usual reason:
+// SQL Server waits for it without a limit and without a word.
 func (s *Store) WithSlowCalls(after time.Duration, notify func(op string)) *Store {
 	with := *s
 	with.onSlow, with.slowAfter = notify, after

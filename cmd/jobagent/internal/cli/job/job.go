@@ -254,14 +254,15 @@ const countedRuns = 10_000
 
 // newEnableCommand returns `jobagent job enable` or `jobagent job disable`.
 func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
-	use, done := "disable", "disabled"
+	use, done, once := "disable", "disabled", ""
 	if enabled {
 		use, done = "enable", "enabled"
+		once = "\n\nA job without an interval runs once, at its start time or at once, and is then disabled again."
 	}
 	return &cobra.Command{
 		Use: use + " JOB", Short: strings.ToUpper(use[:1]) + use[1:] + " the schedule of a job's own definition", Args: cobra.ExactArgs(1),
 		Long: strings.ToUpper(use[:1]) + use[1:] + ` the schedule of a job's own definition, as jobagent job update JOB --enabled=` + strconv.FormatBool(enabled) + ` does. Runs that were
-started, and named schedules (jobagent schedule ` + use + `), do not depend on it.`,
+started, and named schedules (jobagent schedule ` + use + `), do not depend on it.` + once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{Name: args[0], Enabled: &enabled}); err != nil {
