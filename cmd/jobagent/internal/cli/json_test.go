@@ -159,6 +159,19 @@ schedule cancel-backfill 2
 schedule delete j s
 calendar delete c
 script k
+validate -f DEFINITIONS
+validate -f CRON
+diff -f CRON
+diff -f DEFINITIONS
+apply -f DEFINITIONS --dry-run
+apply -f DEFINITIONS
+apply -f DEFINITIONS
+diff -f DEFINITIONS
+diff -f CHANGED
+apply -f CHANGED
+export --job filed
+export --dir EXPORTED --job filed
+export --job nope
 history purge j --before 2020-01-01
 job stop RUN1
 job delete k
@@ -205,6 +218,24 @@ account delete a1
 account delete a1
 account list
 agent status
+`
+
+// definitions are files for apply.
+const definitions = `
+apiVersion: jobagent/v1
+kind: TargetGroup
+name: filed
+members:
+  - server: sql1
+    database: a
+---
+apiVersion: jobagent/v1
+kind: Job
+name: filed
+schedules:
+  - {name: nightly, cron5: "0 2 * * *", zone: UTC}
+steps:
+  - {name: first, target_group: filed, command: PRINT 1}
 `
 
 var (
@@ -258,6 +289,8 @@ func TestJSONOutput(t *testing.T) {
 		"~", " ", "SERVER", server.ServerName(), "ENDPOINT", endpoint.URL, "RUN", "00000000-0000-4000-8000-00000000000",
 		"CALENDAR", file("calendar", `{"dates": ["2030-12-24"]}`), "CRON", file("cron", "0 2 * * *"),
 		"KEYFILE", filepath.Join(dir, "key"), "TOKENS", filepath.Join(dir, "tokens.json"), "VALUE", file("value", "hunter2"),
+		"DEFINITIONS", file("definitions.yaml", definitions), "CHANGED", file("changed.yaml", strings.ReplaceAll(definitions, "PRINT 1", "PRINT 2")),
+		"EXPORTED", filepath.Join(dir, "exported"),
 		"ACTION", file("action", `{"url": "https://example.com/$(run_id)"}`),
 		"AZURE", file("azure", `[{"id": "/x/jobs/a", "properties": {"action": {"type": "http", "request": {"uri": "http://x", "method": "GET"}}}}]`))
 
@@ -295,6 +328,7 @@ func TestJSONOutput(t *testing.T) {
 			return fmt.Sprintf("GUID%d", slices.Index(guids, id)+1)
 		})
 		text = strings.ReplaceAll(instant.ReplaceAllString(text, "TIME"), server.ServerName(), "SERVER")
+		text = strings.ReplaceAll(text, dir, "DIR")
 		text = strings.ReplaceAll(text, endpoint.Listener.Addr().String(), "ENDPOINT")
 		text = obstacles.ReplaceAllString(prose.ReplaceAllString(text, `$1"…"`), `$1 … $2`)
 		text = entryID.ReplaceAllString(text, `$1…`)

@@ -65,6 +65,7 @@ var Shapes = []Shape{
 	{"dev", Ready{}},
 	{"diff", ComparedFiles{}},
 	{"doctor", []Finding{}},
+	{"export", []json.RawMessage{}}, // the documents, as of JSON files for apply
 	{"export --dir", ExportedFiles{}},
 	{"execution callbacks", []Callback{}},
 	{"execution complete", CompletedCallback{}},
