@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
 // envBeCommand makes the test binary run as the command jobagent, for tests that kill processes.
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	data := t.TempDir() // like the data directory of `jobagent dev`
-	require.NoError(t, embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile),
+	require.NoError(t, privatefile.Replace(filepath.Join(data, embedded.TargetPasswordFile),
 		[]byte(server.TargetPassword)))
 	require.NoError(t, server.WriteConfig(data))
 	servers, err := server.OpenServers(t.Context())

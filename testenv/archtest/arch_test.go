@@ -46,6 +46,8 @@ var allowed = map[string][]string{
 	// Below the root, each kind of target has a package. No kind imports another one.
 	"targets":           {"jobs/action", "github.com/google/uuid"},
 	"targets/secretref": {"jobs/textfile"},
+	// The files that keep tokens, passwords and connections.
+	"targets/secretref/privatefile": {"golang.org/x/sys/..."},
 	// The guard and the credentials of all outbound actions.
 	"targets/outbound":       {"targets", "targets/secretref", "targets/outbound/...", "jobs/action", "github.com/Azure/azure-sdk-for-go/sdk/...", "golang.org/x/oauth2/...", "github.com/golang-jwt/jwt/v5"},
 	"targets/http":           {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid"},
@@ -60,7 +62,7 @@ var allowed = map[string][]string{
 	"agent/rest/auth":            {"agent/rest", "agent/rest/auth/...", "targets/secretref", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
 	"agent/rest/auth/internal":   {"agent/rest/internal/listen"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
-	"agent/rest/auth/tokenfile":  {"golang.org/x/sys/..."},
+	"agent/rest/auth/tokenfile":  {"targets/secretref/privatefile"},
 	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/rest/internal/listen", "agent/rest/internal/clip", "controldb", "go.uber.org/zap/..."},
 	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
@@ -99,7 +101,7 @@ var allowed = map[string][]string{
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
 	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.
-	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml", "golang.org/x/sys/..."},
+	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
 	commandRoom + "exit":     {commandRoom + "output", "controldb"},
 	commandRoom + "command":  {"jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},

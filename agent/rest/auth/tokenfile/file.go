@@ -8,9 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
 // maxFile bounds the size of a token file, in bytes: some 20,000 tokens.
@@ -79,7 +80,7 @@ func CheckAll(setting string, tokens []Token) error {
 // Update changes a token file. Processes that do so at the same time wait for each other; readers
 // see the old content or the new one. The file is readable by its owner only.
 func Update(path string, change func([]Token) ([]Token, error)) error {
-	unlock, err := lock(path + ".lock")
+	unlock, err := privatefile.Lock(path + ".lock")
 	if err != nil {
 		return fmt.Errorf("lock the token file: %w", err)
 	}
@@ -98,26 +99,8 @@ func Update(path string, change func([]Token) ([]Token, error)) error {
 	if err != nil {
 		return fmt.Errorf("write the token file: %w", err)
 	}
-	if err := replace(path, append(text, '\n')); err != nil {
+	if err := privatefile.Replace(path, append(text, '\n')); err != nil {
 		return fmt.Errorf("write the token file: %w", err)
-	}
-	return nil
-}
-
-// replace replaces a file, or leaves it as it was.
-func replace(path string, text []byte) error {
-	// CreateTemp makes files with mode 0600.
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
 // Environment variables.
@@ -168,7 +169,7 @@ func Update(change func(*File) error) error {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		path = resolved // a link stays a link
 	}
-	unlock, err := lock(path + ".lock")
+	unlock, err := privatefile.Lock(path + ".lock")
 	if err != nil {
 		return exit.Usagef("lock the contexts in %s: %w", path, reason(err))
 	}
@@ -184,24 +185,8 @@ func Update(change func(*File) error) error {
 	if err != nil {
 		return fmt.Errorf("write the contexts: %w", err)
 	}
-	if err := replace(path, append([]byte(header), text...)); err != nil {
+	if err := privatefile.Replace(path, append([]byte(header), text...)); err != nil {
 		return fmt.Errorf("write the contexts in %s: %w", path, reason(err))
-	}
-	return nil
-}
-
-// replace replaces a file, or leaves it as it was.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // has mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

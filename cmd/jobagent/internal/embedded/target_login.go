@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
 // TargetLogin is the login with which the embedded server's own agent runs scripts. It is db_owner
@@ -184,21 +185,5 @@ func (e *Server) WriteConfig(dir string) error {
 	if err != nil {
 		return err
 	}
-	return ReplaceFile(filepath.Join(dir, ConfigFile), append(text, '\n'))
-}
-
-// ReplaceFile writes a file of mode 0600 atomically.
-func ReplaceFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // has mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return privatefile.Replace(filepath.Join(dir, ConfigFile), append(text, '\n'))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
 // openData returns the data directory and what releases it. Nothing is written before the directory
@@ -85,7 +86,7 @@ func loadPassword(dir, given string, log *zap.Logger) (string, error) {
 	if password == "" {
 		password = embedded.RandomPassword()
 	}
-	if err := embedded.ReplaceFile(path, []byte(password+"\n")); err != nil {
+	if err := privatefile.Replace(path, []byte(password+"\n")); err != nil {
 		return "", fmt.Errorf("store the password of sa: %w", err)
 	}
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
 // EnvSAPassword is the environment variable that holds sa's password for `jobagent dev`.
@@ -262,7 +263,7 @@ func startServer(ctx context.Context, listen, data, password string, limits clie
 		return nil, err
 	}
 	targetPassword := embedded.RandomPassword()
-	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
+	if err := privatefile.Replace(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
 		return nil, fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
 	}
 	certificate, err := embedded.LoadOrCreateCertificate(filepath.Join(data, CertificateFile), filepath.Join(data, KeyFile), listen)
