@@ -135,7 +135,7 @@ func TestNamesOfObjects(t *testing.T) {
 		{"execution show abcd", exit.CodeUsage, "the execution ID abcd is ambiguous: abcd0000-0000-4000-8000-000000000002 (nightly, Created, "},
 		{"execution show abcd0001", exit.CodeNotFound, "no run whose ID begins with abcd0001 is among the latest 10,000; jobagent execution list"},
 		{"job stop ef00", exit.CodeOK, "asked 1 run to stop"},
-		{"job show nigthly", exit.CodeNotFound, `job "nigthly" does not exist; did you mean "nightly"? jobagent job list shows all jobs`},
+		{"job show nihgtly", exit.CodeNotFound, `job "nihgtly" does not exist; did you mean "nightly"? jobagent job list shows all jobs`},
 		{"job show other", exit.CodeNotFound, `job "other" does not exist; jobagent job list shows all jobs`},
 		{"job start nigthly", exit.CodeNotFound, `The job 'nigthly' does not exist; did you mean "nightly"? jobagent job list shows all jobs`},
 		{"export --job nigthly", exit.CodeNotFound, `did you mean "nightly"?`},

@@ -180,7 +180,7 @@ func (c *checker) object(t reflect.Type, path string) error {
 		}
 		name, _ := token.(string)
 		member := strings.TrimPrefix(path+"."+name, ".")
-		of := t
+		var of reflect.Type
 		if t.Kind() == reflect.Map {
 			of = t.Elem()
 		} else {

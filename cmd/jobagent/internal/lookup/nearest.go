@@ -31,7 +31,7 @@ func Nearest(name string, names []string) string {
 // suggestedNames bounds the names that are read to find the one that was meant.
 const suggestedNames = 1000
 
-// missing returns the error about a name that no object has, such as the job "nigthly", with the
+// missing returns the error about a name that no object has, such as the job "nihgtly", with the
 // nearest name of the kind. Only then it reads names. Hint says how to list them. Parts of a job
 // are looked for in the job f.Of.
 func missing(ctx context.Context, store *controldb.Store, what, name string, f controldb.NameFilter, hint string) error {

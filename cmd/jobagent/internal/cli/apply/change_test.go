@@ -229,12 +229,12 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is f
 // Faults are printed with their places, and nothing is done.
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "j.yaml"), []byte("apiVersion: jobagent/v1\nkind: Job\nname: j\nstep: []\ndescripton: a\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "j.yaml"), []byte("apiVersion: jobagent/v1\nkind: Job\nname: j\nstep: []\ndescriptin: a\n"), 0o600))
 	for _, command := range []string{"validate", "apply", "diff"} {
 		code, stdout, stderr := runContext(t.Context(), "sqlserver://nowhere.invalid?database=x", "", command, "-f", dir)
 		require.Equal(t, 2, code, command)
 		require.Empty(t, stdout)
-		require.Equal(t, dir+"/j.yaml:4:1: unknown field \"step\"; did you mean steps?\n"+dir+"/j.yaml:5:1: unknown field \"descripton\"; did you mean description?\n"+
+		require.Equal(t, dir+"/j.yaml:4:1: unknown field \"step\"; did you mean steps?\n"+dir+"/j.yaml:5:1: unknown field \"descriptin\"; did you mean description?\n"+
 			"error: 2 faults in the files: nothing was changed\n", stderr)
 	}
 	code, stdout, _ := runContext(t.Context(), "", "", "validate", "-f", dir, "-o", "json")
