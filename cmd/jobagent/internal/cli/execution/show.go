@@ -79,6 +79,25 @@ func readOrigin(ctx context.Context, store *controldb.Store, id uuid.UUID) (cont
 	return o, err
 }
 
+// about is what is shown of a run itself.
+type about struct {
+	origin     controldb.RunOrigin
+	reruns     []controldb.ExecutionRerun
+	parameters string
+}
+
+// readAbout reads what is shown of a run itself. It is an error if there is no such run.
+func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID) (a about, err error) {
+	if a.origin, err = readOrigin(ctx, store, id); err != nil {
+		return a, err
+	}
+	if a.reruns, err = store.ExecutionReruns(ctx, id); err != nil {
+		return a, err
+	}
+	a.parameters, err = store.ExecutionParameters(ctx, id)
+	return a, err
+}
+
 // showRows prints a run from the rows of all its targets: as JSON or as a tree.
 func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
 	rows, err := runs.Read(ctx, store, id)
@@ -88,15 +107,7 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 	if err := store.MarkUnknown(ctx, id, rows); err != nil {
 		return err
 	}
-	origin, err := readOrigin(ctx, store, id)
-	if err != nil {
-		return err
-	}
-	reruns, err := store.ExecutionReruns(ctx, id)
-	if err != nil {
-		return err
-	}
-	parameters, err := store.ExecutionParameters(ctx, id)
+	about, err := readAbout(ctx, store, id)
 	if err != nil {
 		return err
 	}
@@ -113,11 +124,11 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 		}
 	}
 	rows = f.choose(rows)
-	out := output.Run{Executions: make([]output.Execution, 0, len(rows)), Parameters: json.RawMessage(parameters)}
+	out := output.Run{Executions: make([]output.Execution, 0, len(rows)), Parameters: json.RawMessage(about.parameters)}
 	for _, e := range rows {
 		v := runs.View(e)
 		if e.IsRoot() {
-			v = viewOrigin(v, origin)
+			v = viewOrigin(v, about.origin)
 			v.Targets = &counts
 		}
 		out.Executions = append(out.Executions, v)
@@ -131,15 +142,15 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 		}
 		out.Messages = &list
 	}
-	if len(reruns) > 0 {
-		out.Reruns = viewReruns(reruns)
+	if len(about.reruns) > 0 {
+		out.Reruns = viewReruns(about.reruns)
 	}
 	return a.Emit(out, func(w io.Writer) error {
-		if err := printReruns(w, id, reruns); err != nil {
+		if err := printReruns(w, id, about.reruns); err != nil {
 			return err
 		}
-		if parameters != "" {
-			fmt.Fprintf(w, "parameters %s\n", output.OneLine(parameters))
+		if about.parameters != "" {
+			fmt.Fprintf(w, "parameters %s\n", output.OneLine(about.parameters))
 		}
 		return runs.NewTree(&a.Printer).Print(w, rows, messages)
 	})
@@ -165,19 +176,11 @@ func viewMessage(m controldb.ExecutionMessage) output.Message {
 // showRun prints a run for people. What it reads does not grow with the number of targets, unless
 // all of them are wanted.
 func showRun(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
-	origin, err := readOrigin(ctx, store, id)
+	about, err := readAbout(ctx, store, id)
 	if err != nil {
 		return err
 	}
 	run, err := store.RunWatch(ctx, id)
-	if err != nil {
-		return err
-	}
-	reruns, err := store.ExecutionReruns(ctx, id)
-	if err != nil {
-		return err
-	}
-	parameters, err := store.ExecutionParameters(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -189,7 +192,7 @@ func showRun(ctx context.Context, a *connect.App, store *controldb.Store, id uui
 		}
 	}
 	p := newRunPrinter(a)
-	p.head(run, origin, reruns, parameters)
+	p.head(run, about)
 	p.steps(steps)
 	if err := p.targets(ctx, store, id, steps, f); err != nil {
 		return err
@@ -236,7 +239,8 @@ func (p *runPrinter) field(name, value string) {
 }
 
 // head prints the run itself.
-func (p *runPrinter) head(run controldb.RunWatch, o controldb.RunOrigin, reruns []controldb.ExecutionRerun, parameters string) {
+func (p *runPrinter) head(run controldb.RunWatch, about about) {
+	o := about.origin
 	p.now = o.Now
 	v := viewOrigin(output.Execution{StartTime: output.Optional(run.CreateTime), EndTime: output.Optional(run.EndTime)}, o)
 	p.field("Run", o.ID.String())
@@ -246,7 +250,7 @@ func (p *runPrinter) head(run controldb.RunWatch, o controldb.RunOrigin, reruns 
 	if o.RerunOf != uuid.Nil {
 		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
 	}
-	for _, r := range reruns {
+	for _, r := range about.reruns {
 		if r.ID != o.ID {
 			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.Only))
 		}
@@ -260,7 +264,7 @@ func (p *runPrinter) head(run controldb.RunWatch, o controldb.RunOrigin, reruns 
 	if !o.StopRequested.IsZero() {
 		p.field("Stopped", fmt.Sprintf("at the request of %s, %s", o.StoppedBy, timeText(o.StopRequested)))
 	}
-	p.field("Parameters", parameters)
+	p.field("Parameters", about.parameters)
 	counts := output.TargetCounts{}
 	for _, s := range run.Steps {
 		for _, state := range s.States {
