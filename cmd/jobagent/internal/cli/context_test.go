@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -252,4 +253,31 @@ func TestContextPrompt(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	s.run(exit.CodeOK, "context", "prompt")
 	require.Equal(t, "p", s.stdout)
+}
+
+// readerFunc is an io.Reader.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// A context that another process changes while the password is typed is left as that made it.
+func TestContextChangedMeanwhile(t *testing.T) {
+	keyring.MockInit()
+	s := newShell(t)
+	s.stdin = "first\n"
+	s.run(exit.CodeOK, "context", "add", "prod", "--server", "sql1", "--database", "a", "--user", "sa", "--password-ref", "keyring")
+	typed := readerFunc(func(b []byte) (int, error) {
+		s.stdin = "second\n"
+		s.run(exit.CodeOK, "context", "update", "prod", "--database", "b", "--password-ref", "keyring")
+		return copy(b, "third\n"), io.EOF
+	})
+	var stdout, stderr strings.Builder
+	code := Run(t.Context(), []string{"context", "update", "prod", "--database", "c", "--password-ref", "keyring"}, typed, &stdout, &stderr)
+	require.Equal(t, exit.CodeConflict, code, stderr.String())
+	require.Contains(t, stderr.String(), "context prod was changed meanwhile")
+	c := mustGet(t, "prod")
+	require.Equal(t, "b", c.Database)
+	password, err := contexts.Secrets{}.Password(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, "second", password)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -126,6 +127,9 @@ func save(cmd *cobra.Command, a *connect.App, s settings, name string, update bo
 	var old contexts.Context
 	err = contexts.Update(func(f *contexts.File) error {
 		old, _ = f.Get(name)
+		if !reflect.DeepEqual(old, before) { // its password in the keyring may be gone
+			return exit.With(exit.CodeConflict, fmt.Errorf("context %s was changed meanwhile: repeat the command", name))
+		}
 		if err := f.Put(c, update || s.replace); err != nil {
 			return err
 		}
