@@ -111,6 +111,33 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, skips)
 
+		for _, read := range []struct{ jobs, want []string }{
+			{nil, []string{"j", "k's [50_]"}}, {[]string{"k's [50_]", "nope"}, []string{"k's [50_]"}}, {[]string{}, []string{}},
+		} {
+			d, err := c.Definitions(ctx, read.jobs)
+			require.NoError(t, err)
+			require.Equal(t, read.want, names(d.Jobs, jobName), "without system jobs")
+			require.Equal(t, read.want, names(d.Steps, func(s controldb.JobStepDetail) string { return s.JobName }), "the current version only")
+			all := []string{}
+			for _, name := range read.want {
+				all = append(all, name+"/")
+				if name == "j" {
+					all = append(all, "j/s1", "j/s2", "j/s3")
+				}
+			}
+			require.Equal(t, all, names(d.Schedules, scheduleName))
+			require.NotEmpty(t, d.Groups)
+		}
+		n, err := c.CountRuns(ctx, controldb.HistoryFilter{JobName: "j"}, 1)
+		require.NoError(t, err)
+		require.Equal(t, 2, n, "one more than the limit, and no more are counted")
+		n, err = c.CountRuns(ctx, controldb.HistoryFilter{JobName: "j", Active: true}, 1)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		n, err = c.CountRuns(ctx, controldb.HistoryFilter{JobID: due[0].JobID, Before: time.Now().Add(time.Hour)}, 5)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+
 		groups, err := c.FindTargetGroups(ctx, "", "", controldb.Page{Top: 10})
 		require.NoError(t, err)
 		require.NotEmpty(t, groups)

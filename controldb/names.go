@@ -125,7 +125,7 @@ func (s *Store) Names(ctx context.Context, f NameFilter) ([]Name, error) {
 	if r.order != "" {
 		order = r.order
 	}
-	return selectAll[Name](ctx, s, "list names", fmt.Sprintf("SELECT TOP (@p1) %s AS name, %s AS detail, %s AS created\nFROM %s", r.name, detail, created, r.from)+
+	return selectAll[Name](ctx, s, "list names", "SELECT TOP (@p1) "+r.name+" AS name, "+detail+" AS detail, "+created+" AS created\nFROM "+r.from+
 		w.text()+"\nORDER BY "+order+";", w.args...)
 }
 
