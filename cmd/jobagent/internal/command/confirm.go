@@ -50,7 +50,7 @@ func Confirm(cmd *cobra.Command, look func() (what string, affected int, err err
 	case !asked:
 		return nil
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s. Go on? [y/N] ", what)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s. Go on? [y/N] ", terminal.Clean(what))
 	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
 	if err != nil {
 		return err
