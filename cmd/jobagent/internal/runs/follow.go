@@ -66,7 +66,7 @@ type read func(ctx context.Context, before news) (after news, ended bool, err er
 func readRun(ctx context.Context, store DetailReader, id uuid.UUID, before news) (after news, ended bool, err error) {
 	d, err := ReadDetail(ctx, store, id, before.run)
 	if errors.Is(err, controldb.ErrExecutionNotFound) {
-		return before, false, notFound(id)
+		return before, false, NotFound(id)
 	}
 	if err != nil {
 		return before, false, err

@@ -37,12 +37,12 @@ func Read(ctx context.Context, store executionReader, id uuid.UUID) ([]controldb
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, notFound(id)
+		return nil, NotFound(id)
 	}
 	return rows, nil
 }
 
-// notFound returns the error for a run that does not exist.
-func notFound(id uuid.UUID) error {
+// NotFound returns the error for a run that does not exist.
+func NotFound(id uuid.UUID) error {
 	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest runs", id))
 }

@@ -74,7 +74,7 @@ Messages are whole. -o json has all targets, unless --failed or --step-id choose
 func readOrigin(ctx context.Context, store *controldb.Store, id uuid.UUID) (controldb.RunOrigin, error) {
 	o, err := store.RunOrigin(ctx, id)
 	if errors.Is(err, controldb.ErrExecutionNotFound) {
-		err = exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest runs", id))
+		err = runs.NotFound(id)
 	}
 	return o, err
 }
