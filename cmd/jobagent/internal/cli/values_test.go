@@ -150,6 +150,7 @@ func TestFaultyCommandLines(t *testing.T) {
 		{[]string{"jbo", "list"}, `unknown command "jobagent jbo": did you mean "jobagent job list"? See jobagent --help`},
 		{[]string{"job", "strt", "x"}, `unknown command "jobagent job strt": did you mean "jobagent job start"? See jobagent job --help`},
 		{[]string{"jbo", "strt", "x", "--wait"}, `unknown command "jobagent jbo": did you mean "jobagent job start"?`},
+		{[]string{"context", "us", "x"}, `did you mean "jobagent context use"?`},
 		{[]string{"run", "x y"}, `did you mean jobagent job start 'x y'?`},
 		{[]string{"execution", "list", "x"}, `did you mean jobagent execution list --job x?`},
 		{[]string{"apply", "jobs"}, `did you mean jobagent apply --file jobs?`},

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,7 +126,7 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 		return nil, exit.Usage(err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, a.howToPin(err)
 	}
 	a.WarnPassword()
 	var once sync.Once
@@ -138,6 +140,39 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 			wait.Round(time.Millisecond))
 	}), nil
 }
+
+// seenPin matches the hash of a certificate that is not trusted, in the error that proposes to pin it.
+var seenPin = regexp.MustCompile(`\(SHA-256 ([0-9a-f]{64})\).*(pin the certificate with certificate_sha256)$`)
+
+// howToPin replaces the name of the setting that pins a certificate by the command that sets it, if
+// the connection is that of a context.
+func (a *App) howToPin(err error) error {
+	if c, cause := a.Connection(); cause == nil && c.Context != nil {
+		return pinInContext(err, c.Context.Name)
+	}
+	return err
+}
+
+// pinInContext is howToPin for the connection of a context.
+func pinInContext(err error, name string) error {
+	m := seenPin.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	return &pinError{strings.TrimSuffix(err.Error(), m[2]) + fmt.Sprintf("run jobagent context update %s --certificate-sha256 %s", name, m[1]), err}
+}
+
+// pinError is an error with another proposal at its end.
+type pinError struct {
+	text  string
+	cause error
+}
+
+// Error implements error.
+func (e *pinError) Error() string { return e.text }
+
+// Unwrap returns the error with the name of the setting.
+func (e *pinError) Unwrap() error { return e.cause }
 
 // slowCall is how long a command waits for an answer of the control database before it says so.
 const slowCall = 2 * time.Second

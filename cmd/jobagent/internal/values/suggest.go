@@ -55,15 +55,24 @@ func meant(group *cobra.Command, args []string) string {
 // nearest returns the subcommand with the nearest name or alias; nil if none is near.
 func nearest(group *cobra.Command, name string) *cobra.Command {
 	var words []string
+	var begun *cobra.Command // the only command that begins with the name
+	starts := 0
 	commands := map[string]*cobra.Command{}
 	for _, c := range group.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}
+		if len(name) > 1 && strings.HasPrefix(c.Name(), strings.ToLower(name)) {
+			begun = c
+			starts++
+		}
 		for _, word := range append(append([]string{c.Name()}, c.Aliases...), c.SuggestFor...) {
 			words = append(words, word)
 			commands[word] = c
 		}
+	}
+	if starts == 1 {
+		return begun
 	}
 	return commands[lookup.Nearest(name, words)]
 }

@@ -184,7 +184,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.job, "job", "", "only runs of this job")
 	cmd.Flags().BoolVar(&f.active, "active", false, "only runs that have not ended")
-	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these lifecycles, separated by commas")
+	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these `lifecycles`, separated by commas")
 	cmd.Flags().StringSliceVar(&f.triggers, "trigger", nil, "only runs with these `triggers`, separated by commas: Manual, Schedule, Backfill, Rerun")
 	cmd.Flags().StringVar(&f.since, "since", "", "only runs that were created since then: "+command.SinceForms)
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "maximum number of runs")

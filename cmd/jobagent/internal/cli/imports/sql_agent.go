@@ -57,7 +57,7 @@ time: give the server's time zone with --zone, as an IANA name or a Windows name
 	flags.StringVar(&database, "database", "msdb", "database that holds SQL Server Agent's tables")
 	flags.StringVar(&zone, "zone", "", "time zone of the server's clock (default UTC, with a warning)")
 	flags.StringVar(&server, "server", "", "server's name for agents (default: as in the connection string)")
-	flags.StringArrayVar(&names, "job", nil, "import only this job; may be repeated")
+	flags.StringArrayVar(&names, "job", nil, "import only this `job`; may be repeated")
 	return cmd
 }
 

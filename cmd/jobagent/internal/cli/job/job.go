@@ -149,7 +149,7 @@ func printJob(w io.Writer, j output.Job) error {
 	}
 	fmt.Fprintf(w, "%s (version %d, %s)\n", j.Name, j.Version, enabled)
 	if j.Schedules > 0 {
-		fmt.Fprintf(w, "named schedules: %d, of which %d start runs; jobagent schedule list --job lists them\n", j.Schedules, j.ActiveSchedules)
+		fmt.Fprintf(w, "named schedules: %d (%d active); jobagent schedule list --job JOB lists them\n", j.Schedules, j.ActiveSchedules)
 	}
 	if j.NextDue != nil {
 		fmt.Fprintf(w, "next due %s\n", j.NextDue.UTC().Format(time.RFC3339))
