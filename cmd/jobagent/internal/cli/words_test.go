@@ -129,6 +129,7 @@ func TestTranslate(t *testing.T) {
 			"The schedule of the job's own definition cannot be deleted. Disable it with jobagent job update --enabled=false."},
 		{"alert test", "Give it some with jobs.sp_update_alert @channels.", "Give it some with jobagent alert update --channel."},
 		{"limit set", "N'*' means all, N'(default)' the agents' default credential.", "'*' means all, '(default)' the agents' default credential."},
+		{"execution rerun", "the run CFF0E395-1CCF-46F2-8BF3-D59C11379EB7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'", "the run cff0e395-1ccf-46f2-8bf3-d59c11379eb7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'"},
 		{"job start", "Mail to a@b.example.com", "Mail to a@b.example.com"},
 		{"job start", "The view jobs.credentials lists all credentials.", "The view jobs.credentials lists all credentials."},
 	} {

@@ -52,6 +52,12 @@ func Confirm(cmd *cobra.Command, look func() (what string, affected int, err err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s. Go on? [y/N] ", terminal.Clean(what))
 	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
+	if !strings.HasSuffix(answer, "\n") { // Ctrl-C or Ctrl-D: the cursor is behind the question
+		fmt.Fprintln(cmd.ErrOrStderr())
+	}
+	if cmd.Context().Err() != nil {
+		return exit.With(exit.CodeInterrupted, errors.New("interrupted: nothing was changed"))
+	}
 	if err != nil {
 		return err
 	}

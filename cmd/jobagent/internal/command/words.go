@@ -44,6 +44,8 @@ var (
 		"@success of 1 or 0", "--succeeded or --failed")
 	// literal matches the prefix of a T-SQL string.
 	literal = regexp.MustCompile(`\bN'`)
+	// runID matches a GUID as T-SQL writes it, unless it is quoted and so may be a name.
+	runID = regexp.MustCompile(`[^'\w-][0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}\b`)
 )
 
 // Translate is [InWords] for a text.
@@ -81,6 +83,7 @@ func Translate(cmd *cobra.Command, text string) string {
 		}
 		return m[1] + " is missing"
 	})
+	text = runID.ReplaceAllStringFunc(text, strings.ToLower)
 	return literal.ReplaceAllString(nameParameters(cmd, text), "'")
 }
 
