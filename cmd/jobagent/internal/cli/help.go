@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,47 +38,54 @@ func fitHelp(root *cobra.Command) {
 }
 
 // tableRow matches the beginning of a row of an indented table: "  7    if it failed".
-var tableRow = regexp.MustCompile(`^ +\S+  +`)
+var tableRow = regexp.MustCompile(`^ +\S+(?: \S+)*?  +`)
 
 // reflow breaks the paragraphs of a text into lines of a width, and the last column of indented
-// tables. Other indented lines, such as examples, and paragraphs that fit stay as they are.
+// tables. Other indented lines, such as examples, and what fits stay as they are.
 func reflow(text string, width int) string {
-	var lines, paragraph []string
+	var lines []string
+	part, indent := []string(nil), ""
 	flush := func() {
-		fits := true
-		for _, line := range paragraph {
-			fits = fits && terminal.Width(line) <= width
-		}
-		if !fits {
-			paragraph = terminal.Wrap(strings.Join(paragraph, " "), width)
-		}
-		lines, paragraph = append(lines, paragraph...), nil
+		lines = append(lines, broken(part, indent, width)...)
+		part, indent = nil, ""
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || strings.HasPrefix(line, " ") {
+		blanks := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		if first := tableRow.FindString(line); first != "" && len(first) <= width/2 {
 			flush()
-			lines = append(lines, breakRow(line, width)...)
+			part, indent = []string{line}, strings.Repeat(" ", len(first))
 			continue
 		}
-		paragraph = append(paragraph, line)
+		switch {
+		case len(part) > 0 && line != "" && blanks == indent: // it goes on
+		case line == "" || blanks != "":
+			flush()
+			lines = append(lines, line)
+			continue
+		default:
+			flush()
+		}
+		part = append(part, line)
 	}
 	flush()
 	return strings.Join(lines, "\n")
 }
 
-// breakRow breaks the last column of a table's row.
-func breakRow(line string, width int) []string {
-	first := tableRow.FindString(line)
-	if first == "" || terminal.Width(line) <= width || len(first) > width/2 {
-		return []string{line}
+// broken breaks the lines of a paragraph, or of a table's row, unless all fit. indent is the place
+// of the last column.
+func broken(part []string, indent string, width int) []string {
+	if !slices.ContainsFunc(part, func(line string) bool { return terminal.Width(line) > width }) {
+		return part
 	}
-	list := terminal.Wrap(line[len(first):], width-len(first))
+	first := part[0][:len(indent)]
+	texts := make([]string, len(part))
+	for i, line := range part {
+		texts[i] = line[len(indent):]
+	}
+	list := terminal.Wrap(strings.Join(texts, " "), width-len(indent))
 	for i := range list {
-		if i > 0 {
-			list[i] = strings.Repeat(" ", len(first)) + list[i]
-			continue
-		}
-		list[i] = first + list[i]
+		list[i] = indent + list[i]
 	}
+	list[0] = first + list[0][len(indent):]
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 )
 
@@ -110,10 +111,14 @@ func spelling(path string) func(*pflag.FlagSet, string) pflag.NormalizedName {
 
 // printStart prints what a person may do first.
 func printStart(cmd *cobra.Command) error {
+	long := cmd.Long
+	if width, _, ok := terminal.Size(cmd.OutOrStdout()); ok {
+		long = reflow(long, width)
+	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), `%s
 
   jobagent --help            lists all commands
   jobagent COMMAND --help    explains one
-`, cmd.Long)
+`, long)
 	return err
 }

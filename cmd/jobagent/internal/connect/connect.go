@@ -141,7 +141,8 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 	}), nil
 }
 
-// seenPin matches the hash of a certificate that is not trusted, in the error that proposes to pin it.
+// seenPin matches the hash of a certificate that is not trusted, in the error that proposes to pin
+// it.
 var seenPin = regexp.MustCompile(`\(SHA-256 ([0-9a-f]{64})\).*(pin the certificate with certificate_sha256)$`)
 
 // howToPin replaces the name of the setting that pins a certificate by the command that sets it, if
