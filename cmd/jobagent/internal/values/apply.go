@@ -99,14 +99,14 @@ func localFlags(cmd *cobra.Command) (list []*pflag.Flag) {
 // completeFlags registers the completion of a command's own flags.
 func completeFlags(cmd *cobra.Command, a *connect.App) {
 	register := func(f *pflag.Flag) {
-		k, ok := KindOfFlag(cmd, f)
 		if _, registered := cmd.GetFlagCompletionFunc(f.Name); registered {
 			return
 		}
-		if !ok {
-			k = word
-		}
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(f.Name, func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			k, ok := KindOfFlag(cmd, f) // here, as each start of the program registers all flags
+			if !ok {
+				k = word
+			}
 			return complete(k, query{app: a, cmd: c, given: given(arguments(c.Use), args), prefix: prefix})
 		}))
 	}
