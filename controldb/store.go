@@ -134,7 +134,9 @@ func (s *Store) Close() error { return s.db.Close() }
 // connection that has stopped responding. Whether such a call had an effect is unknown. Closing
 // either store closes both.
 func (s *Store) WithCallLimit(limit time.Duration) *Store {
-	return &Store{db: s.db, serverName: s.serverName, limit: limit, observer: s.observer}
+	with := *s
+	with.limit = limit
+	return &with
 }
 
 // bounded returns ctx with the limit of a call.
