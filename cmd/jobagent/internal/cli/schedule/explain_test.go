@@ -96,7 +96,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		e = explainJSON(t, dsn, "j", "yearly")
-		return len(e.Skipped) > 0 && e.LastDue != nil // they are read one after the other
+		return len(e.Skipped) > 0
 	}, 20*time.Second, 50*time.Millisecond)
 	require.Empty(t, e.NotRun)
 
