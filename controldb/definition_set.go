@@ -60,7 +60,7 @@ FROM jobs.jobsteps AS v`+jobStepOptions+w.text()+"\nORDER BY v.job_name, v.step_
 			restrict(w, "job_name")
 			w.add("job_name NOT LIKE N'jobagent$%%'")
 			d.Schedules, err = selectAll[Schedule](ctx, s, "read schedules", `SELECT job_id, job_name, schedule_name, schedule_id, kind, spec, time_zone,
-    given_time_zone, enabled, catch_up, overlap, pause_on_failure, parameters, interval_type, interval_count, start_time, end_time
+    given_time_zone, enabled, last_due_time, catch_up, overlap, pause_on_failure, parameters, interval_type, interval_count, start_time, end_time
 FROM jobs.schedules`+w.text()+"\nORDER BY job_name, schedule_name;", w.args...)
 			return err
 		},

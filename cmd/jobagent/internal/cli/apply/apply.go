@@ -181,7 +181,8 @@ func plan(set manifest.Set, s *state, prune bool) ([]change, error) {
 			if have.origin != "" {
 				return nil, exit.Usagef("%s:%d: the job %q is defined through the %s API, and is only changed there", o.Source.File, o.Source.Line, o.Name(), have.origin)
 			}
-			c.action, c.fields = actionNone, manifest.Compare(have.Object, o)
+			c.want = withoutPastRun(o, have)
+			c.action, c.fields = actionNone, manifest.Compare(have.Object, c.want)
 			if len(c.fields) > 0 {
 				c.action = actionChange
 			}
@@ -202,6 +203,26 @@ func plan(set manifest.Set, s *state, prune bool) ([]change, error) {
 		}
 	}
 	return list, nil
+}
+
+// withoutPastRun returns a job of the files as it is once its own schedule has started its only
+// run: disabled. To enable that schedule again would start the run again, at each apply. Another
+// start time is another run.
+func withoutPastRun(o manifest.Object, have *stored) manifest.Object {
+	want, ok := o.Value.(*manifest.Job)
+	if !ok || !have.started || want.Schedule == nil || !want.Schedule.Enabled || want.Schedule.Interval != "Once" {
+		return o
+	}
+	old := ownSchedule(have.Value.(*manifest.Job))
+	if old.Enabled || old.Interval != "Once" || !old.Start.Equal(want.Schedule.Start) {
+		return o
+	}
+	job, schedule := *want, *want.Schedule
+	schedule.Enabled = false
+	job.Schedule = &schedule
+	o.Value = &job
+	manifest.Normalize([]manifest.Object{o})
+	return o
 }
 
 // refuseType refuses another type of an alert channel, which cannot be changed.

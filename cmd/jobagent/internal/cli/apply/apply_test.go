@@ -64,6 +64,7 @@ func TestApply(t *testing.T) {
 	t.Run("failure", func(t *testing.T) { testFailure(t, f) })
 	t.Run("page", func(t *testing.T) { testPage(t, f) })
 	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
+	t.Run("past run", func(t *testing.T) { testPastRun(t, f) })
 }
 
 // run runs a command line on a control database.

@@ -222,6 +222,26 @@ func testPrune(t *testing.T, f *fixture) {
 }
 
 // fullDisk accepts nothing.
+// An apply does not start the only run of a job's own schedule again.
+func testPastRun(t *testing.T, f *fixture) {
+	const file = "apiVersion: jobagent/v1\nkind: Job\nname: just once\nschedule: {enabled: true}\n"
+	f.ok(t, "second", file, "apply", "-f", "-")
+	db, err := f.server.Open("second")
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `UPDATE s SET s.enabled = 0, s.state = N'Disabled', s.last_due_at = SYSUTCDATETIME(), s.next_due_at = NULL, s.next_fire_at = NULL
+FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name = N'just once';`)
+	require.NoError(t, err)
+	require.Equal(t, "0 created, 0 changed, 1 unchanged\n", f.ok(t, "second", file, "apply", "-f", "-"))
+	f.ok(t, "second", file+"description: new\n", "apply", "-f", "-")
+	var enabled bool
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT enabled FROM jobs.jobs WHERE job_name = N'just once';`).Scan(&enabled))
+	require.False(t, enabled)
+	f.ok(t, "second", strings.Replace(file, "true", "true, start: 2990-01-01T00:00:00Z", 1), "apply", "-f", "-")
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT enabled FROM jobs.jobs WHERE job_name = N'just once';`).Scan(&enabled))
+	require.True(t, enabled, "another start time is another run")
+}
+
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }

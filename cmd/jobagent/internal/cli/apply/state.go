@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,8 @@ type stored struct {
 	revision int64
 	// origin is Scheduler or SAP for a job that another surface owns: it is never changed here.
 	origin string
+	// started says that the schedule of a job's own definition has started a run.
+	started bool
 }
 
 // state are the objects of the control database.
@@ -28,10 +31,11 @@ type state struct {
 	list  []*stored
 }
 
-func (s *state) add(kind manifest.Kind, value any, revision int64, origin string) {
+func (s *state) add(kind manifest.Kind, value any, revision int64, origin string) *stored {
 	o := &stored{Object: manifest.Object{Kind: kind, Value: value}, revision: revision, origin: origin}
 	s.byKey[o.Key()] = o
 	s.list = append(s.list, o)
+	return o
 }
 
 // own returns the objects that files may define, in their order: no jobs of other surfaces.
@@ -81,7 +85,8 @@ func newState(d controldb.Definitions) (*state, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
+		o := s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
+		o.started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
 	}
 	for _, l := range d.Limits {
 		s.add(manifest.KindLimit, &manifest.Limit{Scope: string(l.Scope), Name: l.Name, Server: l.Server, Max: l.Max}, 0, "")
