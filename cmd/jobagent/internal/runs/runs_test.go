@@ -330,3 +330,26 @@ func TestGroupErrorsWithoutNames(t *testing.T) {
 		require.Equal(t, []string{"s/a", "s/b", "s/c"}, g.Targets)
 	}
 }
+
+// If no answer to the start of a run comes, the run may have started: the error names the run, and
+// how to go on without a second one.
+func TestUnanswered(t *testing.T) {
+	var stderr strings.Builder
+	a := &connect.App{Printer: output.Printer{Stderr: &stderr}}
+	id := uuid.MustParse("00000000-0000-4000-8000-000000000001")
+	lost := fmt.Errorf("start job: %w", controldb.ErrUnreachable)
+	err := Unanswered(t.Context(), a, id, lost)
+	require.ErrorIs(t, err, controldb.ErrUnreachable)
+	require.ErrorContains(t, err, "may have started: see jobagent execution show "+id.String())
+	require.ErrorContains(t, err, "--execution-id "+id.String())
+	require.Equal(t, exit.CodeConnection, exit.Code(err))
+	require.Empty(t, stderr.String())
+
+	refused := fmt.Errorf("start job: %w", controldb.ErrJobNotFound)
+	require.Equal(t, refused, Unanswered(t.Context(), a, id, refused), "the server has answered: nothing has started")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, exit.CodeInterrupted, exit.Code(Unanswered(ctx, a, id, context.Canceled)))
+	require.Contains(t, stderr.String(), "jobagent job stop "+id.String())
+}

@@ -83,12 +83,19 @@ func Started(a *connect.App, id uuid.UUID, job string) {
 	fmt.Fprintf(a.Stderr, "run %s of job %s started\n", id, output.OneLine(job))
 }
 
-// Interrupted is what to return when Ctrl-C ended the call that starts a run: it is not known
-// whether the run has started.
-func Interrupted(a *connect.App, id uuid.UUID, job string) error {
-	fmt.Fprintf(a.Stderr, "interrupted while run %s of job %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
-		id, output.OneLine(job), id, id)
-	return exit.With(exit.CodeInterrupted, nil)
+// Unanswered is what to return when the call that starts a run has failed. After Ctrl-C, or if the
+// connection broke, it is not known whether the run has started. Other errors stay as they are.
+func Unanswered(ctx context.Context, a *connect.App, id uuid.UUID, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintf(a.Stderr, "interrupted while run %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
+			id, id, id)
+		return exit.With(exit.CodeInterrupted, nil)
+	case errors.Is(err, controldb.ErrUnreachable):
+		return fmt.Errorf("%w; run %s may have started: see jobagent execution show %s; the same command with --execution-id %s does not start it twice",
+			err, id, id, id)
+	}
+	return err
 }
 
 // Restarted is [Started] for a rerun.

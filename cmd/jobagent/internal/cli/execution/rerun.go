@@ -42,6 +42,8 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				if req.ID, err = uuid.Parse(id); err != nil {
 					return exit.Usagef("invalid --execution-id %q: not a GUID", id)
 				}
+			} else {
+				req.ID = uuid.New() // known before the run starts, in case no answer comes
 			}
 			if cmd.Flags().Changed("only") && req.Only == "" {
 				return exit.Usagef("--only is empty: want one or more of Failed, TimedOut, Canceled, Skipped and Unknown")
@@ -49,7 +51,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				run, err := store.RerunExecution(cmd.Context(), req)
 				if err != nil {
-					return err
+					return runs.Unanswered(cmd.Context(), a, req.ID, err)
 				}
 				if !wait.Wanted {
 					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin},

@@ -328,8 +328,8 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 					return exit.Usagef("invalid --execution-id %q: not a GUID", id)
 				}
 			}
-			if wait.Wanted && wanted == uuid.Nil {
-				wanted = uuid.New() // known before the run starts, in case of an interrupt
+			if wanted == uuid.Nil {
+				wanted = uuid.New() // known before the run starts, in case no answer comes
 			}
 			parameters, err := params.Read(a.Stdin)
 			if err != nil {
@@ -337,11 +337,8 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				run, err := store.StartJobWith(cmd.Context(), args[0], wanted, parameters)
-				switch {
-				case err != nil && cmd.Context().Err() != nil && wait.Wanted:
-					return runs.Interrupted(a, wanted, args[0])
-				case err != nil:
-					return err
+				if err != nil {
+					return runs.Unanswered(cmd.Context(), a, wanted, err)
 				}
 				if !wait.Wanted {
 					return a.Done(output.StartedJob{ID: run, Job: args[0]},
