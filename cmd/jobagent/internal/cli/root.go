@@ -57,6 +57,9 @@ import (
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := &connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin}
 	root := newRootCommand(app)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		values.CompleteFlags(root, app)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -96,10 +96,10 @@ func TestErrorsAreInTheWordsOfCommands(t *testing.T) {
 		}
 		return found
 	}
-	checked := 0
+	checked, root := 0, tree()
 	for name, text := range source {
 		for _, words := range commandsOf(name, nil) {
-			cmd, _, err := tree().Find(strings.Fields(words))
+			cmd, _, err := root.Find(strings.Fields(words))
 			require.NoError(t, err)
 			for _, one := range errorTexts(text) {
 				one = strings.NewReplacer("xNULL", "x", "'NULL", "'", "x is NULL", "@job_name is NULL").Replace(one) // of COALESCE, and a name in a variable

@@ -12,13 +12,12 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// Apply makes a command and its subcommands check and complete the values of their arguments and
-// flags, before anything is sent to a server. It is called once, on the finished tree.
+// Apply makes a command and its subcommands check the values of their arguments and flags before
+// anything is sent to a server, and complete arguments. It is called once, on the finished tree.
 func Apply(root *cobra.Command, a *connect.App) {
 	for _, cmd := range root.Commands() {
 		Apply(cmd, a)
 	}
-	completeFlags(root, a)
 	if root.HasSubCommands() {
 		root.Args = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -96,14 +95,18 @@ func localFlags(cmd *cobra.Command) (list []*pflag.Flag) {
 	return list
 }
 
-// completeFlags registers the completion of a command's own flags.
-func completeFlags(cmd *cobra.Command, a *connect.App) {
+// CompleteFlags makes a command and its subcommands complete the values of their flags. It is called
+// where something is completed only: cobra keeps each function for as long as the process runs.
+func CompleteFlags(cmd *cobra.Command, a *connect.App) {
+	for _, sub := range cmd.Commands() {
+		CompleteFlags(sub, a)
+	}
 	register := func(f *pflag.Flag) {
 		if _, registered := cmd.GetFlagCompletionFunc(f.Name); registered {
 			return
 		}
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(f.Name, func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			k, ok := KindOfFlag(cmd, f) // here, as each start of the program registers all flags
+			k, ok := KindOfFlag(cmd, f)
 			if !ok {
 				k = word
 			}
