@@ -95,8 +95,8 @@ func localFlags(cmd *cobra.Command) (list []*pflag.Flag) {
 	return list
 }
 
-// CompleteFlags makes a command and its subcommands complete the values of their flags. It is called
-// where something is completed only: cobra keeps each function for as long as the process runs.
+// CompleteFlags makes a command and its subcommands complete the values of their flags. It is
+// called where something is completed only: cobra keeps each function until the process ends.
 func CompleteFlags(cmd *cobra.Command, a *connect.App) {
 	for _, sub := range cmd.Commands() {
 		CompleteFlags(sub, a)
