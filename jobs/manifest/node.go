@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -21,6 +21,8 @@ const (
 	MaxFile = 32 << 20
 	// maxNodes is the number of values in a document, those that aliases repeat included.
 	maxNodes = 1_000_000
+	// maxKeys is the number of keys in one mapping. A group of 40,000 members is a list, and fine.
+	maxKeys = 10_000
 	// maxText is the length of the texts in a document, those that aliases repeat included.
 	maxText = 64 << 20
 	// maxDepth is how deep values may be in each other.
@@ -104,7 +106,12 @@ func parseYAML(text string) (docs []*node, err error) {
 			docs, err = nil, failAt(1, 1, "invalid YAML")
 		}
 	}()
-	file, err := parser.ParseBytes([]byte(text), 0)
+	tokens := lexer.Tokenize(text)
+	if t := tooWide(tokens); t != nil {
+		line, col := place(t)
+		return nil, failAt(line, col, "too many keys in one mapping: at most %d", maxKeys)
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, yamlError(err)
 	}
@@ -143,17 +150,62 @@ func tooDeep(text string) int {
 	return 0
 }
 
-var yamlPlace = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
-
-// yamlError shortens an error of the parser to one line with a place.
-func yamlError(err error) error {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	line, col := 1, 1
-	if m := yamlPlace.FindStringSubmatch(text); m != nil {
-		_, _ = fmt.Sscan(m[1], &line)
-		_, _ = fmt.Sscan(m[2], &col)
-		text = text[len(m[0]):]
+// tooWide returns the first key of a mapping beyond maxKeys; nil if there is none. The time of the
+// parser grows with the square of the number of keys.
+func tooWide(tokens token.Tokens) *token.Token {
+	type mapping struct {
+		column int // of the keys; 0 within brackets
+		keys   int
 	}
+	open := []mapping{{}}
+	// leave closes the mappings whose keys stand further to the right.
+	leave := func(column int) {
+		for open[len(open)-1].column > column {
+			open = open[:len(open)-1]
+		}
+	}
+	for _, t := range tokens {
+		switch t.Type {
+		case token.DocumentHeaderType, token.DocumentEndType:
+			open = open[:1]
+		case token.MappingStartType, token.SequenceStartType:
+			open = append(open, mapping{})
+		case token.MappingEndType, token.SequenceEndType:
+			for len(open) > 1 && open[len(open)-1].column > 0 {
+				open = open[:len(open)-1]
+			}
+			open = open[:max(1, len(open)-1)]
+		case token.SequenceEntryType:
+			leave(t.Position.Column)
+		case token.MappingValueType:
+			inBrackets := len(open) > 1 && open[len(open)-1].column == 0
+			if !inBrackets && t.Prev != nil {
+				column := t.Prev.Position.Column
+				if leave(column); open[len(open)-1].column < column {
+					open = append(open, mapping{column: column})
+				}
+			}
+			m := &open[len(open)-1]
+			if m.keys++; m.keys > maxKeys {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// yamlError makes an error of the parser one line with a place. The parser's own text of it quotes
+// what stands around the place, which takes long in a long line.
+func yamlError(err error) error {
+	var at interface {
+		GetToken() *token.Token
+		GetMessage() string
+	}
+	if !errors.As(err, &at) {
+		return failAt(1, 1, "invalid YAML")
+	}
+	line, col := place(at.GetToken())
+	text, _, _ := strings.Cut(at.GetMessage(), "\n")
 	return failAt(line, col, "invalid YAML: %s", text)
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,40 @@ func requireSame(t require.TestingT, want, got *node, path, all string) {
 	}
 }
 
+// Long hostile texts end with an error, soon.
+func TestLongTexts(t *testing.T) {
+	for name, text := range map[string]string{
+		"keys":     wide(50_000, "\n"),
+		"in list":  "- " + strings.ReplaceAll(wide(50_000, "\n"), "\n", "\n  "),
+		"brackets": "{" + wide(50_000, ", ") + "}",
+		"dashes":   "a: " + strings.Repeat("- ", 100_000),
+		"marks":    strings.Repeat("? ", 100_000),
+	} {
+		watch := time.AfterFunc(30*time.Second, func() { panic(name + " takes too long") })
+		_, err := parseYAML(text)
+		require.Error(t, err, name)
+		require.Less(t, len(err.Error()), 300, name)
+		watch.Stop()
+	}
+	for _, separator := range []string{"\n", ", "} {
+		text := wide(maxKeys, separator)
+		if separator != "\n" {
+			text = "{" + text + "}"
+		}
+		_, err := parseYAML("- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n- b: 1\n")
+		require.NoError(t, err, "as many keys as are allowed")
+	}
+}
+
+// wide returns the entries of a mapping.
+func wide(n int, separator string) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("k%d: 1", i)
+	}
+	return strings.Join(list, separator)
+}
+
 // Hostile texts end with an error, soon.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"a: 1", "a: &x [*x]", "? a\n: b", "a: |2\n  x", "%YAML 1.2\n---\na", "[[[", "{\"a\": [1, {}]}", "- a\n-b", "\"\\ud83d\\ude00\""} {
@@ -85,7 +120,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 1<<16 {
-			t.Skip("a long text takes long")
+			t.Skip("longer than 64 KB: short inputs find more in the same time, and TestLongTexts has long ones")
 		}
 		watch := time.AfterFunc(5*time.Second, func() { panic("this text takes too long") })
 		defer watch.Stop()
