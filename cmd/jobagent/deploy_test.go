@@ -62,7 +62,7 @@ func TestDeployedUnit(t *testing.T) {
 	require.Equal(t, []string{"60"}, settings["TimeoutStopSec"])
 
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is not installed: the settings of the unit are not verified")
+		t.Skip("systemd-analyze is absent: install systemd to verify the settings of the unit")
 	}
 	path := filepath.Join(t.TempDir(), "jobagent.service")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(unit, start[0], "/bin/true", 1)), 0o600))

@@ -197,9 +197,10 @@ EXEC jobs.sp_add_target_group_member @target_group_name = N'g', @target_type = N
 	c.resize(t, 40, 20)
 	c.await(t, "STEPS"+strings.Repeat(" ", 31)+"done\n")
 
+	c.resize(t, 130, 30) // the lines that Ctrl-C prints have room
+	c.await(t, "running  waiting    time")
 	_, err := c.tty.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)
-	c.resize(t, 130, 30)
 	require.Equal(t, exit.CodeInterrupted, c.code(t))
 	text := c.text()
 	for _, want := range []string{"0 of 2", "interrupted; run " + id + " goes on", "jobagent execution watch " + id, "jobagent job stop " + id} {
@@ -254,7 +255,7 @@ func waitForNothing(t *testing.T, server *embedded.Server) {
 // targets are calls of an endpoint that does not answer.
 func TestLiveLoad(t *testing.T) {
 	if *liveLoad == 0 {
-		t.Skip("takes as long as -live.load says")
+		t.Skip("a measurement of a minute: give -live.load 60s")
 	}
 	server, startAgent := startServer(t)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

@@ -468,7 +468,7 @@ func TestPolledMemory(t *testing.T) {
 			withoutCgroup(r)
 		}
 		if r.host.memory || r.host.systemd != "" {
-			t.Skip("the kernel limits memory here: TestCase120 tests that")
+			t.Skip("the kernel limits memory here, which TestCase120 tests; this test is for polling")
 		}
 		require.Equal(t, []Method{{Entry: "helper", Tree: r.host.treeMethod(), Memory: "1 GiB by polling"}}, r.Methods())
 		a := newAttempt("allocate", strconv.Itoa(256<<20))
@@ -513,7 +513,7 @@ func TestMaxProcesses(t *testing.T) {
 			withoutCgroup(r)
 		}
 		if r.host.pids {
-			t.Skip("the kernel limits the number of processes here")
+			t.Skip("the kernel limits the number of processes here; this test is for machines where the agent counts them")
 		}
 		res := r.Run(t.Context(), newAttempt("fork", "setsid", "setsid", "stay"))
 		require.Equal(t, targets.Failed, res.Outcome, res)

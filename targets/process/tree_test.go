@@ -42,7 +42,7 @@ func TestTreeEnds(t *testing.T) {
 			if !c.cgroup {
 				withoutCgroup(r)
 			} else if r.host.parent == "" {
-				t.Skip("needs a cgroup v2 in which the tests may make children")
+				t.Skip("needs a cgroup v2 in which the tests may make children (systemd-run --user --scope -p Delegate=yes); the case without a cgroup runs")
 			}
 			res := r.Run(t.Context(), newAttempt(append([]string{"fork"}, c.children...)...))
 			require.Equal(t, targets.Succeeded, res.Outcome, res)

@@ -27,7 +27,7 @@ func TestQuotesOfShells(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash on this machine")
+		t.Skip("bash is absent, and reads the quoted texts here: install it")
 	}
 	for _, text := range hostile {
 		command := page.CLI("x", text)[0].Text

@@ -57,11 +57,17 @@ func TestConfirmWithoutTerminal(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
+// skipOnWindows skips a test that opens a pseudo terminal.
+func skipOnWindows(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("github.com/creack/pty opens no pseudo terminal on Windows")
+	}
+}
+
 func TestConfirmOnTerminal(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("a pseudo terminal of Windows has other files for input and output")
-	}
+	skipOnWindows(t)
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "yep\n": false, "\x04": false} {
 		user, side, err := pty.Open()
 		require.NoError(t, err)
@@ -83,9 +89,7 @@ func TestConfirmOnTerminal(t *testing.T) {
 // Ctrl-C ends the question, although the terminal is still read.
 func TestConfirmInterrupted(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("a pseudo terminal of Windows has other files for input and output")
-	}
+	skipOnWindows(t)
 	user, side, err := pty.Open()
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())

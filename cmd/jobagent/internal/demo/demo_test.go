@@ -54,7 +54,7 @@ func TestDemo(t *testing.T) {
 func TestDemoKeep(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the commands are for PowerShell, and there is no pseudo terminal")
+		t.Skip("on Windows the commands are for PowerShell, and github.com/creack/pty opens no pseudo terminal")
 	}
 	command := exec.Command(os.Args[0], "demo", "--databases", "12", "--keep")
 	command.Env = append(os.Environ(), envBeCommand+"=1", "NO_COLOR=1", "TERM=xterm", contexts.EnvFile+"="+os.DevNull)

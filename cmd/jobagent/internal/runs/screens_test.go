@@ -30,7 +30,7 @@ var (
 func TestRecordScreen(t *testing.T) {
 	file, id, ok := strings.Cut(*recordScreen, "=")
 	if !ok {
-		t.Skip("records a run of a control database only with -screens.record")
+		t.Skip("records a run for TestScreens: give -screens.record, and JOBAGENT_DSN")
 	}
 	store, err := controldb.Open(t.Context(), controldb.Config{DSN: os.Getenv("JOBAGENT_DSN")})
 	require.NoError(t, err)

@@ -119,7 +119,7 @@ func TestWelcome(t *testing.T) {
 	require.NoError(t, p.print(&b))
 	require.NotContains(t, b.String(), "\x1b")
 	if runtime.GOOS == "windows" {
-		t.Skip("the lines are for PowerShell")
+		t.Skip("on Windows the lines are for PowerShell, and this test gives them to sh")
 	}
 	var script strings.Builder
 	for line := range strings.Lines(b.String()) {
