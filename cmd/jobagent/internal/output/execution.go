@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -71,19 +72,14 @@ type TargetCounts struct {
 
 // Add adds targets in a state.
 func (c *TargetCounts) Add(state jobs.Lifecycle, n int) {
+	var added terminal.Counts
+	added.Add(state, n)
+	c.Succeeded += added.Succeeded
+	c.Failed += added.Failed
+	c.Skipped += added.Skipped
+	c.Canceled += added.Canceled
+	c.Active += n - added.Ended()
 	c.Total += n
-	switch state {
-	case jobs.Succeeded, jobs.SucceededWithSkipped:
-		c.Succeeded += n
-	case jobs.Failed, jobs.TimedOut:
-		c.Failed += n
-	case jobs.Skipped:
-		c.Skipped += n
-	case jobs.Canceled:
-		c.Canceled += n
-	default:
-		c.Active += n
-	}
 }
 
 // Message is a message of an attempt. Its fields are those of the view jobs.job_execution_messages.

@@ -24,7 +24,7 @@ func withoutNames(message string, e controldb.Execution) string {
 
 // GroupErrors groups the targets that did not succeed by step and message, and sorts the groups of
 // a step by their size. It removes the names of server and database from the message, so that the
-// same error on many targets is one group.
+// same error on many targets is one group; the error of a single target stays whole.
 func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 	type key struct {
 		step           int
@@ -51,8 +51,10 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 		}
 		k := key{*e.StepID, string(e.Lifecycle), message}
 		g := groups[k]
-		if g == nil {
-			g = &output.ErrorGroup{StepID: k.step, State: k.state, Message: message}
+		if g != nil {
+			g.Message = message
+		} else {
+			g = &output.ErrorGroup{StepID: k.step, State: k.state, Message: e.LastMessage}
 			groups[k] = g
 			order = append(order, g)
 		}

@@ -329,6 +329,8 @@ func TestGroupErrorsWithoutNames(t *testing.T) {
 		require.Equal(t, 3, g.Count, g.Message)
 		require.Equal(t, []string{"s/a", "s/b", "s/c"}, g.Targets)
 	}
+	alone := controldb.Execution{StepID: &step, TargetType: "SqlDatabase", Server: "s", Database: "a", Lifecycle: jobs.Failed, LastMessage: `Cannot open database "a".`}
+	require.Equal(t, `Cannot open database "a".`, GroupErrors([]controldb.Execution{alone})[0].Message, "one target: its error stays whole")
 }
 
 // If no answer to the start of a run comes, the run may have started: the error names the run, and

@@ -180,7 +180,8 @@ func (c Counts) Total() int { return c.Ended() + c.Running + c.Retrying + c.Wait
 // Ended is the number of targets in a final state.
 func (c Counts) Ended() int { return c.Succeeded + c.Failed + c.Skipped + c.Canceled }
 
-// Add counts n targets in a state: a lifecycle, or WaitingForCallback.
+// Add counts n targets in a state: a lifecycle, or WaitingForCallback. A state of a later control
+// database, which this program does not know, is not taken for an end.
 func (c *Counts) Add(state jobs.Lifecycle, n int) {
 	switch state {
 	case jobs.Succeeded, jobs.SucceededWithSkipped:
@@ -195,10 +196,10 @@ func (c *Counts) Add(state jobs.Lifecycle, n int) {
 		c.Callback += n
 	case jobs.WaitingForRetry:
 		c.Retrying += n
-	case jobs.Created, jobs.WaitingForChildJobExecutions:
-		c.Waiting += n
-	default:
+	case jobs.Canceled:
 		c.Canceled += n
+	default: // Created, WaitingForChildJobExecutions
+		c.Waiting += n
 	}
 }
 
