@@ -9,7 +9,7 @@ import (
 )
 
 // engineVersion must be raised when the due instants of an existing specification can change.
-const engineVersion = "1"
+const engineVersion = "2"
 
 // engineFrom and engineUntil bound the changes of zones that Engine includes in its digest. Changes
 // after the last listed one follow from the zone's last rule, which already applies to the years

@@ -73,6 +73,8 @@ type Plan struct {
 	// Warnings names parts of the specification with a meaning that may surprise the reader, one
 	// sentence each.
 	Warnings []string
+	// Assumptions says what was taken for parts that the text leaves open, one sentence each.
+	Assumptions []string
 
 	schedule Schedule
 	// mover is the inner schedule if a late run moves the runs after it. It is nil for all other
@@ -268,6 +270,7 @@ func (p *planner) finish(inner Schedule) {
 		return
 	}
 	plan.Count, plan.end, plan.Warnings = p.Count, end, p.Warnings
+	plan.Assumptions = p.Assumptions
 	plan.firstStarted, plan.inclusive = p.FirstStarted, p.AssumedUsed
 	if p.Count > 0 && !p.opts.Uncounted {
 		from := first

@@ -41,12 +41,14 @@ type Previewed struct {
 	Description Description
 	// Warnings are the warnings of the Plan.
 	Warnings []string
+	// Assumptions are the assumptions of the Plan.
+	Assumptions []string
 	// Zone is the zone of clock times.
 	Zone *time.Location
 }
 
-// MarshalJSON returns {"due", "exhausted", "description"}, with "clocks", "notes", "started" and
-// "warnings" unless they are empty.
+// MarshalJSON returns {"due", "exhausted", "description"}, with "clocks", "notes",
+// "started", "warnings" and "assumptions" unless they are empty.
 func (p Previewed) MarshalJSON() ([]byte, error) {
 	text := func(list []time.Time) []string {
 		var out []string
@@ -63,7 +65,8 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 		Notes       []string `json:"notes,omitempty"`
 		Started     []string `json:"started,omitempty"`
 		Warnings    []string `json:"warnings,omitempty"`
-	}{Due: text(p.Due), Exhausted: p.Exhausted, Description: p.Description.Text, Clocks: p.Description.Clocks, Notes: p.Description.Notes, Started: text(p.Started), Warnings: p.Warnings}
+		Assumptions []string `json:"assumptions,omitempty"`
+	}{Due: text(p.Due), Exhausted: p.Exhausted, Description: p.Description.Text, Clocks: p.Description.Clocks, Notes: p.Description.Notes, Started: text(p.Started), Warnings: p.Warnings, Assumptions: p.Assumptions}
 	if out.Due == nil {
 		out.Due = []string{}
 	}
@@ -126,6 +129,7 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 	}
 	p := plan.run(from, count)
 	p.Warnings, p.Zone, p.Description = plan.Warnings, plan.Zone, plan.Describe()
+	p.Assumptions = plan.Assumptions
 	if len(p.Due) == 0 && p.Exhausted {
 		first := firstWhole(from)
 		warning := "nothing is due from " + first.UTC().Format(time.RFC3339) + " on"

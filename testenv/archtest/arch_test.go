@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"jobs/schedule/internal/words":  {"jobs/schedule/internal/civil", "jobs/schedule/internal/engine"},
 	"jobs/schedule/internal/syntax": {"jobs/schedule/internal/words", "jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/internal/suggest"},
 	"jobs/internal":                 {},
-	"jobs/importer":                 {"jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
+	"jobs/importer":                 {"jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql", "github.com/goccy/go-yaml/..."},
 	"jobs/tsql":                     {},
 	"jobs/action":                   {"jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":               {},

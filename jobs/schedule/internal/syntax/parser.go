@@ -87,6 +87,8 @@ type Parser struct {
 	// Warnings names parts of the specification with a meaning that may surprise the reader, one
 	// sentence each.
 	Warnings []string
+	// Assumptions says what was taken for parts that the text leaves open, one sentence each.
+	Assumptions []string
 
 	Zone *time.Location
 	// ZoneGiven reports whether the zone was given in the options or in the specification. If not,
@@ -124,6 +126,9 @@ type Parser struct {
 
 // Warn adds a warning.
 func (p *Parser) Warn(text string) { p.Warnings = append(p.Warnings, text) }
+
+// Assume adds an assumption.
+func (p *Parser) Assume(text string) { p.Assumptions = append(p.Assumptions, text) }
 
 // ReadZone parses the element timeZone. Without the element, the name of the zone is given.
 func (p *Parser) ReadZone(given string, takesOffset bool) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +74,7 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 		return exit.Usage(err)
 	}
 	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Description.Text))
-	for _, note := range append([]string{p.Description.Clocks}, p.Description.Notes...) {
+	for _, note := range slices.Concat([]string{p.Description.Clocks}, p.Description.Notes, p.Assumptions) {
 		if note != "" {
 			fmt.Fprintln(a.Stdout, note)
 		}
