@@ -44,29 +44,26 @@ var elements = []string{"cron", "startTime", "endTime", "count"}
 
 // Cron5 is the crontab of cronie; cron6Dialect has a field for the second before the others.
 var (
-	Cron5 = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, cron5.clock, cron5.read) }}
-	Cron6 = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, cron6.clock, cron6.read) }}
+	Cron5 = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, cron5.wall, cron5.read) }}
+	Cron6 = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, cron6.wall, cron6.read) }}
 )
 
 // unixCron is a variant of crontab(5).
 type unixCron struct {
 	fields []field
-	// clock is the number of fields of the time of day, which come first.
-	clock int
 	// seconds reports whether the first field is the second. Such a line may also contain ? for a
 	// day, and a/n.
 	seconds bool
 }
 
 var (
-	cron5 = unixCron{fields: []field{minuteField, hourField, dayField, monthField, weekdayField}, clock: 2}
-	cron6 = unixCron{fields: []field{secondField, minuteField, hourField, dayField, monthField, weekdayField}, clock: 3, seconds: true}
+	cron5 = unixCron{fields: []field{minuteField, hourField, dayField, monthField, weekdayField}}
+	cron6 = unixCron{fields: []field{secondField, minuteField, hourField, dayField, monthField, weekdayField}, seconds: true}
 )
 
-// readLine parses a line and the bounds beside it. clock is the number of fields of the time of
-// day. read parses the fields. It returns the fields without short forms, and the pattern, or nil
-// after a fault.
-func readLine(p *syntax.Parser, clock int, read func(p *syntax.Parser, v *syntax.Value, fields []string) ([]string, *engine.OnDays)) engine.Schedule {
+// readLine parses a line and the bounds beside it. read parses the fields. It returns the fields
+// without short forms, and the pattern, or nil after a fault. wall makes the schedule of them.
+func readLine(p *syntax.Parser, wall func(*syntax.Parser, engine.Pattern, []string) engine.Schedule, read func(p *syntax.Parser, v *syntax.Value, fields []string) ([]string, *engine.OnDays)) engine.Schedule {
 	v := p.Reader.Take("cron")
 	p.ReadBounds()
 	p.ReadCount(p.Reader)
@@ -83,7 +80,16 @@ func readLine(p *syntax.Parser, clock int, read func(p *syntax.Parser, v *syntax
 	if pattern == nil {
 		return nil
 	}
-	return p.Wall(pattern, !strings.ContainsAny(strings.Join(fields[:clock], ""), "*-/"))
+	return wall(p, pattern, fields)
+}
+
+// wall returns the schedule of a line of crontab(5). As in cronie, a line runs on every matching
+// wall clock if its field of the minute or of the hour begins with a star. Otherwise its times are
+// fixed, lists, ranges and steps over a range too (D-Z6).
+// Source: cronie, src/entry.c (MIN_STAR, HR_STAR) and src/cron.c (find_jobs).
+func (c *unixCron) wall(p *syntax.Parser, pattern engine.Pattern, fields []string) engine.Schedule {
+	hour := len(fields) - 4
+	return p.Wall(pattern, fields[hour-1][0] != '*' && fields[hour][0] != '*')
 }
 
 // expand replaces a short form by its fields. It returns nil after a fault.

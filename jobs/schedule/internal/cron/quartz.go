@@ -40,7 +40,19 @@ type quartzDays struct {
 }
 
 // Quartz is the dialect of Quartz.
-var Quartz = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, 3, readQuartz) }}
+var Quartz = syntax.Dialect{Elements: elements, Line: "cron", Read: func(p *syntax.Parser) engine.Schedule { return readLine(p, quartzWall, readQuartz) }}
+
+// quartzWall returns the schedule of a line of Quartz. Every time moves out of a gap. In an
+// overlap, a pattern with a wildcard, step or range in its time of day counts both times, any other
+// the first time (D-Z6).
+// Source: Quartz.NET 4, CronExpression.ResolveLocal and IsIntervalBased.
+func quartzWall(p *syntax.Parser, pattern engine.Pattern, fields []string) engine.Schedule {
+	overlap := engine.OverlapFirst
+	if strings.ContainsAny(strings.Join(fields[:3], ""), "*-/") {
+		overlap = engine.OverlapBoth
+	}
+	return p.WallBy(pattern, engine.GapShift, overlap)
+}
 
 // readQuartz parses the fields second minute hour dayOfMonth month dayOfWeek [year].
 func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *engine.OnDays) {

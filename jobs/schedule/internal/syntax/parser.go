@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -293,18 +294,16 @@ func (p *Parser) CheckRange(path, raw string, start, end time.Time) {
 // times only), a gap shifts and an overlap counts once. If fixed is false, every instant with a
 // matching wall clock counts (D-Z6).
 func (p *Parser) Wall(pattern engine.Pattern, fixed bool) *engine.Wall {
-	w := &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: p.Gap, Overlap: p.Overlap}
-	if w.Gap == "" {
-		if w.Gap = engine.GapSkip; fixed {
-			w.Gap = engine.GapShift
-		}
+	if fixed {
+		return p.WallBy(pattern, engine.GapShift, engine.OverlapFirst)
 	}
-	if w.Overlap == "" {
-		if w.Overlap = engine.OverlapBoth; fixed {
-			w.Overlap = engine.OverlapFirst
-		}
-	}
-	return w
+	return p.WallBy(pattern, engine.GapSkip, engine.OverlapBoth)
+}
+
+// WallBy returns the schedule of a pattern on the wall clock of the schedule's zone. gap and
+// overlap are the rules unless the specification sets others.
+func (p *Parser) WallBy(pattern engine.Pattern, gap engine.Gap, overlap engine.Overlap) *engine.Wall {
+	return &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: cmp.Or(p.Gap, gap), Overlap: cmp.Or(p.Overlap, overlap)}
 }
 
 // FirstValid returns the first of some texts of an element that is valid, in quotes. It returns ""
