@@ -84,6 +84,12 @@ func SegmentAt(zone *time.Location, unix int64) Segment {
 	return s
 }
 
+// Repeats reports whether the clock time of an instant of the segment occurs twice: before the
+// segment begins, or after it ends.
+func (s Segment) Repeats(unix int64) bool {
+	return s.before > s.Offset && unix-s.Start < s.before-s.Offset || s.after < s.Offset && s.End-unix <= s.Offset-s.after
+}
+
 func offsetAt(zone *time.Location, unix int64) int64 {
 	_, offset := time.Unix(unix, 0).In(zone).Zone()
 	return int64(offset)
