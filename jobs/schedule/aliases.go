@@ -61,8 +61,9 @@ func Nearest(word string, candidates []string) string { return suggest.Nearest(w
 // Zones returns the names of all IANA zones, links included, sorted.
 func Zones() []string { return syntax.Zones() }
 
-// LoadZone returns the zone of an IANA name (D-Z1). It refuses abbreviations, Windows names,
-// "Local" and names in another case. The error is a *Error with the path timeZone.
+// LoadZone returns the zone of an IANA name or of a Windows name, in any case, under its IANA name
+// (D-Z1). It refuses abbreviations, "Local" and IANA names in another case. The error is a *Error
+// with the path timeZone.
 func LoadZone(name string) (*time.Location, error) { return syntax.LoadZone(name) }
 
 // Interval is a value of @schedule_interval_type.

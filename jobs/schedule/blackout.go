@@ -70,7 +70,7 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, Parser: &syntax.Parser{Faults: f, Reader: r, Zone: zone}}
 	p.Try = p.tryAs(KindRRule)
 	if z := r.Take("timeZone"); z != nil {
-		if text, ok := r.Text(z, "the name of an IANA time zone"); ok {
+		if text, ok := r.Text(z, syntax.ZoneWords); ok {
 			found, err := LoadZone(text)
 			if p.MergeAt(z.Path, err); err == nil {
 				c.zone, p.Zone = found, found

@@ -7,8 +7,8 @@
 --   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
 --   @spec              Text of the schedule: JSON in the form of its system, or the bare line for cron5, cron6, quartz
 --                      and rrule.
---   @time_zone         IANA name of the zone in which @spec is read; NULL or empty: the zone that @spec names, else UTC
---                      (azure-scheduler: the offset of its start).
+--   @time_zone         IANA or Windows name of the zone in which @spec is read; NULL or empty: the zone that @spec names,
+--                      else UTC (azure-scheduler: the offset of its start).
 --   @catch_up          Policy for missed runs: last, none, all, window:<duration>, sap-20min; NULL or empty: the policy
 --                      in @spec, else last.
 --   @overlap           Policy while an earlier run is active: Skip, BufferOne, BufferAll, CancelOther, TerminateOther,

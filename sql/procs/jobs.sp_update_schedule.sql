@@ -11,7 +11,7 @@
 --   @new_name          New name; unique within the job.
 --   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
 --   @spec              Text of the schedule.
---   @time_zone         IANA name of a zone; empty: the default of jobs.sp_add_schedule.
+--   @time_zone         IANA or Windows name of a zone; empty: the default of jobs.sp_add_schedule.
 --   @catch_up          Policy for missed runs; empty: the default of jobs.sp_add_schedule.
 --   @overlap           Policy while an earlier run is active; empty: the default of jobs.sp_add_schedule.
 --   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.

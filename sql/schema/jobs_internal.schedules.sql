@@ -12,8 +12,8 @@
 --   interval_count  Units between two due instants.
 --   start_time      Earliest instant at which a run may begin.
 --   end_time        Instant after which none may begin.
---   time_zone       IANA name of the zone in which spec is read; NULL: the zone that spec names, else the kind's
---                   default.
+--   time_zone       IANA or Windows name of the zone in which spec is read; NULL: the zone that spec names, else the
+--                   kind's default.
 --   catch_up        Policy for missed runs: last, none, all, window:<duration>, sap-20min; NULL: the policy in spec,
 --                   else last.
 --   overlap         Policy while an earlier run is active: see check_overlap.

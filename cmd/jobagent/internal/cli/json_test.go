@@ -140,6 +140,7 @@ calendar show c
 calendar show d
 schedule preview --kind cron5 --spec CRON --after 2030-01-01T00:00:00Z --count 2
 schedule preview --kind cron5 --spec CALENDAR
+schedule zones etc/utc
 schedule add j s --cron5 0~0~1~1~* --time-zone Europe/Berlin --wait --param-json n=1
 schedule add j bad --cron5 61~*~*~*~*
 schedule update j s --overlap AllAll

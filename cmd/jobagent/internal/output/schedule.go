@@ -33,6 +33,16 @@ type SchedulePreview struct {
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
+// Zone is a time zone as it is now.
+type Zone struct {
+	Name         string     `json:"time_zone"`              // IANA name
+	Windows      string     `json:"windows_name,omitempty"` // the name of Windows that stands for this zone
+	Offset       string     `json:"offset"`                 // from UTC now
+	Abbreviation string     `json:"abbreviation"`           // of the present time, or an offset
+	Change       *time.Time `json:"next_change,omitempty"`  // of the offset; missing: none is known
+	NextOffset   string     `json:"next_offset,omitempty"`  // from next_change on
+}
+
 // DefinitionErrors lists all errors of a definition that was refused; the exit code is 2.
 type DefinitionErrors struct {
 	Errors []DefinitionError `json:"errors"`

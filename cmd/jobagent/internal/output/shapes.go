@@ -111,6 +111,7 @@ var Shapes = []Shape{
 	{"schedule resume", PausedSchedule{}},
 	{"schedule show", Schedule{}},
 	{"schedule update", DefinedSchedule{}},
+	{"schedule zones", []Zone{}},
 	{"schedule, calendar (refused definition)", DefinitionErrors{}},
 	{"script", Script{}},
 	{"secret delete", SecretName{}},

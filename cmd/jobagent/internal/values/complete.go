@@ -158,9 +158,25 @@ func processes(ctx context.Context, q query) []cobra.Completion {
 	return words(list...)(ctx, q)
 }
 
-// zones completes the names of time zones; without a region, only regions and names without one.
-func zones(ctx context.Context, q query) []cobra.Completion {
-	return words(schedule.Zones()...)(ctx, q)
+// zones completes the names of time zones, of IANA and of Windows, with the offsets that they have
+// now.
+func zones(_ context.Context, q query) (found []cobra.Completion) {
+	now := time.Now()
+	for _, name := range slices.Concat(schedule.Zones(), schedule.WindowsZones()) {
+		if len(name) < len(q.prefix) || !strings.EqualFold(name[:len(q.prefix)], q.prefix) {
+			continue
+		}
+		zone, err := schedule.LoadZone(name)
+		if err != nil {
+			continue // an abbreviation
+		}
+		text := now.In(zone).Format("UTC-07:00")
+		if zone.String() != name {
+			text += ", " + zone.String()
+		}
+		found = append(found, cobra.CompletionWithDesc(name, text))
+	}
+	return found
 }
 
 // commands completes the words of a command.

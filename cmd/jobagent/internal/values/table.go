@@ -65,7 +65,7 @@ var (
 	number     = Kind{Words: "a number", Max: 20, source: nothing}
 	instant    = Kind{Words: "a time such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", Max: 64, source: nothing}
 	span       = Kind{Words: "a duration such as 90s, 15m or 24h", Max: 64, source: nothing}
-	zone       = Kind{Words: "the IANA name of a time zone, such as Europe/Berlin", Max: maxName, source: zones}
+	zone       = Kind{Words: "the name of a time zone, such as Europe/Berlin", Hint: "jobagent schedule zones shows all zones", Max: maxName, source: zones}
 	reference  = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
 	aContext   = Kind{Words: "the name of a context", Hint: "jobagent context list shows all contexts", Max: maxContext, source: contextNames}
 	note       = Kind{Words: "a text", Max: maxNote, Empty: true, source: nothing}
@@ -128,6 +128,7 @@ var argumentKinds = map[string]Kind{
 	"TOPIC":      word,
 	"CONTEXT":    aContext,
 	"NEW_NAME":   {Words: "a new name", Max: maxContext, New: true, source: nothing},
+	"FILTER":     {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
 	"COMMAND":    {Words: "the words of a command", source: commands, Empty: true},
 }
 

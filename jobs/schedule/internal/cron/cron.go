@@ -123,6 +123,7 @@ func takeZone(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 			return parts
 		}
 	}
+	name, rest := syntax.TakeZone(name, parts[1:])
 	zone, err := syntax.LoadZone(name)
 	switch {
 	case err != nil:
@@ -132,7 +133,7 @@ func takeZone(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 	default:
 		p.Zone, p.ZoneGiven = zone, true
 	}
-	return parts[1:]
+	return rest
 }
 
 // read parses the fields of a line.

@@ -136,13 +136,13 @@ func (p *Parser) ReadZone(given string, takesOffset bool) {
 	p.Zone = time.UTC
 	name, path := given, "timeZone"
 	if v := p.Reader.Take("timeZone"); v != nil {
-		text, ok := p.Reader.Text(v, "the name of an IANA time zone, such as Europe/Berlin")
+		text, ok := p.Reader.Text(v, ZoneWords)
 		if !ok {
 			return
 		}
 		name, path = text, v.Path
 		if name == "" {
-			p.Faults.Add(path, v.Raw, "the name of an IANA time zone, such as Europe/Berlin", "UTC")
+			p.Faults.Add(path, v.Raw, ZoneWords, "UTC")
 			return
 		}
 	} else if offset, err := ParseOffset(name); err == nil && takesOffset {

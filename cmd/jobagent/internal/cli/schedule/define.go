@@ -50,7 +50,7 @@ var overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "Termin
 func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.addDefinition(cmd)
-	flags.StringVar(&f.zone, "zone", "", "time zone (IANA name), if the definition has none (default UTC)")
+	flags.StringVar(&f.zone, "zone", "", "time zone (IANA or Windows name), if the definition has none (default UTC)")
 	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
 	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")

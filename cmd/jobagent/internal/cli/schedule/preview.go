@@ -45,7 +45,7 @@ A definition with errors exits with %d, and all errors are listed: with -o json 
 	f.addDefinition(cmd)
 	flags.StringVar(&o.Start, "start", "", "planned start, if the definition has none")
 	flags.StringVar(&o.After, "after", "", "list instants after this time (default: from the start)")
-	flags.StringVar(&o.Zone, "zone", "", "time zone (IANA name), if the definition has none (default UTC)")
+	flags.StringVar(&o.Zone, "zone", "", "time zone (IANA or Windows name), if the definition has none (default UTC)")
 	flags.IntVar(&o.Count, "limit", 5, "maximum number of instants")
 	return cmd
 }

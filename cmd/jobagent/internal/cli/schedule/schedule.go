@@ -14,5 +14,5 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newAddCommand(a), newUpdateCommand(a), newDeleteCommand(a), newListCommand(a), newShowCommand(a),
 		newEnableCommand(a, "enable", true), newEnableCommand(a, "disable", false),
 		newPauseCommand(a, "pause", true), newPauseCommand(a, "resume", false),
-		newBackfillCommand(a), newCancelBackfillCommand(a), newExplainCommand(a), newPreviewCommand(a))
+		newBackfillCommand(a), newCancelBackfillCommand(a), newExplainCommand(a), newPreviewCommand(a), newZonesCommand(a))
 }
