@@ -141,6 +141,7 @@ func (s *scheduler) validate(
 		validation := controldb.Validation{
 			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.Warnings, Zone: v.Zone,
 			Engine: schedule.Engine(), NextDueAt: v.Next, NextFireAt: v.Fire, Upcoming: v.Upcoming,
+			Description: v.Description, RecheckAt: v.RecheckAt,
 		}
 		if v.Faults != nil {
 			validation.Errors = schedule.ErrorJSON(v.Faults)

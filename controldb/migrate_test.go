@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -406,6 +407,47 @@ func TestMigrateParameters(t *testing.T) {
 		text, err = c.ExecutionParameters(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, `{"a": 1}`, text)
+		env.CheckInvariants(t, c.name, false)
+	})
+}
+
+// TestMigrateScheduleDescriptions: a schedule of release 0 that is due and has an active run keeps
+// its instant and its run, and gets words and the time of its renewal with the next validation.
+func TestMigrateScheduleDescriptions(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		ctx := t.Context()
+		c := release0(t, env)
+		c.job(t, "j", nil)
+		c.exec(t, `EXECUTE jobs.sp_add_schedule N'j', N's', N'cron5', N'30 2 * * *', @overlap = N'AllowAll';`)
+		term := c.term1(t)
+		due := time.Date(2999, 1, 1, 2, 30, 0, 0, time.UTC)
+		// As an agent of release 0 does.
+		c.exec(t, `EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_id": 2, "revision": 2, "zone": "UTC", "engine": "1", "next_due_at": "2999-01-01T02:30:00"}]';
+EXECUTE jobs_internal.fire_schedules @term_id = @p1, @firings = N'[{"schedule_id": 2, "revision": 2, "due_at": "2999-01-01T02:30:00", "runs": ["2999-01-01T02:30:00"], "next_due_at": "2999-01-02T02:30:00"}]';`, int64(term))
+		due = due.AddDate(0, 0, 1)
+		require.NoError(t, c.Migrate(ctx))
+
+		s := c.schedule(t, "j", "s")
+		require.Equal(t, []any{"Enabled", due, int64(1), "Created"}, []any{s.State, s.NextDue, s.Executions, s.LastLifecycle})
+		require.Empty(t, s.Description)
+		require.Equal(t, "At 02:30 every day, UTC", s.Words(), "it is described when it is read")
+
+		// An agent of release 0 still validates; then one of this release does.
+		c.exec(t, `UPDATE s SET s.awaits_verdict = 1 FROM jobs_internal.schedules AS s WHERE s.schedule_id = 2;
+EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_id": 2, "revision": 2, "seen_due_at": "2999-01-02T02:30:00", "zone": "UTC", "engine": "1", "next_due_at": "2999-01-02T02:30:00"}]';`, int64(term))
+		require.Empty(t, c.schedule(t, "j", "s").Description)
+		n, _, err := c.RecheckSchedules(ctx, term, "2")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		recorded, err := c.RecordValidations(ctx, term, []controldb.Validation{{
+			Schedule: 2, Revision: 2, SeenDueAt: due, Zone: "UTC", Engine: "2", NextDueAt: due,
+			Description: "stored", RecheckAt: due.AddDate(0, 3, 0),
+		}})
+		require.NoError(t, err)
+		require.Equal(t, controldb.ValidationRecorded, recorded[0].Result)
+		s = c.schedule(t, "j", "s")
+		require.Equal(t, []any{"Enabled", due, int64(1), "stored"}, []any{s.State, s.NextDue, s.Executions, s.Words()})
+		require.Equal(t, due.AddDate(0, 3, 0), get[time.Time](t, c, `SELECT s.recheck_at FROM jobs_internal.schedules AS s WHERE s.schedule_id = 2`))
 		env.CheckInvariants(t, c.name, false)
 	})
 }

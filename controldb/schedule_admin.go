@@ -198,6 +198,9 @@ type Schedule struct {
 	JobID         uuid.UUID `db:"job_id"`
 	// GivenTimeZone is the zone as it was given; empty means none. Only Definitions reads it.
 	GivenTimeZone string `db:"given_time_zone"`
+	// Description is the schedule in words, as of its latest validation; empty means none. See
+	// Words.
+	Description string `db:"description"`
 }
 
 // noEnd is the year of an end time that means no end: the default of jobs.sp_add_job.
@@ -225,6 +228,15 @@ func (s Schedule) Describe() schedule.Description {
 		return schedule.Description{}
 	}
 	return d
+}
+
+// Words returns the schedule in words: as they were stored with its validation, or else as this
+// program reads it. They are empty if the definition is invalid.
+func (s Schedule) Words() string {
+	if s.Description != "" {
+		return s.Description
+	}
+	return s.Describe().Text
 }
 
 // ScheduleFilter restricts Schedules. The zero value means all rows.
@@ -291,7 +303,7 @@ const scheduleColumns = `job_name, schedule_name, schedule_id, kind, spec,
     time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
     last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
-    parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id`
+    parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id, description`
 
 // Schedules lists rows of jobs.schedules, by job name and schedule name.
 func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {

@@ -45,6 +45,30 @@ func (c *control) validate(t *testing.T, term controldb.TermID, due time.Time) [
 	return recorded
 }
 
+// TestScheduleDescriptionIsCut: a description has at most 4,000 UTF-16 units, and no half of a
+// character.
+func TestScheduleDescriptionIsCut(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		term := c.term(t)
+		for i, want := range []struct{ given, stored string }{
+			{strings.Repeat("é", 4000), strings.Repeat("é", 4000)},
+			{strings.Repeat("x", 3999) + "yz", strings.Repeat("x", 3999) + "…"},
+			{strings.Repeat("x", 3998) + "😀", strings.Repeat("x", 3998) + "😀"},
+			{strings.Repeat("x", 3998) + "😀y", strings.Repeat("x", 3998) + "…"},
+		} {
+			name := fmt.Sprint(i)
+			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: "0 2 * * *"})
+			require.NoError(t, err)
+			_, err = c.RecordValidations(t.Context(), term, []controldb.Validation{{
+				Schedule: id, Revision: 2, Engine: "test 1", Zone: "UTC", NextDueAt: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Description: want.given,
+			}})
+			require.NoError(t, err)
+			require.Equal(t, want.stored, c.schedule(t, "j", name).Description)
+		}
+	})
+}
+
 func TestNamedSchedule(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/uuid"
 )
@@ -102,7 +103,8 @@ type DueSchedules struct {
 	// Schedules are the due schedules, longest overdue first.
 	Schedules []DueSchedule
 	// Unvalidated are the schedules that wait for validation. One with a DueAt was validated
-	// before, by another engine or with another calendar, and keeps its due instant meanwhile.
+	// before, by another engine or with another calendar, or its warnings have to be renewed; it
+	// keeps its due instant meanwhile.
 	Unvalidated []DueSchedule
 	// Backfills are the open backfills, oldest first.
 	Backfills []OpenBackfill
@@ -164,6 +166,12 @@ type Validation struct {
 	NextDueAt, NextFireAt time.Time
 	// Upcoming are the next instants, at most ten, for people.
 	Upcoming []time.Time
+	// Description is the schedule in words; what exceeds 4,000 UTF-16 units is cut. Empty means
+	// none.
+	Description string
+	// RecheckAt is when the validation must be renewed, because the warnings name dates that have
+	// passed by then; zero means never.
+	RecheckAt time.Time
 }
 
 // The values of RecordedValidation.Result.
@@ -206,6 +214,26 @@ type validationJSON struct {
 	NextDueAt  *string    `json:"next_due_at,omitempty"`
 	NextFireAt *string    `json:"next_fire_at,omitempty"`
 	Upcoming   []string   `json:"upcoming,omitempty"`
+	// Agents of earlier releases do not send the rest.
+	Description string  `json:"description,omitempty"`
+	RecheckAt   *string `json:"recheck_at,omitempty"`
+}
+
+// descriptionUnits is the length of schedules.description in UTF-16 units.
+const descriptionUnits = 4000
+
+// cutUnits cuts a text to a number of UTF-16 units, of which "…" is the last one.
+func cutUnits(s string, limit int) string {
+	n, room := 0, 0 // room is the end of what leaves a unit for "…"
+	for i, r := range s {
+		if n < limit {
+			room = i
+		}
+		if n += max(1, utf16.RuneLen(r)); n > limit {
+			return s[:room] + "…"
+		}
+	}
+	return s
 }
 
 // RecordValidations stores the results of validations. It returns [ErrTermEnded] when the term has
@@ -225,6 +253,7 @@ func (s *Store) RecordValidations(
 			ScheduleID: v.Schedule, Revision: v.Revision, SeenDueAt: optInstant(v.SeenDueAt),
 			Errors: v.Errors, Warnings: v.Warnings, Zone: v.Zone, Engine: v.Engine,
 			NextDueAt: optInstant(v.NextDueAt), NextFireAt: optInstant(v.NextFireAt), Upcoming: upcoming(v.Upcoming),
+			Description: cutUnits(v.Description, descriptionUnits), RecheckAt: optInstant(v.RecheckAt),
 		})
 	}
 	text, err := json.Marshal(list)

@@ -91,6 +91,8 @@ type Plan struct {
 	// describe returns the description; nil if there is none. text is the specification.
 	describe func() Description
 	text     string
+	// walls are its rules on wall clocks.
+	walls []*engine.Wall
 	// bound applies the bounds, the blackouts and the end by count to the schedule that follows
 	// from an actual start.
 	bound func(Schedule) Schedule
@@ -269,7 +271,8 @@ func (p *planner) finish(inner Schedule) {
 		p.Faults.Add("blackouts", syntax.Quote("blackouts"), "windows that leave a due instant; these leave none", "")
 		return
 	}
-	plan.Count, plan.end, plan.Warnings = p.Count, end, p.Warnings
+	plan.Count, plan.end, plan.Warnings = p.Count, end, fewWarnings(p.Warnings, maxWarnings)
+	plan.walls = wallsOf(inner)
 	plan.Assumptions = p.Assumptions
 	plan.firstStarted, plan.inclusive = p.FirstStarted, p.AssumedUsed
 	if p.Count > 0 && !p.opts.Uncounted {

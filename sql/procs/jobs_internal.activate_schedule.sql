@@ -51,6 +51,8 @@ BEGIN
         s.validated_at = NULL,
         s.validation_errors = NULL,
         s.warnings = NULL,
+        s.description = NULL,
+        s.recheck_at = NULL,
         s.upcoming = NULL,
         s.activated_at = @now,
         s.anchor_at = CASE

@@ -55,6 +55,7 @@ BEGIN
         s.next_due_at = NULL,
         s.next_fire_at = NULL,
         s.awaits_verdict = 0,
+        s.recheck_at = NULL,
         s.buffered = 0,
         s.updated_at = @now
     FROM @schedules AS w

@@ -1,5 +1,5 @@
--- Lists the work of agents on schedules: due schedules, schedules that wait for validation, and open backfills. It
--- changes nothing. Without any such work it reads only the first keys of three filtered indexes; otherwise it reads the
+-- Lists the work of agents on schedules: due schedules, schedules that wait for validation or whose validation must be renewed, and open
+-- backfills. It changes nothing. Without any such work it reads only the first keys of four filtered indexes; otherwise it reads the
 -- rows that it lists, and (next_fire_at, next_due_at) of every due schedule.
 --
 -- Parameters:
@@ -16,7 +16,8 @@
 --               to the start of the first current term; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any
 --               interval is valid).
 --            2: the due schedules, longest overdue first. A count in the text is compared with the column executions.
---            3: the schedules that wait for validation, with the same columns.
+--            3: the schedules that wait for validation, with the same columns, and after them at most 100 whose recheck_at has passed:
+--               many pass at one change of clocks, and due schedules should not wait for all of them.
 --            4: open backfills, oldest first, except those whose instants wait to run one after the other (they are listed again
 --               when none waits; otherwise a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at,
 --               backfill_overlap, and the same columns.
@@ -35,6 +36,7 @@ BEGIN
     DECLARE @first_due_at DATETIME2(7);
     DECLARE @last_worked_at DATETIME2(7);
     DECLARE @working_since DATETIME2(7);
+    DECLARE @waiting INT; -- schedules that wait for validation
     DECLARE @calendars BIT;
     DECLARE @listed TABLE (
         list        NVARCHAR(11) NOT NULL, -- Due, Unvalidated or Backfill
@@ -100,8 +102,8 @@ BEGIN
         AND s.next_fire_at > @now;
 
     -- The locks are not kept: they detect schedules and jobs that another transaction has changed, which are left to a later call (I14).
-    -- Plan: IX_schedules_next_fire_at, IX_schedules_awaits_verdict and the open backfills, each in the required order, so that
-    -- at most @max rows are looked up, plus those that are left out.
+    -- Plan: IX_schedules_next_fire_at, IX_schedules_awaits_verdict, IX_schedules_recheck_at and the open backfills, each in the required
+    -- order, so that at most @max rows are looked up, plus those that are left out.
     INSERT INTO @listed (list, place, schedule_id)
     SELECT TOP (@max) N'Due', ROW_NUMBER() OVER (ORDER BY s.next_fire_at, s.schedule_id), s.schedule_id
     FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
@@ -119,6 +121,20 @@ BEGIN
         AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
         AND j.deleted_at IS NULL
     ORDER BY s.schedule_id;
+    SELECT @waiting = COUNT(*)
+    FROM @listed AS l
+    WHERE l.list = N'Unvalidated';
+    INSERT INTO @listed (list, place, schedule_id)
+    SELECT TOP (CASE WHEN @max - @waiting < 100 THEN @max - @waiting ELSE 100 END)
+        N'Unvalidated', @waiting + ROW_NUMBER() OVER (ORDER BY s.recheck_at, s.schedule_id), s.schedule_id
+    FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    INNER JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
+    WHERE s.recheck_at IS NOT NULL
+        AND s.recheck_at <= @now
+        AND s.awaits_verdict = 0
+        AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
+        AND j.deleted_at IS NULL
+    ORDER BY s.recheck_at, s.schedule_id;
     INSERT INTO @listed (list, place, schedule_id, backfill_id)
     SELECT TOP (@max) N'Backfill', ROW_NUMBER() OVER (ORDER BY f.backfill_id), f.schedule_id, f.backfill_id
     FROM jobs_internal.schedule_backfills AS f

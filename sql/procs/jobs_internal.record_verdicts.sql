@@ -2,6 +2,9 @@
 -- result that was computed from another definition or from another due instant than the stored one is ignored. So is a
 -- result for a schedule that another transaction holds; that schedule still waits for validation.
 --
+-- A result is for a schedule that waits for validation, or whose recheck_at has passed: then it renews words and warnings, and the
+-- same engine finds the same due instants.
+--
 -- A schedule with errors becomes Faulted, and its backfills end. Without a due instant it becomes Completed. All others
 -- become Enabled or Disabled, according to enabled and paused.
 --
@@ -12,7 +15,8 @@
 --   @verdicts  JSON array of objects: schedule_id, revision, seen_due_at (next_due_at as it was listed; NULL: none),
 --              errors (object {"errors": [{path, value, message}]}, or NULL), warnings (array, or NULL), zone, engine,
 --              next_due_at (NULL: none is left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten
---              instants, or NULL).
+--              instants, or NULL), description (cut after 4,000 characters; NULL: none, as from agents of earlier releases),
+--              recheck_at (when the result must be renewed; NULL: never).
 --   @now       For tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
 -- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the backfills of those that are Faulted (X); inserts into
@@ -44,7 +48,9 @@ BEGIN
         engine       NVARCHAR(128) NULL,
         next_due_at  DATETIME2(7) NULL,
         next_fire_at DATETIME2(7) NULL,
-        upcoming     NVARCHAR(MAX) NULL
+        upcoming     NVARCHAR(MAX) NULL,
+        description  NVARCHAR(4000) NULL,
+        recheck_at   DATETIME2(7) NULL
     );
     DECLARE @stored TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
@@ -59,10 +65,11 @@ BEGIN
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
     INSERT INTO @given (
-        schedule_id, revision, seen_due_at, errors, warnings, zone, engine, next_due_at, next_fire_at, upcoming
+        schedule_id, revision, seen_due_at, errors, warnings, zone, engine, next_due_at, next_fire_at, upcoming, description, recheck_at
     )
     SELECT
-        v.schedule_id, v.revision, v.seen_due_at, v.errors, v.warnings, v.zone, v.engine, v.next_due_at, v.next_fire_at, v.upcoming
+        v.schedule_id, v.revision, v.seen_due_at, v.errors, v.warnings, v.zone, v.engine, v.next_due_at, v.next_fire_at, v.upcoming,
+        LEFT(v.description, 4000), v.recheck_at
     FROM OPENJSON(@verdicts) WITH (
         schedule_id  BIGINT,
         revision     INT,
@@ -73,7 +80,9 @@ BEGIN
         engine       NVARCHAR(128),
         next_due_at  DATETIME2(7),
         next_fire_at DATETIME2(7),
-        upcoming     NVARCHAR(MAX) AS JSON
+        upcoming     NVARCHAR(MAX) AS JSON,
+        description  NVARCHAR(MAX),
+        recheck_at   DATETIME2(7)
     ) AS v;
 
     BEGIN TRANSACTION;
@@ -101,9 +110,13 @@ BEGIN
         s.engine = g.engine,
         s.validation_errors = g.errors,
         s.warnings = g.warnings,
+        s.description = g.description,
+        -- A time that has passed already would make agents renew the result again and again.
+        s.recheck_at = CASE WHEN g.recheck_at <= @now THEN DATEADD(MINUTE, 1, @now) ELSE g.recheck_at END,
         s.upcoming = CASE WHEN n.state = N'Enabled' THEN g.upcoming END,
         s.state = n.state,
         s.reason = CASE
+            WHEN s.awaits_verdict = 0 AND n.state = s.state THEN s.reason
             WHEN n.state = N'Faulted' THEN LEFT(CONCAT(
                 COALESCE(
                     N'Invalid ' + NULLIF(JSON_VALUE(g.errors, '$.errors[0].path'), N'') + N' '
@@ -146,7 +159,7 @@ BEGIN
             ELSE N'Disabled'
         END AS state
     ) AS n
-    WHERE s.awaits_verdict = 1
+    WHERE (s.awaits_verdict = 1 OR s.recheck_at <= @now)
         AND s.revision = g.revision
         AND (s.next_due_at = g.seen_due_at OR (s.next_due_at IS NULL AND g.seen_due_at IS NULL))
         AND j.deleted_at IS NULL;

@@ -61,6 +61,9 @@
 --                   azure-scheduler only, also in runs that were started by hand.
 --   next_run_id     Id of the run at next_due_at, made with that instant; only of schedules of the SAP surface, NULL for all others.
 --   next_run_made_at  When next_run_id was made for that instant; NULL: not yet.
+--   description     The schedule in English words, as of the latest validation; NULL: not validated, by an agent of an earlier release,
+--                   or the schedule of jobs.sp_add_job.
+--   recheck_at      When the validation must be renewed, because warnings name dates that have passed by then; NULL: never.
 CREATE TABLE jobs_internal.schedules (
     schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
     job_id                UNIQUEIDENTIFIER NOT NULL,
@@ -116,6 +119,8 @@ CREATE TABLE jobs_internal.schedules (
     main_failures         BIGINT NOT NULL CONSTRAINT DF_schedules_main_failures DEFAULT 0,
     next_run_id           UNIQUEIDENTIFIER NULL,
     next_run_made_at      DATETIME2(7) NULL,
+    description           NVARCHAR(4000) NULL,
+    recheck_at            DATETIME2(7) NULL,
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),
     CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,
@@ -136,6 +141,8 @@ CREATE INDEX IX_schedules_next_fire_at ON jobs_internal.schedules (next_fire_at)
     WHERE next_fire_at IS NOT NULL;
 CREATE INDEX IX_schedules_awaits_verdict ON jobs_internal.schedules (schedule_id)
     WHERE awaits_verdict = 1;
+CREATE INDEX IX_schedules_recheck_at ON jobs_internal.schedules (recheck_at)
+    WHERE recheck_at IS NOT NULL;
 CREATE INDEX IX_schedules_buffered ON jobs_internal.schedules (schedule_id)
     WHERE buffered > 0;
 CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)

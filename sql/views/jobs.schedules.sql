@@ -48,6 +48,8 @@
 --   job_id                 Id of the job.
 --   given_time_zone        Zone as it was given to jobs.sp_add_schedule or jobs.sp_update_schedule; NULL: none, so that the zone in the
 --                          text counts, or else the default. It stays when time_zone becomes the zone that the agent determined.
+--   description            The schedule in English words, as of its latest validation; NULL: it waits for one, an agent of an earlier
+--                          release made it, or it is the schedule of jobs.sp_add_job.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT
@@ -93,7 +95,8 @@ SELECT
     s.end_time,
     s.anchor_at AS anchor_time,
     s.job_id,
-    s.time_zone AS given_time_zone
+    s.time_zone AS given_time_zone,
+    s.description
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = s.last_execution_id

@@ -161,8 +161,12 @@ type Validation struct {
 	Faults error
 	// Zone is the name of the schedule's zone, or its offset.
 	Zone string
-	// Warnings are the warnings of the schedule.Plan.
+	// Warnings are the warnings of the schedule.Plan, with those about the next changes of clocks.
 	Warnings []string
+	// RecheckAt is when Warnings must be renewed; zero means never.
+	RecheckAt time.Time
+	// Description is the schedule in words.
+	Description string
 	// Next is the first due instant, and Fire is the start of its run. Both are zero if nothing is
 	// due any more.
 	Next, Fire time.Time
@@ -181,13 +185,18 @@ func Validate(d Definition, named Calendars, now time.Time) (Validation, error) 
 		return Validation{Faults: err}, nil
 	}
 	v := Validation{Zone: "UTC"}
+	if d.Job != nil {
+		v.Description = schedule.DescribeElastic(*d.Job).Text
+	}
 	if r.plan != nil {
-		v.Warnings = r.plan.Warnings
+		v.Warnings, v.RecheckAt = r.plan.WarningsAt(now)
+		v.Description = r.plan.Describe().Text
 		if v.Zone = r.plan.Zone.String(); v.Zone == "" { // a fixed offset
 			v.Zone = now.In(r.plan.Zone).Format("-07:00")
 		}
 	}
 	if r.left == 0 {
+		v.RecheckAt = time.Time{} // nothing is due any more
 		return v, nil
 	}
 	from := d.Defined
@@ -208,7 +217,9 @@ func Validate(d Definition, named Calendars, now time.Time) (Validation, error) 
 		from = d.LastDue
 	}
 	next, more := r.Next(from)
-	if more {
+	if !more {
+		v.RecheckAt = time.Time{}
+	} else {
 		v.Next, v.Fire, v.Upcoming = next, r.fire(next), r.upcoming(next, r.left)
 	}
 	return v, nil

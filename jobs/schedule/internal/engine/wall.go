@@ -90,6 +90,9 @@ func (s Segment) Repeats(unix int64) bool {
 	return s.before > s.Offset && unix-s.Start < s.before-s.Offset || s.after < s.Offset && s.End-unix <= s.Offset-s.after
 }
 
+// OffsetAfter returns the offset after the segment, in seconds east of UTC.
+func (s Segment) OffsetAfter() int64 { return s.after }
+
 func offsetAt(zone *time.Location, unix int64) int64 {
 	_, offset := time.Unix(unix, 0).In(zone).Zone()
 	return int64(offset)
