@@ -34,7 +34,7 @@ const namedTimes = 4
 func (p *Plan) WarningsAt(now time.Time) (warnings []string, until time.Time) {
 	var dated []string
 	for _, w := range p.walls {
-		changes, next := changesOf(w.Zone, now.Unix())
+		changes, next := clockChanges(w.Zone, now.Unix())
 		if !next.IsZero() && (until.IsZero() || next.Before(until)) {
 			until = next
 		}
@@ -75,9 +75,9 @@ func wallsOf(s Schedule) []*engine.Wall {
 // clockChange is a change of clocks: at the Unix time at, the offset before becomes after.
 type clockChange struct{ at, before, after int64 }
 
-// changesOf returns the next changes of clocks of a zone after the Unix time now, and when there
+// clockChanges returns the next changes of clocks of a zone after the Unix time now, and when there
 // will be others; zero means never.
-func changesOf(zone *time.Location, now int64) (changes []clockChange, renew time.Time) {
+func clockChanges(zone *time.Location, now int64) (changes []clockChange, renew time.Time) {
 	at := now
 	// Some segments end without a change of offset; one without an end is the last one.
 	for range 4 * changesAhead {
