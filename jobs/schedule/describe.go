@@ -44,7 +44,7 @@ func (p *Plan) Describe() Description {
 			return d
 		}
 	}
-	return Description{Text: fmt.Sprintf("By the rule of the kind %s: %s", p.Kind, p.text)}
+	return Description{Text: fmt.Sprintf("By the rule of the kind %s: %s, %s", p.Kind, p.text, words.Zone(p.Zone, time.Unix(0, 0)))}
 }
 
 // DescribeElastic describes the schedule of jobs.sp_add_job. All its times are in UTC. A Start in

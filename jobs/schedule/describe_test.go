@@ -204,7 +204,7 @@ func randomSpec(rng *rand.Rand) (Kind, string) {
 func TestDescribeElastic(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
-	require.Equal(t, "Every 2 days, counted from Sat 31 Jan 2026 08:00, UTC; until Sun 1 Feb 2026 08:00",
+	require.Equal(t, "At 08:00, every 2 days counted from Sat 31 Jan 2026, UTC; from Sat 31 Jan 2026 08:00; until Sun 1 Feb 2026 08:00",
 		DescribeElastic(Elastic{Interval: Days, Count: 2, Start: start, End: start.AddDate(0, 0, 1)}).Text)
 	require.Equal(t, "Once, on Sat 31 Jan 2026 08:00, UTC", DescribeElastic(Elastic{Interval: Once, Start: start}).Text)
 	require.False(t, DescribeElastic(Elastic{Interval: "Fortnights", Count: 2, Start: start}).Exact)

@@ -10,26 +10,21 @@ import (
 
 // WithNext returns the description's text with the next due instant behind it, as of now:
 // "At 02:00 every day, Europe/Berlin; next: Mon 7 Dec 2026 02:00 (in 15 days)". A zero instant
-// means that nothing is due any more. An empty text stays empty. The zone is named only if the text
-// does not name it.
+// means that nothing is due any more. An empty text stays empty.
 func (d Description) WithNext(next time.Time, zone *time.Location, now time.Time) string {
 	if d.Text == "" {
 		return ""
 	}
-	return NextBehind(d.Text, d.Exact, next, zone, now)
+	return NextBehind(d.Text, next, zone, now)
 }
 
-// NextBehind returns a text with the next due instant behind it; see [Description.WithNext]. named
-// reports whether the text names the zone.
-func NextBehind(text string, named bool, next time.Time, zone *time.Location, now time.Time) string {
+// NextBehind returns a text, which names the zone, with the next due instant behind it; see
+// [Description.WithNext].
+func NextBehind(text string, next time.Time, zone *time.Location, now time.Time) string {
 	if next.IsZero() {
 		return text + "; never again"
 	}
-	at := LocalTime(next, zone)
-	if !named {
-		at += " " + words.Zone(zone, next)
-	}
-	return text + "; next: " + at + " (" + Distance(next.Sub(now)) + ")"
+	return text + "; next: " + LocalTime(next, zone) + " (" + Distance(next.Sub(now)) + ")"
 }
 
 // LocalTime returns an instant on the wall clock of a zone: "Mon 7 Dec 2026 02:00". A clock time
@@ -63,4 +58,17 @@ func Distance(d time.Duration) string {
 		return amount + " ago"
 	}
 	return "in " + amount
+}
+
+// ZoneShown returns the zone in which the times of a stored schedule are shown: that of an IANA
+// name, or of an offset such as -08:00. An empty or unknown name gives UTC.
+func ZoneShown(name string) *time.Location {
+	if zone, err := LoadZone(name); err == nil {
+		return zone
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone("UTC"+name, offset)
+	}
+	return time.UTC
 }

@@ -37,8 +37,10 @@ type Previewed struct {
 	Started []time.Time
 	// Exhausted reports whether nothing is due after those listed.
 	Exhausted bool
-	// Description is the schedule in words.
+	// Description is the schedule in words. Sentence is its text with the next instant from
+	// PreviewOptions.Now on; without Now, it is the text.
 	Description Description
+	Sentence    string
 	// Warnings are the warnings of the Plan.
 	Warnings []string
 	// Assumptions are the assumptions of the Plan.
@@ -130,6 +132,11 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 	p := plan.run(from, count)
 	p.Warnings, p.Zone, p.Description = plan.Warnings, plan.Zone, plan.Describe()
 	p.Assumptions = plan.Assumptions
+	p.Sentence = p.Description.Text
+	if !o.Now.IsZero() {
+		next, _ := plan.Next(o.Now.Truncate(time.Second).Add(-time.Nanosecond))
+		p.Sentence = p.Description.WithNext(next, plan.Zone, o.Now)
+	}
 	if len(p.Due) == 0 && p.Exhausted {
 		first := firstWhole(from)
 		warning := "nothing is due from " + first.UTC().Format(time.RFC3339) + " on"

@@ -11,7 +11,6 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 const (
@@ -268,19 +267,6 @@ func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRo
 		rows = append(rows, newScheduleRow(r, s))
 	}
 	return rows, nil
-}
-
-// zoneOf returns the zone of a name that an agent has stored: an IANA name, or an offset such as
-// -08:00.
-func zoneOf(name string) *time.Location {
-	if zone, err := schedule.LoadZone(name); err == nil {
-		return zone
-	}
-	if t, err := time.Parse("-07:00", name); err == nil {
-		_, offset := t.Zone()
-		return time.FixedZone("UTC"+name, offset)
-	}
-	return time.UTC
 }
 
 // plural returns a number with a word.

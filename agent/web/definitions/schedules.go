@@ -52,7 +52,7 @@ func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
 	if s.LastLifecycle != "" || s.LastExecution != [16]byte{} {
 		row.LastHref = r.Path("runs", s.LastExecution.String())
 	}
-	zone := zoneOf(s.TimeZone)
+	zone := schedule.ZoneShown(s.TimeZone)
 	row.ZoneDiffers = zone != time.UTC && s.TimeZone != "UTC"
 	if !s.NextDue.IsZero() && row.ZoneDiffers {
 		row.NextInZone = inZone(s.NextDue, zone)
@@ -260,7 +260,7 @@ func readSchedule(ctx context.Context, r *page.Request) (*scheduleData, error) {
 	s := list[0]
 	d := &scheduleData{
 		scheduleRow: newScheduleRow(r, s), Zone: blank(s.TimeZone, "UTC"), Errors: faultTexts(s.ValidationErrors), RunsHref: with(r.Path("runs"), "job", s.JobName),
-		clock: at(r), zone: zoneOf(s.TimeZone),
+		clock: at(r), zone: schedule.ZoneShown(s.TimeZone),
 	}
 	if d.rule, d.plan, err = readRule(ctx, r.Store, s); err != nil {
 		return nil, err

@@ -77,13 +77,6 @@ func mustZone(t *testing.T, name string) *time.Location {
 	return zone
 }
 
-func TestZoneOf(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "UTC-08:00", zoneOf("-08:00").String())
-	require.Equal(t, time.UTC, zoneOf("nonsense"))
-	require.Equal(t, "Europe/Berlin", zoneOf("Europe/Berlin").String())
-}
-
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	text := func(s controldb.Schedule, spec string) string {

@@ -76,6 +76,7 @@ type ScheduleExplanation struct {
 	Name         string       `json:"schedule_name"` // empty: the schedule of the job's own definition
 	State        string       `json:"state"`
 	Zone         string       `json:"time_zone"`
+	Description  string       `json:"description,omitempty"` // the schedule in words; absent if the definition is invalid
 	NextDue      *time.Time   `json:"next_due_time,omitempty"`
 	NextDueLocal string       `json:"next_due_local,omitempty"`       // the same in the schedule's zone
 	WillRun      bool         `json:"will_run"`                       // a run starts at next_due_time unless something changes

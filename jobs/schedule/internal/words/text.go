@@ -345,3 +345,12 @@ func Steps(p *engine.Steps) *Rule {
 		Days:  Days{MonthDays: Values([]int{p.Start.Day}), OrLast: true, Every: Every{N: int64(p.Months), Unit: "month", From: p.Start}},
 	}
 }
+
+// DaysApart returns the rule of a clock time every n days in UTC.
+func DaysApart(start time.Time, n int64) *Rule {
+	second := int(civil.FloorMod(start.Unix(), civil.DaySeconds))
+	return &Rule{
+		Times: engine.Times{List: []int32{int32(second)}},
+		Days:  Days{Every: Every{N: n, Unit: "day", From: civil.DateOf(civil.FloorDiv(start.Unix(), civil.DaySeconds))}},
+	}
+}

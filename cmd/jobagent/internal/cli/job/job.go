@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 // viewJob converts a job for -o json.
@@ -50,7 +51,7 @@ var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "job_name", Header: "NAME", ID: true, Min: 16, Keep: true},
 	{Name: "job_version", Header: "VERSION", Drop: 5},
 	{Name: "enabled", Keep: true},
-	{Name: "schedule", Value: func(j output.Job) any { return ownSchedule(j) }, Drop: 3},
+	{Name: "schedule", Value: func(j output.Job) any { return ownSchedule(j) }, Min: 14, Drop: 3},
 	{Name: "named_schedules", Header: "NAMED", Drop: 2},
 	{Name: "next_due_time", Header: "NEXT DUE", Drop: 1},
 	{Name: "job_id", Header: "ID", Wide: true},
@@ -63,15 +64,13 @@ func ownSchedule(j output.Job) string {
 	if !j.Enabled && j.IntervalType == "Once" {
 		return ""
 	}
-	return schedule(j)
+	return inWords(j)
 }
 
-// schedule describes the schedule of the job's own definition.
-func schedule(j output.Job) string {
-	if j.IntervalType == "Once" {
-		return "once"
-	}
-	return fmt.Sprintf("every %d %s", j.IntervalCount, j.IntervalType)
+// inWords describes the schedule of the job's own definition.
+func inWords(j output.Job) string {
+	s := controldb.Schedule{IntervalType: j.IntervalType, IntervalCount: j.IntervalCount, Start: j.Start, End: j.End}
+	return s.Describe().Text
 }
 
 // NewCommand returns `jobagent job`.
@@ -145,14 +144,17 @@ func newShowCommand(a *connect.App) *cobra.Command {
 func printJob(w io.Writer, j output.Job) error {
 	enabled := "disabled: its own schedule starts no runs"
 	if j.Enabled {
-		enabled = "enabled, " + schedule(j)
+		enabled = "enabled"
 	}
 	fmt.Fprintf(w, "%s (version %d, %s)\n", j.Name, j.Version, enabled)
+	if j.Enabled {
+		fmt.Fprintf(w, "own schedule: %s\n", output.OneLine(inWords(j)))
+	}
 	if j.Schedules > 0 {
 		fmt.Fprintf(w, "named schedules: %d (%d active); jobagent schedule list --job JOB lists them\n", j.Schedules, j.ActiveSchedules)
 	}
 	if j.NextDue != nil {
-		fmt.Fprintf(w, "next due %s\n", j.NextDue.UTC().Format(time.RFC3339))
+		fmt.Fprintf(w, "next due %s (%s)\n", j.NextDue.UTC().Format(time.RFC3339), schedule.Distance(time.Until(*j.NextDue)))
 	}
 	if j.Description != "" {
 		fmt.Fprintf(w, "%s\n", j.Description)

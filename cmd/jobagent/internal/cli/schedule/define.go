@@ -200,8 +200,11 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 		idle = "The schedule is paused: nothing is due until jobagent schedule resume"
 	}
 	v.Due = []string{}
+	sentence := ""
 	if c != nil {
-		v.Zone, v.Warnings, v.Description = c.zone.String(), c.plan.Warnings, c.plan.Describe().Text
+		d := c.plan.Describe()
+		sentence = d.Text
+		v.Zone, v.Warnings, v.Description = c.zone.String(), c.plan.Warnings, d.Text
 		switch {
 		case idle != "" && isNew:
 			idle += ". It would then be due as follows"
@@ -212,6 +215,13 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 		case !row.ValidatedTime.IsZero(): // the agent's instants take precedence
 			c.due, c.more = row.Upcoming[:min(len(row.Upcoming), 5)], len(row.Upcoming) > 5
 		}
+		if idle == "" && c != nil {
+			next := time.Time{}
+			if len(c.due) > 0 {
+				next = c.due[0]
+			}
+			sentence = d.WithNext(next, c.zone, time.Now())
+		}
 	}
 	if c != nil {
 		for _, at := range c.due {
@@ -221,8 +231,8 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 	}
 	err = a.Emit(v, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s schedule %s of job %s\n", verb, v.Name, v.Job)
-		if v.Description != "" {
-			fmt.Fprintf(w, "%s.\n", output.OneLine(v.Description))
+		if sentence != "" {
+			fmt.Fprintf(w, "%s.\n", output.OneLine(sentence))
 		}
 		switch {
 		case idle != "" && c != nil:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -14,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 func newExplainCommand(a *connect.App) *cobra.Command {
@@ -94,9 +96,9 @@ const shownSkips = 5
 // explain explains one schedule.
 func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps,
 	agentAlive bool) (output.ScheduleExplanation, error) {
-	zone := zoneOf(s.TimeZone)
+	zone := schedule.ZoneShown(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
-		Zone: output.OrDefault(s.TimeZone, "UTC"), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Describe().Text, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
@@ -163,9 +165,9 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 func history(ctx context.Context, e *output.ScheduleExplanation, store *controldb.Store, s controldb.Schedule) error {
 	e.LastDue = output.Optional(s.LastDue)
 	var lastRun time.Time
-	if v := viewSchedule(s); v.LastExecution != nil {
-		e.LastRun = &output.ScheduleRun{ID: v.LastExecution.String(), Lifecycle: v.LastLifecycle}
-		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: *v.LastExecution, RootsOnly: true})
+	if s.LastExecution != uuid.Nil {
+		e.LastRun = &output.ScheduleRun{ID: s.LastExecution.String(), Lifecycle: s.LastLifecycle}
+		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: s.LastExecution, RootsOnly: true})
 		if err != nil {
 			return err
 		}
@@ -207,11 +209,14 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)
+	if e.Description != "" {
+		fmt.Fprintf(&b, "%s\n", output.OneLine(e.Description))
+	}
 	switch {
 	case e.NextDue == nil:
 		b.WriteString("next run: none, nothing is due\n")
 	case e.WillRun:
-		fmt.Fprintf(&b, "next run: %s (%s in its zone)\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+		fmt.Fprintf(&b, "next run: %s (%s in its zone), %s\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal, schedule.Distance(time.Until(*e.NextDue)))
 	default:
 		fmt.Fprintf(&b, "next: due at %s (%s in its zone), but no run will start unless something changes\n",
 			e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)

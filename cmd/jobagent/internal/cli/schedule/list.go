@@ -67,6 +67,26 @@ func scheduleTitle(name string) string {
 	return name
 }
 
+// sentence returns a schedule in words with what is next, as of now: its next instant, or that it
+// is paused or disabled, or that nothing is due any more. It is empty if the definition is invalid.
+func sentence(v output.Schedule, now time.Time) string {
+	switch {
+	case v.Description == "":
+		return ""
+	case v.Paused && !v.Enabled:
+		return v.Description + "; paused and disabled"
+	case v.Paused:
+		return v.Description + "; paused"
+	case !v.Enabled:
+		return v.Description + "; disabled"
+	case v.NextDue != nil:
+		return schedule.NextBehind(v.Description, *v.NextDue, schedule.ZoneShown(v.TimeZone), now)
+	case v.State == "Completed":
+		return schedule.NextBehind(v.Description, time.Time{}, nil, now)
+	}
+	return v.Description // no agent has computed the next instant yet
+}
+
 // columns are those of schedule list.
 var columns = output.Columns([]output.Column[output.Schedule]{
 	{Name: "job_name", Header: "JOB", Min: 12, Keep: true},
@@ -79,7 +99,7 @@ var columns = output.Columns([]output.Column[output.Schedule]{
 		return v.State
 	}},
 	{Name: "next_due_time", Header: "NEXT DUE (UTC)", Drop: 1},
-	{Name: "description", Header: "WORDS", Min: 28, Rest: true, Drop: 5},
+	{Name: "description", Header: "WORDS", Min: 28, Rest: true, Drop: 5, Text: func(v output.Schedule) string { return sentence(v, time.Now()) }},
 	{Name: "time_zone", Header: "ZONE", Min: 6, Drop: 9},
 	{Name: "last_due_time", Header: "LAST DUE (UTC)", Drop: 10},
 	{Name: "executions", Header: "RUNS", Drop: 6},
@@ -170,8 +190,8 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	if v.Reason != "" {
 		fmt.Fprintf(&b, ": %s", output.OneLine(v.Reason))
 	}
-	if v.Description != "" {
-		fmt.Fprintf(&b, "\n%s", output.OneLine(v.Description))
+	if text := sentence(v, time.Now()); text != "" {
+		fmt.Fprintf(&b, "\n%s", output.OneLine(text))
 	}
 	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"),
 		v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))
@@ -215,20 +235,7 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	if len(v.Upcoming) == 0 {
 		return nil
 	}
-	return printDue(w, v.Upcoming, zoneOf(v.TimeZone))
-}
-
-// zoneOf returns the time zone of a name that an agent has stored: an IANA name, or an offset such
-// as -08:00. An unknown name gives UTC.
-func zoneOf(name string) *time.Location {
-	if zone, err := schedule.LoadZone(name); err == nil {
-		return zone
-	}
-	if t, err := time.Parse("-07:00", name); err == nil {
-		_, offset := t.Zone()
-		return time.FixedZone(name, offset)
-	}
-	return time.UTC
+	return printDue(w, v.Upcoming, schedule.ZoneShown(v.TimeZone))
 }
 
 // errorTexts returns the errors of a definition, a sentence each.

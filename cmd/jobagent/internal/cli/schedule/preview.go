@@ -73,7 +73,7 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 	case err != nil:
 		return exit.Usage(err)
 	}
-	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Description.Text))
+	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Sentence))
 	for _, note := range slices.Concat([]string{p.Description.Clocks}, p.Description.Notes, p.Assumptions) {
 		if note != "" {
 			fmt.Fprintln(a.Stdout, note)

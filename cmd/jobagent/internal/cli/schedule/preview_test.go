@@ -96,7 +96,7 @@ func TestSchedulePreviewReportsPastEnd(t *testing.T) {
 
 	code, out, err = preview("cron5", `{"cron": "0 8 * * *", "endTime": "2020-01-01T00:00:00Z"}`)
 	require.Equal(t, exit.CodeOK, code)
-	require.Equal(t, "At 08:00 every day, UTC; until Wed 1 Jan 2020 00:00.\n", out)
+	require.Equal(t, "At 08:00 every day, UTC; until Wed 1 Jan 2020 00:00; never again.\n", out)
 	require.Regexp(t, `^warning: nothing is due from 20\S+ on: the end is 2020-01-01T00:00:00Z\n$`, err)
 
 	code, _, err = preview("quartz", "0 0 12 1 * ? 2020")
