@@ -129,7 +129,7 @@ func (p *planner) calendarRule(c *Calendar, r syntax.Reader) {
 	if !ok || p.Start.IsZero() {
 		return
 	}
-	inner := rrule.Read(p.Parser, rule, text)
+	inner := rrule.Read(p.Parser, rule, text, true)
 	if inner == nil || len(p.Faults.List) > 0 {
 		return
 	}

@@ -37,7 +37,7 @@ func TestDescribe(t *testing.T) {
 		{KindSAP, `{"cron": "* * 13 fri 0 0 0"}`, "", "At 00:00 on the 13th of the month if it is a Friday, UTC"},
 		{KindSAP, `{"repeatInterval": "90 minutes"}`, "", "Every 90 minutes, counted from the start of the run before, first on Thu 1 Jan 2026 08:27:40, UTC"},
 		{KindRRule, "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0", "", "At 09:00 on Monday and Friday, every 2 weeks counted from the week of Mon 29 Dec 2025, UTC; from Thu 1 Jan 2026 08:27:40"},
-		{KindRRule, "FREQ=HOURLY;INTERVAL=2;BYHOUR=9,10,11", "Europe/Berlin", "Every 2 hours, counted from Thu 1 Jan 2026 09:27:40, only in hours 9 to 11 of the clock, Europe/Berlin"},
+		{KindRRule, "FREQ=HOURLY;INTERVAL=2;BYHOUR=9,10,11", "Europe/Berlin", "At 09:27:40 and 11:27:40 every day, Europe/Berlin; from Thu 1 Jan 2026 09:27:40"},
 		{KindRRule, "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;COUNT=3", "", "Only the last of these times in each month: at 08:27:40 on Monday to Friday, UTC; from Thu 1 Jan 2026 08:27:40; 3 runs"},
 		{KindAzureScheduler, `{"frequency": "Hour", "interval": 2, "schedule": {"minutes": [5, 35]}}`, "", "0:05:40 and 0:35:40 after every 2 hours counted from Thu 1 Jan 2026 08:00, UTC; from Thu 1 Jan 2026 08:27:40"},
 		{KindElastic, `{"schedule_interval_type": "Months", "schedule_interval_count": 3, "schedule_start_time": "2026-01-31T08:00:00Z"}`, "", "At 08:00 on the 31st of the month (the last day of a shorter month), every 3 months counted from January 2026, UTC; from Sat 31 Jan 2026 08:00"},

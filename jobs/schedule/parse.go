@@ -283,15 +283,13 @@ func (p *planner) finish(inner Schedule) {
 				return
 			}
 		}
-		at, found, decided := engine.Nth(schedule, from, p.Count)
-		if !decided {
+		if !engine.Countable(schedule, from, end, p.Count) {
 			p.Faults.Add("count", fmt.Sprint(p.Count), fmt.Sprintf("at most %d for a schedule of this form", engine.MaxEnumerated), "")
 			return
 		}
-		if found {
-			end = at
-			schedule = bound(inner)
-		}
+		counted, uncounted := engine.First(schedule, from, p.Count), bound
+		schedule = counted
+		bound = func(s Schedule) Schedule { return engine.Cut{Inner: uncounted(s), Count: counted} }
 	}
 	plan.schedule, plan.bound = schedule, bound
 	plan.mover, _ = inner.(engine.Mover)

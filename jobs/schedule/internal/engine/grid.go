@@ -84,3 +84,6 @@ func (p *Steps) index(at int64) int64 {
 	d := civil.DateOf(civil.FloorDiv(next, civil.DaySeconds))
 	return int64(civil.MonthIndex(d.Year, d.Month)-civil.MonthIndex(p.Start.Year, p.Start.Month)) / int64(p.Months)
 }
+
+// AtMost implements Bounder.
+func (p *Steps) AtMost(days int64) int64 { return days/(28*int64(p.Months)) + 2 }

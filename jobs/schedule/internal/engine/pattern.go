@@ -80,3 +80,6 @@ func (p *OnDays) before(to, origin int64) int64 {
 	}
 	return n
 }
+
+// AtMost implements Bounder.
+func (p *OnDays) AtMost(days int64) int64 { return days * int64(p.Times.perDay()) }

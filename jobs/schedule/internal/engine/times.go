@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
@@ -19,12 +20,11 @@ type Times struct {
 // the day.
 func (t *Times) Next(from int) (int, bool) {
 	if t.List != nil {
-		for _, s := range t.List {
-			if int(s) >= from {
-				return int(s), true
-			}
+		i, _ := slices.BinarySearch(t.List, int32(from))
+		if i == len(t.List) {
+			return 0, false
 		}
-		return 0, false
+		return int(t.List[i]), true
 	}
 	h, m, s := from/3600, from/60%60, from%60
 	if t.Hours>>h&1 == 1 {
@@ -67,19 +67,14 @@ func (t *Times) All() []int32 {
 
 // before returns the number of clock times earlier than a second of the day.
 func (t *Times) before(second int) int {
-	n := 0
 	if t.List != nil {
-		for _, s := range t.List {
-			if int(s) < second {
-				n++
-			}
-		}
-		return n
+		i, _ := slices.BinarySearch(t.List, int32(second))
+		return i
 	}
 	h, m, s := second/3600, second/60%60, second%60
 	perMinute := bits.OnesCount64(t.Seconds)
 	perHour := bits.OnesCount64(t.Minutes) * perMinute
-	n = bits.OnesCount32(t.Hours&(1<<h-1)) * perHour
+	n := bits.OnesCount32(t.Hours&(1<<h-1)) * perHour
 	if t.Hours>>h&1 == 1 {
 		n += bits.OnesCount64(t.Minutes&(1<<m-1)) * perMinute
 		if t.Minutes>>m&1 == 1 {

@@ -93,6 +93,11 @@ func (s Segment) Repeats(unix int64) bool {
 // OffsetAfter returns the offset after the segment, in seconds east of UTC.
 func (s Segment) OffsetAfter() int64 { return s.after }
 
+// Changes reports whether a zone changes its offset at or after an instant.
+func Changes(zone *time.Location, from time.Time) bool {
+	return SegmentAt(zone, from.Unix()).End < forever
+}
+
 func offsetAt(zone *time.Location, unix int64) int64 {
 	_, offset := time.Unix(unix, 0).In(zone).Zone()
 	return int64(offset)
@@ -140,7 +145,7 @@ func (w *Wall) Next(after time.Time) (time.Time, bool) {
 	from := after.Unix() + 1
 	ask := search{pattern: w.Pattern}
 	best := forever
-	for at := from; at < from+civil.CycleSeconds+civil.DaySeconds && at < best; {
+	for at := from; at <= LastInstant.Unix()+reach && at < best; {
 		s := SegmentAt(w.Zone, at)
 		regular, shifted := w.windows(s)
 		if c, ok := ask.next(max(regular.from, at+regular.offset)); ok && c < regular.to {

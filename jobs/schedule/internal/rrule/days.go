@@ -1,6 +1,8 @@
 package rrule
 
 import (
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
@@ -12,6 +14,7 @@ import (
 // interval has no effect here.
 func (r *rule) dayMask() func(int, time.Month) uint32 {
 	within := r.periodDays()
+	table := &yearTable{rule: r}
 	return func(year int, month time.Month) uint32 {
 		if r.months != 0 && r.months>>month&1 == 0 {
 			return 0
@@ -20,20 +23,53 @@ func (r *rule) dayMask() func(int, time.Month) uint32 {
 		if mask == 0 {
 			return 0
 		}
-		if r.days != nil {
-			mask &= engine.DaysOfMonth(year, month, r.days)
-		}
-		if r.yearDays != nil {
-			mask &= r.daysOfYear(year, month)
-		}
-		if r.weeks != nil {
-			mask &= r.daysOfWeeks(year, month)
-		}
-		if r.weekdays != 0 || r.nth != nil {
-			mask &= r.weekdayMask(year, month)
-		}
-		return mask
+		return mask & table.of(year)[month-1]
 	}
+}
+
+// yearTable holds the days of a rule that match the BY parts, for each form of a year. A form is
+// the weekday of 1 January, and whether the year and its neighbours are leap years: the weeks at
+// the ends of a year belong to its neighbours. So a search over centuries computes each form once.
+type yearTable struct {
+	rule  *rule
+	forms [7 * 8]atomic.Pointer[[12]uint32]
+}
+
+// of returns the days of the months of a year.
+func (t *yearTable) of(year int) *[12]uint32 {
+	form := civil.Weekday(civil.DayNumber(year, time.January, 1)) * 8
+	for i := range 3 {
+		if civil.IsLeap(year - 1 + i) {
+			form += 1 << i
+		}
+	}
+	if known := t.forms[form].Load(); known != nil {
+		return known
+	}
+	days := &[12]uint32{}
+	for i := range days {
+		days[i] = t.rule.daysByParts(year, time.Month(i+1))
+	}
+	t.forms[form].Store(days)
+	return days
+}
+
+// daysByParts returns the days of a month that match the BY parts.
+func (r *rule) daysByParts(year int, month time.Month) uint32 {
+	mask := engine.MonthDays(year, month)
+	if r.days != nil {
+		mask &= engine.DaysOfMonth(year, month, r.days)
+	}
+	if r.yearDays != nil {
+		mask &= r.daysOfYear(year, month)
+	}
+	if r.weeks != nil {
+		mask &= r.daysOfWeeks(year, month)
+	}
+	if r.weekdays != 0 || r.nth != nil {
+		mask &= r.weekdayMask(year, month)
+	}
+	return mask
 }
 
 // periodDays returns a function that gives all days of every interval-th period, counted from the
@@ -99,21 +135,18 @@ func (r *rule) daysOfYear(year int, month time.Month) uint32 {
 // daysOfWeeks returns the mask of the BYWEEKNO days of a month. Week 1 is the first week with four
 // days in its year. A week belongs to the year that has most of its days.
 func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
-	first := civil.DayNumber(year, month, 1)
-	var mask uint32
-	for d := range civil.MonthLength(year, month) {
-		week := r.weekOf(first + int64(d))
+	first, length := civil.DayNumber(year, month, 1), int64(civil.MonthLength(year, month))
+	var mask uint64 // bit 7 is the first of the month
+	for week := r.weekOf(first); week < first+length; week += 7 {
 		weekYear := civil.DateOf(week + 3).Year
 		one := r.weekOf(civil.DayNumber(weekYear, time.January, 4))
 		next := r.weekOf(civil.DayNumber(weekYear+1, time.January, 4))
 		n, count := int(week-one)/7+1, int(next-one)/7
-		for _, w := range r.weeks {
-			if w == n || w == n-count-1 {
-				mask |= 2 << d
-			}
+		if slices.Contains(r.weeks, n) || slices.Contains(r.weeks, n-count-1) {
+			mask |= 0x7f << (week - first + 7)
 		}
 	}
-	return mask
+	return uint32(mask>>6) & engine.MonthDays(year, month)
 }
 
 // weekdayMask returns the mask of the BYDAY days of a month. Numbers count within the year for
@@ -140,109 +173,4 @@ func (r *rule) weekdayMask(year int, month time.Month) uint32 {
 		mask |= engine.NthWeekday(first, length, o.Day, o.N)
 	}
 	return mask
-}
-
-// positioned is the pattern of a rule with BYSETPOS by the year, month or week. The positions
-// number the clock times of all days in a period.
-type positioned struct {
-	rule  *rule
-	days  func(int, time.Month) uint32
-	times []int32
-}
-
-// period returns the first day of the period that contains a day.
-func (p *positioned) period(day int64) int64 {
-	d := civil.DateOf(day)
-	switch p.rule.freq {
-	case yearly:
-		return civil.DayNumber(d.Year, time.January, 1)
-	case monthly:
-		return civil.DayNumber(d.Year, d.Month, 1)
-	}
-	return p.rule.weekOf(day)
-}
-
-// following returns the first day of the period that is step periods after the one that begins at
-// first.
-func (p *positioned) following(first, step int64) int64 {
-	d := civil.DateOf(first)
-	switch p.rule.freq {
-	case yearly:
-		return civil.DayNumber(d.Year+int(step), time.January, 1)
-	case monthly:
-		return civil.Date{Year: d.Year, Month: d.Month, Day: 1}.AddMonths(int(step)).DayNumber()
-	}
-	return first + 7*step
-}
-
-// daysIn returns the day numbers of the rule in [from, to).
-func (p *positioned) daysIn(from, to int64) []int64 {
-	var list []int64
-	for day := from; day < to; {
-		d := civil.DateOf(day)
-		mask := p.days(d.Year, d.Month)
-		start, length := day-int64(d.Day)+1, int64(civil.MonthLength(d.Year, d.Month))
-		for ; day < min(to, start+length); day++ {
-			if mask>>(day-start+1)&1 == 1 {
-				list = append(list, day)
-			}
-		}
-	}
-	return list
-}
-
-// chosen returns the civil seconds of one period at the positions of the rule, ascending.
-func (p *positioned) chosen(first int64) []int64 {
-	days := p.daysIn(first, p.following(first, 1))
-	var list []int64
-	for _, i := range indexes(len(days)*len(p.times), p.rule.positions) {
-		list = append(list, days[i/len(p.times)]*civil.DaySeconds+int64(p.times[i%len(p.times)]))
-	}
-	return list
-}
-
-// firstPeriod returns the first day of the rule's first period that ends after a day.
-func (p *positioned) firstPeriod(day int64) int64 {
-	start := p.period(p.rule.start.DayNumber())
-	at := max(start, p.period(day))
-	a, b := civil.DateOf(start), civil.DateOf(at)
-	var passed int64
-	switch p.rule.freq {
-	case yearly:
-		passed = int64(b.Year - a.Year)
-	case monthly:
-		passed = int64(civil.MonthIndex(b.Year, b.Month) - civil.MonthIndex(a.Year, a.Month))
-	default:
-		passed = (at - start) / 7
-	}
-	if over := passed % p.rule.interval; over != 0 {
-		at = p.following(at, p.rule.interval-over)
-	}
-	return at
-}
-
-// Next implements engine.Pattern.
-func (p *positioned) Next(from int64) (int64, bool) {
-	day := civil.FloorDiv(from, civil.DaySeconds)
-	for first := p.firstPeriod(day); first <= day+civil.CycleDays; first = p.following(first, p.rule.interval) {
-		for _, at := range p.chosen(first) {
-			if at >= from {
-				return at, true
-			}
-		}
-	}
-	return 0, false
-}
-
-// Count implements engine.Pattern.
-func (p *positioned) Count(from, to int64) int64 {
-	var n int64
-	for first := p.firstPeriod(civil.FloorDiv(from, civil.DaySeconds)); first*civil.DaySeconds < to; first = p.following(first, p.rule.interval) {
-		for _, at := range p.chosen(first) {
-			if at >= from && at < to {
-				n++
-			}
-		}
-	}
-	return n
 }

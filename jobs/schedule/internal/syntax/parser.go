@@ -306,6 +306,9 @@ func (p *Parser) WallBy(pattern engine.Pattern, gap engine.Gap, overlap engine.O
 	return &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: cmp.Or(p.Gap, gap), Overlap: cmp.Or(p.Overlap, overlap)}
 }
 
+// ChangesClocks reports whether the zone changes its offset at or after the start of the schedule.
+func (p *Parser) ChangesClocks() bool { return engine.Changes(p.Zone, p.Start) }
+
 // FirstValid returns the first of some texts of an element that is valid, in quotes. It returns ""
 // if none is valid.
 func (p *Parser) FirstValid(element string, texts ...string) string {
