@@ -70,6 +70,8 @@ type Result struct {
 	source  string
 	opts    Options
 	secrets map[string]bool // names of secrets that were asked for
+	// location holds the rules of opts.Zone, for the imports that compute with clock times.
+	location *time.Location
 }
 
 // Job holds a job as the control database stores it.

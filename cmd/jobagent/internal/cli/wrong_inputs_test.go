@@ -290,6 +290,9 @@ var wrongInputs = []struct {
 	{"action try NOFILE", 2, "no such file"},
 	{"import azure-scheduler CRON", 2, "CRON"},
 	{"import sap LATIN1", 2, "not valid UTF-8"},
+	{"import task-scheduler CRON", 2, "has no task"},
+	{"import task-scheduler LATIN1", 2, "not valid UTF-8"},
+	{"import task-scheduler CRON --zone Berlin", 2, "--zone"},
 	{"audit list --limit 0", 2, "--limit"},
 
 	// Whole command lines.

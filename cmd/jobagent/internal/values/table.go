@@ -250,6 +250,7 @@ var ownFlags = map[string]Kind{
 	"import azure-scheduler --target-group": newName("the target group"),
 	"import sap --target-group":             newName("the target group"),
 	"import sql-agent --target-group":       newName("the target group"),
+	"import task-scheduler --target-group":  newName("the target group"),
 	"key rotate --key":                      reference,
 	"serve binding --key":                   reference,
 	"schedule preview --after":              instant,
