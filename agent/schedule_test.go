@@ -158,6 +158,59 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 	})
 }
 
+// TestWarningsAreRenewedAtAChangeOfClocks: the warnings of a schedule name the next changes of
+// clocks. When one has passed, they name those after it, and due instants stay.
+func TestWarningsAreRenewedAtAChangeOfClocks(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		zone := "Europe/Berlin"
+		wait := func(at string) {
+			until, err := time.Parse(time.RFC3339, at)
+			require.NoError(t, err)
+			<-time.After(time.Until(until))
+		}
+		wait("2000-03-26T00:59:30Z")
+		f.startAgent(t, agent.Config{})
+		inBerlin := func(s *controldb.ScheduleSpec) { s.TimeZone = &zone }
+		off := false
+		for _, job := range []string{"lost", "moved", "off", "utc"} {
+			f.AddJob(t, job, []string{"SELECT 1;"})
+		}
+		f.schedule(t, "lost", "cron5", `{"cron": "30 2 * * *", "gap": "skip", "overlap": "both"}`, inBerlin)
+		f.schedule(t, "moved", "cron5", "30 2 * 3 *", inBerlin)
+		f.schedule(t, "off", "cron5", "30 2 * 3 *", inBerlin, func(s *controldb.ScheduleSpec) { s.Enabled = &off })
+		f.schedule(t, "utc", "cron5", "30 2 * * *")
+		wait("2000-03-26T00:59:35Z")
+		const (
+			lost    = "On Sunday 26 March 2000 nothing is due: 02:30 does not exist that day in Europe/Berlin; set \"gap\" to \"shift\", or choose a time outside 02:00 to 03:00"
+			doubled = "On Sunday 29 October 2000 it runs twice at 02:30, because clocks go back in Europe/Berlin; set \"overlap\" to \"first\" for one run"
+			moved   = "02:30 is moved to 03:30 on Sunday 26 March 2000, when clocks go forward in Europe/Berlin"
+		)
+		before := f.readSchedule(t, "lost")
+		require.Equal(t, []string{lost, doubled}, before.Warnings)
+		require.Equal(t, "At 02:30 every day, Europe/Berlin", before.Description)
+		require.Equal(t, time.Date(2000, 3, 27, 0, 30, 0, 0, time.UTC), before.NextDue)
+		require.Equal(t, []string{moved}, f.readSchedule(t, "moved").Warnings)
+		require.Equal(t, []string{moved}, f.readSchedule(t, "off").Warnings)
+		require.Empty(t, f.readSchedule(t, "utc").Warnings)
+
+		wait("2000-03-26T01:00:05Z")
+		after := f.readSchedule(t, "lost")
+		require.Equal(t, []string{doubled, strings.Replace(lost, "26 March 2000", "25 March 2001", 1)}, after.Warnings)
+		require.Equal(t, []any{before.NextDue, before.Upcoming, before.State, before.Reason, before.Executions}, []any{after.NextDue, after.Upcoming, after.State, after.Reason, after.Executions})
+		require.True(t, after.ValidatedTime.After(before.ValidatedTime))
+		require.Equal(t, []string{strings.Replace(moved, "26 March 2000", "25 March 2001", 1)}, f.readSchedule(t, "moved").Warnings)
+		require.Equal(t, []string{strings.Replace(moved, "26 March 2000", "25 March 2001", 1)}, f.readSchedule(t, "off").Warnings)
+		require.Equal(t, "Disabled", f.readSchedule(t, "off").State)
+		require.Equal(t, "01:30:00", clockOf(f.readSchedule(t, "moved").NextDue))
+
+		// They are not renewed again before the next change.
+		<-time.After(10 * time.Second)
+		require.Equal(t, after.ValidatedTime, f.readSchedule(t, "lost").ValidatedTime)
+		f.CheckInvariants(t, f.Control, false)
+	})
+}
+
 func TestFaultedScheduleNeverRuns(t *testing.T) {
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)

@@ -353,7 +353,8 @@ func Next(set Set, now time.Time, count int) []Upcoming {
 		}
 		for _, s := range job.Schedules {
 			if plan, err := c.plan(s, now); err == nil && s.Enabled {
-				u := Upcoming{Job: job.Name, Schedule: s.Name, Zone: plan.Zone, Warnings: plan.Warnings}
+				u := Upcoming{Job: job.Name, Schedule: s.Name, Zone: plan.Zone}
+				u.Warnings, _ = plan.WarningsAt(now)
 				for after := now; len(u.Due) < count; {
 					next, ok := plan.Next(after)
 					if !ok {

@@ -41,7 +41,8 @@ type Previewed struct {
 	// PreviewOptions.Now on; without Now, it is the text.
 	Description Description
 	Sentence    string
-	// Warnings are the warnings of the Plan.
+	// Warnings are the warnings of the Plan, with those about the first two changes of clocks after
+	// the given start, or after Now if it is later.
 	Warnings []string
 	// Assumptions are the assumptions of the Plan.
 	Assumptions []string
@@ -130,7 +131,12 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 		count = 5
 	}
 	p := plan.run(from, count)
-	p.Warnings, p.Zone, p.Description = plan.Warnings, plan.Zone, plan.Describe()
+	p.Zone, p.Description = plan.Zone, plan.Describe()
+	clocks := from
+	if after.IsZero() && clocks.Before(o.Now) {
+		clocks = o.Now
+	}
+	p.Warnings, _ = plan.WarningsAt(clocks)
 	p.Assumptions = plan.Assumptions
 	p.Sentence = p.Description.Text
 	if !o.Now.IsZero() {

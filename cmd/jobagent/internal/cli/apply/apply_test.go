@@ -163,7 +163,7 @@ output_schema_name output_table_name max_parallelism`,
 start_time end_time given_time_zone`,
 		others: `schedule_id job_id time_zone state reason next_due_time last_due_time upcoming executions failures faults
 skipped_by_overlap skipped_by_catch_up skipped_otherwise buffered last_job_execution_id last_lifecycle validated_time engine
-validation_errors warnings created_time updated_time defined_time anchor_time
+validation_errors warnings description created_time updated_time defined_time anchor_time
 paused paused_by paused_at pause_note`, // state; a pause is an act of operators, and not of files
 	},
 	"jobs.target_group_member_details": {

@@ -116,6 +116,8 @@ type parsedDefinition struct {
 	due  []time.Time
 	more bool
 	plan *schedule.Plan
+	// warnings are those of the plan, and those about the next changes of clocks.
+	warnings []string
 }
 
 // parseDefinition parses a definition as an agent does; created is when the definition was given.
@@ -156,6 +158,7 @@ func parseDefinition(ctx context.Context, a *connect.App, store *controldb.Store
 		return parsedDefinition{}, &schedule.Error{Faults: faults}
 	}
 	c := parsedDefinition{zone: plan.Zone, plan: plan}
+	c.warnings, _ = plan.WarningsAt(now)
 	// An instant equal to now is included. The sixth instant tells only whether there are more than
 	// five.
 	c.due = schedule.Preview(plan, now.Truncate(time.Second).Add(-time.Nanosecond), 6)
@@ -204,7 +207,7 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 	if c != nil {
 		d := c.plan.Describe()
 		sentence = d.Text
-		v.Zone, v.Warnings, v.Description = c.zone.String(), c.plan.Warnings, d.Text
+		v.Zone, v.Warnings, v.Description = c.zone.String(), c.warnings, d.Text
 		switch {
 		case idle != "" && isNew:
 			idle += ". It would then be due as follows"

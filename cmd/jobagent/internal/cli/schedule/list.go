@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func viewSchedule(s controldb.Schedule) output.Schedule {
 		PauseNote: s.PauseNote, NextDue: output.Optional(s.NextDue), LastDue: output.Optional(s.LastDue),
 		Upcoming: s.Upcoming, Executions: s.Executions, Failures: s.Failures,
 		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp,
-		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered, Description: s.Describe().Text,
+		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered, Description: s.Words(),
 		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors,
 		Warnings: s.Warnings, Parameters: json.RawMessage(s.Parameters), Created: output.Optional(s.CreatedTime),
 		Updated: output.Optional(s.UpdatedTime),
@@ -105,6 +106,12 @@ var columns = output.Columns([]output.Column[output.Schedule]{
 	{Name: "executions", Header: "RUNS", Drop: 6},
 	{Name: "last_lifecycle", Header: "LAST RUN", State: true, Drop: 4},
 	{Name: "reason", Min: 12, Drop: 9},
+	{Name: "warnings", Header: "WARN", Right: true, Drop: 7, Text: func(v output.Schedule) string {
+		if len(v.Warnings) == 0 {
+			return ""
+		}
+		return strconv.Itoa(len(v.Warnings))
+	}},
 	{Name: "schedule_id", Header: "ID", Wide: true},
 })
 
