@@ -3,6 +3,7 @@ package azurescheduler
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func read(p *syntax.Parser) engine.Schedule {
 			p.Created.IsZero() && p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Today):
 			p.Faults.Add(v.Path, v.Raw, "an instant in the future (D-A7)", "")
 		case !p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Start):
-			p.Faults.Add(v.Path, v.Raw, "an instant not before the start "+p.Start.Format(time.RFC3339), p.Start.Format(time.RFC3339))
+			p.Faults.Add(v.Path, v.Raw, "an instant not before the start "+p.Start.Format(time.RFC3339), "")
 		}
 	}
 	var s *scheduleParts
@@ -107,7 +108,7 @@ func read(p *syntax.Parser) engine.Schedule {
 		start = p.NeedCreation("startTime").In(p.Zone)
 		p.Start = start
 	}
-	inner := recurrenceSchedule(p, frequency, interval, start, s)
+	inner := recurrenceSchedule(p, frequency, interval, filled(p, frequency, start, s, atOnce), s)
 	if w, ok := inner.(*engine.Wall); ok {
 		if _, ok := w.Pattern.Next(civil.Seconds(start)); !ok {
 			v := recurrence.Take("schedule")
@@ -214,7 +215,7 @@ func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *schedule
 		"minutes": "Hour Day Week Month", "hours": "Day Week Month", "weekDays": "Week", "monthDays": "Month", "monthlyOccurrences": "Month",
 	}
 	if frequency == "Year" {
-		p.Faults.Add(v.Path, v.Raw, "no schedule with the frequency Year (D-A1)", "frequency Month with interval 12")
+		p.Faults.Add(v.Path, v.Raw, "no schedule with the frequency Year; the frequency Month with the interval 12 takes one (D-A1)", "")
 	}
 	for _, name := range scheduleElements {
 		e := r.Take(name)
@@ -252,12 +253,13 @@ func integers(p *syntax.Parser, v *syntax.Value, low, high int64, allowed string
 		n, ok := p.Reader.Integer(item, low, high, allowed)
 		switch {
 		case ok && n == 0 && low < 0:
-			p.Faults.Add(item.Path, item.Raw, allowed, "1")
+			p.Faults.Add(item.Path, item.Raw, allowed, "")
 		case ok:
 			list = append(list, int(n))
 		}
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func readWeekdays(p *syntax.Parser, v *syntax.Value) uint8 {
@@ -292,14 +294,15 @@ func readOccurrences(p *syntax.Parser, v *syntax.Value) []engine.Occurrence {
 		if n := r.Take("occurrence", "Occurrence"); n != nil {
 			number, ok := r.Integer(n, -5, 5, allowed)
 			if ok && number == 0 {
-				p.Faults.Add(n.Path, n.Raw, allowed, "1")
+				p.Faults.Add(n.Path, n.Raw, allowed, "")
 			}
 			o.N = int(number)
 		}
 		r.RefuseOthers([]string{"day", "occurrence"}, syntax.Synonyms)
 		list = append(list, o)
 	}
-	return list
+	slices.SortFunc(list, func(a, b engine.Occurrence) int { return (a.N-b.N)*8 + a.Day - b.Day })
+	return slices.Compact(list)
 }
 
 // recurrenceSchedule returns the schedule of a recurrence. start is in the zone of the recurrence.
@@ -308,7 +311,8 @@ func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, star
 	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))
 	unit := map[string]int64{"Minute": 60, "Hour": 3600}[frequency]
 	if unit > 0 {
-		g := &engine.Grid{Base: start.Unix(), Step: unit * interval, From: start.Unix()}
+		g := &engine.Grid{Base: start.Unix(), Step: unit * interval, From: p.Start.Unix()}
+		warnOfElapsed(p, g.Step)
 		if s != nil && s.minutes != nil {
 			g.Base -= int64(second % 3600)
 			g.Offsets = offsetsOf(s.minutes, second%60)
@@ -348,6 +352,55 @@ func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, star
 	}
 	p.Words = &words.Rule{Times: clock, Days: recurrenceWords(frequency, int(interval), day, s)}
 	return p.Wall(&engine.OnDays{Days: recurrenceDays(frequency, int(interval), day, s), Times: clock}, !everyHour)
+}
+
+// filled returns the instant that fills the missing parts of a schedule. If nobody wrote a start,
+// that is the creation with second 0, and with minute 0 beside hours.
+func filled(p *syntax.Parser, frequency string, start time.Time, s *scheduleParts, assumed bool) time.Time {
+	if !assumed || s == nil {
+		return start
+	}
+	var a syntax.Assumed
+	at := civil.Seconds(start)
+	fill := at - civil.FloorMod(at, 60)
+	a.Zero("second")
+	second := int(civil.FloorMod(at, civil.DaySeconds))
+	if s.hours == nil && s.minutes == nil {
+		a.Created("hour", second/3600)
+	}
+	switch {
+	case s.minutes != nil:
+	case s.hours != nil:
+		fill -= civil.FloorMod(fill, 3600)
+		a.Zero("minute")
+	default:
+		a.Created("minute", second/60%60)
+	}
+	switch {
+	case frequency == "Week" && s.weekDays == 0:
+		a.CreatedText("weekday " + civil.WeekdayNames[civil.Weekday(civil.FloorDiv(at, civil.DaySeconds))])
+	case frequency == "Month" && s.monthDays == nil && s.occurrences == nil:
+		a.Created("day", civil.DateOf(civil.FloorDiv(at, civil.DaySeconds)).Day)
+	}
+	p.AssumeAll(a)
+	return start.Add(time.Duration(fill-at) * time.Second)
+}
+
+// warnOfElapsed warns that a change of clocks moves the clock times of a long interval (D-Z5).
+func warnOfElapsed(p *syntax.Parser, step int64) {
+	if step < 2*3600 || !p.ChangesClocks() {
+		return
+	}
+	cure := ""
+	switch {
+	case step == civil.DaySeconds:
+		cure = "; the frequency Day keeps the clock time"
+	case step%civil.DaySeconds == 0:
+		cure = fmt.Sprintf("; the frequency Day with the interval %d keeps the clock time", step/civil.DaySeconds)
+	case civil.DaySeconds%step == 0 && step%3600 == 0:
+		cure = "; the frequency Day with a list of hours keeps the clock time"
+	}
+	p.Warn("every " + words.Hours(step) + " of elapsed time: the clock time moves when clocks change, mostly by an hour" + cure)
 }
 
 // recurrenceWords returns the days of a recurrence for the description; see recurrenceDays.

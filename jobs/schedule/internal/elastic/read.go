@@ -33,6 +33,9 @@ func read(p *syntax.Parser) engine.Schedule {
 			n = 1
 		}
 		e.Count = int(n)
+		if ok && n > 1 && e.Interval == Once {
+			p.Faults.Add(v.Path, v.Raw, "no count, or 1, with the interval type Once, which runs once", "")
+		}
 	}
 	p.Start = readInstant(p, "schedule_start_time", p.PlannedStart)
 	p.End = readInstant(p, "schedule_end_time", time.Time{})

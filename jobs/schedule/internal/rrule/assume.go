@@ -1,9 +1,6 @@
 package rrule
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
@@ -15,35 +12,34 @@ func (r *rule) assume(p *syntax.Parser, at int64) int64 {
 	if r.freq == secondly && !r.filtered() {
 		return at
 	}
-	var zero, created []string
+	var a syntax.Assumed
+	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))
 	if !r.has("BYSECOND") {
 		at -= civil.FloorMod(at, 60)
-		zero = append(zero, "second 0")
+		a.Zero("second")
 	}
-	second := civil.FloorMod(at, civil.DaySeconds)
 	if r.freq < hourly && !r.has("BYHOUR") {
-		created = append(created, fmt.Sprintf("hour %d", second/3600))
+		a.Created("hour", second/3600)
 	}
 	switch {
 	case r.has("BYMINUTE"):
 	case r.has("BYHOUR"):
-		at -= civil.FloorMod(at, 3600) - civil.FloorMod(at, 60)
-		zero = append(zero, "minute 0")
+		at -= int64(second/60%60) * 60
+		a.Zero("minute")
 	case r.freq < minutely:
-		created = append(created, fmt.Sprintf("minute %d", second/60%60))
+		a.Created("minute", second/60%60)
 	}
-	for _, a := range []struct {
-		parts []string
-		from  string
-	}{{zero, ""}, {created, " from the creation"}} {
-		if len(a.parts) > 0 {
-			text := strings.Join(a.parts, " and ")
-			these := "this"
-			if len(a.parts) > 1 {
-				these = "these"
-			}
-			p.Assume(strings.ToUpper(text[:1]) + text[1:] + a.from + ": the text has neither " + these + " nor a start.")
-		}
+	date := civil.DateOf(day)
+	switch {
+	case r.yearDays != nil || r.days != nil || r.has("BYDAY") || r.freq >= daily:
+	case r.freq == weekly || r.weeks != nil:
+		a.CreatedText("weekday " + civil.WeekdayNames[civil.Weekday(day)])
+	case r.freq == yearly && r.months == 0:
+		a.CreatedText("month " + civil.MonthNames[date.Month-1])
+		a.Created("day", date.Day)
+	default:
+		a.Created("day", date.Day)
 	}
+	p.AssumeAll(a)
 	return at
 }

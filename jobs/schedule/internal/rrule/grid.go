@@ -285,3 +285,16 @@ func (g *grid) times(within engine.Times) engine.Times {
 	}
 	return t
 }
+
+// reached returns the hours and minutes at which an allowed unit of the grid begins on some day.
+func (g *grid) reached() engine.Times {
+	var t engine.Times
+	common := gcd(g.perDay, g.interval)
+	for u := civil.FloorMod(g.first, common); u < g.perDay; u += common {
+		if second := u * g.unit; g.allows(u) {
+			t.Hours |= 1 << (second / 3600)
+			t.Minutes |= 1 << (second / 60 % 60)
+		}
+	}
+	return t
+}

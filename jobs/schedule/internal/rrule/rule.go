@@ -172,15 +172,7 @@ func elapsedWarning(r *rule, g *engine.Grid) string {
 			cure += fmt.Sprintf(";INTERVAL=%d", g.Step/civil.DaySeconds)
 		}
 	}
-	return fmt.Sprintf("every %s of elapsed time: the clock time moves when clocks change, mostly by an hour; %s keeps the clock time", span(g.Step), cure)
-}
-
-// span returns a length of time, from two hours on in hours if possible.
-func span(seconds int64) string {
-	if seconds%3600 == 0 {
-		return fmt.Sprintf("%d hours", seconds/3600)
-	}
-	return words.Length(seconds)
+	return fmt.Sprintf("every %s of elapsed time: the clock time moves when clocks change, mostly by an hour; %s keeps the clock time", words.Hours(g.Step), cure)
 }
 
 // onClock returns the pattern of a rule below the day that has BY parts. It steps on the wall clock

@@ -337,6 +337,14 @@ func Length(seconds int64) string {
 	return ""
 }
 
+// Hours returns a length of time, in hours if it is whole hours: "24 hours".
+func Hours(seconds int64) string {
+	if seconds%3600 == 0 && seconds > 3600 {
+		return fmt.Sprintf("%d hours", seconds/3600)
+	}
+	return Length(seconds)
+}
+
 // Steps returns the rule of a clock time every few months (engine.Steps).
 func Steps(p *engine.Steps) *Rule {
 	second := int(p.Second)
