@@ -17,14 +17,21 @@ import (
 type Options struct {
 	// Now is the time of the import. A schedule that has ended by then stays ended.
 	Now time.Time
-	// Zone is the IANA name of the time zone of SQL Server Agent's clock times. Empty means UTC.
-	// See [Zone].
+	// Zone is the IANA name of the time zone of the original system's clock times: of the server of
+	// SQL Server Agent, of the machine of a crontab, of the controller of Kubernetes. Empty means
+	// UTC. See [Zone].
 	Zone string
 	// TargetGroup is the target group of every step. If it is empty, the group is "imported", or
 	// one group for each database for SQL Server Agent.
 	TargetGroup string
-	// Server is the name with which agents connect to the SQL Server of SQL Server Agent's jobs.
+	// Server is the name with which agents connect to the SQL Server of SQL Server Agent's jobs, or
+	// to the one on the machine of a command.
 	Server string
+	// Crontab is the form of a crontab.
+	Crontab CrontabForm
+	// Script returns the text of a file of T-SQL that a command reads, by its path there. found is
+	// false if there is no such file here. Nil means that no file is read.
+	Script func(name string) (text string, found bool, err error)
 }
 
 // Effect classifies the result of the import for one element.
@@ -296,16 +303,21 @@ func (r *Result) placeholder() TargetGroup {
 
 // databaseGroup returns the target group for steps that run in one database.
 func (r *Result) databaseGroup(database string) TargetGroup {
+	return r.serverGroup(r.opts.Server, database)
+}
+
+// serverGroup returns the target group for steps that run in one database of a server.
+func (r *Result) serverGroup(server, database string) TargetGroup {
 	if r.opts.TargetGroup != "" {
 		return TargetGroup{Name: r.opts.TargetGroup}
 	}
-	name := r.opts.Server + "/" + database
+	name := server + "/" + database
 	if short, was := cut(name, maxName-10); was {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(name)) // Write of hash.Hash never fails
 		name = fmt.Sprintf("%s-%08x", short, h.Sum32())
 	}
-	return TargetGroup{Name: name, Server: r.opts.Server, Database: database}
+	return TargetGroup{Name: name, Server: server, Database: database}
 }
 
 // addSchedule parses a schedule as the agent does, reports its faults, and adds it to the job. A

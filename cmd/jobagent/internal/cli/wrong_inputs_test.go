@@ -293,6 +293,12 @@ var wrongInputs = []struct {
 	{"import task-scheduler CRON", 2, "has no task"},
 	{"import task-scheduler LATIN1", 2, "not valid UTF-8"},
 	{"import task-scheduler CRON --zone Berlin", 2, "--zone"},
+	{"import crontab NOFILE", 2, "no such file"},
+	{"import crontab VOID", 2, "no line"},
+	{"import crontab CALENDAR", 2, "JSON"},
+	{"import crontab VOID --zone Mars/Base", 2, "--zone"},
+	{"import crontab VOID --scripts NOFILE", 2, "--scripts"},
+	{"import crontab VOID --system=perhaps", 2, "--system"},
 	{"audit list --limit 0", 2, "--limit"},
 
 	// Whole command lines.

@@ -154,6 +154,7 @@ var flagKinds = map[string]Kind{
 	// The connection, and what is printed.
 	"dsn":       {Words: "a connection string, or env:NAME or file:PATH of one", source: words("env:", "file:")},
 	"config":    {Words: "a configuration file", Max: maxWord, Files: true},
+	"scripts":   {Words: "a folder with files of T-SQL", Max: maxWord, Files: true},
 	"context":   aContext,
 	"output":    loose("table", "wide", "json", "yaml", "csv", "name"),
 	"log-level": enum("debug", "info", "warn", "error"),
@@ -248,6 +249,7 @@ var ownFlags = map[string]Kind{
 	"action try --credential":               credential,
 	"import sql-agent --job":                {Words: "the name of a job of SQL Server Agent", Max: maxName, source: nothing},
 	"import azure-scheduler --target-group": newName("the target group"),
+	"import crontab --target-group":         newName("the target group"),
 	"import sap --target-group":             newName("the target group"),
 	"import sql-agent --target-group":       newName("the target group"),
 	"import task-scheduler --target-group":  newName("the target group"),

@@ -19,7 +19,10 @@ import (
 // NewCommand returns `jobagent import`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("import", "Convert jobs of other systems to T-SQL",
-		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a), newTaskSchedulerCommand(a))
+		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a),
+		newTaskSchedulerCommand(a),
+		newCrontabCommand(a),
+	)
 	cmd.Long = `Convert jobs of other systems to T-SQL. The script goes to standard output, and a report of all
 elements that were not imported to standard error; nothing is changed. Run the script in the control
 database: it creates each job completely or not at all. Actions of Azure Scheduler and SAP become steps;

@@ -118,6 +118,7 @@ func TestImportedScriptsRun(t *testing.T) {
 		{[]string{"azure-scheduler", filepath.Join(testdata, "azure_documented.json")}, 8, 8},
 		{[]string{"sap", filepath.Join(testdata, "sap_documented.json")}, 4, 4},
 		{[]string{"task-scheduler", filepath.Join(testdata, "tasks.xml"), "--zone", "W. Europe Standard Time"}, 2, 18},
+		{[]string{"crontab", filepath.Join(testdata, "crontab", "user"), "--server", "sql0"}, 9, 10},
 		{[]string{"sql-agent", "--dsn", server.DSN(embedded.ControlDatabase), "--time-zone", "W. Europe Standard Time"}, 2,
 			7},
 	} {

@@ -1,0 +1,144 @@
+package imports
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/importer"
+	"github.com/jobagent/jobagent/jobs/textfile"
+)
+
+// maxScript is the size of a file of T-SQL that becomes a step, in bytes.
+const maxScript = 16 << 20
+
+// outsideFlags are the flags of imports of commands that ran on another machine.
+type outsideFlags struct {
+	importFlags
+	zone, server, scripts string
+}
+
+func (f *outsideFlags) add(cmd *cobra.Command, clock string) {
+	f.importFlags.add(cmd, "the database that sqlcmd names")
+	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of "+clock+" (default UTC, with a note)")
+	cmd.Flags().StringVar(&f.server, "server", "", "agents' name of the SQL Server that sqlcmd calls localhost")
+	cmd.Flags().StringVar(&f.scripts, "scripts", "", "`folder` with the files of T-SQL that sqlcmd -i reads")
+}
+
+// options returns the settings of the import.
+func (f *outsideFlags) options() (importer.Options, error) {
+	o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: f.server}
+	if f.zone != "" {
+		var err error
+		if o.Zone, err = importer.Zone(f.zone); err != nil {
+			return o, exit.Usagef("--zone: %w", err)
+		}
+	}
+	if f.scripts != "" {
+		root, err := os.OpenRoot(f.scripts)
+		if err != nil {
+			return o, exit.Usagef("--scripts: %w", err)
+		}
+		if err := root.Close(); err != nil {
+			return o, fmt.Errorf("close %s: %w", f.scripts, err)
+		}
+		o.Script = func(name string) (string, bool, error) { return readScript(f.scripts, name) }
+	}
+	return o, nil
+}
+
+// readScript reads a file of T-SQL below a folder, under its path there or its last name. No path
+// leads out of the folder.
+func readScript(folder, name string) (text string, found bool, err error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close() // it was only read
+	clean := path.Clean("/" + strings.ReplaceAll(name, `\`, "/"))
+	for _, try := range []string{clean[1:], path.Base(clean)} {
+		if try == "" || try == "/" {
+			continue
+		}
+		info, err := root.Stat(try)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return "", false, err
+		case !info.Mode().IsRegular():
+			return "", false, errors.New("it is not a file")
+		case info.Size() > maxScript:
+			return "", false, fmt.Errorf("it is larger than %d MB", maxScript>>20)
+		}
+		data, err := root.ReadFile(try)
+		if err != nil {
+			return "", false, err
+		}
+		decoded, err := textfile.Decode(data)
+		return string(decoded), err == nil, err
+	}
+	return "", false, nil
+}
+
+func newCrontabCommand(a *connect.App) *cobra.Command {
+	var f outsideFlags
+	var system bool
+	cmd := &cobra.Command{
+		Use: "crontab FILE|-", Short: "Import the lines of a crontab",
+		Long: `Import a crontab: that of a user (crontab -l), /etc/crontab or a file of /etc/cron.d. Lines with the
+same command become one job with a schedule for each, of the kind cron5. CRON_TZ, RANDOM_DELAY and ~
+are kept, and each line is converted or reported with its number.
+
+A call of sqlcmd becomes a T-SQL step for its server and database if each of its options is understood;
+passwords are not read. Any other command becomes a step that fails until you write it: an entry of
+"processes" in the agents' configuration, or, with --target-group, T-SQL.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			if o.Crontab = crontabForm(args[0]); cmd.Flags().Changed("system") {
+				o.Crontab = importer.CrontabUser
+				if system {
+					o.Crontab = importer.CrontabSystem
+				}
+			}
+			text, err := command.ReadFile(args[0], a.Stdin)
+			if err != nil {
+				return err
+			}
+			r, err := importer.Crontab(text, o)
+			if err != nil {
+				return exit.Usagef("%s: %w", args[0], err)
+			}
+			return printImport(a, r, f.importFlags)
+		},
+	}
+	f.add(cmd, "the crontab's machine")
+	cmd.Flags().BoolVar(&system, "system", false, "lines have a user before the command, as in /etc/crontab (default: by the file, if certain)")
+	return cmd
+}
+
+// crontabForm returns the form of a crontab by the place of its file.
+func crontabForm(file string) importer.CrontabForm {
+	file = filepath.ToSlash(file)
+	switch {
+	case file == "/etc/crontab", path.Dir(file) == "/etc/cron.d":
+		return importer.CrontabSystem
+	case strings.HasPrefix(file, "/var/spool/cron/"), strings.HasPrefix(file, "/var/cron/tabs/"):
+		return importer.CrontabUser
+	}
+	return importer.CrontabAny
+}
