@@ -248,7 +248,10 @@ func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	return step
 }
 
+// standInBegin is the beginning of such a command.
+const standInBegin = "THROW 50000, "
+
 // agentStandIn returns a T-SQL command that fails with a message.
 func agentStandIn(message string) string {
-	return "THROW 50000, " + tsql.Literal(message) + ", 1;"
+	return standInBegin + tsql.Literal(message) + ", 1;"
 }

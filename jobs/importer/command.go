@@ -23,6 +23,8 @@ type outsideCommand struct {
 	element, where string
 	// step is the name of the step.
 	step string
+	// what describes the work if it is not that of a program.
+	what string
 }
 
 // program returns the path of the program, or an empty text if it is not plain. A report shows
@@ -222,6 +224,9 @@ func (r *Result) stepToWrite(job *Job, c *outsideCommand) Step {
 	what := "a command whose program is not shown"
 	if name != "" {
 		what = "the program " + name
+	}
+	if c.what != "" {
+		what = c.what
 	}
 	if c.stdin {
 		what += " with a text on its standard input"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -257,7 +258,7 @@ func (r *Result) taskActions(job *Job, e *element, s taskSettings) {
 			r.taskExec(job, a, at, s)
 		case "ComHandler":
 			a.whole()
-			r.taskStandIn(job, at, "a COM handler", "a COM class")
+			job.Steps = append(job.Steps, r.commandStep(job, outsideCommand{variable: noVariable, element: at, where: taskWhere, step: "COM handler", what: "a COM class"}))
 		case "SendEmail":
 			a.whole()
 			r.lost(job.Name, at, "it sends mail: jobagent alert does, for runs that fail or end")
@@ -274,39 +275,36 @@ func (r *Result) taskActions(job *Job, e *element, s taskSettings) {
 	}
 }
 
-// taskExec converts an action that starts a program. Arguments may have passwords, so no finding
-// shows them.
-func (r *Result) taskExec(job *Job, a *element, at string, _ taskSettings) {
-	command, arguments := strings.Trim(a.takeText("Command"), `"`), a.takeText("Arguments")
+// taskExec converts an action that starts a program. Task Scheduler replaces %NAME% by variables of
+// the machine, which are not known here.
+func (r *Result) taskExec(job *Job, a *element, at string, s taskSettings) {
+	command := strings.Trim(a.takeText("Command"), `"`)
+	words := []shellWord{windowsWord(path.Base(strings.ReplaceAll(command, `\`, "/")))}
+	for _, word := range splitWindows(a.takeText("Arguments")) {
+		words = append(words, windowsWord(word))
+	}
 	if a.takeText("WorkingDirectory") != "" {
 		r.note(job.Name, at+".WorkingDirectory", "a step here has no working directory")
 	}
-	program, _ := cut(path.Base(strings.ReplaceAll(command, `\`, "/")), maxName)
-	what := "the program " + program
-	if n := len(splitWindows(arguments)); n > 0 {
-		what += " with " + counted(n, "argument")
+	step := r.commandStep(job, outsideCommand{words: words, variable: noVariable, element: at, where: taskWhere})
+	step.Timeout = min(step.Timeout, s.timeout)
+	if step.Type == "" && !strings.HasPrefix(step.Command, standInBegin) {
+		step.Attempts, step.Interval = s.attempts, s.interval
 	}
-	r.taskStandIn(job, at, program, what)
-}
-
-// taskStandIn adds a step that fails with a message, because later steps may depend on it.
-func (r *Result) taskStandIn(job *Job, at, name, what string) {
-	step := Step{Name: r.stepName(job, at, name), TargetGroup: r.placeholder(), Interval: 1, Timeout: maxTimeout, Action: what,
-		Command: agentStandIn(fmt.Sprintf("This step was an action of Windows Task Scheduler (%s) and could not be carried over. Write T-SQL that does the same.", what))}
-	r.lost(job.Name, at, "%s: the step is created so that it fails; write T-SQL in its place (jobs.sp_update_jobstep)", what)
 	job.Steps = append(job.Steps, step)
 }
 
-// stepName returns a name that is valid in the control database and unique among the steps of the
-// job.
-func (r *Result) stepName(job *Job, at, name string) string {
-	name, _ = cut(strings.TrimSpace(strings.ToValidUTF8(name, "�")), maxName-8)
-	if name == "" {
-		name = fmt.Sprintf("step %d", len(job.Steps)+1)
-	}
-	return unique(name, func(n string) bool {
-		return slices.ContainsFunc(job.Steps, func(o Step) bool { return strings.EqualFold(o.Name, n) })
-	}, func(n string) { r.changed(job.Name, at, "another step has this name: it becomes %q", n) })
+// taskWhere begins the message of a step that fails.
+const taskWhere = "This action of Windows Task Scheduler"
+
+func noVariable(string) (string, bool) { return "", false }
+
+// windowsVariable matches a variable in a command of Windows.
+var windowsVariable = regexp.MustCompile(`%[^%\s]+%`)
+
+func windowsWord(text string) shellWord {
+	variable := windowsVariable.MatchString(text)
+	return shellWord{text: text, variable: variable, unknown: variable}
 }
 
 // splitWindows splits the arguments of a program as C programs on Windows do

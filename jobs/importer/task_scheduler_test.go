@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -57,10 +58,15 @@ func TestTaskScheduler(t *testing.T) {
 		{Lost, "Triggers.BootTrigger[5]", "the start of the computer"}, {Lost, "Triggers.EventTrigger[6]", "an event"},
 		{Changed, "Triggers.CalendarTrigger[3].StartBoundary", "fraction"}, {Note, "Principals.Principal", "highest rights"},
 		{Note, "Settings.DisallowStartIfOnBatteries", "battery"}, {Lost, "Settings.Surprise", "no counterpart"},
-		{Lost, "Actions.Exec[2]", "the program report.exe with 3 arguments"}, {Lost, "Actions.ComHandler[3]", "COM"}, {Lost, "Actions.SendEmail[4]", "mail"},
+		{Lost, "Actions.Exec[2]", "the program report.exe does not run here"}, {Lost, "Actions.ComHandler[3]", "COM"}, {Lost, "Actions.SendEmail[4]", "mail"},
 	} {
 		found(t, r, f.effect, job.Name, f.element, f.message)
 	}
+
+	sqlcmd, report := job.Steps[0], job.Steps[1]
+	require.Equal(t, Step{Name: "sqlcmd", Command: "UPDATE STATISTICS dbo.Visits;", TargetGroup: TargetGroup{"sql1/Shop", "sql1", "Shop"}, Attempts: 3, Interval: 60, Timeout: 7200}, sqlcmd)
+	require.Equal(t, action.TypeProcess, report.Type)
+	require.Equal(t, 7200, report.Timeout)
 
 	once := jobOf(t, r, "Once")
 	require.Empty(t, due(t, once.Schedules[0], 1), "it was due last year")

@@ -1,8 +1,6 @@
 package imports
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
@@ -15,18 +13,21 @@ func newTaskSchedulerCommand(a *connect.App) *cobra.Command {
 	return newDocumentsCommand(a, "task-scheduler FILE|-...", "Import tasks of Windows Task Scheduler from XML",
 		`Import tasks of Windows Task Scheduler from XML, as "schtasks /query /xml" and Export-ScheduledTask write
 it. Triggers become schedules. Times without an offset are the machine's local time: give the machine's
-time zone with --zone, as an IANA name or a Windows name ("tzutil /g" shows it).`, importer.TaskScheduler)
+time zone with --zone, as an IANA name or a Windows name ("tzutil /g" shows it).
+
+A call of sqlcmd becomes a T-SQL step for its server and database if each of its options is understood;
+passwords are not read. Any other program becomes a step that fails until you write it: an entry of
+"processes" in the agents' configuration, or, with --target-group, T-SQL.`, "the tasks' machine", importer.TaskScheduler)
 }
 
 // newDocumentsCommand returns the command that imports files with clock times of a machine.
-func newDocumentsCommand(a *connect.App, use, short, long string,
+func newDocumentsCommand(a *connect.App, use, short, long, clock string,
 	read func([]importer.Document, importer.Options) (*importer.Result, error)) *cobra.Command {
-	var f importFlags
-	var zone string
+	var f outsideFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			o, err := zoneOptions(zone, f)
+			o, err := f.options()
 			if err != nil {
 				return err
 			}
@@ -42,23 +43,9 @@ func newDocumentsCommand(a *connect.App, use, short, long string,
 			if err != nil {
 				return exit.With(exit.CodeUsage, err)
 			}
-			return printImport(a, r, f)
+			return printImport(a, r, f.importFlags)
 		},
 	}
-	f.add(cmd, "imported")
-	cmd.Flags().StringVar(&zone, "zone", "", "time zone of clock times without one (default UTC, with a warning)")
+	f.add(cmd, clock)
 	return cmd
-}
-
-// zoneOptions returns the options of an import with a time zone.
-func zoneOptions(zone string, f importFlags) (importer.Options, error) {
-	o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group}
-	if zone == "" {
-		return o, nil
-	}
-	var err error
-	if o.Zone, err = importer.Zone(zone); err != nil {
-		return o, exit.Usagef("--zone: %w", err)
-	}
-	return o, nil
 }
