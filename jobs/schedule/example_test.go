@@ -39,13 +39,13 @@ func ExampleParse_faults() {
 	var invalid *schedule.Error
 	if errors.As(err, &invalid) {
 		for _, f := range invalid.Faults {
-			fmt.Println(f.Path, f.Value, "->", f.Nearest)
+			fmt.Printf("%s %s -> %q\n", f.Path, f.Value, f.Nearest)
 		}
 	}
 	// Output:
-	// cron.minute "61" -> 59
-	// cron.hour "25" -> 23
-	// cron.dayOfWeek "mno" -> mon
+	// cron.minute "61" -> ""
+	// cron.hour "25" -> ""
+	// cron.dayOfWeek "mno" -> "mon"
 }
 
 // Azure Elastic Jobs: elapsed intervals from an anchor, in UTC.

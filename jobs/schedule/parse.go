@@ -142,6 +142,9 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 		p.finish(inner)
 	}
 	if err := p.Faults.Err(); err != nil {
+		if !opts.probing {
+			err = verified(kind, spec, opts, err)
+		}
 		return nil, err
 	}
 	return p.plan, nil
@@ -191,7 +194,7 @@ func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 	}
 	p.Reader = syntax.Reader{Object: object, Faults: p.Faults}
 	if !opts.probing {
-		p.Try = p.tryAs(kind)
+		p.Try, p.OtherKinds = p.tryAs(kind), otherKinds(kind, opts)
 	}
 	return p, nil
 }

@@ -36,7 +36,7 @@ func TestProposalsAreRight(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(7, 9))
 	proposed := 0
-	for range 20_000 {
+	for range 500 {
 		for kind, fields := range kinds {
 			parts := slices.Repeat([]string{"*"}, len(fields))
 			if kind == KindQuartz {
@@ -68,5 +68,5 @@ func TestProposalsAreRight(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, proposed, 1000)
+	require.Greater(t, proposed, 20)
 }

@@ -1,44 +1,70 @@
 package suggest
 
 import (
-	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
-// These functions return proposals for invalid texts (D-E5). A proposal must be valid itself.
+// These functions return proposals for invalid texts (D-E5). A proposal changes the spelling of a
+// text and never its meaning: where two candidates are equally near, there is none, and a number is
+// never replaced by another number.
 
-var (
-	unsignedWords = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
-	signedWords   = regexp.MustCompile(`-?[0-9]+|[A-Za-z]+`)
-)
+// aliases are words of which the first letters are no part of the candidate.
+var aliases = map[string]string{"daily": "day"}
+
+// most returns the largest number of slips in a word that still is that word.
+func most(word string) int {
+	switch n := len([]rune(word)); {
+	case n < 2:
+		return 0
+	case n < 6:
+		return 1
+	}
+	return 2
+}
 
 // Nearest returns the candidate that is nearest to a misspelled word. It returns "" if none is
-// near.
+// near, or if two are equally near.
 func Nearest(word string, candidates []string) string {
-	best, distance := "", len(word)/2+1
 	word = strings.ToLower(strings.TrimSpace(word))
-	if word == "" {
+	best, distance, tied := "", most(word)+1, false
+	if word == "" || len(word) > maxWord {
 		return ""
 	}
 	for _, c := range candidates {
 		lower := strings.ToLower(c)
-		d := editDistance(word, lower)
-		if len(word) >= 3 && (strings.HasPrefix(lower, word) || strings.HasPrefix(word, lower)) {
-			d = min(d, 1)
+		if len(lower) > len(word)+2 && !strings.HasPrefix(lower, word) {
+			continue
 		}
-		if d < distance {
-			best, distance = c, d
+		d := distance + 1
+		switch alias := aliases[word]; {
+		case alias != "" && strings.TrimSuffix(lower, "s") == alias:
+			d = 0
+		case len(word) >= 3 && (strings.HasPrefix(lower, word) || len(lower) >= 3 && strings.HasPrefix(word, lower)):
+			d = min(1, editDistance(word, lower))
+		default:
+			d = editDistance(word, lower)
 		}
+		switch {
+		case d < distance:
+			best, distance, tied = c, d, false
+		case d == distance && lower != strings.ToLower(best):
+			tied = true
+		}
+	}
+	if tied {
+		return ""
 	}
 	return best
 }
 
+// maxWord is the length, in bytes, of the longest word for which a candidate is searched.
+const maxWord = 64
+
 // editDistance returns the number of letters to insert, remove, replace or swap with their
 // neighbour.
 func editDistance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
+	if len(a) > maxWord || len(b) > maxWord {
 		return max(len(a), len(b))
 	}
 	x, y := []rune(a), []rune(b)
@@ -65,42 +91,25 @@ func editDistance(a, b string) int {
 	return rows[len(x)][len(y)]
 }
 
-// Clamp returns the number from low to high that is nearest to the number in text. If low is
-// negative, 0 is not allowed. It returns "" if the text is not a number.
-func Clamp(text string, low, high int) string {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(n) {
+// Number returns the plain spelling of a whole number from low to high: "7" for "007", "+7" and
+// "7.0". If low is negative, 0 is not allowed. It returns "" for any other number or text.
+func Number(text string, low, high int) string {
+	digits, negative := strings.CutPrefix(strings.TrimSpace(text), "-")
+	if !negative {
+		digits = strings.TrimPrefix(digits, "+")
+	}
+	if whole, fraction, ok := strings.Cut(digits, "."); ok && fraction != "" && strings.Trim(fraction, "0") == "" {
+		digits = whole
+	}
+	if digits == "" || len(digits) > 18 || strings.Trim(digits, "0123456789") != "" {
 		return ""
 	}
-	number := int(math.Round(min(max(n, float64(low)), float64(high))))
-	if number == 0 && low < 0 {
-		number = 1
+	n, err := strconv.Atoi(digits)
+	if negative {
+		n = -n
 	}
-	return strconv.Itoa(number)
-}
-
-// Repaired replaces the numbers and names in one part of a cron field by the nearest allowed ones.
-// It returns "" if the result is not valid.
-func Repaired(part string, low, high int, names []string, valid func(part string) bool) string {
-	words := unsignedWords
-	if low < 0 {
-		words = signedWords
-	}
-	body, step, hasStep := strings.Cut(part, "/")
-	body = words.ReplaceAllStringFunc(body, func(word string) string {
-		if near := Clamp(word, low, high); near != "" {
-			return near
-		}
-		if near := Nearest(word, names); near != "" {
-			return near
-		}
-		return word
-	})
-	if hasStep {
-		body += "/" + Clamp(step, 1, max(high, 1))
-	}
-	if body == part || !valid(body) {
+	if err != nil || n < low || n > high || n == 0 && low < 0 {
 		return ""
 	}
-	return body
+	return strconv.Itoa(n)
 }

@@ -3,7 +3,6 @@ package cron
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +38,15 @@ var macros = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
+// withSecond puts the second 0 in front of each line.
+func withSecond(lines map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, line := range lines {
+		out[name] = "0 " + line
+	}
+	return out
+}
+
 // elements are the names of the elements of cron5, cron6 and quartz.
 var elements = []string{"cron", "startTime", "endTime", "count"}
 
@@ -51,14 +59,16 @@ var (
 // unixCron is a variant of crontab(5).
 type unixCron struct {
 	fields []field
+	// macros are the short forms, as lines of the fields.
+	macros map[string]string
 	// seconds reports whether the first field is the second. Such a line may also contain ? for a
 	// day, and a/n.
 	seconds bool
 }
 
 var (
-	cron5 = unixCron{fields: []field{minuteField, hourField, dayField, monthField, weekdayField}}
-	cron6 = unixCron{fields: []field{secondField, minuteField, hourField, dayField, monthField, weekdayField}, seconds: true}
+	cron5 = unixCron{fields: []field{minuteField, hourField, dayField, monthField, weekdayField}, macros: macros}
+	cron6 = unixCron{fields: []field{secondField, minuteField, hourField, dayField, monthField, weekdayField}, macros: withSecond(macros), seconds: true}
 )
 
 // readLine parses a line and the bounds beside it. read parses the fields. It returns the fields
@@ -92,24 +102,30 @@ func (c *unixCron) wall(p *syntax.Parser, pattern engine.Pattern, fields []strin
 	return p.Wall(pattern, fields[hour-1][0] != '*' && fields[hour][0] != '*')
 }
 
-// expand replaces a short form by its fields. It returns nil after a fault.
-func (c *unixCron) expand(p *syntax.Parser, v *syntax.Value, parts []string) []string {
-	if len(parts) == 0 || !strings.HasPrefix(parts[0], "@") {
+// expand replaces a short form by its fields, and returns any other line as it is. It returns nil
+// after a fault.
+func expand(p *syntax.Parser, v *syntax.Value, parts []string, fields int, macros map[string]string) []string {
+	if len(parts) == 0 || len(parts) == fields || !strings.HasPrefix(parts[0], "@") {
 		return append([]string{}, parts...)
 	}
 	line, known := macros[strings.ToLower(parts[0])]
-	if !known || len(parts) > 1 {
-		allowed := "@yearly, @annually, @monthly, @weekly, @daily, @midnight or @hourly, alone"
-		if strings.EqualFold(parts[0], "@every") {
-			allowed += "; for elapsed time use the kind azure-scheduler, sap or elastic"
-		}
-		p.Faults.Add(v.Path, v.Raw, allowed, suggest.Nearest(parts[0], slices.Sorted(maps.Keys(macros))))
-		return nil
+	if known && len(parts) == 1 {
+		return strings.Fields(line)
 	}
-	if c.seconds {
-		line = "0 " + line
+	allowed, propose := "@yearly, @annually, @monthly, @weekly, @daily, @midnight or @hourly, alone", ""
+	switch {
+	case strings.EqualFold(parts[0], "@every"):
+		allowed += "; for elapsed time use the kind azure-scheduler, sap or elastic"
+	case strings.EqualFold(parts[0], "@reboot"):
+		allowed += "; the start of a machine (@reboot) is no time"
+	case len(parts) == 1:
+		propose = suggest.Nearest(parts[0], slices.Sorted(maps.Keys(macros)))
+	case known && !fieldLike.MatchString(parts[1]):
+		allowed += "; " + commandHint
+		propose = p.FirstValid("cron", parts[0])
 	}
-	return strings.Fields(line)
+	p.Faults.Add(v.Path, v.Raw, allowed, propose)
+	return nil
 }
 
 // takeZone removes CRON_TZ=zone from the beginning of a line and sets the zone.
@@ -138,24 +154,20 @@ func takeZone(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 
 // read parses the fields of a line.
 func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *engine.OnDays) {
-	parts = c.expand(p, v, parts)
+	parts = expand(p, v, parts, len(c.fields), c.macros)
 	if parts == nil {
 		return nil, nil
 	}
 	if len(parts) != len(c.fields) {
-		propose := syntax.CronKinds(len(parts))
-		if propose == "" && len(parts) > 0 && len(parts) < len(c.fields) {
-			propose = p.FirstValid("cron", strings.Join(parts, " ")+strings.Repeat(" *", len(c.fields)-len(parts)))
-		}
-		p.Faults.Add(v.Path, v.Raw, fmt.Sprintf("%d fields: %s; there are %d", len(c.fields), fieldNames(c.fields), len(parts)), propose)
+		refuseCount(p, v, parts, fmt.Sprintf("%d fields: %s", len(c.fields), fieldNames(c.fields)), len(c.fields))
 		return nil, nil
 	}
-	before := len(p.Faults.List)
+	before := p.Faults.Count()
 	var masks []uint64
 	for i, f := range c.fields {
 		masks = append(masks, c.mask(p, v.Path, f, parts[i]))
 	}
-	if len(p.Faults.List) > before {
+	if p.Faults.Count() > before {
 		return nil, nil
 	}
 	n := len(masks)
@@ -176,17 +188,56 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 	p.Words = &words.Rule{Times: pattern.Times, Days: words.Days{
 		Months: d.months, MonthDays: words.Set(uint64(d.days)), Weekdays: d.weekdays & 0x7f, Either: d.either,
 	}}
-	return parts, possible(p, v, pattern, 2000, parts, n-3)
+	if d.days>>29 != 0 {
+		warnImpossible(p, parts, n-3, d.either)
+	}
+	if !matches(pattern, 2000) {
+		p.Faults.Add(v.Path, v.Raw, neverMatches+"; the last day of a month is L in the kind quartz", "")
+		return nil, nil
+	}
+	return parts, pattern
 }
 
-// possible returns the pattern, or nil and a fault if it never matches in the 400 years from year
-// on. The fault names the field of parts at index day.
-func possible(p *syntax.Parser, v *syntax.Value, pattern *engine.OnDays, year int, parts []string, day int) *engine.OnDays {
-	if _, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds); !ok {
-		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, day)...))
-		return nil
+// neverMatches is the fault of a pattern without any match (D-E1).
+const neverMatches = "a pattern that matches some day; this one matches none within 400 years"
+
+// matches reports whether a pattern has a match in the 400 years from year on.
+func matches(pattern *engine.OnDays, year int) bool {
+	_, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds)
+	return ok
+}
+
+// warnImpossible warns of the items of the days and months that never match beside others that do.
+// day is the index of the day of month; the month and the day of week follow. either means that the
+// day of week counts alone, too.
+func warnImpossible(p *syntax.Parser, parts []string, day int, either bool) {
+	const most = 32 // items; each is a search
+	if p.Try == nil || !either && !strings.Contains(parts[day]+parts[day+1], ",") || strings.Count(parts[day]+parts[day+1], ",") > most {
+		return
 	}
-	return pattern
+	alone := slices.Clone(parts)
+	if either {
+		alone[day+2] = "*"
+		if !p.Try("cron", strings.Join(alone, " ")) {
+			p.Warn(fmt.Sprintf("dayOfMonth %s never matches with month %s; only the day of week counts", parts[day], parts[day+1]))
+			return
+		}
+	}
+	names := []string{dayField.name, monthField.name}
+	for i, name := range names {
+		items := strings.Split(parts[day+i], ",")
+		for _, item := range items {
+			if len(items) == 1 {
+				break
+			}
+			alone[day+i] = item
+			if p.Try("cron", strings.Join(alone, " ")) {
+				continue
+			}
+			p.Warn(fmt.Sprintf("%s %s never matches with %s %s", name, item, names[1-i], parts[day+1-i]))
+		}
+		alone[day+i] = parts[day+i]
+	}
 }
 
 // anyField reports whether a field is unrestricted. crontab(5) calls a field restricted unless it
@@ -226,104 +277,100 @@ func (d *unixDays) of(year int, month time.Month) uint32 {
 // mask parses the list of one field.
 func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uint64 {
 	var mask uint64
+	path += "." + f.name
+	refuseEmpty(p, path, text)
 	for part := range strings.SplitSeq(text, ",") {
-		m, allowed, propose := c.part(f, part)
-		if allowed != "" {
-			if _, wrong, _ := c.part(f, propose); propose == "" || wrong != "" {
-				propose = c.near(f, part)
-			}
-			p.Faults.Add(path+"."+f.name, syntax.Quote(part), allowed, propose)
+		m, ok := c.part(f, part)
+		if mask |= m; ok || part == "" {
+			continue
 		}
-		mask |= m
+		if p.Faults.Full() {
+			p.Faults.Add(path, "", "", "") // counted only
+			continue
+		}
+		p.Faults.Add(path, syntax.Quote(part), c.allowed(f, part), c.propose(f, part))
 	}
 	return mask
 }
 
-// part parses one part of a list: *, a or a-b, each also with /step.
-func (c *unixCron) part(f field, part string) (mask uint64, allowed, propose string) {
-	forms := fmt.Sprintf("%d to %d, *, a-b, a-b/n, */n, or several of them with commas", f.low, f.high)
-	if f.names != nil {
-		forms = strings.Join(f.names, ", ") + ", or " + forms
-	}
-	if strings.Contains(part, "~") {
-		return 0, forms + "; ~ (a random value) is not supported: give the schedule a jitter instead", ""
+// part parses one part of a list: *, a or a-b, each also with /step. A range may not run backwards.
+func (c *unixCron) part(f field, part string) (mask uint64, ok bool) {
+	if n := len(part); n > 0 && n <= 2 && part[0] >= '0' && part[0] <= '9' { // the common form, first
+		v, ok := f.value(part)
+		return 1 << (v & 63), ok
 	}
 	body, stepText, hasStep := strings.Cut(part, "/")
+	r, isRange, ok := c.span(f, body)
+	if !ok {
+		return 0, false
+	}
 	step := 1
 	if hasStep {
-		var err error
-		if step, err = strconv.Atoi(stepText); err != nil || !syntax.IsDigits(stepText) || step < 1 || step > f.high {
-			return 0, fmt.Sprintf("a step from 1 to %d", f.high), ""
+		step, ok = f.step(stepText)
+		if !isRange {
+			ok = ok && c.seconds
+			r.to = f.last()
 		}
 	}
-	from, to := f.low, f.high
-	switch {
-	case body == "*":
-		if f.name == "dayOfWeek" {
-			to = 6
-		}
-	case body == "?" && c.seconds && (f.name == "dayOfMonth" || f.name == "dayOfWeek"):
-		if f.name == "dayOfWeek" {
-			to = 6
-		}
-	default:
-		a, b, isRange := strings.Cut(body, "-")
-		var ok bool
-		if from, ok = f.value(a); !ok {
-			return 0, forms, ""
-		}
-		to = from
-		if isRange {
-			if to, ok = f.value(b); !ok {
-				return 0, forms, ""
-			}
-			if f.name == "dayOfWeek" && to == 0 && from > 0 {
-				to = 7 // fri-sun
-			}
-		} else if hasStep {
-			if !c.seconds {
-				return 0, "a step after * or a range", fmt.Sprintf("%s-%d/%d", a, f.high, step)
-			}
-			to = f.high
-			if f.name == "dayOfWeek" {
-				to = 6
-			}
-		}
-		if from > to {
-			return 0, "a range that does not run backwards", b + "-" + a
-		}
+	if !ok || r.from > r.to {
+		return 0, false
 	}
-	for n := from; n <= to; n += step {
+	for n := r.from; n <= r.to; n += step {
 		mask |= 1 << n
 	}
-	return mask, "", ""
+	return mask, true
+}
+
+// span is the ends of a range.
+type span struct{ from, to int }
+
+// span parses *, ? and a range; isRange is false for one value.
+func (c *unixCron) span(f field, body string) (r span, isRange, ok bool) {
+	if body == "*" || body == "?" && c.seconds && f.isDay() {
+		return span{f.low, f.last()}, true, true
+	}
+	a, b, isRange := strings.Cut(body, "-")
+	if r.from, ok = f.value(a); !ok {
+		return r, isRange, false
+	}
+	if r.to = r.from; !isRange {
+		return r, false, true
+	}
+	if r.to, ok = f.value(b); ok && f.isWeekday() && r.to == 0 && r.from > 0 {
+		r.to = 7 // fri-sun
+	}
+	return r, true, ok
+}
+
+// isDay reports whether the field is the day of month or of week.
+func (f field) isDay() bool { return f.name == "dayOfMonth" || f.isWeekday() }
+
+func (f field) isWeekday() bool { return f.name == "dayOfWeek" }
+
+// last returns the last value of the field from its beginning: 7, a second Sunday, does not count.
+func (f field) last() int {
+	if f.isWeekday() && f.low == 0 {
+		return 6
+	}
+	return f.high
+}
+
+// step parses a step.
+func (f field) step(text string) (int, bool) {
+	step, err := strconv.Atoi(text)
+	return step, err == nil && syntax.IsDigits(text) && step >= 1 && step <= f.high
 }
 
 // value parses one value of a field, a number or a name.
 func (f field) value(text string) (int, bool) {
+	if text == "" || text[0] >= '0' && text[0] <= '9' {
+		n, err := strconv.Atoi(text)
+		return n, err == nil && syntax.IsDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
+	}
 	for i, name := range f.names {
 		if strings.EqualFold(name, text) {
 			return f.low + i, true
 		}
 	}
-	n, err := strconv.Atoi(text)
-	return n, err == nil && syntax.IsDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
+	return 0, false
 }
-
-// near returns the valid part that is nearest to an invalid part of a field.
-func (c *unixCron) near(f field, part string) string {
-	days := f.name == "dayOfMonth" || f.name == "dayOfWeek"
-	switch {
-	case days && part == "?":
-		return "*"
-	case days && quartzOnly.MatchString(part):
-		return "the kind quartz, where Sunday is 1"
-	}
-	return suggest.Repaired(part, f.low, f.high, f.names, func(try string) bool {
-		_, allowed, _ := c.part(f, try)
-		return allowed == ""
-	})
-}
-
-// quartzOnly matches the forms of days that only Quartz accepts.
-var quartzOnly = regexp.MustCompile(`(?i)^(L|LW|L-[0-9]+W?|[0-9]+W|[0-9a-z]+#[0-9]|([0-9]|[a-z]{3})L)$`)

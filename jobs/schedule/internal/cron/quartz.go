@@ -3,6 +3,8 @@ package cron
 import (
 	"fmt"
 	"maps"
+	"math/bits"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,24 +18,37 @@ import (
 )
 
 // The fields of Quartz. Sunday is 1.
+//
+// Quartz.NET takes years up to 100 after the present one (CronExpression.MaxYear). The engine has
+// no clock, so its bound is fixed: a year that is accepted once must be accepted whenever the
+// stored text is parsed again. 2199 is enough until 2099.
 var (
 	quartzWeekdayField = field{name: "dayOfWeek", low: 1, high: 7, names: civil.ShortNames(civil.WeekdayNames, 6)}
-	quartzYearField    = field{name: "year", low: 1970, high: 2099}
+	quartzYearField    = field{name: "year", low: 1970, high: 2199}
 	quartzFields       = []field{secondField, minuteField, hourField, dayField, monthField, quartzWeekdayField, quartzYearField}
 )
 
-// quartzDays holds the days of a Quartz line.
+// quartzMacros are the short forms of Quartz.NET 4.
+var quartzMacros = map[string]string{
+	"@yearly": "0 0 0 1 1 ?", "@annually": "0 0 0 1 1 ?", "@monthly": "0 0 0 1 * ?", "@weekly": "0 0 0 ? * SUN",
+	"@daily": "0 0 0 * * ?", "@midnight": "0 0 0 * * ?", "@hourly": "0 0 * * * ?",
+}
+
+// quartzDays holds the days of a Quartz line. A day field that is * or ? names no days. If both
+// name days, a day that matches either counts.
+// Source: Quartz.NET, docs/documentation/quartz-4.x/cron-expressions.md, "Mind ? and *".
 type quartzDays struct {
-	months uint16
-	years  map[int]bool // nil: every year
-	// byWeekday reports whether the day of month is ?. Then weekdays, nth and last apply; otherwise
-	// the other fields apply.
-	byWeekday bool
+	months                uint16
+	years                 map[int]bool // nil: every year
+	byMonthDay, byWeekday bool         // the fields that name days
 
 	days        uint32
 	lastOffset  []int // L is 0, L-3 is 3
 	nearWeekday []int // 15W
 	lastWeekday []int // LW is 0, L-3W is 3
+	// beforeLastWeekday is 2 for LW-2: two days before the last day from Monday to Friday, or the
+	// first day of the month.
+	beforeLastWeekday []int
 
 	weekdays uint8
 	nth      []engine.Occurrence // 6#3, and 6L as the last
@@ -56,128 +71,179 @@ func quartzWall(p *syntax.Parser, pattern engine.Pattern, fields []string) engin
 
 // readQuartz parses the fields second minute hour dayOfMonth month dayOfWeek [year].
 func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *engine.OnDays) {
-	if len(parts) != 6 && len(parts) != 7 {
-		p.Faults.Add(v.Path, v.Raw, fmt.Sprintf("6 or 7 fields: %s; there are %d", fieldNames(quartzFields), len(parts)), syntax.CronKinds(len(parts)))
+	parts = expand(p, v, parts, 6, quartzMacros)
+	if parts == nil {
 		return nil, nil
 	}
-	before := len(p.Faults.List)
-	d := &quartzDays{byWeekday: parts[3] == "?"}
-	if d.byWeekday == (parts[5] == "?") {
-		propose := ""
-		try := append([]string(nil), parts...)
-		switch {
-		case !d.byWeekday && parts[3] == "*":
-			try[3] = "?"
-			propose = syntax.Quote(strings.Join(try, " "))
-		case !d.byWeekday && parts[5] == "*":
-			try[5] = "?"
-			propose = syntax.Quote(strings.Join(try, " "))
-		case d.byWeekday:
-			try[3] = "*"
-			propose = syntax.Quote(strings.Join(try, " "))
-		}
-		p.Faults.Add(v.Path, v.Raw, "? in exactly one of dayOfMonth and dayOfWeek", propose)
+	if len(parts) != 6 && len(parts) != 7 {
+		refuseCount(p, v, parts, "6 or 7 fields: "+fieldNames(quartzFields), 7)
+		return nil, nil
 	}
+	before := p.Faults.Count()
+	d := &quartzDays{byMonthDay: !namesNone(parts[3]), byWeekday: !namesNone(parts[5])}
 	var masks [3]uint64
 	for i := range masks {
 		masks[i] = quartzMask(p, v.Path, quartzFields[i], parts[i])
 	}
 	d.months = uint16(quartzMask(p, v.Path, monthField, parts[4]))
-	if parts[3] != "?" {
+	if d.byMonthDay {
 		readQuartzMonthDays(p, v.Path, d, parts[3])
 	}
-	if parts[5] != "?" {
+	if d.byWeekday {
 		readQuartzWeekdays(p, v.Path, d, parts[5])
 	}
 	if len(parts) == 7 && parts[6] != "*" {
 		d.years = quartzYears(p, v.Path, parts[6])
 	}
-	if len(p.Faults.List) > before {
+	if p.Faults.Count() > before {
 		return nil, nil
 	}
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[2]), Minutes: masks[1], Seconds: masks[0]}}
-	p.Words = &words.Rule{Times: pattern.Times, Days: d.words()}
-	// Named years end in 2099, so the 400 years from 1970 include all of them.
-	return parts, possible(p, v, pattern, 1970, parts, 3)
+	p.Words = d.rule(pattern.Times)
+	if !matches(pattern, 1970) { // the 400 years from 1970 include all named years
+		p.Faults.Add(v.Path, v.Raw, neverMatches+lastDayHint(parts[3]), p.FirstValid("cron", withLastDay(parts, 3, "L")...))
+		return nil, nil
+	}
+	d.warn(p, parts)
+	return parts, pattern
+}
+
+// namesNone reports whether a day field restricts nothing.
+func namesNone(text string) bool { return text == "*" || text == "?" }
+
+// warn warns of meanings that other crons do not share, and of days that never come.
+func (d *quartzDays) warn(p *syntax.Parser, parts []string) {
+	switch {
+	case d.byMonthDay && d.byWeekday:
+		p.Warn("day of month and day of week both name days: a day that matches either counts, as in Quartz.NET 4; other versions of Quartz refuse the line")
+	case d.byWeekday && parts[3] == "*" && strings.ContainsAny(parts[5], "1234567") && !strings.Contains(parts[5], "#"):
+		p.Warn("day of week has numbers: 1 is Sunday in Quartz, where other crons of six fields begin with 0; a name (SUN) is the same in all")
+	}
+	if d.days>>29 != 0 || d.lastOffset != nil || d.lastWeekday != nil || d.nearWeekday != nil {
+		warnImpossible(p, parts, 3, d.byMonthDay && d.byWeekday)
+	}
+}
+
+// lastDayHint explains how to write the last day of a month, if the day of month may mean it.
+func lastDayHint(day string) string {
+	if isLateDay(day) {
+		return "; the last day of a month is L"
+	}
+	return ""
+}
+
+// isLateDay reports whether a day of month is 29, 30 or 31, which some months lack.
+func isLateDay(day string) bool { return day == "29" || day == "30" || day == "31" }
+
+// withLastDay returns the line with the last day of the month in place of one day that no month of
+// the line has. It is the only reading under which the line is due.
+func withLastDay(parts []string, day int, last string) []string {
+	if !isLateDay(parts[day]) {
+		return nil
+	}
+	line := slices.Clone(parts)
+	line[day] = last
+	return []string{strings.Join(line, " ")}
 }
 
 // quartzRange is one part of a field: from, from+step and so on until to. If to is beyond the
 // field's highest value, the range continues at the lowest.
 type quartzRange struct{ from, to, step int }
 
-// readQuartzRange parses *, a or a-b, each also with /step. A range may wrap around (22-2). For an
-// invalid part, allowed describes the valid parts. propose is the nearest valid part if it does not
-// follow from the field's values.
-func readQuartzRange(f field, part string) (r quartzRange, allowed, propose string) {
-	forms := fmt.Sprintf("%d to %d, *, a-b, a/n, or several of them with commas", f.low, f.high)
-	if f.names != nil {
-		forms = strings.ToUpper(strings.Join(f.names, ", ")) + ", or " + forms
-	}
-	if strings.HasPrefix(part, "H") {
-		forms += "; H (a value by the hash of a name) is not supported: give the schedule a jitter instead"
-	}
+// readQuartzRange parses *, a or a-b, each also with /step. A range may wrap around (22-2).
+func readQuartzRange(f field, part string) (r quartzRange, ok bool) {
 	body, stepText, hasStep := strings.Cut(part, "/")
 	r.step = 1
 	if hasStep {
-		var err error
-		if r.step, err = strconv.Atoi(stepText); err != nil || !syntax.IsDigits(stepText) || r.step < 1 || r.step > f.high {
-			return r, fmt.Sprintf("a step from 1 to %d", f.high), ""
+		if r.step, ok = f.step(stepText); !ok {
+			return r, false
 		}
 	}
 	if body == "*" || body == "" && hasStep {
 		r.from, r.to = f.low, f.high
-		return r, "", ""
+		return r, true
 	}
 	a, b, isRange := strings.Cut(body, "-")
-	value := f.value
-	if f.name == "year" {
-		value = func(s string) (int, bool) {
-			n, err := strconv.Atoi(s)
-			return n, err == nil && syntax.IsDigits(s) && n >= f.low && n <= f.high
-		}
+	if r.from, ok = f.quartzValue(a); !ok {
+		return r, false
 	}
-	var okFrom bool
-	r.from, okFrom = value(a)
-	okTo := true
 	if r.to = r.from; isRange {
-		r.to, okTo = value(b)
+		if r.to, ok = f.quartzValue(b); !ok {
+			return r, false
+		}
 	} else if hasStep {
 		r.to = f.high
 	}
-	if !okFrom || !okTo {
-		return r, forms, ""
-	}
 	if r.from > r.to {
-		if f.name == "year" {
-			return r, "a range of years that does not run backwards", b + "-" + a
-		}
 		r.to += f.high - f.low + 1
 	}
-	return r, "", ""
+	return r, !f.isYear() || r.to <= f.high
+}
+
+func (f field) isYear() bool { return f.name == "year" }
+
+// quartzValue parses one value of a field. A year has four digits.
+func (f field) quartzValue(text string) (int, bool) {
+	if !f.isYear() {
+		return f.value(text)
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && syntax.IsDigits(text) && len(text) == 4 && n >= f.low && n <= f.high
 }
 
 // takeQuartzRange parses one part of a field. ok is false after a fault.
 func takeQuartzRange(p *syntax.Parser, path string, f field, part string) (r quartzRange, ok bool) {
-	r, allowed, propose := readQuartzRange(f, part)
-	if allowed == "" {
-		return r, true
+	r, ok = readQuartzRange(f, part)
+	switch {
+	case ok || part == "":
+	case p.Faults.Full():
+		p.Faults.Add(path, "", "", "") // counted only
+	default:
+		p.Faults.Add(path+"."+f.name, syntax.Quote(part), f.quartzAllowed(part), f.quartzPropose(part))
 	}
-	if propose == "" {
-		propose = f.quartzNear(part)
-	}
-	p.Faults.Add(path+"."+f.name, syntax.Quote(part), allowed, propose)
-	return r, false
+	return r, ok
 }
 
-// quartzNear returns the valid part that is nearest to an invalid part of a field.
-func (f field) quartzNear(part string) string {
-	return strings.ToUpper(suggest.Repaired(part, f.low, f.high, f.names, func(try string) bool {
-		_, allowed, _ := readQuartzRange(f, try)
-		return allowed == ""
-	}))
+// quartzAllowed describes the valid parts of a field, for an invalid one.
+func (f field) quartzAllowed(part string) string {
+	_, step, hasStep := strings.Cut(part, "/")
+	if _, ok := f.step(step); hasStep && !ok {
+		return fmt.Sprintf("a step from 1 to %d", f.high)
+	}
+	if from, to, ok := strings.Cut(part, "-"); ok && f.isYear() && syntax.IsDigits(from) && syntax.IsDigits(to) && from > to && len(from) == len(to) {
+		return "a range of years that does not run backwards"
+	}
+	forms := fmt.Sprintf("%d to %d, *, a-b, a/n, or several of them with commas", f.low, f.high)
+	if f.names != nil {
+		forms = strings.ToUpper(strings.Join(f.names, ", ")) + ", or " + forms
+	}
+	if f.isWeekday() {
+		forms += "; 1 is Sunday"
+	}
+	return forms + f.hint(part, false)
+}
+
+// quartzPropose returns another spelling of an invalid part, or "".
+func (f field) quartzPropose(part string) string {
+	try := strings.ToUpper(f.respell(part))
+	for item := range strings.SplitSeq(try, ",") {
+		if _, ok := readQuartzRange(f, item); !ok {
+			return ""
+		}
+	}
+	if try == part {
+		return ""
+	}
+	return try
 }
 
 func quartzMask(p *syntax.Parser, path string, f field, text string) uint64 {
+	refuseEmpty(p, path+"."+f.name, text)
+	return quartzItems(p, path, f, text)
+}
+
+// quartzItems returns the values of a list.
+func quartzItems(p *syntax.Parser, path string, f field, text string) uint64 {
 	var mask uint64
 	for part := range strings.SplitSeq(text, ",") {
 		r, ok := takeQuartzRange(p, path, f, part)
@@ -193,112 +259,144 @@ func quartzMask(p *syntax.Parser, path string, f field, text string) uint64 {
 
 func quartzYears(p *syntax.Parser, path, text string) map[int]bool {
 	years := map[int]bool{}
+	refuseEmpty(p, path+".year", text)
+	last := ""
 	for part := range strings.SplitSeq(text, ",") {
+		if part == last && len(years) > 0 {
+			continue // a list of equal parts
+		}
 		r, ok := takeQuartzRange(p, path, quartzYearField, part)
 		for n := r.from; ok && n <= r.to; n += r.step {
 			years[n] = true
 		}
+		last = part
 	}
 	return years
 }
 
-// readQuartzMonthDays parses the day of month: numbers, L, L-n, LW, L-nW, nW.
+// lastForm matches L, L-3, LW, L-3W and LW-2.
+var lastForm = regexp.MustCompile(`^L(?:-([0-9]{1,2}))?(W(?:-([0-9]{1,2}))?)?$`)
+
+// readQuartzMonthDays parses the day of month: numbers, L, L-n, LW, L-nW, LW-n, nW.
 func readQuartzMonthDays(p *syntax.Parser, path string, d *quartzDays, text string) {
+	const name = ".dayOfMonth"
+	refuseEmpty(p, path+name, text)
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
-		bad := func(allowed, near string) { p.Faults.Add(path+".dayOfMonth", syntax.Quote(part), allowed, near) }
-		if rest, ok := strings.CutPrefix(upper, "L"); ok {
-			rest, toWorkday := strings.CutSuffix(rest, "W")
-			offset := 0
-			if rest != "" {
-				n, ok := strings.CutPrefix(rest, "-")
-				var err error
-				if offset, err = strconv.Atoi(n); err != nil || !ok || !syntax.IsDigits(n) || offset > 30 {
-					near := "L"
-					if ok && syntax.IsDigits(n) {
-						near = "L-" + suggest.Clamp(n, 0, 30)
-					}
-					if toWorkday {
-						near += "W"
-					}
-					bad("L, L-n with n from 0 to 30, LW, L-nW", near)
-					continue
+		day, isWorkday := strings.CutSuffix(upper, "W")
+		switch {
+		case strings.HasPrefix(upper, "L"):
+			if p.Faults.Full() {
+				p.Faults.Add(path, "", "", "") // counted only
+			} else if !d.readLast(upper) {
+				p.Faults.Add(path+name, syntax.Quote(part), "L, L-n with n from 0 to 30, LW, L-nW, LW-n", lastProposal(upper))
+			}
+		case isWorkday:
+			n, ok := dayField.value(day)
+			if !ok {
+				propose := suggest.Number(day, 1, 31)
+				if propose != "" {
+					propose += "W"
 				}
+				p.Faults.Add(path+name, syntax.Quote(part), "nW with n from 1 to 31, the working day nearest to it", propose)
+			} else if !slices.Contains(d.nearWeekday, n) {
+				d.nearWeekday = append(d.nearWeekday, n)
 			}
-			if toWorkday {
-				d.lastWeekday = append(d.lastWeekday, offset)
-			} else {
-				d.lastOffset = append(d.lastOffset, offset)
-			}
-			continue
+		default:
+			d.days |= uint32(quartzItems(p, path, dayField, part))
 		}
-		if n, ok := strings.CutSuffix(upper, "W"); ok {
-			day, valid := dayField.value(n)
-			if !valid {
-				near := suggest.Clamp(n, 1, 31)
-				if near != "" {
-					near += "W"
-				}
-				bad("nW with n from 1 to 31, the working day nearest to it", near)
-				continue
-			}
-			d.nearWeekday = append(d.nearWeekday, day)
-			continue
-		}
-		d.days |= uint32(quartzMask(p, path, dayField, part))
 	}
+}
+
+// readLast parses one of the forms that begin with L.
+func (d *quartzDays) readLast(upper string) bool {
+	m := lastForm.FindStringSubmatch(upper)
+	if m == nil {
+		return false
+	}
+	offset, _ := strconv.Atoi(m[1])
+	less, _ := strconv.Atoi(m[3])
+	list := &d.lastOffset
+	switch {
+	case offset > 30 || less > 30 || m[3] != "" && m[1] != "":
+		return false
+	case m[3] != "" && less > 0:
+		list, offset = &d.beforeLastWeekday, less
+	case m[2] != "":
+		list = &d.lastWeekday
+	}
+	if !slices.Contains(*list, offset) {
+		*list = append(*list, offset)
+	}
+	return true
+}
+
+// lastProposal returns another spelling of an invalid form with L, or "".
+func lastProposal(upper string) string {
+	try := strings.NewReplacer("–", "-", "—", "-", "−", "-", "LAST", "L").Replace(upper)
+	if try == upper || !new(quartzDays).readLast(try) {
+		return ""
+	}
+	return try
 }
 
 // readQuartzWeekdays parses the day of week: numbers (Sunday is 1), names, d#n, dL, L.
 func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text string) {
+	path += "." + quartzWeekdayField.name
+	refuseEmpty(p, path, text)
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
-		if name, n, ok := strings.Cut(upper, "#"); ok {
+		name, n, isNth := strings.Cut(upper, "#")
+		last, isLast := strings.CutSuffix(upper, "L")
+		switch {
+		case isNth:
 			day, valid := quartzWeekdayField.value(name)
-			count, err := strconv.Atoi(n)
-			if !valid || err != nil || !syntax.IsDigits(n) || count < 1 || count > 5 {
-				p.Faults.Add(path+".dayOfWeek", syntax.Quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5", quartzNth(name, suggest.Clamp(n, 1, 5), "#"))
+			if !valid || len(n) != 1 || n[0] < '1' || n[0] > '5' {
+				p.Faults.Add(path, syntax.Quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5; the last one of the month is dL", quartzNth(name, n))
 				continue
 			}
-			d.nth = append(d.nth, engine.Occurrence{Day: (day + 5) % 7, N: count})
-			continue
-		}
-		if name, ok := strings.CutSuffix(upper, "L"); ok {
-			if name == "" {
-				d.weekdays |= 1 << 5 // L alone is 7, Saturday
-				continue
-			}
-			day, valid := quartzWeekdayField.value(name)
+			d.addNth(engine.Occurrence{Day: (day + 5) % 7, N: int(n[0] - '0')})
+		case upper == "L":
+			d.weekdays |= 1 << 5 // L alone is 7, Saturday
+		case isLast:
+			day, valid := quartzWeekdayField.value(last)
 			if !valid {
-				p.Faults.Add(path+".dayOfWeek", syntax.Quote(part), "dL: the last such weekday of the month (1 is Sunday)", quartzNth(name, "L", ""))
+				p.Faults.Add(path, syntax.Quote(part), "dL: the last such weekday of the month (1 is Sunday)", quartzNth(last, "L"))
 				continue
 			}
-			d.nth = append(d.nth, engine.Occurrence{Day: (day + 5) % 7, N: -1})
-			continue
+			d.addNth(engine.Occurrence{Day: (day + 5) % 7, N: -1})
+		default:
+			d.weekdays |= mondayFirst(quartzItems(p, strings.TrimSuffix(path, "."+quartzWeekdayField.name), quartzWeekdayField, part) >> 1)
 		}
-		if part == "0" {
-			p.Faults.Add(path+".dayOfWeek", syntax.Quote(part), "1 (Sunday) to 7 (Saturday), or a name", "1")
-			continue
-		}
-		d.weekdays |= mondayFirst(quartzMask(p, path, quartzWeekdayField, part) >> 1)
 	}
 }
 
-// quartzNth returns the nearest weekday followed by its sign and number. It returns "" if no
-// weekday is near or there is no number.
-func quartzNth(name, n, sign string) string {
-	near := strings.ToUpper(suggest.Nearest(name, quartzWeekdayField.names))
-	if syntax.IsDigits(name) {
-		near = suggest.Clamp(name, 1, 7)
+// addNth adds an occurrence once.
+func (d *quartzDays) addNth(o engine.Occurrence) {
+	if !slices.Contains(d.nth, o) {
+		d.nth = append(d.nth, o)
 	}
-	if near == "" || n == "" {
+}
+
+// quartzNth returns another spelling of a weekday and its number: FRI#2 for FRIDAY#2, and FRIL for
+// FRI#-1. It returns "" if one of them is not certain.
+func quartzNth(name, n string) string {
+	day := strings.ToUpper(quartzWeekdayField.word(name))
+	switch {
+	case day == "":
+		return ""
+	case n == "-1" || n == "L" || n == "LAST":
+		return day + "L"
+	}
+	if n = suggest.Number(n, 1, 5); n == "" {
 		return ""
 	}
-	return near + sign + n
+	return day + "#" + n
 }
 
-// words returns the days for the description.
-func (d *quartzDays) words() words.Days {
+// rule returns the rule for the description; nil if there are no words for it.
+func (d *quartzDays) rule(times engine.Times) *words.Rule {
+	const most = 20 // ranges of years
 	w := words.Days{Months: d.months}
 	if d.years != nil {
 		for _, year := range slices.Sorted(maps.Keys(d.years)) {
@@ -309,9 +407,15 @@ func (d *quartzDays) words() words.Days {
 			}
 		}
 	}
+	if len(w.Years) > most || d.beforeLastWeekday != nil {
+		return nil
+	}
 	if d.byWeekday {
 		w.Weekdays, w.Nth = d.weekdays, d.nth
-		return w
+	}
+	w.Either = d.byMonthDay && d.byWeekday
+	if !d.byMonthDay {
+		return &words.Rule{Times: times, Days: w}
 	}
 	w.MonthDays = words.Set(uint64(d.days))
 	for _, offset := range d.lastOffset {
@@ -321,7 +425,7 @@ func (d *quartzDays) words() words.Days {
 	for _, offset := range d.lastWeekday {
 		w.Workdays = append(w.Workdays, -offset-1)
 	}
-	return w
+	return &words.Rule{Times: times, Days: w}
 }
 
 func (d *quartzDays) of(year int, month time.Month) uint32 {
@@ -330,15 +434,18 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	}
 	first := civil.Weekday(civil.DayNumber(year, month, 1))
 	length := civil.MonthLength(year, month)
+	all := engine.MonthDays(year, month)
+	if !d.byMonthDay && !d.byWeekday {
+		return all
+	}
 	var mask uint32
 	if d.byWeekday {
 		mask = engine.WeekdayDays(first, d.weekdays)
 		for _, o := range d.nth {
 			mask |= engine.NthWeekday(first, length, o.Day, o.N)
 		}
-		return mask & engine.MonthDays(year, month)
 	}
-	mask = d.days
+	mask |= d.days
 	for _, offset := range d.lastOffset {
 		if day := length - offset; day >= 1 {
 			mask |= 1 << day
@@ -347,10 +454,14 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	for _, offset := range d.lastWeekday {
 		mask |= workday(first, length, length-offset)
 	}
+	for _, less := range d.beforeLastWeekday {
+		last := bits.TrailingZeros32(workday(first, length, length))
+		mask |= 1 << max(1, last-less)
+	}
 	for _, day := range d.nearWeekday {
 		mask |= workday(first, length, day)
 	}
-	return mask & engine.MonthDays(year, month)
+	return mask & all
 }
 
 // workday returns the mask of the day from Monday to Friday that is nearest to a day within its

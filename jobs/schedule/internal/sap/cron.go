@@ -2,12 +2,11 @@ package sap
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
@@ -62,21 +61,21 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	parts := strings.Fields(text)
 	if len(parts) != 7 {
 		allowed, propose := fmt.Sprintf("%s; there are %d", order, len(parts)), ""
-		if len(parts) == 6 {
+		if kinds := p.KindsOf(text); kinds != "" {
+			allowed += "; " + kinds
+		} else if len(parts) == 6 && !isWeekdays(parts[3]) {
 			allowed += ", the day of week seems to be missing"
-			propose = syntax.Quote(strings.Join(parts[:3], " ") + " * " + strings.Join(parts[3:], " "))
-		} else if len(parts) == 5 {
-			propose = syntax.CronKinds(5)
+			propose = p.FirstValid("cron", strings.Join(parts[:3], " ")+" * "+strings.Join(parts[3:], " "))
 		}
 		p.Faults.Add(v.Path, v.Raw, allowed, propose)
 		return nil
 	}
-	before := len(p.Faults.List)
+	before := p.Faults.Count()
 	var items [7][]cronItem
 	for i, f := range cronFields {
 		items[i] = readItems(p, v.Path+"."+f.name, f, parts[i])
 	}
-	if len(p.Faults.List) > before {
+	if p.Faults.Count() > before {
 		return nil
 	}
 	d := &cronDays{months: uint16(itemMask(items[1], cronFields[1])), anyDay: parts[3] == "*"}
@@ -100,9 +99,16 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 		Hours: uint32(itemMask(items[4], cronFields[4])), Minutes: itemMask(items[5], cronFields[5]), Seconds: itemMask(items[6], cronFields[6]),
 	}}
 	if !d.everMatches(pattern) {
-		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, 2)...))
+		allowed, propose := "a pattern that matches some day; this one matches none within 400 years", ""
+		if day := parts[2]; day == "29" || day == "30" || day == "31" {
+			// The only reading under which the text is due.
+			allowed += "; the last day of a month is -1"
+			propose = p.FirstValid("cron", strings.Join(parts[:2], " ")+" -1 "+strings.Join(parts[3:], " "))
+		}
+		p.Faults.Add(v.Path, v.Raw, allowed, propose)
 		return nil
 	}
+	warnImpossible(p, parts)
 	p.Words = &words.Rule{Times: pattern.Times, Days: d.words(items[2])}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
 	return p.Wall(pattern, fixed)
@@ -224,113 +230,101 @@ func dayMask(items []cronItem, length int) uint32 {
 	return mask
 }
 
-// readItems parses the list of one field.
+// readItems parses the list of one field. Equal neighbours are one item.
 func readItems(p *syntax.Parser, path string, f cronField, text string) []cronItem {
 	var items []cronItem
 	for part := range strings.SplitSeq(text, ",") {
-		item, allowed, propose := parseItem(f, part)
-		if allowed != "" {
-			if _, wrong, _ := parseItem(f, propose); propose == "" || wrong != "" {
-				propose = nearItem(f, part)
+		item, ok := parseItem(f, part)
+		switch {
+		case ok:
+			if n := len(items); n == 0 || items[n-1] != item {
+				items = append(items, item)
 			}
-			p.Faults.Add(path, syntax.Quote(part), allowed, propose)
-			continue
+		case p.Faults.Full():
+			p.Faults.Add(path, "", "", "") // counted only
+		case part == "":
+			full := slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
+			p.Faults.Add(path, syntax.Quote(text), "a list without empty parts", strings.Join(full, ","))
+			return nil
+		default:
+			p.Faults.Add(path, syntax.Quote(part), f.allowedFor(part), f.propose(part))
 		}
-		items = append(items, item)
 	}
 	return items
 }
 
-// parseItem parses one part of a list. allowed is empty if the part is valid.
-func parseItem(f cronField, part string) (item cronItem, allowed, propose string) {
+// isWeekdays reports whether a text is a valid field of the day of week.
+func isWeekdays(text string) bool {
+	for part := range strings.SplitSeq(text, ",") {
+		if _, ok := parseItem(cronFields[3], part); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// warnImpossible warns of the items of the date that never match beside others that do.
+func warnImpossible(p *syntax.Parser, parts []string) {
+	const most = 32 // items; each is a search
+	dates := strings.Join(parts[:4], " ")
+	if p.Try == nil || strings.Count(dates, ",") == 0 || strings.Count(dates, ",") > most {
+		return
+	}
+	alone := slices.Clone(parts)
+	for i, f := range cronFields[:4] {
+		items := strings.Split(parts[i], ",")
+		for _, item := range items {
+			if alone[i] = item; len(items) > 1 && !p.Try("cron", strings.Join(alone, " ")) {
+				p.Warn(fmt.Sprintf("%s %s never matches beside the other fields of the date", f.name, item))
+			}
+		}
+		alone[i] = parts[i]
+	}
+}
+
+// parseItem parses one part of a list.
+func parseItem(f cronField, part string) (item cronItem, ok bool) {
 	body, stepText, hasStep := strings.Cut(part, "/")
 	item.step = 1
-	span := f.high
 	if hasStep {
-		step, err := strconv.Atoi(stepText)
-		if err != nil || !syntax.IsDigits(stepText) || step < 1 || step > span {
-			return item, fmt.Sprintf("a step from 1 to %d", span), ""
+		if item.step, ok = f.step(stepText); !ok {
+			return item, false
 		}
-		item.step = step
 	}
 	if body == "*" {
 		item.divisible = true
-		return item, "", ""
+		return item, true
 	}
 	from, to, isRange := strings.Cut(body, ":")
+	if hasStep && !isRange {
+		return item, false
+	}
 	if !isRange {
-		if hasStep {
-			return item, "a step after * or a range: */a or a:b/c", ""
-		}
-		if strings.Contains(body, "-") && !strings.HasPrefix(body, "-") {
-			if a, b, ok := strings.Cut(body, "-"); ok && a != "" && b != "" {
-				propose = a + ":" + b // cron's range
-			}
-		}
 		to = from
 	}
-	if f.name == "dayOfWeek" && !isRange {
-		if n, name, isNth := strings.Cut(body, "."); isNth {
-			count, err := strconv.Atoi(n)
-			if err != nil || count < -5 || count > 5 || count == 0 || strings.HasPrefix(n, "+") {
-				return item, "the n-th weekday with n from 1 to 5 or -1 to -5", ""
-			}
-			day, ok := parseWeekday(name)
-			item.from, item.to, item.nth = day, day, count
-			if !ok {
-				return item, f.allowed, ""
-			}
-			return item, "", ""
-		}
+	if n, name, isNth := strings.Cut(body, "."); isNth && f.isWeekday() && !isRange {
+		count, err := strconv.Atoi(n)
+		day, known := parseWeekday(name)
+		item.from, item.to, item.nth = day, day, count
+		return item, known && err == nil && count >= -5 && count <= 5 && count != 0 && n[0] != '+'
 	}
 	var okFrom, okTo bool
 	item.from, okFrom = parseValue(f, from)
 	item.to, okTo = parseValue(f, to)
-	if !okFrom || !okTo {
-		return item, f.allowed + cronForms, propose
-	}
-	if item.from > item.to && f.name != "day" {
-		return item, "a range that does not run backwards", fmt.Sprintf("%s:%s", to, from)
-	}
-	return item, "", ""
+	return item, okFrom && okTo && (item.from <= item.to || f.name == "day")
 }
 
-// nearItem returns the valid part that is nearest to an invalid part of a field.
-func nearItem(f cronField, part string) string {
-	right := func(try string) bool {
-		_, allowed, _ := parseItem(f, try)
-		return allowed == ""
-	}
-	switch f.name {
-	case "dayOfWeek":
-		if strings.HasPrefix(part, "*/") {
-			break
-		}
-		n, names, isNth := strings.Cut(part, ".")
-		if !isNth {
-			names = part
-		}
-		near := wordPattern.ReplaceAllStringFunc(names, nearWeekday)
-		if isNth {
-			near = suggest.Clamp(n, -5, 5) + "." + near
-		}
-		if near == part || !right(near) {
-			return ""
-		}
-		return near
-	case "year":
-		if syntax.IsDigits(part) && len(part) == 2 {
-			return "20" + part
-		}
-	}
-	return suggest.Repaired(part, f.low, f.high, nil, right)
-}
+func (f cronField) isWeekday() bool { return f.name == "dayOfWeek" }
 
-var wordPattern = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
+// step parses a step.
+func (f cronField) step(text string) (int, bool) {
+	step, err := strconv.Atoi(text)
+	return step, err == nil && syntax.IsDigits(text) && step >= 1 && step <= f.high
+}
 
 // parseValue parses one value of a field. Weekdays are 1 (mon) to 7.
 func parseValue(f cronField, text string) (int, bool) {
-	if f.name == "dayOfWeek" {
+	if f.isWeekday() {
 		return parseWeekday(text)
 	}
 	n, err := strconv.Atoi(text)
@@ -353,18 +347,4 @@ func parseWeekday(text string) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// nearWeekday returns the weekday nearest to a text, which may also be a number (1 is Monday).
-func nearWeekday(text string) string {
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 7 {
-		return strings.ToLower(civil.WeekdayNames[(n+6)%7][:3])
-	}
-	if name := suggest.Nearest(text, civil.ShortNames(civil.WeekdayNames, 0)); name != "" {
-		return name
-	}
-	if name := suggest.Nearest(text, civil.WeekdayNames); name != "" {
-		return strings.ToLower(name[:3])
-	}
-	return ""
 }

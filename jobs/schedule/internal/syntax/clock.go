@@ -1,12 +1,8 @@
 package syntax
 
 import (
-	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 )
 
 // ParseClock parses h[.mm[:ss]]am, …pm, or H.mm[:ss]. A colon and a point are equivalent. The
@@ -41,15 +37,12 @@ func ParseClock(text string) (int, bool) {
 	return clock[0]*3600 + clock[1]*60 + clock[2], true
 }
 
-var clockParts = regexp.MustCompile(`^([0-9]{1,3})[.:]([0-9]{1,3})(?:[.:]([0-9]{1,3}))?(am|pm)?$`)
-
-// ClockProposal returns the valid clock time nearest to an invalid one. It returns "" if none is
-// near.
+// ClockProposal returns another spelling of the same clock time. It returns "" if there is none.
 func ClockProposal(text string) string {
 	t := strings.ToLower(strings.TrimSpace(text))
 	tries := []string{
 		strings.ReplaceAll(t, " ", ""), strings.NewReplacer(" ", "", "a.m.", "am", "p.m.", "pm").Replace(t),
-		strings.NewReplacer(",", ".", "h", ".", "-", ".").Replace(t), t + ".00",
+		strings.NewReplacer(",", ".", "h", ".", "-", ".").Replace(t),
 	}
 	if len(t) == 4 && IsDigits(t) {
 		tries = append(tries, t[:2]+"."+t[2:])
@@ -57,25 +50,18 @@ func ClockProposal(text string) string {
 	if t == "noon" {
 		tries = append(tries, "12.00")
 	}
-	if t == "midnight" || t == "24:00" || t == "24.00" {
-		tries = append(tries, "0.00")
+	// A number alone may be an hour of either half of the day, unless it is 0 or above 12.
+	if n, err := strconv.Atoi(t); err == nil && IsDigits(t) && len(t) <= 2 && (n == 0 || n > 12) {
+		tries = append(tries, t+".00")
 	}
-	// The proposal for 13pm is 13.00, because 1am is unlikely to be meant.
-	for _, suffix := range []string{"am", "pm"} {
-		if body, ok := strings.CutSuffix(t, suffix); ok {
+	// 13pm is 13.00, and 0.30am is 0.30; 13am and 0pm contradict themselves.
+	for i, suffix := range []string{"am", "pm"} {
+		body, ok := strings.CutSuffix(t, suffix)
+		hour, _, _ := strings.Cut(strings.ReplaceAll(body, ":", "."), ".")
+		n, err := strconv.Atoi(hour)
+		if ok && err == nil && (i == 0 && n == 0 || i == 1 && n > 12) {
 			tries = append(tries, body, body+".00")
 		}
-	}
-	if m := clockParts.FindStringSubmatch(t); m != nil {
-		high := 23
-		if m[4] != "" {
-			high = 12
-		}
-		try := suggest.Clamp(m[1], 0, high) + "." + fmt.Sprintf("%02s", suggest.Clamp(m[2], 0, 59))
-		if m[3] != "" {
-			try += ":" + fmt.Sprintf("%02s", suggest.Clamp(m[3], 0, 59))
-		}
-		tries = append(tries, try+m[4])
 	}
 	for _, try := range tries {
 		if _, ok := ParseClock(try); ok && try != text {

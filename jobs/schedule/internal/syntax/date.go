@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 )
@@ -260,28 +259,22 @@ func parseMail(text string) (DateTime, error) {
 	return m, nil
 }
 
-var isoDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([T ])([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(.*))?$`)
+// isoDate is a date, and perhaps a time, with too few digits or with other separators.
+var isoDate = regexp.MustCompile(`^([0-9]{4})([-/.])([0-9]{1,2})([-/.])([0-9]{1,2})(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(.*))?$`)
 
-// DateProposal returns the valid date nearest to an invalid one: the nearest month, day of that
-// month, hour, minute and second.
+// DateProposal returns another spelling of the same date: with all digits, and with hyphens. It
+// returns "" if the date does not exist or if the order of its parts is not certain.
 func DateProposal(text string) string {
 	m := isoDate.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
+	if m == nil || m[2] != m[4] {
 		return ""
 	}
-	part := func(text string, low, high int) int {
-		n, _ := strconv.Atoi(suggest.Clamp(text, low, high))
-		return n
+	padded := func(text string) string { return fmt.Sprintf("%02s", text) }
+	try := m[1] + "-" + padded(m[3]) + "-" + padded(m[5])
+	if m[6] != "" {
+		try += "T" + padded(m[6]) + ":" + padded(m[7]) + ":" + padded(m[8]) + strings.TrimSpace(m[9])
 	}
-	at := civil.Date{Year: part(m[1], 1, 9999), Month: time.Month(part(m[2], 1, 12)), Day: part(m[3], 1, 31)}.Clamped()
-	try := fmt.Sprintf("%04d-%02d-%02d", at.Year, at.Month, at.Day)
-	if m[4] != "" {
-		clock := fmt.Sprintf("T%02d:%02d:%02d", part(m[5], 0, 23), part(m[6], 0, 59), part(m[7], 0, 59))
-		if _, err := ParseDate(try + clock + m[8]); err == nil {
-			return try + clock + m[8]
-		}
-	}
-	if _, err := ParseDate(try); err != nil {
+	if _, err := ParseDate(try); err != nil || try == text {
 		return ""
 	}
 	return try

@@ -48,15 +48,18 @@ func ParseDuration(text string) (time.Duration, error) {
 // IsDigits reports whether s holds decimal digits only, and at least one.
 func IsDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// DurationProposal returns the valid length of time nearest to an invalid one. It returns "" if
-// none is near.
+// DurationProposal returns another spelling of the same length of time. It returns "" if there is
+// none: the unit of a number alone is not certain, and a negative length is not a positive one.
 func DurationProposal(text string) string {
-	text = strings.TrimPrefix(strings.TrimSpace(text), "-")
-	tries := []string{text, strings.ReplaceAll(strings.ToUpper(text), "PT", "P"), strings.ToLower(strings.ReplaceAll(text, " ", ""))}
-	if IsDigits(text) {
-		tries = append(tries, text+"s")
+	text = strings.TrimSpace(text)
+	tries := []string{strings.ReplaceAll(strings.ToUpper(text), "PT", "P"), strings.ToLower(strings.ReplaceAll(text, " ", ""))}
+	words := text
+	if _, near, ok := ParseInterval(words); !ok && near != "" {
+		words = near
 	}
-	if seconds, _, ok := ParseInterval(text); ok && seconds < math.MaxInt64/int64(time.Second) {
+	unit := strings.ToLower(words[strings.LastIndexByte(words, ' ')+1:])
+	seconds, _, ok := ParseInterval(words)
+	if ok && seconds < math.MaxInt64/int64(time.Second) && !strings.HasPrefix(unit, "month") && !strings.HasPrefix(unit, "year") {
 		switch {
 		case seconds%3600 == 0:
 			tries = append(tries, fmt.Sprintf("%dh", seconds/3600))
@@ -67,7 +70,7 @@ func DurationProposal(text string) string {
 		}
 	}
 	for _, try := range tries {
-		if d, err := ParseDuration(try); err == nil && d >= 0 {
+		if d, err := ParseDuration(try); err == nil && d >= 0 && try != text {
 			return try
 		}
 	}

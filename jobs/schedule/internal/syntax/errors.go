@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -16,10 +17,16 @@ type Fault struct {
 	Allowed string
 	// Nearest is the valid spelling nearest to the value, or empty.
 	Nearest string
+	// More is the number of faults that are not listed. Only the last fault of an error has it, and
+	// then nothing else.
+	More int
 }
 
 // String returns the fault as one message.
 func (f Fault) String() string {
+	if f.More > 0 {
+		return f.want()
+	}
 	if f.Value == "null" && f.Path != "" {
 		return "missing " + f.Path + ": " + f.want()
 	}
@@ -28,6 +35,9 @@ func (f Fault) String() string {
 
 // want returns the part of the message that describes the valid values.
 func (f Fault) want() string {
+	if f.More > 0 {
+		return fmt.Sprintf("and %d more", f.More)
+	}
 	text := "want " + f.Allowed
 	if f.Nearest != "" {
 		text += "; try " + f.Nearest

@@ -4,32 +4,83 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
-// Faults collects the faults of a specification in the order of their discovery (D-E5).
-type Faults struct{ List []Fault }
+// maxFaults is the largest number of faults that are listed. A text of 64 KiB may have 30,000.
+const maxFaults = 20
 
-// Add records one fault. value is JSON text, so that a string is quoted and a number is not.
+// maxShown is the largest size, in bytes, of a value or proposal in a fault.
+const maxShown = 400
+
+// Faults collects the faults of a specification in the order of their discovery (D-E5).
+type Faults struct {
+	List []Fault
+	// more is the number of faults that List does not hold.
+	more int
+}
+
+// Full reports whether no further fault will be listed. Its message and proposal need not be made.
+func (f *Faults) Full() bool { return len(f.List) >= maxFaults }
+
+// Count returns the number of faults, listed or not.
+func (f *Faults) Count() int { return len(f.List) + f.more }
+
+// Add records one fault. value is JSON text, so that a string is quoted and a number is not. A long
+// value is shortened, and has no proposal.
 func (f *Faults) Add(path, value, allowed, nearest string) {
+	if f.Full() {
+		f.more++
+		return
+	}
+	if len(value) > maxShown {
+		nearest = ""
+		if text, quoted := strings.CutPrefix(value, `"`); quoted {
+			value = Quote(strings.ToValidUTF8(strings.TrimSuffix(text[:maxShown/2], `\`), "") + "…")
+		} else {
+			value = Quote(strings.ToValidUTF8(value[:maxShown/2], "") + "…")
+		}
+	}
+	if len(nearest) > maxShown {
+		nearest = ""
+	}
 	f.List = append(f.List, Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
 }
 
 // Merge adds the faults of an *Error. It records any other error as one fault at path.
 func (f *Faults) Merge(path string, err error) {
 	var all *Error
-	if errors.As(err, &all) {
-		f.List = append(f.List, all.Faults...)
-	} else if err != nil {
-		f.Add(path, "null", err.Error(), "")
+	if !errors.As(err, &all) {
+		if err != nil {
+			f.Add(path, "null", err.Error(), "")
+		}
+		return
+	}
+	for _, fault := range all.Faults {
+		switch {
+		case fault.More > 0:
+			f.more += fault.More
+		case f.Full():
+			f.more++
+		default:
+			f.List = append(f.List, fault)
+		}
 	}
 }
 
-// Err returns all faults as a *Error, or nil if there are none.
+// Err returns all faults as a *Error, or nil if there are none. If some are not listed, the last
+// fault has their number.
 func (f *Faults) Err() error {
 	if len(f.List) == 0 {
 		return nil
 	}
-	return &Error{Faults: f.List}
+	list := f.List
+	if f.more > 0 {
+		list = append(slices.Clone(list), Fault{Value: strconv.Itoa(f.more), More: f.more})
+	}
+	return &Error{Faults: list}
 }
 
 // MarshalJSON returns the form in which the command line and the database show a fault: path, value

@@ -28,7 +28,7 @@ func parseUnit(text string) (seconds int64, propose string) {
 		}
 	}
 	switch strings.ToLower(text) {
-	case "min", "mins", "m":
+	case "min", "mins": // "m" may be a month
 		return 0, "minutes"
 	case "h", "hr", "hrs":
 		return 0, "hours"
@@ -36,6 +36,8 @@ func parseUnit(text string) (seconds int64, propose string) {
 		return 0, "seconds"
 	case "d":
 		return 0, "days"
+	case "w":
+		return 0, "weeks"
 	}
 	return 0, suggest.Nearest(text, names)
 }
@@ -53,46 +55,48 @@ var NumberWords = map[string]int{
 // MaxInterval is the longest interval in seconds: 400 years.
 const MaxInterval = civil.CycleSeconds
 
-// ParseInterval parses "<number> <unit>". propose is the nearest valid text, or empty.
+// ParseInterval parses "<number> <unit>". propose is another spelling of the same interval, or
+// empty.
 func ParseInterval(text string) (seconds int64, propose string, ok bool) {
 	fields := strings.Fields(text)
-	if len(fields) == 1 && IsDigits(fields[0]) {
-		fields = append(fields, "minutes")
-		if _, _, ok := ParseInterval(strings.Join(fields, " ")); ok {
-			propose = strings.Join(fields, " ")
+	if len(fields) == 1 { // "5minutes"
+		if number := fields[0][:len(fields[0])-len(strings.TrimLeft(fields[0], "0123456789"))]; number != "" && number != fields[0] {
+			fields = []string{number, fields[0][len(number):]}
+			if _, near, valid := ParseInterval(strings.Join(fields, " ")); valid {
+				return 0, strings.Join(fields, " "), false
+			} else if near != "" {
+				return 0, near, false
+			}
 		}
-		return 0, propose, false
+		return 0, "", false
 	}
 	if len(fields) != 2 {
 		return 0, "", false
 	}
 	unit, nearUnit := parseUnit(fields[1])
-	n, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil || !IsDigits(fields[0]) {
-		if word, known := NumberWords[strings.ToLower(fields[0])]; known {
-			if unit > 0 {
-				nearUnit = fields[1]
-			}
-			return 0, strings.TrimSpace(fmt.Sprintf("%d %s", word, nearUnit)), false
-		}
-		if positive := strings.TrimLeft(fields[0], "+-"); positive != fields[0] {
-			if _, _, ok := ParseInterval(positive + " " + fields[1]); ok {
-				propose = positive + " " + fields[1]
-			}
-		}
-		return 0, propose, false
+	if unit > 0 {
+		nearUnit = fields[1]
 	}
-	if unit == 0 {
-		if nearUnit != "" {
-			propose = fmt.Sprintf("%d %s", n, nearUnit)
-		}
-		return 0, propose, false
+	number := strings.TrimPrefix(fields[0], "+")
+	if word, known := NumberWords[strings.ToLower(number)]; known {
+		number = strconv.Itoa(word)
 	}
-	if n < 1 {
-		return 0, "1 " + strings.TrimSuffix(fields[1], "s"), false
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || !IsDigits(number) || n < 1 {
+		return 0, "", false
 	}
-	if n > MaxInterval/unit {
-		return 0, fmt.Sprintf("%d %s", MaxInterval/unit, fields[1]), false
+	if unit > 0 && n > MaxInterval/unit {
+		return 0, "", false
 	}
-	return n * unit, "", true
+	if unit > 0 && number == fields[0] {
+		return n * unit, "", true
+	}
+	if nearUnit == "" {
+		return 0, "", false
+	}
+	propose = fmt.Sprintf("%d %s", n, nearUnit)
+	if _, _, valid := ParseInterval(propose); !valid {
+		propose = ""
+	}
+	return 0, propose, false
 }

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type Dialect struct {
 // misspelling. Keys are in lower case.
 var Synonyms = map[string]string{
 	"timezone": "timeZone", "zone": "timeZone", "tz": "timeZone", "tzid": "timeZone", "start": "startTime", "dtstart": "startTime",
+	"startdate": "startTime", "enddate": "endTime",
 	"end": "endTime", "until": "endTime", "expression": "cron", "cronexpression": "cron", "rule": "rrule", "recurrencerule": "rrule",
 	"minute": "minutes", "hour": "hours", "weekday": "weekDays", "daysofweek": "weekDays", "monthday": "monthDays",
 	"months": "frequency Month with interval", "month": "frequency Month", "monthlyoccurrence": "monthlyOccurrences",
@@ -61,7 +63,7 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 	if d.IsEmpty != nil && d.IsEmpty(text) {
 		return object, nil
 	}
-	if d.Line != "" && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, `"`) {
+	if d.Line != "" && !isJSON(text) {
 		object.Members = []member{{Name: d.Line, Value: &Value{Path: d.Line, Kind: '"', Text: text, Raw: Quote(text)}}}
 		return object, nil
 	}
@@ -77,6 +79,19 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 		return object, nil
 	}
 	return nil, &Error{Faults: []Fault{{Value: v.Raw, Allowed: "a JSON object with the elements " + strings.Join(d.Elements, ", ")}}}
+}
+
+// isJSON reports whether a text is meant as a JSON object or string. A line with a slip at its
+// beginning, such as a quotation mark that is not closed, is a line.
+func isJSON(text string) bool {
+	switch {
+	case strings.HasPrefix(text, "{"):
+		inner := strings.TrimLeft(text[1:], " \t\r\n")
+		return inner == "" || inner[0] == '"' || inner[0] == '}'
+	case strings.HasPrefix(text, `"`):
+		return json.Valid([]byte(text))
+	}
+	return false
 }
 
 // Parser parses the elements of one specification. It holds the values that are parsed before the
@@ -123,6 +138,9 @@ type Parser struct {
 	// Try reports whether a specification with one element of this text has no fault. It is nil
 	// while a proposal is tested, so that a proposal does not search for another proposal.
 	Try func(element, text string) bool
+	// OtherKinds returns the names of the other kinds in which a line is valid. It is nil while a
+	// proposal is tested.
+	OtherKinds func(line string) []string
 }
 
 // Warn adds a warning.
@@ -232,7 +250,11 @@ func (p *Parser) Weekday(v *Value) (int, bool) {
 	}
 	day, ok := civil.ParseWeekday(text)
 	if !ok {
-		p.Faults.Add(v.Path, v.Raw, what, suggest.Nearest(text, civil.WeekdayNames))
+		propose := ""
+		if near, found := suggest.Weekday(text); found {
+			propose = civil.WeekdayNames[near]
+		}
+		p.Faults.Add(v.Path, v.Raw, what, propose)
 	}
 	return day, ok
 }
@@ -284,8 +306,7 @@ func (p *Parser) CheckBounds(path string) {
 // are the element of the end and its value.
 func (p *Parser) CheckRange(path, raw string, start, end time.Time) {
 	if !end.IsZero() && !start.IsZero() && end.Before(start) {
-		at := start.Format(time.RFC3339)
-		p.Faults.Add(path, raw, "an instant not before the start "+at, at)
+		p.Faults.Add(path, raw, "an instant not before the start "+start.Format(time.RFC3339), "")
 	}
 }
 
@@ -323,31 +344,14 @@ func (p *Parser) FirstValid(element string, texts ...string) string {
 	return ""
 }
 
-// LastDays are the proposals for a day that the months of a pattern lack.
-var LastDays = []string{"30", "29"}
-
-// WithLastDays returns variants of a line in which the field at index day is the last day of a
-// shorter month.
-func WithLastDays(fields []string, day int) []string {
-	var lines []string
-	for _, d := range LastDays {
-		line := append([]string(nil), fields...)
-		line[day] = d
-		lines = append(lines, strings.Join(line, " "))
+// KindsOf says in which other kinds a line is valid, for a message. It returns "" if there is none.
+func (p *Parser) KindsOf(line string) string {
+	if p.OtherKinds == nil || len(line) > maxShown {
+		return ""
 	}
-	return lines
-}
-
-// CronKinds returns the names of the kinds whose lines have the given number of fields, for a
-// proposal. It returns "" if there are none.
-func CronKinds(fields int) string {
-	switch fields {
-	case 5:
-		return "the kind cron5"
-	case 6:
-		return "the kind cron6 or quartz"
-	case 7:
-		return "the kind quartz or sap"
+	kinds := p.OtherKinds(line)
+	if len(kinds) == 0 {
+		return ""
 	}
-	return ""
+	return "the line is valid in the kind " + words.Join(kinds, "and")
 }

@@ -178,7 +178,11 @@ func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 		if propose == "" {
 			propose = suggest.Nearest(m.Name, known)
 		}
-		r.Faults.Add(m.Value.Path, m.Value.Raw, "one of the elements "+strings.Join(known, ", "), propose)
+		allowed := "one of the elements " + strings.Join(known, ", ")
+		if propose != "" && !slices.Contains(known, propose) {
+			allowed, propose = allowed+"; see "+propose, "" // elsewhere in the text
+		}
+		r.Faults.Add(m.Value.Path, m.Value.Raw, allowed, propose)
 	}
 }
 
@@ -191,28 +195,21 @@ func (r Reader) Text(v *Value, allowed string) (string, bool) {
 	return v.Text, true
 }
 
-// Integer returns a whole number from low to high. Outside of the range, the fault proposes the
-// nearest limit.
+// Integer returns a whole number from low to high. A fault proposes another spelling of the same
+// number ("5" in quotes is 5), and never another number.
 func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool) {
 	if allowed == "" {
 		allowed = fmt.Sprintf("a whole number from %d to %d", low, high)
 	}
-	text := v.Raw
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case v.Kind == '"':
-		// A number in quotes is a fault that proposes the number.
-		r.Faults.Add(v.Path, v.Raw, allowed, suggest.Clamp(strings.TrimSpace(v.Text), int(low), int(high)))
-		return 0, false
-	case v.Kind != '0' || err != nil:
-		r.Faults.Add(v.Path, v.Raw, allowed, suggest.Clamp(v.Raw, int(low), int(high)))
-		return 0, false
-	case n < low:
-		r.Faults.Add(v.Path, v.Raw, allowed, strconv.FormatInt(low, 10))
-		return 0, false
-	case n > high:
-		r.Faults.Add(v.Path, v.Raw, allowed, strconv.FormatInt(high, 10))
-		return 0, false
+	n, err := strconv.ParseInt(v.Raw, 10, 64)
+	if v.Kind == '0' && err == nil && n >= low && n <= high {
+		return n, true
 	}
-	return n, true
+	text := v.Raw
+	if v.Kind == '"' {
+		text = v.Text
+	}
+	propose := suggest.Number(text, int(low), int(high))
+	r.Faults.Add(v.Path, v.Raw, allowed, propose)
+	return 0, false
 }
