@@ -48,10 +48,13 @@ type Previewed struct {
 	Assumptions []string
 	// Zone is the zone of clock times.
 	Zone *time.Location
+	// Translation is the translation of a text of a form; nil for a text of a kind.
+	Translation *Translation
 }
 
 // MarshalJSON returns {"due", "exhausted", "description"}, with "clocks", "notes",
-// "started", "warnings" and "assumptions" unless they are empty.
+// "started", "warnings" and "assumptions" unless they are empty. A translation adds
+// "translated_from", "kind", "spec" and "translation_notes".
 func (p Previewed) MarshalJSON() ([]byte, error) {
 	text := func(list []time.Time) []string {
 		var out []string
@@ -69,9 +72,17 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 		Started     []string `json:"started,omitempty"`
 		Warnings    []string `json:"warnings,omitempty"`
 		Assumptions []string `json:"assumptions,omitempty"`
+		// The fields of a translation.
+		From  Form     `json:"translated_from,omitempty"`
+		Kind  Kind     `json:"kind,omitempty"`
+		Spec  string   `json:"spec,omitempty"`
+		Other []string `json:"translation_notes,omitempty"`
 	}{Due: text(p.Due), Exhausted: p.Exhausted, Description: p.Description.Text, Clocks: p.Description.Clocks, Notes: p.Description.Notes, Started: text(p.Started), Warnings: p.Warnings, Assumptions: p.Assumptions}
 	if out.Due == nil {
 		out.Due = []string{}
+	}
+	if t := p.Translation; t != nil {
+		out.From, out.Kind, out.Spec, out.Other = t.Form, t.Kind, t.Spec, t.Notes
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
@@ -80,8 +91,21 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// PreviewSpec parses a specification and lists its due instants. The error is a *Error.
+// PreviewSpec parses a specification and lists its due instants. The kind may also be the name of a
+// form, whose text is translated. The error is a *Error.
 func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
+	if form := formOf(string(kind)); form != nil {
+		t, err := Translate(Form(form.Name), string(spec), TranslateOptions{Zone: o.Zone})
+		if err != nil {
+			return Previewed{}, err
+		}
+		if t.anchored && o.After == "" && o.Start == "" && !o.Now.IsZero() {
+			o.After = o.Now.UTC().Format(time.RFC3339)
+		}
+		p, err := PreviewSpec(t.Kind, []byte(t.Spec), o)
+		p.Translation = &t
+		return p, err
+	}
 	f := &syntax.Faults{}
 	zone := time.UTC
 	if o.Zone != "" {

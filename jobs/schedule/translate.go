@@ -21,6 +21,12 @@ const (
 	FormSystemd Form = "systemd"
 	// FormEventBridge is a schedule expression of AWS EventBridge: cron(...), rate(...) or at(...).
 	FormEventBridge Form = "eventbridge"
+	// FormGroc is a schedule of cron.yaml of Google App Engine.
+	FormGroc Form = "groc"
+	// FormAirflow is the argument schedule of a DAG of Apache Airflow.
+	FormAirflow Form = "airflow"
+	// FormISO8601 is a repeating interval of ISO 8601, or its length alone.
+	FormISO8601 Form = "iso8601"
 )
 
 // Forms returns every form.
@@ -67,11 +73,18 @@ type Translation struct {
 	Spec string
 	// Zone is the IANA name of the zone that the text names; empty if it names none.
 	Zone string
-	// CatchUp is the policy for missed runs that the text asks for; empty if it asks for none.
+	// CatchUp is the policy for missed runs that the text asks for; empty if it asks for none. Spec
+	// has it too.
 	CatchUp string
+	// Overlap is the policy while an earlier run is active, where the kind has another default than
+	// the cron kinds; else it is empty. It is not in Spec, which has no element for it.
+	Overlap string
 	// Notes are differences to the meaning in the other system that the reader must know, one
 	// sentence each.
 	Notes []string
+
+	// anchored reports whether a start in Spec is only the beginning of a count.
+	anchored bool
 }
 
 // Translate translates a text of a form to the text of a kind. The form refuses a text that no kind
@@ -98,7 +111,10 @@ func Translate(form Form, text string, o TranslateOptions) (Translation, error) 
 	if err != nil {
 		return Translation{}, err
 	}
-	t := Translation{Form: Form(f.Name), Kind: Kind(r.Kind), Spec: r.Spec, Zone: r.Zone, CatchUp: r.CatchUp, Notes: r.Notes}
+	t := Translation{Form: Form(f.Name), Kind: Kind(r.Kind), Spec: r.Spec, Zone: r.Zone, CatchUp: r.CatchUp, Notes: r.Notes, anchored: r.Anchored}
+	if t.Kind == KindSAP {
+		t.Overlap = "Skip" // SAP's own default starts a run beside the active one
+	}
 	if _, err := Parse(t.Kind, []byte(t.Spec), Options{Zone: o.Zone, Uncounted: true, assumed: assumedCreation, probing: true}); err != nil {
 		return Translation{}, untranslated(f, text, t, err)
 	}
@@ -113,10 +129,17 @@ var assumedCreation = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 func untranslated(f *foreign.Form, text string, t Translation, err error) error {
 	faults := &syntax.Faults{}
 	var all *Error
-	if errors.As(err, &all) {
-		faults.Add(f.Name, syntax.Quote(text), "a text that the kind "+string(t.Kind)+" accepts; its translation "+t.Spec+" is refused ("+all.Faults[0].Allowed+")", "")
-	} else {
+	if !errors.As(err, &all) {
 		faults.Merge(f.Name, err)
+		return faults.Err()
+	}
+	for _, fault := range all.Faults {
+		if part, ok := strings.CutPrefix(fault.Path, "cron."); ok {
+			faults.Add(f.Name+"."+part, fault.Value, fault.Allowed, fault.Nearest) // a field as it was given
+		}
+	}
+	if len(faults.List) == 0 {
+		faults.Add(f.Name, syntax.Quote(text), "a text that the kind "+string(t.Kind)+" accepts; its translation "+t.Spec+" is refused ("+all.Faults[0].Allowed+")", "")
 	}
 	return faults.Err()
 }

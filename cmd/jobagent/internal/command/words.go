@@ -193,7 +193,7 @@ var parameterNames = map[string][]string{
 	"schedule_start_time":               {"--start-time"},
 	"scope":                             {"SCOPE"},
 	"server_name":                       {"--server"},
-	"spec":                              {"--spec", "--cron5", "--cron6", "--quartz", "--rrule"},
+	"spec":                              {"--spec", "--cron5", "--cron6", "--quartz", "--rrule", "--systemd", "--eventbridge", "--groc", "--airflow", "--iso8601"},
 	"step_name":                         {"STEP", "--step-name", "--name", "--new-name"},
 	"step_timeout_seconds":              {"--timeout"},
 	"success":                           {"--succeeded"},

@@ -24,13 +24,17 @@ type CalendarName struct {
 
 // SchedulePreview lists the instants at which a schedule is due. It is printed on one line.
 type SchedulePreview struct {
-	Due         []string `json:"due"`               // in UTC
-	Exhausted   bool     `json:"exhausted"`         // nothing is due after the last instant
-	Description string   `json:"description"`       // the schedule in words
-	Clocks      string   `json:"clocks,omitempty"`  // what happens when clocks change
-	Notes       []string `json:"notes,omitempty"`   // what may be misread
-	Started     []string `json:"started,omitempty"` // when the agent would start the runs, if not when they are due
-	Warnings    []string `json:"warnings,omitempty"`
+	Due              []string `json:"due"`               // in UTC
+	Exhausted        bool     `json:"exhausted"`         // nothing is due after the last instant
+	Description      string   `json:"description"`       // the schedule in words
+	Clocks           string   `json:"clocks,omitempty"`  // what happens when clocks change
+	Notes            []string `json:"notes,omitempty"`   // what may be misread
+	Started          []string `json:"started,omitempty"` // when the agent would start the runs, if not when they are due
+	Warnings         []string `json:"warnings,omitempty"`
+	TranslatedFrom   string   `json:"translated_from,omitempty"`   // the language of a definition that was translated
+	Kind             string   `json:"kind,omitempty"`              // of a translation: the kind
+	Spec             string   `json:"spec,omitempty"`              // of a translation: the text
+	TranslationNotes []string `json:"translation_notes,omitempty"` // of a translation: what differs
 }
 
 // Zone is a time zone as it is now.
@@ -58,16 +62,20 @@ type DefinitionError struct {
 // DefinedSchedule is a schedule that was added or updated, with the next instants at which it is
 // due.
 type DefinedSchedule struct {
-	Job         string   `json:"job_name"`
-	Name        string   `json:"schedule_name"`
-	ID          int64    `json:"schedule_id,omitempty"`
-	Zone        string   `json:"time_zone,omitempty"`
-	Description string   `json:"description,omitempty"` // the schedule in words
-	Due         []string `json:"due"`                   // in UTC
-	DueLocal    []string `json:"due_local,omitempty"`   // the same in the schedule's zone
-	Warnings    []string `json:"warnings,omitempty"`
-	State       string   `json:"state,omitempty"` // with --wait: after an agent's validation
-	Reason      string   `json:"reason,omitempty"`
+	Job              string   `json:"job_name"`
+	Name             string   `json:"schedule_name"`
+	ID               int64    `json:"schedule_id,omitempty"`
+	Zone             string   `json:"time_zone,omitempty"`
+	Description      string   `json:"description,omitempty"` // the schedule in words
+	Due              []string `json:"due"`                   // in UTC
+	DueLocal         []string `json:"due_local,omitempty"`   // the same in the schedule's zone
+	Warnings         []string `json:"warnings,omitempty"`
+	State            string   `json:"state,omitempty"` // with --wait: after an agent's validation
+	Reason           string   `json:"reason,omitempty"`
+	TranslatedFrom   string   `json:"translated_from,omitempty"`   // the language of a definition that was translated
+	Kind             string   `json:"kind,omitempty"`              // of a translation: the kind
+	Spec             string   `json:"spec,omitempty"`              // of a translation: the text
+	TranslationNotes []string `json:"translation_notes,omitempty"` // of a translation: what differs
 }
 
 // ScheduleExplanation tells when a schedule runs next, and why it did not run last time.

@@ -194,7 +194,8 @@ var flagKinds = map[string]Kind{
 
 	// Schedules.
 	"cron5": word, "cron6": word, "quartz": word, "rrule": word,
-	"kind":     loose(spelled(schedule.Kinds())...),
+	"systemd": free, "eventbridge": word, "groc": word, "airflow": word, "iso8601": word,
+	"kind":     loose(append(spelled(schedule.Kinds()), spelled(schedule.Forms())...)...),
 	"zone":     removable(zone),
 	"overlap":  removable(loose(Overlaps...)),
 	"catch-up": removable(loose(catchUps...)),

@@ -27,6 +27,9 @@ type Result struct {
 	Zone string
 	// CatchUp is the policy for missed runs that the text asks for, or empty. Spec has it too.
 	CatchUp string
+	// Anchored reports whether the start in Spec is only the beginning of a count, which the text
+	// does not name.
+	Anchored bool
 	// Notes are differences to the meaning in the other system, one sentence each.
 	Notes []string
 }
@@ -42,7 +45,7 @@ type Form struct {
 }
 
 // Forms are all forms.
-var Forms = []*Form{&systemd, &eventBridge}
+var Forms = []*Form{&systemd, &eventBridge, &groc, &airflow, &iso8601}
 
 // reader translates one text. The functions of a form add faults, or set the target.
 type reader struct {
@@ -56,6 +59,8 @@ type reader struct {
 	named  *time.Location
 	target target
 	notes  []string
+	// anchored is Result.Anchored.
+	anchored bool
 }
 
 // Translate translates a text. zone is the zone in which the text is read if it names none; nil
@@ -73,7 +78,7 @@ func (f *Form) Translate(text string, zone *time.Location) (Result, error) {
 	if err := r.Err(); err != nil {
 		return Result{}, err
 	}
-	out := Result{Kind: r.target.kind, Notes: r.notes, CatchUp: r.target.catchUp}
+	out := Result{Kind: r.target.kind, Notes: r.notes, CatchUp: r.target.catchUp, Anchored: r.anchored}
 	if r.named != nil {
 		out.Zone = r.named.String()
 		if r.named != time.UTC {

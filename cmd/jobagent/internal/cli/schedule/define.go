@@ -63,17 +63,21 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 // addDefinition declares the flags of a definition alone.
 func (f *definitionFlags) addDefinition(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", fmt.Sprintf("kind of the definition: %s", kindList()))
+	flags.StringVar(&f.kind, "kind", "", fmt.Sprintf("kind of the definition: %s; or a language that is translated: %s", kindList(), formList()))
 	flags.StringVar(&f.file, "spec", "", "`file` that holds the definition; - for standard input")
 	f.lines = map[schedule.Kind]*string{}
 	for _, l := range lineKinds {
 		f.lines[l.kind] = flags.String(string(l.kind), "",
 			fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
 	}
+	for _, form := range schedule.Forms() {
+		f.lines[schedule.Kind(form)] = flags.String(string(form), "",
+			fmt.Sprintf("definition in the language %s, such as '%s'; it is translated", form, form.Example()))
+	}
 }
 
 // errNoDefinition means that no flag gives a definition.
-var errNoDefinition = exit.Usagef("the definition is missing: give --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
+var errNoDefinition = exit.Usagef("the definition is missing: give --kind with --spec, or one of --%s", strings.Join(lineFlags(), ", --"))
 
 func kindList() string {
 	var names []string
@@ -87,10 +91,10 @@ func kindList() string {
 func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind schedule.Kind, spec string,
 	given bool, err error) {
 	var named []string
-	for _, l := range lineKinds {
-		if cmd.Flags().Changed(string(l.kind)) {
-			kind, spec = l.kind, *f.lines[l.kind]
-			named = append(named, "--"+string(l.kind))
+	for _, name := range lineFlags() {
+		if cmd.Flags().Changed(name) {
+			kind, spec = schedule.Kind(name), *f.lines[schedule.Kind(name)]
+			named = append(named, "--"+name)
 		}
 	}
 	if cmd.Flags().Changed("kind") || f.file != "" {
@@ -189,7 +193,7 @@ func rejectDefinition(a *connect.App, err error) error {
 // printDefined prints the next instants of a definition that was stored (D-E4). If the schedule is
 // disabled or paused, it prints them only for a new definition, as a condition.
 func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule,
-	c *parsedDefinition, verb string, isNew, wait bool) error {
+	translation *schedule.Translation, c *parsedDefinition, verb string, isNew, wait bool) error {
 	row, waitResult, err := awaitValidation(ctx, a, store, v.Job, v.Name, wait)
 	if err != nil {
 		return err
@@ -234,6 +238,9 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 	}
 	err = a.Emit(v, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s schedule %s of job %s\n", verb, v.Name, v.Job)
+		if translation != nil {
+			printTranslation(w, translation)
+		}
 		if sentence != "" {
 			fmt.Fprintf(w, "%s.\n", output.OneLine(sentence))
 		}
@@ -337,8 +344,10 @@ func newAddCommand(a *connect.App) *cobra.Command {
 
   jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --zone Europe/Berlin
   jobagent schedule add 'nightly index' month-end --kind azure-scheduler --spec month-end.json
+  jobagent schedule add 'nightly index' office-hours --systemd 'Mon..Fri 09..17:00' --zone Europe/Berlin
 
-A definition with errors is not stored: the command lists all errors and exits with %d.`, exit.CodeUsage),
+A definition in the language of another system (%s) is translated;
+the translation is shown and stored. A definition with errors is not stored: the command lists all errors and exits with %d.`, formList(), exit.CodeUsage),
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, spec, ok, err := f.definition(cmd, a.Stdin)
@@ -354,6 +363,11 @@ A definition with errors is not stored: the command lists all errors and exits w
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				now := time.Now().UTC()
+				kind, spec, translation, err := translated(kind, spec, f.zone)
+				if err != nil {
+					return rejectDefinition(a, err)
+				}
+				overlap := overlapOf(cmd, f.overlap, translation)
 				c, err := parseDefinition(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
 				if err != nil {
 					return rejectDefinition(a, err)
@@ -361,13 +375,13 @@ A definition with errors is not stored: the command lists all errors and exits w
 				id, err := store.AddSchedule(cmd.Context(), controldb.ScheduleSpec{
 					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
 					TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
-					Overlap: command.Given(cmd, "overlap", f.overlap), PauseOnFailure: command.Given(cmd, "pause-on-failure",
+					Overlap: overlap, PauseOnFailure: command.Given(cmd, "pause-on-failure",
 						f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
 				})
 				if err != nil {
 					return err
 				}
-				return printDefined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: args[1], ID: int64(id)}, &c,
+				return printDefined(cmd.Context(), a, store, defined(args[0], args[1], int64(id), translation), translation, &c,
 					"added", true, f.wait)
 			})
 		},
@@ -416,16 +430,21 @@ only its parameters are changed here, without SCHEDULE.`,
 				}
 				now := time.Now().UTC()
 				created := now
+				zone := f.zone
+				if u.TimeZone == nil {
+					zone = lookup.GivenZone(old)
+				}
+				kind, spec, translation, err := translated(kind, spec, zone)
+				if err != nil {
+					return rejectDefinition(a, err)
+				}
+				u.Overlap = overlapOf(cmd, f.overlap, translation)
 				if ok {
 					k := string(kind)
 					u.Kind, u.Spec = &k, &spec
 				}
 				if !ok || string(kind) == old.Kind && spec == old.Spec {
 					kind, spec, created = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
-				}
-				zone := f.zone
-				if u.TimeZone == nil {
-					zone = lookup.GivenZone(old)
 				}
 				var c *parsedDefinition
 				result, err := parseDefinition(cmd.Context(), a, store, kind, spec, zone, f.catchUp, f.overlap, created, now)
@@ -439,7 +458,7 @@ only its parameters are changed here, without SCHEDULE.`,
 					return err
 				}
 				name := cmp.Or(newName, optionalName(args))
-				return printDefined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c,
+				return printDefined(cmd.Context(), a, store, defined(args[0], name, int64(old.ID), translation), translation, c,
 					"updated", ok || u.TimeZone != nil, f.wait)
 			})
 		},

@@ -21,10 +21,11 @@ func newPreviewCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "preview", Short: "List when a schedule is due; needs no database",
 		Long: fmt.Sprintf(`List when a schedule is due; needs no database. The definition is that of --kind
-with --spec, or a line: --cron5, --cron6, --quartz, --rrule.
+with --spec, or a line: --cron5, --cron6, --quartz, --rrule. A definition in the language of another system
+(%s) is translated, and the translation is shown.
 
 A definition with errors exits with %d, and all errors are listed: with -o json on stdout, as {"errors": [...]}.`,
-			exit.CodeUsage),
+			formList(), exit.CodeUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Count < 1 || o.Count > 10000 {
@@ -72,6 +73,9 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 		return exit.With(exit.CodeUsage, nil)
 	case err != nil:
 		return exit.Usage(err)
+	}
+	if p.Translation != nil {
+		printTranslation(a.Stdout, p.Translation)
 	}
 	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Sentence))
 	for _, note := range slices.Concat([]string{p.Description.Clocks}, p.Description.Notes, p.Assumptions) {
