@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ type Description struct {
 	// Europe/Berlin". It ends without a full stop. A rule without exact words has the text of its
 	// specification instead.
 	Text string
-	// Exact reports whether Text is in words.
+	// Exact reports whether Text is in words, and leaves nothing out.
 	Exact bool
 	// Clocks says what happens when clocks change; empty if it makes no difference.
 	Clocks string
@@ -40,11 +41,18 @@ func Describe(kind Kind, spec []byte, opts Options) (Description, error) {
 // Describe describes the plan.
 func (p *Plan) Describe() Description {
 	if p.describe != nil {
-		if d := p.describe(); d.Exact {
+		if d := p.describe(); d.Text != "" {
+			d.Notes = slices.DeleteFunc(d.Notes, p.warned)
 			return d
 		}
 	}
 	return Description{Text: fmt.Sprintf("By the rule of the kind %s: %s, %s", p.Kind, p.text, words.Zone(p.Zone, time.Unix(0, 0)))}
+}
+
+// warned reports whether a warning of the plan says the same as a note.
+func (p *Plan) warned(note string) bool {
+	return (strings.HasPrefix(note, "Either is enough") || strings.HasPrefix(note, "Both must match")) &&
+		slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "both") && strings.Contains(w, "day") })
 }
 
 // DescribeElastic describes the schedule of jobs.sp_add_job. All its times are in UTC. A Start in
@@ -80,16 +88,17 @@ type bounds struct {
 	count      int64
 	blackouts  []string
 	deferred   bool
+	jitter     time.Duration
 }
 
 // describe returns the description of a rule in a zone.
 func describe(rule *words.Rule, zone *time.Location, wall *engine.Wall, b bounds) Description {
-	text := rule.Text(zone)
+	text, exact := rule.Text(zone)
 	if text == "" {
 		return Description{}
 	}
-	d := Description{Exact: true, Notes: rule.Notes()}
-	if first := firstWhole(b.start); !b.start.IsZero() && rule.At.IsZero() && (rule.Grid == nil || first.Unix() > rule.First()) {
+	d := Description{Exact: exact, Notes: rule.Notes()}
+	if first := firstWhole(b.start); !b.start.IsZero() && !rule.Begins(first, zone) {
 		text += "; from " + words.Instant(first, zone)
 	}
 	if !b.end.IsZero() {
@@ -108,6 +117,9 @@ func describe(rule *words.Rule, zone *time.Location, wall *engine.Wall, b bounds
 		}
 		text += what + words.Join(b.blackouts, "and")
 	}
+	if b.jitter > 0 {
+		text += "; each run starts up to " + jitterWords(b.jitter) + " later"
+	}
 	d.Text = text
 	switch {
 	case wall != nil:
@@ -118,22 +130,47 @@ func describe(rule *words.Rule, zone *time.Location, wall *engine.Wall, b bounds
 	return d
 }
 
-// clocks says what a rule on the wall clock does at changes of clocks.
+// jitterWords returns a length of time, which may have a fraction of a second.
+func jitterWords(d time.Duration) string {
+	if d%time.Second != 0 {
+		return d.String()
+	}
+	return words.Length(int64(d / time.Second))
+}
+
+// The changes of clocks that are searched for a clock time of a rule. Zones without listed changes
+// repeat the same rule, of which the days of the week repeat within 28 years.
+var (
+	firstChange = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	lastChange  = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+)
+
+// clocks says what a rule on the wall clock does at changes of clocks: with clock times that do not
+// exist, and with those that occur twice, if the rule has any.
 func clocks(wall *engine.Wall) string {
 	if fixedOffset(wall.Zone) {
 		return ""
 	}
-	gap := map[Gap]string{
-		GapShift: "a clock time that does not exist is moved forward by as much as the clocks",
-		GapSkip:  "a clock time that does not exist is left out",
-		GapAtEnd: "clock times that do not exist become one run when the clocks have changed",
-	}[wall.Gap]
-	overlap := map[Overlap]string{
-		OverlapFirst:  "a clock time that occurs twice counts the first time",
-		OverlapSecond: "a clock time that occurs twice counts the second time",
-		OverlapBoth:   "a clock time that occurs twice counts both times",
-	}[wall.Overlap]
-	return "When clocks go forward, " + gap + ". When they go back, " + overlap + "."
+	skipped, repeated := wall.Touched(firstChange, lastChange)
+	var said []string
+	if skipped {
+		said = append(said, "When clocks go forward, "+map[Gap]string{
+			GapShift: "a clock time that does not exist is moved forward by as much as the clocks",
+			GapSkip:  "a clock time that does not exist is left out",
+			GapAtEnd: "clock times that do not exist become one run when the clocks have changed",
+		}[wall.Gap]+".")
+	}
+	if repeated {
+		said = append(said, "When they go back, "+map[Overlap]string{
+			OverlapFirst:  "a clock time that occurs twice counts the first time",
+			OverlapSecond: "a clock time that occurs twice counts the second time",
+			OverlapBoth:   "a clock time that occurs twice counts both times",
+		}[wall.Overlap]+".")
+	}
+	if !skipped && repeated {
+		said[0] = strings.Replace(said[0], "they", "clocks", 1)
+	}
+	return strings.Join(said, " ")
 }
 
 // fixedOffset reports whether a zone is known to have one offset at all times.
@@ -142,26 +179,21 @@ func fixedOffset(zone *time.Location) bool {
 }
 
 // prepareWords lets the plan describe itself when it is asked.
-func (p *planner) prepareWords(inner Schedule, spec []byte) {
+func (p *planner) prepareWords(spec []byte) {
 	p.plan.text = strings.TrimSpace(string(spec))
 	if p.Words == nil {
 		return
 	}
-	b := bounds{start: p.Start, end: p.End, count: p.Count}
+	b := bounds{start: p.Start, end: p.End, count: p.Count, jitter: p.plan.Jitter}
 	if p.blackouts != nil {
 		b.blackouts, b.deferred = p.blackouts.names, p.blackouts.deferred
 	}
-	if u, ok := inner.(engine.Union); ok {
-		inner = u.B
-		if bounded, ok := inner.(engine.Bounded); ok {
-			inner = bounded.Inner
-		}
-		b.start = time.Time{}
+	if !p.Words.Also.IsZero() {
+		b.start = time.Time{} // the rule begins with that instant
 	}
-	wall, _ := inner.(*engine.Wall)
 	zone := p.Zone
 	if p.plan.Kind == KindElastic {
 		zone = time.UTC
 	}
-	p.plan.describe = func() Description { return describe(p.Words, zone, wall, b) }
+	p.plan.describe = func() Description { return describe(p.Words, zone, p.OnWall, b) }
 }

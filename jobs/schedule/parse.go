@@ -137,7 +137,7 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	p.Reader.RefuseOthers(slices.Concat(names, commonElements), words)
 	if inner != nil && len(p.Faults.List) == 0 {
 		if !opts.probing {
-			p.prepareWords(inner, spec)
+			p.prepareWords(spec)
 		}
 		p.finish(inner)
 	}

@@ -7,201 +7,87 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // wordReader reads the words of a description. It shares no code with the package: it lists days
 // and seconds, and searches the instants of a clock time among the offsets of the zone.
 type wordReader struct {
-	zone         *time.Location
-	gap, overlap string
-	from, until  time.Time
-	once         []time.Time
-	// elapsed time
-	base    time.Time
-	step    time.Duration
-	offsets []time.Duration
-	clock   []func(time.Time) bool // on the wall clock
-	// clock times
-	seconds   []int
-	days      []func(time.Time) bool // midnight in UTC that stands for a date
-	positions []int
-	period    string
-	weekStart time.Weekday
+	zone          *time.Location
+	gap, overlap  string
+	from, until   time.Time
+	once          []time.Time // further instants
+	without       []time.Time
+	ends          time.Time // of the rule alone
+	runs          int       // of the rule alone; 0: no limit
+	nothing       bool      // there is no rule beside once
+	base          time.Time // of steps; a clock time if onClock
+	step          time.Duration
+	offsets       []time.Duration
+	onClock       bool
+	hours         []int // of steps on the clock; nil: all
+	clock         []func(h, m, s int) bool
+	seconds       []int                  // clock times
+	days          []func(time.Time) bool // midnight in UTC that stands for a date
+	positions     []int
+	period        string
+	weekStart     time.Weekday
+	shorter       bool // the last day replaces a day that a month does not have
+	shorterParsed bool
 }
 
-const wordInstant = `\w{3} \d+ \w{3} \d+ \d\d:\d\d(?::\d\d)?`
+const (
+	wordInstant  = `\w{3} \d+ \w{3} \d+ \d\d:\d\d(?::\d\d)?`
+	wordInstants = wordInstant + `(?:(?:, | and )` + wordInstant + `)*`
+	wordClock    = `\d\d:\d\d(?::\d\d)?`
+	wordMonth    = `(?:January|February|March|April|May|June|July|August|September|October|November|December)`
+	wordMonthSet = wordMonth + `(?:(?:, | and | to )` + wordMonth + `)*`
+	wordYear     = `(?:years divisible by \d+|every \w+ year from \d{4} to \d{4}|\d{4})`
+	wordYears    = wordYear + `(?:(?:, | and | to )` + wordYear + `)*`
+	wordWeekday  = `(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)`
+	wordOrdinal  = `(?:[a-z]+|\d+(?:st|nd|rd|th))(?:-to-last)?`
+	wordOneDay   = `the (?:working day nearest to the )?` + wordOrdinal + `(?: working day| weekend day| day| ` + wordWeekday + `)?`
+	wordItem     = `(?:every \w+ day from ` + wordOneDay + ` to ` + wordOneDay + `|` + wordOneDay + `(?: to ` + wordOneDay + `)?|(?:a |from |every )?` + wordWeekday + `(?: to ` + wordWeekday + `)?)`
+	wordOf       = `(?: of (the month|the year|` + wordMonth + `(?:(?:, | and )` + wordMonth + `)*))?`
+)
 
 var (
 	wordMonths   = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 	wordWeekdays = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 	wordLengths  = map[string]time.Duration{"week": 7 * 24 * time.Hour, "day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
+	wordPatterns sync.Map
 )
 
-func (r *wordReader) instant(text string) time.Time {
-	layout := "Mon 2 Jan 2006 15:04"
-	if strings.Count(text, ":") == 2 {
-		layout += ":05"
+func wordPattern(pattern string) *regexp.Regexp {
+	if re, ok := wordPatterns.Load(pattern); ok {
+		return re.(*regexp.Regexp)
 	}
-	civil, err := time.Parse(layout, text)
-	if err != nil {
-		panic(err)
-	}
-	if all := r.resolve(civil, "shift", "first"); len(all) > 0 {
-		return all[0]
-	}
-	return time.Time{}
-}
-
-// resolve returns the instants of a clock time.
-func (r *wordReader) resolve(civil time.Time, gap, overlap string) []time.Time {
-	var found []time.Time
-	_, before := civil.Add(-30 * time.Hour).In(r.zone).Zone()
-	_, after := civil.Add(30 * time.Hour).In(r.zone).Zone()
-	for _, offset := range []int{before, after} {
-		at := civil.Add(-time.Duration(offset) * time.Second)
-		if local := at.In(r.zone); local.Format(time.DateTime) == civil.Format(time.DateTime) && !slices.ContainsFunc(found, at.Equal) {
-			found = append(found, at)
-		}
-	}
-	slices.SortFunc(found, time.Time.Compare)
-	switch {
-	case len(found) == 2 && overlap == "first":
-		return found[:1]
-	case len(found) == 2 && overlap == "second":
-		return found[1:]
-	case len(found) > 0 || gap == "skip":
-		return found
-	case gap == "shift":
-		return []time.Time{civil.Add(-time.Duration(before) * time.Second)}
-	}
-	// The end of the gap: the first instant with the offset after it.
-	low, high := civil.Add(-30*time.Hour).Unix(), civil.Add(30*time.Hour).Unix()
-	for low < high {
-		middle := (low + high) / 2
-		if _, offset := time.Unix(middle, 0).In(r.zone).Zone(); offset == before {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return []time.Time{time.Unix(low, 0).UTC()}
-}
-
-// between returns the first n instants after one instant and before another one.
-func (r *wordReader) between(after, before time.Time, n int) []time.Time {
-	list := slices.Clone(r.once)
-	keep := func(at time.Time) {
-		if at.After(after) && at.Before(before) && !at.Before(r.from) && (r.until.IsZero() || !at.After(r.until)) {
-			list = append(list, at.UTC())
-		}
-	}
-	switch {
-	case r.step > 0:
-		first := int64(0)
-		if after.After(r.base) {
-			first = (after.Unix()-r.base.Unix())/int64(r.step/time.Second) - 1
-		}
-		for k := max(0, first); len(list) < n; k++ {
-			at := time.Unix(r.base.Unix()+k*int64(r.step/time.Second), 0)
-			if !at.Before(before) {
-				break
-			}
-			for _, o := range r.offsets {
-				if local := at.Add(o).In(r.zone); all(r.clock, local) && all(r.days, time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)) {
-					keep(at.Add(o))
-				}
-			}
-		}
-	case r.positions != nil:
-		r.chosen(after, before, keep)
-	case r.seconds != nil:
-		// A change of clocks moves instants by less than a day, so that two more days are enough.
-		more := 2
-		for day := after.UTC().Truncate(24*time.Hour).AddDate(0, 0, -2); day.Before(before) && more > 0; day = day.AddDate(0, 0, 1) {
-			if len(list) >= n {
-				more--
-			}
-			if all(r.days, day) {
-				r.listDay(day, keep)
-			}
-		}
-	}
-	out := []time.Time{}
-	slices.SortFunc(list, time.Time.Compare)
-	for _, at := range slices.CompactFunc(list, time.Time.Equal) {
-		if at.After(after) && at.Before(before) && len(out) < n {
-			out = append(out, at.UTC())
-		}
-	}
-	return out
-}
-
-// listDay calls keep for the instants of one day.
-func (r *wordReader) listDay(day time.Time, keep func(time.Time)) {
-	_, before := day.Add(-54 * time.Hour).In(r.zone).Zone()
-	_, after := day.Add(54 * time.Hour).In(r.zone).Zone()
-	for _, s := range r.seconds {
-		civil := day.Add(time.Duration(s) * time.Second)
-		if before == after {
-			keep(civil.Add(-time.Duration(before) * time.Second))
-			continue
-		}
-		for _, at := range r.resolve(civil, r.gap, r.overlap) {
-			keep(at)
-		}
-	}
-}
-
-// chosen calls keep for the instants at the positions of each period.
-func (r *wordReader) chosen(after, before time.Time, keep func(time.Time)) {
-	day := after.UTC().Truncate(24*time.Hour).AddDate(0, 0, -3)
-	begins := func(d time.Time) bool {
-		return r.period == "week" && d.Weekday() == r.weekStart || r.period == "month" && d.Day() == 1 || r.period == "year" && d.YearDay() == 1
-	}
-	for !begins(day) {
-		day = day.AddDate(0, 0, -1)
-	}
-	var period []time.Time
-	for ; day.Before(before.AddDate(1, 0, 0)); day = day.AddDate(0, 0, 1) {
-		if begins(day) {
-			for i, civil := range period {
-				if slices.Contains(r.positions, i+1) || slices.Contains(r.positions, i-len(period)) {
-					for _, at := range r.resolve(civil, r.gap, r.overlap) {
-						keep(at)
-					}
-				}
-			}
-			period = nil
-		}
-		if all(r.days, day) {
-			for _, s := range r.seconds {
-				period = append(period, day.Add(time.Duration(s)*time.Second))
-			}
-		}
-	}
-}
-
-func all(conditions []func(time.Time) bool, at time.Time) bool {
-	for _, c := range conditions {
-		if !c(at) {
-			return false
-		}
-	}
-	return true
+	re := regexp.MustCompile(pattern)
+	wordPatterns.Store(pattern, re)
+	return re
 }
 
 // cut removes a pattern from the beginning of a text and returns its groups; nil if it is absent.
 func cut(text *string, pattern string) []string {
-	m := regexp.MustCompile(`^(?:` + pattern + `)`).FindStringSubmatch(*text)
+	m := wordPattern(`^(?:` + pattern + `)`).FindStringSubmatch(*text)
 	if m != nil {
 		*text = (*text)[len(m[0]):]
 	}
 	return m
 }
 
+// cutEnd removes a pattern from the end of a text.
+func cutEnd(text *string, pattern string) []string {
+	m := wordPattern(`(?:` + pattern + `)$`).FindStringSubmatch(*text)
+	if m != nil {
+		*text = strings.TrimSuffix(*text, m[0])
+	}
+	return m
+}
+
 func items(text string) []string {
-	return strings.Split(regexp.MustCompile(` (and|or) `).ReplaceAllString(text, ", "), ", ")
+	return strings.Split(wordPattern(`,? (and|or) `).ReplaceAllString(text, ", "), ", ")
 }
 
 func number(text string) int {
@@ -209,7 +95,8 @@ func number(text string) int {
 	return n
 }
 
-// wordRange returns the values of "0 to 5, 7 and 20" and of names.
+// wordRange returns the values of "0 to 5, 7 and 20", "every 7th minute from 0 to 56" and of names,
+// whose ranges may go on with the first name.
 func wordRange(text string, names []string, first int) []int {
 	value := func(s string) int {
 		if i := slices.Index(names, s); i >= 0 {
@@ -219,12 +106,24 @@ func wordRange(text string, names []string, first int) []int {
 	}
 	var list []int
 	for _, item := range items(text) {
+		step := 1
+		if m := cut(&item, `every (\w+) \w+ from `); m != nil {
+			step = number(m[1])
+		}
 		from, to, isRange := strings.Cut(item, " to ")
 		if !isRange {
 			to = from
 		}
-		for n := value(from); n <= value(to); n++ {
-			list = append(list, n)
+		last := value(to)
+		if last < value(from) {
+			last += len(names)
+		}
+		for n := value(from); n <= last; n += step {
+			if names == nil {
+				list = append(list, n)
+			} else {
+				list = append(list, (n-first)%len(names)+first)
+			}
 		}
 	}
 	return list
@@ -245,6 +144,50 @@ func wordNth(text string) int {
 		return sign * n
 	}
 	return sign * number(text)
+}
+
+func wordLength(text string) time.Duration {
+	n, unit, ok := strings.Cut(text, " ")
+	if !ok {
+		n, unit = "1", text
+	}
+	return time.Duration(number(n)) * wordLengths[strings.TrimSuffix(unit, "s")]
+}
+
+func clockSecond(text string) int {
+	s := 0
+	for i, part := range strings.Split(text, ":") {
+		s += number(part) * []int{3600, 60, 1}[i]
+	}
+	return s
+}
+
+// civil reads an instant as a clock time, in UTC.
+func wordCivil(text string) time.Time {
+	layout := "Mon 2 Jan 2006 15:04"
+	if strings.Count(text, ":") == 2 {
+		layout += ":05"
+	}
+	civil, err := time.Parse(layout, text)
+	if err != nil {
+		panic(err)
+	}
+	return civil
+}
+
+func (r *wordReader) instant(text string) time.Time {
+	if all := r.resolve(wordCivil(text), "shift", "first"); len(all) > 0 {
+		return all[0]
+	}
+	return time.Time{}
+}
+
+func (r *wordReader) instants(text string) []time.Time {
+	var list []time.Time
+	for _, one := range items(text) {
+		list = append(list, r.instant(one))
+	}
+	return list
 }
 
 // readWords reads a description. The error says which form it does not know.
@@ -272,117 +215,161 @@ func readWords(d Description) (*wordReader, error) {
 			r.from = r.instant(from)
 		} else if until, ok := strings.CutPrefix(clause, "until "); ok {
 			r.until = r.instant(until)
-		} else {
+		} else if !strings.HasPrefix(clause, "each run starts up to ") {
 			return nil, errors.New("clause " + clause)
 		}
 	}
-	if m := cut(&body, `Once, on (`+wordInstant+`)$`); m != nil {
-		r.once = []time.Time{r.instant(m[1])}
+	if m := cut(&body, `(?:On these dates: |Once, on )(`+wordInstants+`)$`); m != nil {
+		r.once, r.nothing = r.instants(m[1]), true
 		return r, nil
 	}
-	if m := cut(&body, `Only the (.*) of these times in each (\w+): `); m != nil {
-		for _, p := range items(m[1]) {
-			r.positions = append(r.positions, wordNth(p))
-		}
-		r.period = m[2]
-		if m := regexp.MustCompile(` \(weeks begin on (\w+)\)$`).FindStringSubmatch(body); m != nil && r.period == "week" {
-			r.weekStart = time.Weekday((slices.Index(wordWeekdays, m[1]) + 1) % 7)
-			body = strings.TrimSuffix(body, m[0])
-		}
-		body = strings.ToUpper(body[:1]) + body[1:]
+	if m := cutEnd(&body, `, but not on (`+wordInstants+`)`); m != nil {
+		r.without = r.instants(m[1])
 	}
-	switch ok, err := r.readElapsed(&body); {
-	case err != nil:
-		return nil, err
+	if m := cutEnd(&body, `, and (?:also|once) on (`+wordInstants+`)`); m != nil {
+		r.once = r.instants(m[1])
+	}
+	if m := cutEnd(&body, `, ending after (\d+) instants`); m != nil {
+		r.runs = number(m[1])
+	}
+	if m := cutEnd(&body, `, ending with (`+wordInstant+`)`); m != nil {
+		r.ends = r.instant(m[1])
+	}
+	r.readHead(&body)
+	switch ok := r.readSteps(&body); {
 	case !ok && !r.readTimes(&body):
-		return nil, errors.New("times")
+		return nil, errors.New("times " + wordPattern(`\d+`).ReplaceAllString(body, "N"))
 	}
-	r.readDays(&body)
+	if err := r.readDays(&body); err != nil {
+		return nil, err
+	}
 	if body != "" {
-		return nil, fmt.Errorf("rest %q", regexp.MustCompile(`\d+`).ReplaceAllString(body, "N"))
+		return nil, fmt.Errorf("rest %q", wordPattern(`\d+`).ReplaceAllString(body, "N"))
 	}
 	return r, nil
 }
 
-func wordLength(text string) time.Duration {
-	n, unit, ok := strings.Cut(text, " ")
-	if !ok {
-		n, unit = "1", text
+// readHead reads what stands before a sentence.
+func (r *wordReader) readHead(body *string) {
+	if m := cut(body, `Only the (.*) of these times in each (\w+): `); m != nil {
+		for _, p := range items(m[1]) {
+			r.positions = append(r.positions, wordNth(p))
+		}
+		r.period, r.weekStart = m[2], time.Monday
+		if m[2] == "week" {
+			if m := cutEnd(body, ` \(weeks begin on (\w+)\)`); m != nil {
+				r.weekStart = time.Weekday((slices.Index(wordWeekdays, m[1]) + 1) % 7)
+			}
+		}
 	}
-	return time.Duration(number(n)) * wordLengths[strings.TrimSuffix(unit, "s")]
+	if m := cut(body, `In (`+wordMonthSet+`)(?:, only in (`+wordYears+`))?: `); m != nil {
+		r.addMonths(m[1])
+		if m[2] != "" {
+			r.addYears(m[2])
+		}
+	}
+	if m := cut(body, `Only in (`+wordYears+`): `); m != nil {
+		r.addYears(m[1])
+	}
+	*body = strings.ToUpper((*body)[:1]) + (*body)[1:]
 }
 
-// readElapsed reads elapsed time and its conditions on the clock.
-func (r *wordReader) readElapsed(body *string) (bool, error) {
-	if m := cut(body, `Every ([\w ]+), counted from (`+wordInstant+`)`); m != nil {
-		r.step, r.base, r.offsets = wordLength(m[1]), r.instant(m[2]), []time.Duration{0}
-	} else if m := cut(body, `([\w, :]+) after every ([\w ]+) counted from (`+wordInstant+`)`); m != nil {
-		r.step, r.base = wordLength(m[2]), r.instant(m[3])
-		for _, o := range items(m[1]) {
-			if strings.Contains(o, ":") {
-				r.offsets = append(r.offsets, time.Duration(clockSecond(o))*time.Second)
-				continue
+// readSteps reads steps of elapsed time or of the clock, and their conditions.
+func (r *wordReader) readSteps(body *string) bool {
+	m := cut(body, `Every ([\w ]+?)( on the clock)?, counted from (`+wordInstant+`)`)
+	if m == nil {
+		return false
+	}
+	r.step, r.onClock, r.offsets = wordLength(m[1]), m[2] != "", []time.Duration{0}
+	if r.base = wordCivil(m[3]); !r.onClock {
+		r.base = r.instant(m[3])
+	}
+	if m := cut(body, `, each time ([\w ]+(?:(?:, | and )[\w ]+)*) later`); m != nil {
+		r.offsets = nil
+		for _, text := range items(m[1]) {
+			words := strings.Fields(text)
+			o := wordLength(words[0] + " " + words[1])
+			if len(words) == 4 {
+				o += wordLength(words[2] + " " + words[3])
 			}
-			r.offsets = append(r.offsets, wordLength(o))
+			r.offsets = append(r.offsets, o)
 		}
-	} else {
-		return false, nil
 	}
 	if m := cut(body, `, only in (.*?) of the clock`); m != nil {
 		for part := range strings.SplitSeq(m[1], " and in ") {
-			name, values, _ := strings.Cut(part, " ")
-			allowed := wordRange(values, nil, 0)
-			r.clock = append(r.clock, func(at time.Time) bool {
-				return slices.Contains(allowed, map[string]int{"h": at.Hour(), "m": at.Minute(), "s": at.Second()}[name[:1]])
+			unit := wordPattern(`hour|minute|second`).FindString(part)
+			allowed := wordRange(wordPattern(`^(?:hour|minute|second)s? `).ReplaceAllString(part, ""), nil, 0)
+			if unit == "hour" {
+				r.hours = allowed
+			}
+			r.clock = append(r.clock, func(h, m, s int) bool {
+				return slices.Contains(allowed, map[string]int{"hour": h, "minute": m, "second": s}[unit])
 			})
 		}
 	}
 	cut(body, `, only`)
-	return true, nil
-}
-
-func clockSecond(text string) int {
-	s := 0
-	for i, part := range strings.Split(text, ":") {
-		s += number(part) * []int{3600, 60, 1}[i]
-	}
-	return s
+	return true
 }
 
 // readTimes reads clock times.
 func (r *wordReader) readTimes(body *string) bool {
-	const clock = `\d\d:\d\d(?::\d\d)?`
-	list := func(from, to, step int) bool {
+	const run = `every ([\w ]+) from (` + wordClock + `) to (` + wordClock + `)`
+	const runs = `every [\w ]+ from ` + wordClock + ` to ` + wordClock
+	list := func(from, to, step int) {
 		for s := from; s <= to; s += step {
 			r.seconds = append(r.seconds, s)
 		}
-		return true
 	}
-	if m := cut(body, `At (`+clock+`(?:, `+clock+`)*(?: and `+clock+`)?)`); m != nil {
+	readRuns := func(text string) {
+		for _, one := range wordPattern(run).FindAllStringSubmatch(text, -1) {
+			list(clockSecond(one[2]), clockSecond(one[3]), int(wordLength(one[1])/time.Second))
+		}
+	}
+	defer func() { slices.Sort(r.seconds) }()
+	const clocks = wordClock + `(?:, ` + wordClock + `)*(?: and ` + wordClock + `)?`
+	if m := cut(body, `At (`+clocks+`)(?:, and (`+runs+`(?:(?:, | and )`+runs+`)*))?`); m != nil {
 		for _, c := range items(m[1]) {
 			r.seconds = append(r.seconds, clockSecond(c))
 		}
+		readRuns(m[2])
 		return true
 	}
 	if m := cut(body, `Every hour at (:\d\d)`); m != nil {
-		return list(60*number(m[1]), 86399, 3600)
+		list(60*number(m[1]), 86399, 3600)
+		return true
 	}
-	if m := cut(body, `Every (?:(\d+) )?(hour|minute)s? from (\d\d:\d\d) to (\d\d:\d\d)`); m != nil {
-		return list(clockSecond(m[3]), clockSecond(m[4]), max(1, number(m[1]))*int(wordLengths[m[2]]/time.Second))
+	if m := cut(body, `Every ([\w ]+) from `+wordClock+` to `+wordClock+`(?:(?:, | and )(?:every [\w ]+ )?from `+wordClock+` to `+wordClock+`)*(?:, and at (`+clocks+`))?`); m != nil {
+		unit := ""
+		for _, one := range wordPattern(`(?:[Ee]very ([\w ]+) )?from (`+wordClock+`) to (`+wordClock+`)`).FindAllStringSubmatch(m[0], -1) {
+			if one[1] != "" {
+				unit = one[1]
+			}
+			list(clockSecond(one[2]), clockSecond(one[3]), int(wordLength(unit)/time.Second))
+		}
+		if m[2] != "" {
+			for _, c := range items(m[2]) {
+				r.seconds = append(r.seconds, clockSecond(c))
+			}
+		}
+		return true
 	}
-	if m := cut(body, `Every (\d+) minutes \((:\d\d) to :\d\d\)`); m != nil {
-		return list(60*number(m[2]), 86399, 60*number(m[1]))
+	if m := cut(body, `Every (\d+ )(minute|second)s`); m != nil {
+		list(0, 86399, int(wordLength(m[1]+m[2])/time.Second))
+		return true
 	}
-	if m := cut(body, `Every (\d+) seconds \(second (\d+) to \d+\)`); m != nil {
-		return list(number(m[2]), 86399, number(m[1]))
+	return r.readUnits(body)
+}
+
+// readUnits reads "At second 5 of minutes 1 and 2 of every hour".
+func (r *wordReader) readUnits(body *string) bool {
+	unit := func(name string) string {
+		return `(every ` + name + `|every \w+ ` + name + ` from \d+ to \d+|` + name + `s? \d[\d, toand]*\d|` + name + ` \d)`
 	}
-	unit := func(name string) string { return `(every ` + name + `|` + name + `s? [\d, toand]*\d)` }
 	values := func(text string) []int {
-		_, rest, _ := strings.Cut(text, " ")
-		if strings.HasPrefix(text, "every") {
+		if wordPattern(`^every \w+$`).MatchString(text) {
 			return nil
 		}
-		return wordRange(rest, nil, 0)
+		return wordRange(wordPattern(`^(?:hour|minute|second)s? `).ReplaceAllString(text, ""), nil, 0)
 	}
 	*body = strings.ToLower((*body)[:1]) + (*body)[1:]
 	cut(body, "at ")
@@ -402,9 +389,13 @@ func (r *wordReader) readTimes(body *string) bool {
 		}
 	}
 	in := func(list []int, n int) bool { return list == nil || slices.Contains(list, n) }
-	for s := range 86400 {
-		if in(hours, s/3600) && in(minutes, s/60%60) && in(seconds, s%60) {
-			r.seconds = append(r.seconds, s)
+	for h := range 24 {
+		for m := range 60 {
+			for s := range 60 {
+				if in(hours, h) && in(minutes, m) && in(seconds, s) {
+					r.seconds = append(r.seconds, h*3600+m*60+s)
+				}
+			}
 		}
 	}
 	return true
@@ -414,177 +405,214 @@ func monthLength(d time.Time) int {
 	return time.Date(d.Year(), d.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// wordDay returns the number of "the 15th", "the last day" or "the 3rd-to-last day" in a month or
-// year of a length.
-func wordDay(text string, length int) int {
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "the "), " day")
-	n := wordNth(text)
-	if n < 0 {
-		n += length + 1
-	}
-	return n
+func isWorking(d time.Time) bool {
+	return d.Weekday() != time.Saturday && d.Weekday() != time.Sunday
 }
 
-// monthDays returns the condition of a list of days of a month.
-func monthDays(list string, orLast bool) func(time.Time) bool {
-	return func(d time.Time) bool {
-		length := monthLength(d)
-		for _, item := range items(list) {
-			step := 1
-			if m := cut(&item, `every (\w+) day from `); m != nil {
-				step = number(m[1])
-			}
-			if item == "the last day from Monday to Friday" {
-				item = "the day from Monday to Friday nearest to the last day"
-			}
-			if near, ok := strings.CutPrefix(item, "the day from Monday to Friday nearest to "); ok {
-				n := wordDay(near, length)
-				best := 0
-				for c := 1; c <= length; c++ {
-					w := time.Date(d.Year(), d.Month(), c, 0, 0, 0, 0, time.UTC).Weekday()
-					if w != time.Saturday && w != time.Sunday && (best == 0 || max(c-n, n-c) < max(best-n, n-best)) {
-						best = c
-					}
-				}
-				if n >= 1 && n <= length && d.Day() == best {
-					return true
-				}
-				continue
-			}
-			from, to, isRange := strings.Cut(item, " to the ")
-			if !isRange {
-				to = from
-			}
-			a, b := wordDay(from, length), wordDay(to, length)
-			if orLast {
-				a, b = min(a, length), min(b, length)
-			}
-			for n := a; n <= b; n += step {
-				if n == d.Day() {
-					return true
-				}
-			}
+// place returns the place of a day among those of its month or year that a condition accepts, from
+// the first and, negative, from the last; 0 if the condition does not accept it.
+func place(d time.Time, year bool, accepts func(time.Time) bool) (first, last int) {
+	if !accepts(d) {
+		return 0, 0
+	}
+	same := func(o time.Time) bool { return o.Year() == d.Year() && (year || o.Month() == d.Month()) }
+	for o := d; same(o); o = o.AddDate(0, 0, -1) {
+		if accepts(o) {
+			first++
 		}
-		return false
 	}
+	for o := d; same(o); o = o.AddDate(0, 0, 1) {
+		if accepts(o) {
+			last--
+		}
+	}
+	return first, last
 }
 
-// weekdays returns the condition of a list of weekdays: "Monday", "every Friday", "the first
-// Monday".
-func weekdays(list, period string) func(time.Time) bool {
+// readDay returns the condition of one day, and its number in a month or year for a range: "the
+// 15th", "the last day", "the 2nd working day", "the working day nearest to the 15th".
+func (r *wordReader) readDay(text string, year bool) (is func(time.Time) bool, at func(d time.Time) int) {
+	m := wordPattern(`^the (working day nearest to the )?(` + wordOrdinal + `)(?: (working day|weekend day|day|` + wordWeekday + `))?$`).FindStringSubmatch(text)
+	n := wordNth(m[2])
+	length := func(d time.Time) int {
+		if year {
+			return time.Date(d.Year(), 12, 31, 0, 0, 0, 0, time.UTC).YearDay()
+		}
+		return monthLength(d)
+	}
+	at = func(d time.Time) int {
+		if n < 0 {
+			return n + length(d) + 1
+		}
+		if r.shorter {
+			return min(n, length(d))
+		}
+		return n
+	}
+	day := func(d time.Time) int {
+		if year {
+			return d.YearDay()
+		}
+		return d.Day()
+	}
+	nthOf := func(accepts func(time.Time) bool) func(time.Time) bool {
+		return func(d time.Time) bool {
+			first, last := place(d, year, accepts)
+			return first > 0 && (first == n || last == n)
+		}
+	}
+	switch i := slices.Index(wordWeekdays, m[3]); {
+	case i >= 0:
+		return nthOf(func(d time.Time) bool { return d.Weekday() == time.Weekday((i+1)%7) }), at
+	case m[3] == "working day":
+		return nthOf(isWorking), at
+	case m[3] == "weekend day":
+		return nthOf(func(d time.Time) bool { return !isWorking(d) }), at
+	case m[1] != "":
+		return func(d time.Time) bool {
+			want := at(d)
+			if want < 1 || want > length(d) {
+				return false
+			}
+			best := 0
+			for c := 1; c <= length(d); c++ {
+				if isWorking(time.Date(d.Year(), d.Month(), c, 0, 0, 0, 0, time.UTC)) && (best == 0 || max(c-want, want-c) < max(best-want, want-best)) {
+					best = c
+				}
+			}
+			return d.Day() == best
+		}, at
+	}
+	return func(d time.Time) bool { return day(d) == at(d) }, at
+}
+
+// readItem returns the condition of one item of a list of days.
+func (r *wordReader) readItem(item string, year bool) func(time.Time) bool {
+	step := 1
+	stepped := cut(&item, `every (\w+) day from `)
+	if stepped != nil {
+		step = number(stepped[1])
+	}
+	if names := wordPattern(`^(?:a |from |every )?(` + wordWeekday + `(?: to ` + wordWeekday + `)?)$`).FindStringSubmatch(item); names != nil {
+		allowed := wordRange(names[1], wordWeekdays, 0)
+		return func(d time.Time) bool { return slices.Contains(allowed, (int(d.Weekday())+6)%7) }
+	}
+	from, to, isRange := strings.Cut(item, " to the ")
+	if nearest := strings.HasPrefix(item, "the working day nearest to "); !isRange || nearest {
+		is, _ := r.readDay(item, year)
+		return is
+	}
+	_, first := r.readDay(from, year)
+	_, last := r.readDay("the "+to, year)
 	return func(d time.Time) bool {
-		name := wordWeekdays[(int(d.Weekday())+6)%7]
-		for _, item := range items(list) {
-			item = strings.TrimPrefix(strings.TrimPrefix(item, "every "), "a ")
-			if item == name {
+		for n := first(d); n <= last(d); n += step {
+			if n == d.Day() {
 				return true
 			}
-			if rest, ok := strings.CutPrefix(item, "the "); ok {
-				n, day, _ := strings.Cut(rest, " ")
-				at, length := d.Day(), monthLength(d)
-				if period == "year" {
-					at, length = d.YearDay(), time.Date(d.Year(), 12, 31, 0, 0, 0, 0, time.UTC).YearDay()
-				}
-				if want := wordNth(n); day == name && ((at-1)/7+1 == want || -((length-at)/7+1) == want) {
-					return true
-				}
-			}
 		}
 		return false
+	}
+}
+
+// readList returns the condition of a list of days, and the months that it names.
+func (r *wordReader) readList(list, of string) func(time.Time) bool {
+	var any []func(time.Time) bool
+	for _, item := range items(list) {
+		any = append(any, r.readItem(item, of == "the year"))
+	}
+	var months []int
+	if of != "" && !strings.HasPrefix(of, "the ") {
+		months = wordRange(of, wordMonths, 1)
+	}
+	return func(d time.Time) bool {
+		if months != nil && !slices.Contains(months, int(d.Month())) {
+			return false
+		}
+		return slices.ContainsFunc(any, func(c func(time.Time) bool) bool { return c(d) })
 	}
 }
 
 // readDays reads the conditions on days.
-func (r *wordReader) readDays(body *string) {
-	const name = `(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)`
-	const weekday = `(?:every |a |the [\w-]+ )?` + name
-	const weekdayList = `(` + weekday + `(?:, ` + weekday + `)*(?: (?:and|or) ` + weekday + `)?)(?: of the (month|year))?`
-	add := func(c func(time.Time) bool) { r.days = append(r.days, c) }
-	readWeekdays := func() func(time.Time) bool {
-		if m := cut(body, ` ?on (`+name+`) to (`+name+`)`); m != nil {
-			allowed := wordRange(m[1]+" to "+m[2], wordWeekdays, 0)
-			return func(d time.Time) bool { return slices.Contains(allowed, (int(d.Weekday())+6)%7) }
-		}
-		if m := cut(body, ` ?(?:on )?`+weekdayList); m != nil {
-			return weekdays(m[1], m[2])
-		}
-		return nil
-	}
+func (r *wordReader) readDays(body *string) error {
+	r.shorter = strings.Contains(*body, " (the last day of a shorter month)")
+	*body = strings.Replace(*body, " (the last day of a shorter month)", "", 1)
 	cut(body, " every day")
-	if m := cut(body, ` on ((?:the|every) (?:[^;]*?)) of the month( \(the last day of a shorter month\))?`); m != nil && !regexp.MustCompile(`(every|the [\w-]+) `+name+`( |$|,)`).MatchString(strings.NewReplacer("day from Monday to Friday", "").Replace(m[1])) {
-		days := monthDays(m[1], m[2] != "")
-		switch {
-		case cut(body, " if it is") != nil:
-			add(days)
-			add(readWeekdays())
-		case cut(body, ", or ") != nil:
-			other := readWeekdays()
-			add(func(d time.Time) bool { return days(d) || other(d) })
-		default:
-			add(days)
+	const and, or = `(` + wordItem + `(?:(?:, | and )` + wordItem + `)*)` + wordOf, `(` + wordItem + `(?:(?:, | or )` + wordItem + `)*)` + wordOf
+	if m := cut(body, ` on `+and); m != nil {
+		days := r.readList(m[1], m[2])
+		if other := cut(body, `, or on `+and); other != nil {
+			second := r.readList(other[1], other[2])
+			r.days = append(r.days, func(d time.Time) bool { return days(d) || second(d) })
+		} else {
+			r.days = append(r.days, days)
 		}
-	} else {
-		if m != nil {
-			*body = m[0] + *body
-		}
-		if c := readWeekdays(); c != nil {
-			add(c)
+		for _, before := range []string{` if it is `, ` and `} {
+			if m := cut(body, before+or); m != nil {
+				r.days = append(r.days, r.readList(m[1], m[2]))
+			}
 		}
 	}
-	if m := cut(body, ` on ([^;]*? day(?:, [^;]*? day| and [^;]*? day)*) of the year`); m != nil {
-		add(func(d time.Time) bool {
-			length := time.Date(d.Year(), 12, 31, 0, 0, 0, 0, time.UTC).YearDay()
-			return slices.ContainsFunc(items(m[1]), func(item string) bool { return wordDay(item, length) == d.YearDay() })
-		})
+	r.readWeeks(body)
+	if m := cut(body, ` in (`+wordMonthSet+`)`); m != nil {
+		r.addMonths(m[1])
 	}
-	r.readWeeks(body, add)
-	const month = `(?:January|February|March|April|May|June|July|August|September|October|November|December)`
-	if m := cut(body, ` in (`+month+`(?:(?:, | and | to )`+month+`)*)`); m != nil {
-		allowed := wordRange(m[1], wordMonths, 1)
-		add(func(d time.Time) bool { return slices.Contains(allowed, int(d.Month())) })
+	if m := cut(body, `, only in (`+wordYears+`)`); m != nil {
+		r.addYears(m[1])
 	}
-	if m := cut(body, `, only in ((?:years divisible by \d+|\d{4})(?:(?:, | and | to )(?:years divisible by \d+|\d{4}))*)`); m != nil {
-		add(func(d time.Time) bool {
-			return slices.ContainsFunc(items(m[1]), func(item string) bool {
-				if n, ok := strings.CutPrefix(item, "years divisible by "); ok {
-					return d.Year()%number(n) == 0
-				}
-				return slices.Contains(wordRange(item, nil, 0), d.Year())
-			})
-		})
+	r.readEvery(body)
+	return nil
+}
+
+func (r *wordReader) addMonths(text string) {
+	allowed := wordRange(text, wordMonths, 1)
+	r.days = append(r.days, func(d time.Time) bool { return slices.Contains(allowed, int(d.Month())) })
+}
+
+func (r *wordReader) addYears(text string) {
+	var years, divisors []int
+	for _, item := range items(text) {
+		if n, ok := strings.CutPrefix(item, "years divisible by "); ok {
+			divisors = append(divisors, number(n))
+			continue
+		}
+		years = append(years, wordRange(item, nil, 0)...)
 	}
-	r.readEvery(body, add)
+	r.days = append(r.days, func(d time.Time) bool {
+		return slices.Contains(years, d.Year()) || slices.ContainsFunc(divisors, func(n int) bool { return d.Year()%n == 0 })
+	})
 }
 
 // readWeeks reads numbers of weeks.
-func (r *wordReader) readWeeks(body *string, add func(func(time.Time) bool)) {
-	m := cut(body, ` in week (.*?) of the year \(weeks begin on (\w+)\)`)
+func (r *wordReader) readWeeks(body *string) {
+	m := cut(body, ` in week ((?:\d+|the [\w-]+)(?:(?:, | and )(?:\d+|the [\w-]+))*) of the year(?: \(weeks begin on (\w+)\))?`)
 	if m == nil {
 		return
 	}
-	start := time.Weekday((slices.Index(wordWeekdays, m[2]) + 1) % 7)
-	add(func(d time.Time) bool {
+	start := time.Monday
+	if m[2] != "" {
+		start = time.Weekday((slices.Index(wordWeekdays, m[2]) + 1) % 7)
+	}
+	var weeks []int
+	for _, item := range items(m[1]) {
+		weeks = append(weeks, wordNth(strings.TrimPrefix(item, "the ")))
+	}
+	r.days = append(r.days, func(d time.Time) bool {
 		// The middle of the week decides about its year.
-		first := d.AddDate(0, 0, -(int(d.Weekday()-start)+7)%7)
-		year := first.AddDate(0, 0, 3).Year()
-		week := (first.AddDate(0, 0, 3).YearDay()-1)/7 + 1
-		last := 52
-		for w := time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC); w.Day() >= 28; w = w.AddDate(0, 0, -1) {
+		middle := d.AddDate(0, 0, -(int(d.Weekday()-start)+7)%7+3)
+		week, last := (middle.YearDay()-1)/7+1, 52
+		for w := time.Date(middle.Year(), 12, 31, 0, 0, 0, 0, time.UTC); w.Day() >= 25; w = w.AddDate(0, 0, -1) {
 			if w.Weekday() == (start+3)%7 {
 				last = (w.YearDay()-1)/7 + 1
 				break
 			}
 		}
-		return slices.ContainsFunc(items(m[1]), func(item string) bool {
-			n := wordNth(strings.TrimPrefix(item, "the "))
-			return n == week || n == week-last-1
-		})
+		return slices.Contains(weeks, week) || slices.Contains(weeks, week-last-1)
 	})
 }
 
 // readEvery reads the distance of periods.
-func (r *wordReader) readEvery(body *string, add func(func(time.Time) bool)) {
-	m := cut(body, `, every (\d+) (day|week|month|year)s counted from (?:the week of )?((?:\w{3} \d+ \w{3} )?(?:\w+ )?\d+)`)
+func (r *wordReader) readEvery(body *string) {
+	m := cut(body, `, every (\d+) (day|week|month|year)s counted from (?:the week of )?((?:\w{3} \d+ \w{3} )?(?:[A-Z]\w+ )?\d+)`)
 	if m == nil {
 		return
 	}
@@ -594,10 +622,10 @@ func (r *wordReader) readEvery(body *string, add func(func(time.Time) bool)) {
 	if err != nil {
 		panic(err)
 	}
-	add(func(d time.Time) bool {
+	r.days = append(r.days, func(d time.Time) bool {
 		days := int(d.Sub(from) / (24 * time.Hour))
 		passed := map[string]int{
-			"day": days, "week": (days+7000)/7 - 1000,
+			"day": days, "week": (days+7000000)/7 - 1000000,
 			"month": (d.Year()-from.Year())*12 + int(d.Month()-from.Month()), "year": d.Year() - from.Year(),
 		}[m[2]]
 		return passed >= 0 && passed%n == 0

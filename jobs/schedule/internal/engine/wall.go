@@ -179,6 +179,29 @@ func (w *Wall) Next(after time.Time) (time.Time, bool) {
 	return InstantAt(best)
 }
 
+// Touched reports whether the pattern has a clock time that does not exist, and one that occurs
+// twice, at the changes of offset between two Unix times.
+func (w *Wall) Touched(from, to int64) (skipped, repeated bool) {
+	ask := search{pattern: w.Pattern}
+	hit := func(from, to int64) bool {
+		at, ok := ask.next(from)
+		return ok && at < to
+	}
+	for at := from; at < to && !(skipped && repeated); {
+		s := SegmentAt(w.Zone, at)
+		if s.End == forever {
+			break
+		}
+		switch at = s.End; {
+		case s.after > s.Offset:
+			skipped = skipped || hit(at+s.Offset, at+s.after)
+		case s.after < s.Offset:
+			repeated = repeated || hit(at+s.after, at+s.Offset)
+		}
+	}
+	return skipped, repeated
+}
+
 // InstantAt converts a Unix time to a due instant. It returns false after LastInstant.
 func InstantAt(unix int64) (time.Time, bool) {
 	if unix > LastInstant.Unix() {

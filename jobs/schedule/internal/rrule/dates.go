@@ -115,7 +115,7 @@ func (t *lines) combine(r *rule, inner engine.Schedule) engine.Schedule {
 			inner = engine.First(inner, start, r.count)
 		}
 	}
-	t.p.Words = nil
+	t.words(r)
 	all := engine.Instants(t.added)
 	if inner != nil {
 		inner = engine.Union{A: all, B: inner}

@@ -208,6 +208,7 @@ func (r *rule) onClock(p *syntax.Parser, at int64) engine.Pattern {
 		g.offsets = choose(g.offsets, r.positions)
 	}
 	if newGrid(g); g.cycle > 1 {
+		p.Words = r.wordsOfGrid(g)
 		return g
 	}
 	// Every day has the same clock times.

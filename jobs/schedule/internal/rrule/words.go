@@ -1,6 +1,8 @@
 package rrule
 
 import (
+	"time"
+
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
@@ -40,4 +42,46 @@ func (r *rule) wordsOfDays() words.Days {
 		Months: r.months, MonthDays: words.Values(r.days), Weekdays: r.weekdays, Nth: r.nth, NthOfYear: r.freq == yearly && r.months == 0,
 		YearDays: r.yearDays, Weeks: r.weeks, WeekStart: r.weekStart,
 	}
+}
+
+// words adds the instants of RDATE and EXDATE to the description.
+func (t *lines) words(r *rule) {
+	w := t.p.Words
+	switch {
+	case r == nil:
+		w = &words.Rule{OnlyWith: true}
+		t.p.Words = w
+	case w == nil:
+		return
+	default:
+		w.Until, w.Runs = r.until, r.count
+	}
+	w.With, w.Without = instants(t.added), instants(t.excluded)
+}
+
+// instants returns Unix times as instants.
+func instants(list []int64) []time.Time {
+	out := make([]time.Time, 0, len(list))
+	for _, unix := range list {
+		out = append(out, time.Unix(unix, 0))
+	}
+	return out
+}
+
+// wordsOfGrid returns a rule whose clock times differ from day to day.
+func (r *rule) wordsOfGrid(g *grid) *words.Rule {
+	w := &words.Rule{
+		Grid:    &engine.Grid{Base: g.first * g.unit, Step: g.unit * g.interval},
+		OnClock: true, Days: r.wordsOfDays(), Hours: g.allowed.Hours,
+	}
+	for _, o := range g.offsets {
+		w.Grid.Offsets = append(w.Grid.Offsets, int64(o))
+	}
+	if r.freq > hourly {
+		w.Minutes = g.allowed.Minutes
+	}
+	if r.freq > minutely {
+		w.Seconds = g.allowed.Seconds
+	}
+	return w
 }

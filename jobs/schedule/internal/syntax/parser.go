@@ -113,8 +113,10 @@ type Parser struct {
 	Gap       engine.Gap     // empty: the default of the pattern
 	Overlap   engine.Overlap // likewise
 
-	// Words is the rule for its description; nil if the dialect has no words for it.
-	Words *words.Rule
+	// Words is the rule for its description; nil if the dialect has no words for it. OnWall is the
+	// schedule that Wall or WallBy has returned, for its behaviour at changes of clocks.
+	Words  *words.Rule
+	OnWall *engine.Wall
 
 	// PlannedStart is the start given in the options, for dialects without a start in the text;
 	// zero means none.
@@ -324,7 +326,8 @@ func (p *Parser) Wall(pattern engine.Pattern, fixed bool) *engine.Wall {
 // WallBy returns the schedule of a pattern on the wall clock of the schedule's zone. gap and
 // overlap are the rules unless the specification sets others.
 func (p *Parser) WallBy(pattern engine.Pattern, gap engine.Gap, overlap engine.Overlap) *engine.Wall {
-	return &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: cmp.Or(p.Gap, gap), Overlap: cmp.Or(p.Overlap, overlap)}
+	p.OnWall = &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: cmp.Or(p.Gap, gap), Overlap: cmp.Or(p.Overlap, overlap)}
+	return p.OnWall
 }
 
 // ChangesClocks reports whether the zone changes its offset at or after the start of the schedule.

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -78,36 +79,57 @@ func days(list []Range) []string {
 	return out
 }
 
-// numbers returns the values of a mask: "0 to 5, 10 and 20". width is the least number of digits.
-func numbers(mask uint64, width int) string {
+// stepped returns the values of a mask as one range with a step if they are equally far from each
+// other, and otherwise as ranges.
+func stepped(mask uint64) []Range {
+	if k := distance(mask); k > 1 && bits.OnesCount64(mask) >= minRun {
+		return []Range{{From: bits.TrailingZeros64(mask), To: bits.Len64(mask) - 1, Step: k}}
+	}
+	return Set(mask)
+}
+
+// numbers returns the values of a mask: "0 to 5, 10 and 20".
+func numbers(mask uint64) string {
 	var out []string
 	for _, r := range Set(mask) {
-		from, to := fmt.Sprintf("%0*d", width, r.From), fmt.Sprintf("%0*d", width, r.To)
 		switch r.To - r.From {
 		case 0:
-			out = append(out, from)
+			out = append(out, strconv.Itoa(r.From))
 		case 1:
-			out = append(out, from, to)
+			out = append(out, strconv.Itoa(r.From), strconv.Itoa(r.To))
 		default:
-			out = append(out, from+" to "+to)
+			out = append(out, fmt.Sprintf("%d to %d", r.From, r.To))
 		}
 	}
 	return Join(out, "and")
 }
 
-// named returns names by the bits of a mask. Three and more in a row are a range.
-func named(mask uint64, names []string, first int) string {
-	var out []string
-	for _, r := range Set(mask) {
-		if r.To-r.From < 2 {
-			for n := r.From; n <= r.To; n++ {
-				out = append(out, names[n-first])
-			}
+// named returns names by the bits of a mask, of which bit 0 is the first name. Three and more in a
+// row are a range, also beyond the last name: "November to February".
+func named(mask uint64, names []string) (list []string, ranges bool) {
+	n := len(names)
+	begin := 0
+	if wraps := bits.TrailingZeros64(^mask) + n - bits.Len64(^mask&(1<<n-1)); mask&1 == 1 && mask>>(n-1)&1 == 1 && wraps > 2 && wraps < n {
+		begin = bits.Len64(^mask & (1<<n - 1)) // behind the last one that is absent
+	}
+	set := func(i int) bool { return mask>>((begin+i)%n)&1 == 1 }
+	for i := 0; i < n; i++ {
+		if !set(i) {
 			continue
 		}
-		out = append(out, names[r.From-first]+" to "+names[r.To-first])
+		last := i
+		for last+1 < n && set(last+1) {
+			last++
+		}
+		if last-i >= 2 {
+			list = append(list, names[(begin+i)%n]+" to "+names[(begin+last)%n])
+			ranges = true
+			i = last
+			continue
+		}
+		list = append(list, names[(begin+i)%n])
 	}
-	return Join(out, "and")
+	return list, ranges
 }
 
 // Instant returns an instant on the wall clock of a zone: "Thu 1 Jan 2026 06:00". Seconds are shown
@@ -118,6 +140,19 @@ func Instant(at time.Time, zone *time.Location) string {
 		layout += ":05"
 	}
 	return at.In(zone).Format(layout)
+}
+
+// instants returns instants joined by "and". exact is false if there are too many; then it says
+// their number.
+func instants(list []time.Time, zone *time.Location) (text string, exact bool) {
+	if len(list) > maxListed {
+		return fmt.Sprintf("%d instants from %s to %s (see the instants)", len(list), Instant(list[0], zone), Instant(list[len(list)-1], zone)), false
+	}
+	var out []string
+	for _, at := range list {
+		out = append(out, Instant(at, zone))
+	}
+	return Join(out, "and"), true
 }
 
 // date returns a day: "Thu 1 Jan 2026".

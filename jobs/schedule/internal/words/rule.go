@@ -13,6 +13,9 @@ type Rule struct {
 	At time.Time
 	// Grid is elapsed time. Days, Hours, Minutes and Seconds filter it by the wall clock.
 	Grid *engine.Grid
+	// OnClock means that Grid counts on the wall clock: its Base is a civil second. The filters
+	// concern the beginning of a step, to which the offsets are added.
+	OnClock bool
 	// Moving means that each run begins one step of Grid after the start of the run before it.
 	Moving bool
 	// Hours, Minutes and Seconds are the clock times at which a Grid counts; 0 means all.
@@ -27,6 +30,16 @@ type Rule struct {
 	Period    string
 	// Also is a further instant before the others; zero means none.
 	Also time.Time
+	// Until is the last possible instant and Runs is the number of instants of the rule alone, before
+	// With and Without; zero means no limit.
+	Until time.Time
+	Runs  int64
+	// With are further instants, and Without are instants that do not count, ascending. OnlyWith
+	// means that With are the only instants.
+	With, Without []time.Time
+	OnlyWith      bool
+	// Remarks are notes of the dialect about what may be misread, one sentence each.
+	Remarks []string
 }
 
 // Days is a set of days. A day must match all conditions. The zero value of a field is no
@@ -91,34 +104,4 @@ func Values(values []int) []Range {
 		list = append(list, Range{From: n, To: n})
 	}
 	return list
-}
-
-// First returns the first instant of elapsed time from which steps are counted, in Unix seconds.
-func (r *Rule) First() int64 {
-	if len(r.Grid.Offsets) == 1 {
-		return r.Grid.Base + r.Grid.Offsets[0]
-	}
-	return r.Grid.Base
-}
-
-// normal returns d without conditions that every day fulfils.
-func (d Days) normal() Days {
-	if d.Months&0x1ffe == 0x1ffe {
-		d.Months = 0
-	}
-	anyDay := d.MonthDays == nil && d.Workdays == nil
-	for _, r := range d.MonthDays {
-		anyDay = anyDay || (r.From == 1 && (r.To >= 31 || r.To == -1) || r.From == -31 && r.To == -1) && r.Step <= 1
-	}
-	anyWeekday := d.Weekdays == 0 && d.Nth == nil || d.Weekdays&0x7f == 0x7f
-	if d.Either && (anyDay || anyWeekday) {
-		anyDay, anyWeekday, d.Either = true, true, false
-	}
-	if anyDay {
-		d.MonthDays, d.Workdays, d.OrLast = nil, nil, false
-	}
-	if anyWeekday {
-		d.Weekdays, d.Nth = 0, nil
-	}
-	return d
 }

@@ -2,7 +2,7 @@ package words
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,281 +10,123 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 )
 
-// Text returns the rule in words, with the name of its zone at the end. It returns "" if there are
-// no exact words for it.
-func (r *Rule) Text(zone *time.Location) string {
-	text := ""
+// Text returns the rule in words, with the name of its zone at the end. exact is false if a part of
+// it is too long for words: then the text says how many items it has. The text is empty if the rule
+// has no instants.
+func (r *Rule) Text(zone *time.Location) (text string, exact bool) {
 	at := r.At
-	switch {
+	switch exact = true; {
 	case !r.At.IsZero():
 		text = "Once, on " + Instant(r.At, zone)
+	case r.Grid != nil && r.OnClock:
+		text, exact = r.elapsed(time.UTC) // Base is a clock time
 	case r.Grid != nil:
-		text, at = r.elapsed(zone), time.Unix(r.Grid.Base, 0)
+		text, exact = r.elapsed(zone)
+		at = time.Unix(r.Grid.Base, 0)
+	case r.OnlyWith:
+		all, ok := instants(r.With, zone)
+		if len(r.With) > 1 {
+			all = "On these dates: " + all
+		} else {
+			all = "Once, on " + all
+		}
+		text, exact = all, ok
 	default:
-		text = r.wall()
+		text, exact = r.wall()
 	}
 	if text == "" {
-		return ""
+		return "", false
+	}
+	if !r.Until.IsZero() {
+		text += ", ending with " + Instant(r.Until, zone)
+	}
+	if r.Runs > 0 {
+		text += fmt.Sprintf(", ending after %d instants", r.Runs)
 	}
 	if !r.Also.IsZero() {
 		text += ", and once on " + Instant(r.Also, zone)
 		at = r.Also
 	}
+	if len(r.With) > 0 && !r.OnlyWith {
+		all, ok := instants(r.With, zone)
+		text, exact = text+", and also on "+all, exact && ok
+	}
+	if len(r.Without) > 0 {
+		all, ok := instants(r.Without, zone)
+		text, exact = text+", but not on "+all, exact && ok
+	}
 	if at.IsZero() {
 		at = time.Unix(0, 0)
 	}
-	return text + ", " + Zone(zone, at)
-}
-
-// Notes returns what may be misread, one sentence each.
-func (r *Rule) Notes() []string {
-	var notes []string
-	d := r.Days.normal()
-	monthDays, weekdays := d.MonthDays != nil || d.Workdays != nil, d.Weekdays != 0 || d.Nth != nil
-	switch {
-	case monthDays && weekdays && d.Either:
-		notes = append(notes, "Either is enough: a day of the month or a weekday that matches.")
-	case monthDays && weekdays:
-		notes = append(notes, "Both must match: the day of the month and the weekday.")
-	}
-	if d.Workdays != nil {
-		notes = append(notes, "The nearest day from Monday to Friday is searched within the month.")
-	}
-	if d.Weeks != nil {
-		notes = append(notes, "Week 1 is the first week with four days or more in its year.")
-	}
-	for _, day := range d.MonthDays {
-		if day.From == day.To && (day.From > 28 || day.From < -28) && !d.OrLast {
-			notes = append(notes, "Months without such a day are left out.")
-			break
-		}
-	}
-	return notes
+	return text + ", " + Zone(zone, at), exact
 }
 
 // wall returns a rule on the wall clock.
-func (r *Rule) wall() string {
-	text, listed := times(r.Times)
-	days, ok := r.Days.text()
-	if text == "" || !ok {
-		return ""
+func (r *Rule) wall() (text string, exact bool) {
+	text, listed, exact := times(r.Times)
+	if text == "" {
+		return "", false
 	}
-	if days == "" && listed && r.Days.Every.N <= 1 {
-		days = " every day"
+	if r.Positions != nil {
+		if days, ok := r.chosenDays(); ok {
+			return text + days, exact
+		}
 	}
-	text += days
+	head, days := r.Days.text()
+	if listed && !r.Days.Every.days() && (days == "" || !strings.HasPrefix(days, " on ")) {
+		days = " every day" + days
+	}
+	if text += days; head != "" {
+		text = head + ": " + lowered(text)
+	}
 	if r.Positions == nil {
-		return text
+		return text, exact
 	}
 	var places []string
 	for _, n := range r.Positions {
 		places = append(places, nth(n))
 	}
 	text = "Only the " + Join(places, "and") + " of these times in each " + r.Period + ": " + lowered(text)
-	if r.Period == "week" {
+	if r.Period == "week" && r.Days.WeekStart != 0 {
 		text += " (weeks begin on " + civil.WeekdayNames[r.Days.WeekStart] + ")"
 	}
-	return text
+	return text, exact
 }
+
+// days reports whether the distance is one of days.
+func (e Every) days() bool { return e.N > 1 && e.Unit == "day" }
 
 // lowered returns a sentence for the middle of another one.
 func lowered(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// text returns the days in words, with a space or comma before them. The text is empty for every
-// day. ok is false if they cannot be described.
-func (d Days) text() (text string, ok bool) {
-	d = d.normal()
-	if d.NthOfYear && d.Weekdays != 0 && d.Nth != nil && d.Months != 0 {
-		return "", false
-	}
-	monthDays, weekdays := d.monthDayText(), d.weekdayText()
-	switch {
-	case monthDays != "" && weekdays != "" && d.Either:
-		text = " " + monthDays + ", or " + weekdays
-	case monthDays != "" && weekdays != "":
-		text = " " + monthDays + " if it is " + d.singular()
-	case monthDays+weekdays != "":
-		text = " " + monthDays + weekdays
-	}
-	if d.YearDays != nil {
-		text += " on " + Join(daysAlone(Values(d.YearDays)), "and") + " of the year"
-	}
-	if d.Weeks != nil {
-		var weeks []string
-		for _, w := range d.Weeks {
-			if w < 0 {
-				weeks = append(weeks, "the "+nth(w))
-			} else {
-				weeks = append(weeks, strconv.Itoa(w))
-			}
-		}
-		text += " in week " + Join(weeks, "and") + " of the year (weeks begin on " + civil.WeekdayNames[d.WeekStart] + ")"
-	}
-	if d.Months != 0 {
-		text += " in " + named(uint64(d.Months), civil.MonthNames, 1)
-	}
-	years, ok := d.yearText()
-	return text + years + d.Every.text(), ok
-}
-
-// daysAlone returns names of days behind which "of the year" follows.
-func daysAlone(list []Range) []string {
-	out := days(list)
-	for i, r := range list {
-		if r.From > 0 {
-			out[i] += " day"
-		}
-	}
-	return out
-}
-
-// monthDayText returns "on the 1st and the last day of the month".
-func (d Days) monthDayText() string {
-	list := days(d.MonthDays)
-	for _, n := range d.Workdays {
-		if n == -1 {
-			list = append(list, "the last day from Monday to Friday")
-			continue
-		}
-		list = append(list, "the day from Monday to Friday nearest to "+day(n))
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	text := "on " + Join(list, "and") + " of the month"
-	if d.OrLast && d.MonthDays[0].From > 28 {
-		text += " (the last day of a shorter month)"
-	}
-	return text
-}
-
-// weekdayText returns "on Monday", "on Monday to Friday", or "on the first Monday of the month".
-func (d Days) weekdayText() string {
-	ranges := Set(uint64(d.Weekdays & 0x7f))
-	if d.Nth == nil && len(ranges) == 1 && ranges[0].To-ranges[0].From >= 2 {
-		return "on " + named(uint64(d.Weekdays), civil.WeekdayNames, 0)
-	}
-	if list := d.weekdayList(); len(list) > 0 {
-		return "on " + Join(list, "and") + d.period()
-	}
-	return ""
-}
-
-// period returns the period in which Nth counts.
-func (d Days) period() string {
-	switch {
-	case d.Nth == nil:
-		return ""
-	case d.NthOfYear:
-		return " of the year"
-	}
-	return " of the month"
-}
-
-func (d Days) weekdayList() []string {
-	var list []string
-	for n, name := range civil.WeekdayNames {
-		if d.Weekdays>>n&1 == 1 {
-			if d.Nth != nil {
-				name = "every " + name
-			}
-			list = append(list, name)
-		}
-	}
-	for _, o := range d.Nth {
-		list = append(list, "the "+nth(o.N)+" "+civil.WeekdayNames[o.Day])
-	}
-	return list
-}
-
-// singular returns the weekdays as a condition on one day: "a Monday or Friday".
-func (d Days) singular() string {
-	list := d.weekdayList()
-	if d.Nth == nil {
-		return "a " + Join(list, "or")
-	}
-	for i := range list {
-		list[i] = strings.Replace(list[i], "every ", "a ", 1)
-	}
-	return Join(list, "or") + d.period()
-}
-
-// yearText returns ", only in 2026 and 2028 to 2030".
-func (d Days) yearText() (text string, ok bool) {
-	var list []string
-	for _, r := range d.Years {
-		if r.Step > 1 {
-			if (r.To-r.From)/r.Step > 20 {
-				return "", false
-			}
-			for y := r.From; y <= r.To; y += r.Step {
-				list = append(list, strconv.Itoa(y))
-			}
-			continue
-		}
-		if r.From == r.To {
-			list = append(list, strconv.Itoa(r.From))
-			continue
-		}
-		if r.To == r.From+1 {
-			list = append(list, strconv.Itoa(r.From), strconv.Itoa(r.To))
-			continue
-		}
-		list = append(list, fmt.Sprintf("%d to %d", r.From, r.To))
-	}
-	for _, n := range d.DivisibleYears {
-		list = append(list, fmt.Sprintf("years divisible by %d", n))
-	}
-	if len(list) == 0 {
-		return "", true
-	}
-	return ", only in " + Join(list, "and"), true
-}
-
-// text returns ", every 2 weeks counted from the week of Mon 5 Jan 2026".
-func (e Every) text() string {
-	if e.N <= 1 {
-		return ""
-	}
-	from := date(e.From)
-	switch e.Unit {
-	case "week":
-		from = "the week of " + from
-	case "month":
-		from = civil.MonthNames[e.From.Month-1] + " " + strconv.Itoa(e.From.Year)
-	case "year":
-		from = strconv.Itoa(e.From.Year)
-	}
-	return fmt.Sprintf(", every %d %ss counted from %s", e.N, e.Unit, from)
-}
-
-// elapsed returns a rule of elapsed time.
-func (r *Rule) elapsed(zone *time.Location) string {
+// elapsed returns a rule of elapsed time, or of steps on the wall clock.
+func (r *Rule) elapsed(zone *time.Location) (text string, exact bool) {
 	g := r.Grid
 	if r.Moving {
-		text := "Every " + each(g.Step) + ", counted from the start of the run before, first on " + Instant(time.Unix(g.Base, 0), zone)
-		return text
+		return "Every " + each(g.Step) + ", counted from the start of the run before, first on " + Instant(time.Unix(g.Base, 0), zone), true
 	}
-	base, text := time.Unix(g.Base, 0), ""
-	switch len(g.Offsets) {
-	case 0, 1:
-		if len(g.Offsets) == 1 {
-			base = base.Add(time.Duration(g.Offsets[0]) * time.Second)
-		}
-		text = "Every " + each(g.Step) + ", counted from " + Instant(base, zone)
-	default:
-		if len(g.Offsets) > maxListed {
-			return ""
-		}
+	g = simplified(g)
+	base := time.Unix(g.Base, 0)
+	text = "Every " + each(g.Step)
+	if r.OnClock {
+		text += " on the clock"
+	}
+	text += ", counted from " + Instant(base, zone)
+	if len(g.Offsets) > 0 {
 		var list []string
 		for _, o := range g.Offsets {
-			list = append(list, offset(o))
+			list = append(list, after(o))
 		}
-		text = Join(list, "and") + " after every " + each(g.Step) + " counted from " + Instant(base, zone)
+		if len(list) > maxListed {
+			list = []string{fmt.Sprintf("%d times", len(list))}
+			text += ", each time repeated " + list[0] + " (see the instants)"
+			return text, false
+		}
+		text += ", each time " + Join(list, "and") + " later"
 	}
-	days, ok := r.Days.text()
-	if !ok {
-		return ""
+	head, days := r.Days.text()
+	if head != "" {
+		return "", false
 	}
 	var only []string
 	for _, u := range []struct {
@@ -301,15 +143,31 @@ func (r *Rule) elapsed(zone *time.Location) string {
 	if days != "" {
 		text += ", only" + days
 	}
-	return text
+	return text, true
 }
 
-// offset returns a length of time after the beginning of a step: "5 minutes", or "0:05:40".
-func offset(seconds int64) string {
-	if seconds%60 == 0 {
-		return Length(seconds)
+// simplified returns a grid without offsets if they only divide its step, or if there is one.
+func simplified(g *engine.Grid) *engine.Grid {
+	n := int64(len(g.Offsets))
+	if n == 0 || g.Step%n != 0 {
+		return g
 	}
-	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+	step := g.Step / n
+	for i, o := range g.Offsets {
+		if o != g.Offsets[0]+int64(i)*step {
+			return g
+		}
+	}
+	return &engine.Grid{Base: g.Base + g.Offsets[0], Step: step, From: g.From}
+}
+
+// after returns a length of time after the beginning of a step: "5 minutes", or "5 minutes 40
+// seconds".
+func after(seconds int64) string {
+	if seconds > 60 && seconds%60 != 0 {
+		return Length(seconds/60*60) + " " + Length(seconds%60)
+	}
+	return Length(seconds)
 }
 
 // each returns a length of time behind "every": "hour", "2 hours".
@@ -347,9 +205,8 @@ func Hours(seconds int64) string {
 
 // Steps returns the rule of a clock time every few months (engine.Steps).
 func Steps(p *engine.Steps) *Rule {
-	second := int(p.Second)
 	return &Rule{
-		Times: engine.Times{Hours: 1 << (second / 3600), Minutes: 1 << (second / 60 % 60), Seconds: 1 << (second % 60)},
+		Times: engine.Times{List: []int32{int32(p.Second)}},
 		Days:  Days{MonthDays: Values([]int{p.Start.Day}), OrLast: true, Every: Every{N: int64(p.Months), Unit: "month", From: p.Start}},
 	}
 }
@@ -361,4 +218,23 @@ func DaysApart(start time.Time, n int64) *Rule {
 		Times: engine.Times{List: []int32{int32(second)}},
 		Days:  Days{Every: Every{N: n, Unit: "day", From: civil.DateOf(civil.FloorDiv(start.Unix(), civil.DaySeconds))}},
 	}
+}
+
+// Begins reports whether the text says from when the rule holds, so that a start need not be said:
+// its days or steps are counted from it.
+func (r *Rule) Begins(start time.Time, zone *time.Location) bool {
+	switch at := start.Unix(); {
+	case !r.At.IsZero() || r.OnlyWith:
+		return true
+	case r.Grid != nil && !r.OnClock:
+		return at <= simplified(r.Grid).Base
+	case r.Grid != nil:
+		return civil.Seconds(start.In(zone)) <= simplified(r.Grid).Base
+	}
+	if !r.Days.Every.days() {
+		return false
+	}
+	now := civil.Seconds(start.In(zone))
+	all := r.Times.All()
+	return len(all) > 0 && r.Days.Every.From.DayNumber()*civil.DaySeconds+int64(slices.Min(all)) >= now
 }

@@ -13,8 +13,10 @@ const (
 	allMinutes = uint64(1<<60 - 1)
 	// maxTimes is the largest number of clock times that are listed if there is a shorter form.
 	maxTimes = 6
-	// maxListed is the largest number of clock times that are listed if there is none.
-	maxListed = 48
+	// maxListed is the largest number of items of a list. Nobody reads longer ones.
+	maxListed = 24
+	// minRun is the least number of clock times or numbers in equal distances that become a run.
+	minRun = 4
 )
 
 // clock returns a time of day, with its second unless that is 0.
@@ -27,40 +29,94 @@ func clock(second int) string {
 }
 
 // times returns the clock times of a day in words. listed reports whether they are a list of clock
-// times, and not a repetition. The text is empty if the times cannot be described.
-func times(t engine.Times) (text string, listed bool) {
-	count := bits.OnesCount32(t.Hours) * bits.OnesCount64(t.Minutes) * bits.OnesCount64(t.Seconds)
+// times, and not a repetition. exact is false if there are too many for a sentence; then it says
+// their number.
+func times(t engine.Times) (text string, listed, exact bool) {
+	t = product(t)
 	if t.List != nil {
-		if count = len(t.List); count > maxListed {
-			return "", false
-		}
+		return list(t.List)
 	}
+	count := bits.OnesCount32(t.Hours) * bits.OnesCount64(t.Minutes) * bits.OnesCount64(t.Seconds)
 	if count == 0 {
-		return "", false
+		return "", false, false
 	}
-	if t.List != nil || count <= maxTimes {
-		var list []string
-		for _, s := range t.All() {
-			list = append(list, clock(int(s)))
+	if count <= maxTimes {
+		text, _, _ = list(t.All())
+		return text, true, true
+	}
+	if text = repetition(t); text != "" {
+		return text, false, true
+	}
+	if count <= 2*maxTimes {
+		return "At " + clocks(t.All()), true, true
+	}
+	hours := unit("hour", uint64(t.Hours), uint64(allHours))
+	if t.Hours == allHours && t.Minutes == allMinutes {
+		return sentence(unit("second", t.Seconds, allMinutes) + " of every minute"), false, true
+	}
+	text = unit("minute", t.Minutes, allMinutes) + " of " + hours
+	if t.Seconds != 1 {
+		text = unit("second", t.Seconds, allMinutes) + " of " + text
+	}
+	return sentence(text), false, true
+}
+
+// product returns a list of clock times as hours, minutes and seconds if it has all combinations of
+// them.
+func product(t engine.Times) engine.Times {
+	if t.List == nil {
+		return t
+	}
+	var p engine.Times
+	for _, s := range t.List {
+		p.Hours |= 1 << (s / 3600)
+		p.Minutes |= 1 << (s / 60 % 60)
+		p.Seconds |= 1 << (s % 60)
+	}
+	if bits.OnesCount32(p.Hours)*bits.OnesCount64(p.Minutes)*bits.OnesCount64(p.Seconds) == len(t.List) {
+		return p
+	}
+	return t
+}
+
+// list returns a list of clock times. Four and more in equal distances become a run.
+func list(seconds []int32) (text string, listed, exact bool) {
+	var single []int32
+	var runs []string
+	for i := 0; i < len(seconds); {
+		n := 1
+		for i+n+1 <= len(seconds) && (n == 1 || seconds[i+n]-seconds[i+n-1] == seconds[i+1]-seconds[i]) {
+			n++
 		}
-		return "At " + Join(list, "and"), true
-	}
-	if t.Seconds == 1 {
-		if text = repetition(t.Hours, t.Minutes); text != "" {
-			return text, false
+		if n < minRun {
+			single = append(single, seconds[i])
+			i++
+			continue
 		}
-		return sentence(unit("minute", t.Minutes, allMinutes) + " of " + unit("hour", uint64(t.Hours), uint64(allHours))), false
+		step := int64(seconds[i+1] - seconds[i])
+		runs = append(runs, "every "+each(step)+" from "+clock(int(seconds[i]))+" to "+clock(int(seconds[i+n-1])))
+		i += n
 	}
-	seconds := unit("second", t.Seconds, allMinutes)
-	switch everyMinute := t.Minutes == allMinutes && t.Hours == allHours; {
-	case everyMinute && t.Seconds == allMinutes:
-		return "Every second", false
-	case everyMinute && step(t.Seconds) > 0:
-		return fmt.Sprintf("Every %d seconds (second %d to %d)", step(t.Seconds), bits.TrailingZeros64(t.Seconds), bits.Len64(t.Seconds)-1), false
-	case everyMinute:
-		return sentence(seconds + " of every minute"), false
+	switch {
+	case len(seconds) == 0:
+		return "", false, false
+	case len(single)+len(runs) > maxListed:
+		first, last := clock(int(seconds[0])), clock(int(seconds[len(seconds)-1]))
+		return fmt.Sprintf("At %d clock times from %s to %s (see the instants)", len(seconds), first, last), true, false
+	case len(seconds) <= maxTimes || len(runs) == 0:
+		return "At " + clocks(seconds), true, true
+	case len(single) == 0:
+		return sentence(Join(runs, "and")), len(runs) > 1, true
 	}
-	return sentence(seconds + " of " + unit("minute", t.Minutes, allMinutes) + " of " + unit("hour", uint64(t.Hours), uint64(allHours))), false
+	return "At " + clocks(single) + ", and " + Join(runs, "and"), true, true
+}
+
+func clocks(seconds []int32) string {
+	var list []string
+	for _, s := range seconds {
+		list = append(list, clock(int(s)))
+	}
+	return Join(list, "and")
 }
 
 // sentence returns a list of units as the beginning of a sentence.
@@ -71,81 +127,108 @@ func sentence(text string) string {
 	return "At " + text
 }
 
-// unit returns the values of a mask: "every minute", "minute 5", "minutes 5 to 7 and 20".
+// unit returns the values of a mask: "every minute", "minute 5", "minutes 5 to 7 and 20", or "every
+// 7th minute from 0 to 56".
 func unit(name string, mask, all uint64) string {
 	switch {
 	case mask == all:
 		return "every " + name
 	case bits.OnesCount64(mask) == 1:
-		return name + " " + numbers(mask, 1)
+		return name + " " + numbers(mask)
+	case bits.OnesCount64(mask) >= minRun && distance(mask) > 1:
+		return fmt.Sprintf("every %s %s from %d to %d", ordinal(distance(mask)), name, bits.TrailingZeros64(mask), bits.Len64(mask)-1)
 	}
-	return name + "s " + numbers(mask, 1)
+	return name + "s " + numbers(mask)
 }
 
-// repetition returns whole minutes as a repetition in equal distances. It returns "" if they are
-// none.
-func repetition(h uint32, m uint64) string {
-	first, last, contiguous := span(h)
-	firstMinute, lastMinute := bits.TrailingZeros64(m), bits.Len64(m)-1
-	within := ""
-	if h != allHours {
-		within = fmt.Sprintf(" from %02d:%02d to %02d:%02d", first, firstMinute, last, lastMinute)
-	}
-	one, everyHour := bits.OnesCount64(m) == 1, h == allHours
-	switch {
-	case one && everyHour:
-		return fmt.Sprintf("Every hour at :%02d", firstMinute)
-	case one && contiguous:
-		return "Every hour" + within
-	case one && hourStep(h) > 0:
-		return fmt.Sprintf("Every %d hours", hourStep(h)) + within
-	case m == allMinutes && contiguous:
-		return "Every minute" + within
-	case step(m) > 0 && everyHour:
-		return fmt.Sprintf("Every %d minutes (:%02d to :%02d)", step(m), firstMinute, lastMinute)
-	case step(m) > 0 && contiguous:
-		return fmt.Sprintf("Every %d minutes", step(m)) + within
-	}
-	return ""
-}
-
-// span returns the first and last hour, and whether all hours between them are set.
-func span(h uint32) (first, last int, contiguous bool) {
-	first, last = bits.TrailingZeros32(h), bits.Len32(h)-1
-	return first, last, bits.OnesCount32(h) == last-first+1
-}
-
-// step returns the distance of minutes that repeat in every hour without a longer distance, such as
-// 5, 20, 35, 50; otherwise 0.
-func step(m uint64) int {
-	n := bits.OnesCount64(m)
-	if n < 2 || 60%n != 0 {
-		return 0
-	}
-	first, k := bits.TrailingZeros64(m), 60/n
-	if first >= k {
-		return 0
-	}
-	for at := first; at < 60; at += k {
-		if m>>at&1 == 0 {
-			return 0
-		}
-	}
-	return k
-}
-
-// hourStep returns the distance of hours that are equally far from each other; otherwise 0.
-func hourStep(h uint32) int {
-	first, last, _ := span(h)
-	n := bits.OnesCount32(h)
-	if n < 3 || (last-first)%(n-1) != 0 {
+// distance returns the distance of values that are equally far from each other; otherwise 0.
+func distance(mask uint64) int {
+	n := bits.OnesCount64(mask)
+	first, last := bits.TrailingZeros64(mask), bits.Len64(mask)-1
+	if n < 2 || (last-first)%(n-1) != 0 {
 		return 0
 	}
 	k := (last - first) / (n - 1)
 	for at := first; at <= last; at += k {
-		if h>>at&1 == 0 {
+		if mask>>at&1 == 0 {
 			return 0
 		}
 	}
 	return k
+}
+
+// even returns the distance of minutes or seconds that repeat without a longer distance at the end
+// of the hour or minute, such as 5, 20, 35, 50; otherwise 0.
+func even(mask uint64) int {
+	n := bits.OnesCount64(mask)
+	if k := distance(mask); k > 0 && n*k == 60 {
+		return k
+	}
+	return 0
+}
+
+// repetition returns times as a repetition in equal distances. It returns "" if they are none.
+func repetition(t engine.Times) string {
+	firstMinute, lastMinute := bits.TrailingZeros64(t.Minutes), bits.Len64(t.Minutes)-1
+	firstSecond, lastSecond := bits.TrailingZeros64(t.Seconds), bits.Len64(t.Seconds)-1
+	step, unit := 0, ""
+	switch everyMinute := t.Minutes == allMinutes; {
+	case everyMinute && even(t.Seconds) > 0:
+		step, unit = even(t.Seconds), "second"
+	case t.Seconds != 1:
+		return ""
+	case everyMinute:
+		step, unit = 1, "minute"
+	case even(t.Minutes) > 0:
+		step, unit = even(t.Minutes), "minute"
+	case bits.OnesCount64(t.Minutes) != 1:
+		return ""
+	case t.Hours == allHours:
+		return fmt.Sprintf("Every hour at :%02d", firstMinute)
+	default:
+		return hourly(t.Hours, firstMinute)
+	}
+	text := "Every " + unit
+	if step > 1 {
+		text = fmt.Sprintf("Every %d %ss", step, unit)
+	}
+	if t.Hours == allHours && firstMinute == 0 && firstSecond == 0 {
+		return text
+	}
+	var within []string
+	for _, r := range Set(uint64(t.Hours)) {
+		within = append(within, "from "+clock(r.From*3600+firstMinute*60+firstSecond)+" to "+clock(r.To*3600+lastMinute*60+lastSecond))
+	}
+	if len(within) > 3 {
+		return ""
+	}
+	return text + " " + Join(within, "and")
+}
+
+// hourly returns one minute of some hours as a repetition. It returns "" if they are none.
+func hourly(h uint32, minute int) string {
+	ranges := Set(uint64(h))
+	at := func(hour int) string { return clock(hour*3600 + minute*60) }
+	if k := distance(uint64(h)); k > 1 && bits.OnesCount32(h) >= minRun {
+		first, last := ranges[0].From, ranges[len(ranges)-1].To
+		return fmt.Sprintf("Every %d hours from %s to %s", k, at(first), at(last))
+	}
+	var from, alone []string
+	for _, r := range ranges {
+		switch {
+		case r.To-r.From >= minRun-1:
+			from = append(from, "from "+at(r.From)+" to "+at(r.To))
+		default:
+			for hour := r.From; hour <= r.To; hour++ {
+				alone = append(alone, at(hour))
+			}
+		}
+	}
+	switch {
+	case len(from) == 0 || len(alone) > maxTimes:
+		return ""
+	case len(alone) == 0:
+		return "Every hour " + Join(from, "and")
+	}
+	return "Every hour " + Join(from, "and") + ", and at " + Join(alone, "and")
 }
