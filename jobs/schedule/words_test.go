@@ -409,9 +409,9 @@ func isWorking(d time.Time) bool {
 	return d.Weekday() != time.Saturday && d.Weekday() != time.Sunday
 }
 
-// place returns the place of a day among those of its month or year that a condition accepts, from
+// wordPlace returns the place of a day among those of its month or year that a condition accepts, from
 // the first and, negative, from the last; 0 if the condition does not accept it.
-func place(d time.Time, year bool, accepts func(time.Time) bool) (first, last int) {
+func wordPlace(d time.Time, year bool, accepts func(time.Time) bool) (first, last int) {
 	if !accepts(d) {
 		return 0, 0
 	}
@@ -457,7 +457,7 @@ func (r *wordReader) readDay(text string, year bool) (is func(time.Time) bool, a
 	}
 	nthOf := func(accepts func(time.Time) bool) func(time.Time) bool {
 		return func(d time.Time) bool {
-			first, last := place(d, year, accepts)
+			first, last := wordPlace(d, year, accepts)
 			return first > 0 && (first == n || last == n)
 		}
 	}
