@@ -15,7 +15,7 @@ func (r *wordReader) resolve(civil time.Time, gap, overlap string) []time.Time {
 	}
 	for _, offset := range []int{before, after} {
 		at := civil.Add(-time.Duration(offset) * time.Second)
-		if _, real := at.In(r.zone).Zone(); real == offset {
+		if _, actual := at.In(r.zone).Zone(); actual == offset {
 			found = append(found, at)
 		}
 	}

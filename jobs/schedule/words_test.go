@@ -409,8 +409,8 @@ func isWorking(d time.Time) bool {
 	return d.Weekday() != time.Saturday && d.Weekday() != time.Sunday
 }
 
-// wordPlace returns the place of a day among those of its month or year that a condition accepts, from
-// the first and, negative, from the last; 0 if the condition does not accept it.
+// wordPlace returns the place of a day among those of its month or year that a condition accepts,
+// from the first and, negative, from the last; 0 if the condition does not accept it.
 func wordPlace(d time.Time, year bool, accepts func(time.Time) bool) (first, last int) {
 	if !accepts(d) {
 		return 0, 0
@@ -516,9 +516,9 @@ func (r *wordReader) readItem(item string, year bool) func(time.Time) bool {
 
 // readList returns the condition of a list of days, and the months that it names.
 func (r *wordReader) readList(list, of string) func(time.Time) bool {
-	var any []func(time.Time) bool
+	var either []func(time.Time) bool
 	for _, item := range items(list) {
-		any = append(any, r.readItem(item, of == "the year"))
+		either = append(either, r.readItem(item, of == "the year"))
 	}
 	var months []int
 	if of != "" && !strings.HasPrefix(of, "the ") {
@@ -528,7 +528,7 @@ func (r *wordReader) readList(list, of string) func(time.Time) bool {
 		if months != nil && !slices.Contains(months, int(d.Month())) {
 			return false
 		}
-		return slices.ContainsFunc(any, func(c func(time.Time) bool) bool { return c(d) })
+		return slices.ContainsFunc(either, func(c func(time.Time) bool) bool { return c(d) })
 	}
 }
 

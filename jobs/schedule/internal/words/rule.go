@@ -30,8 +30,8 @@ type Rule struct {
 	Period    string
 	// Also is a further instant before the others; zero means none.
 	Also time.Time
-	// Until is the last possible instant and Runs is the number of instants of the rule alone, before
-	// With and Without; zero means no limit.
+	// Until is the last possible instant and Runs is the number of instants of the rule alone,
+	// before With and Without; zero means no limit.
 	Until time.Time
 	Runs  int64
 	// With are further instants, and Without are instants that do not count, ascending. OnlyWith
