@@ -175,8 +175,9 @@ func offset(zone *time.Location, at time.Time) int {
 	return seconds
 }
 
-// candidates returns the instants at which a wall clock shows a clock time: none in a gap, two in an
-// overlap. A stamp is a clock time in UTC. before is the offset before the change, if there is one.
+// candidates returns the instants at which a wall clock shows a clock time: none in a gap, two in
+// an overlap. A stamp is a clock time in UTC. before is the offset before the change, if there is
+// one.
 func candidates(zone *time.Location, stamp time.Time) (list []time.Time, before int) {
 	before = offset(zone, stamp.Add(-30*time.Hour))
 	for _, seconds := range []int{before, offset(zone, stamp.Add(30*time.Hour))} {

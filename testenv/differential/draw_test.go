@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"time"
 )
 
-// zoneNames are the zones of the rules: gaps and overlaps of an hour, of half an hour, of two hours,
-// at midnight, of a day, in the winter, and none.
+// zoneNames are the zones of the rules: gaps and overlaps of an hour, of half an hour, of two
+// hours, at midnight, of a day, in the winter, and none.
 var zoneNames = []string{
 	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "Africa/Casablanca",
 	"Europe/Dublin", "Asia/Kolkata", "Antarctica/Troll",
@@ -149,6 +150,17 @@ func (x recurrence) with(part string, values ...string) recurrence {
 	}
 	y.parts[part] = values
 	return y
+}
+
+// sorted returns the rule with ascending lists of clock times: libical has the instants of a period
+// in the order of the lists.
+func (x recurrence) sorted() recurrence {
+	for _, part := range []string{"BYHOUR", "BYMINUTE", "BYSECOND"} {
+		list := slices.Clone(x.parts[part])
+		slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+		x = x.with(part, list...)
+	}
+	return x
 }
 
 func (x recurrence) String() string {
