@@ -1,6 +1,7 @@
 package rrule
 
 import (
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ func (r *rule) dayMask() func(int, time.Month) uint32 {
 		if mask == 0 {
 			return 0
 		}
-		return mask & table.of(year)[month-1]
+		return mask & table.of(year).days[month]
 	}
 }
 
@@ -32,11 +33,18 @@ func (r *rule) dayMask() func(int, time.Month) uint32 {
 // the ends of a year belong to its neighbours. So a search over centuries computes each form once.
 type yearTable struct {
 	rule  *rule
-	forms [7 * 8]atomic.Pointer[[12]uint32]
+	forms [7 * 8]atomic.Pointer[yearDays]
+}
+
+// yearDays are the days of the months of a year, and the months with days, both by the number of
+// the month.
+type yearDays struct {
+	days   [13]uint32
+	months uint16
 }
 
 // of returns the days of the months of a year.
-func (t *yearTable) of(year int) *[12]uint32 {
+func (t *yearTable) of(year int) *yearDays {
 	form := civil.Weekday(civil.DayNumber(year, time.January, 1)) * 8
 	for i := range 3 {
 		if civil.IsLeap(year - 1 + i) {
@@ -46,16 +54,42 @@ func (t *yearTable) of(year int) *[12]uint32 {
 	if known := t.forms[form].Load(); known != nil {
 		return known
 	}
-	days := &[12]uint32{}
-	for i := range days {
-		days[i] = t.rule.daysByParts(year, time.Month(i+1))
+	y := &yearDays{}
+	for month := time.January; month <= time.December; month++ {
+		if y.days[month] = t.rule.daysByParts(year, month); y.days[month] != 0 {
+			y.months |= 1 << month
+		}
 	}
-	t.forms[form].Store(days)
-	return days
+	t.forms[form].Store(y)
+	return y
+}
+
+// next returns the first matching day at or after a day. It returns a day after lastDay if there is
+// none.
+func (t *yearTable) next(day int64) int64 {
+	d := civil.DateOf(day)
+	y := t.of(d.Year)
+	if mask := y.days[d.Month] >> d.Day; mask != 0 {
+		return day + int64(bits.TrailingZeros32(mask))
+	}
+	months := y.months >> (d.Month + 1) << (d.Month + 1)
+	for months == 0 && d.Year < 10_001 {
+		d.Year++
+		y = t.of(d.Year)
+		months = y.months
+	}
+	if months == 0 {
+		return lastDay + 1
+	}
+	month := time.Month(bits.TrailingZeros16(months))
+	return civil.DayNumber(d.Year, month, bits.TrailingZeros32(y.days[month]))
 }
 
 // daysByParts returns the days of a month that match the BY parts.
 func (r *rule) daysByParts(year int, month time.Month) uint32 {
+	if r.months != 0 && r.months>>month&1 == 0 {
+		return 0
+	}
 	mask := engine.MonthDays(year, month)
 	if r.days != nil {
 		mask &= engine.DaysOfMonth(year, month, r.days)

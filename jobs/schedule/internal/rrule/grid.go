@@ -25,8 +25,8 @@ type grid struct {
 	allowed engine.Times
 	// offsets are the seconds within a unit, ascending.
 	offsets []int32
-	// days gives the days of a month; nil means all.
-	days func(int, time.Month) uint32
+	// days are the days that match; nil means all.
+	days *yearTable
 
 	cycle int64
 	hits  []uint64 // bit d: a clock time matches on the days ≡ d (mod cycle)
@@ -93,6 +93,9 @@ func gcd(a, b int64) int64 {
 // the greatest common divisor of the cycle of the grid and the cycle of the calendar, which have no
 // other dependence on each other.
 func (g *grid) possible() bool {
+	if len(g.offsets) == 0 {
+		return false
+	}
 	common := gcd(g.cycle, civil.CycleDays)
 	reached := make([]bool, common)
 	met := false
@@ -105,15 +108,17 @@ func (g *grid) possible() bool {
 	if g.days == nil || !met {
 		return met
 	}
-	day := civil.DayNumber(2000, time.January, 1)
-	for i := range civil.CycleMonths {
-		year, month := 2000+i/12, time.Month(i%12+1)
-		for mask := g.days(year, month); mask != 0; mask &= mask - 1 {
-			if reached[civil.FloorMod(day+int64(bits.TrailingZeros32(mask))-1, common)] {
-				return true
+	start := civil.DayNumber(2000, time.January, 1) - 1 // the day before the month
+	for year := 2000; year < 2400; year++ {
+		days := g.days.of(year)
+		for month := time.January; month <= time.December; month++ {
+			for mask := days.days[month]; mask != 0; mask &= mask - 1 {
+				if reached[civil.FloorMod(start+int64(bits.TrailingZeros32(mask)), common)] {
+					return true
+				}
 			}
+			start += int64(civil.MonthLength(year, month))
 		}
-		day += int64(civil.MonthLength(year, month))
 	}
 	return false
 }
@@ -129,20 +134,11 @@ func (g *grid) nextDay(day int64) (int64, bool) {
 		if g.days == nil {
 			return day, day <= lastDay
 		}
-		d := civil.DateOf(day)
-		mask := g.days(d.Year, d.Month) >> d.Day << d.Day
-		if mask>>d.Day&1 == 1 {
+		next := g.days.next(day)
+		if next == day {
 			return day, day <= lastDay
 		}
-		start := day - int64(d.Day) // the day before the first of the month
-		for mask == 0 && start <= lastDay {
-			start += int64(civil.MonthLength(d.Year, d.Month))
-			if d.Month++; d.Month > 12 {
-				d.Year, d.Month = d.Year+1, 1
-			}
-			mask = g.days(d.Year, d.Month)
-		}
-		day = start + int64(bits.TrailingZeros32(mask))
+		day = next
 	}
 	return 0, false
 }

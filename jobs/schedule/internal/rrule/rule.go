@@ -2,6 +2,7 @@ package rrule
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -105,12 +106,25 @@ func (r *rule) build(p *syntax.Parser, v *syntax.Value, assumed bool) engine.Sch
 	if ok {
 		never = "a rule that matches some day; this one matches none until the year 9999"
 	}
-	if ok && !g.possible() || !due(pattern, day*civil.DaySeconds) {
+	if ok && !g.possible() || r.beyond(pattern) || !due(pattern, day*civil.DaySeconds) {
 		p.Faults.Add(v.Path, v.Raw, never, "")
 		return nil
 	}
 	r.warnOfItems(p, pattern)
 	return p.Wall(pattern, fixed)
+}
+
+// beyond reports whether all positions of a rule are beyond the longest period.
+func (r *rule) beyond(pattern engine.Pattern) bool {
+	p, ok := pattern.(*positioned)
+	if !ok {
+		return false
+	}
+	days := map[frequency]int{yearly: 366, monthly: 31, weekly: 7}[r.freq]
+	if r.freq == weekly && r.weekdays != 0 {
+		days = bits.OnesCount8(r.weekdays)
+	}
+	return !slices.ContainsFunc(r.positions, func(n int) bool { return max(n, -n) <= days*len(p.times) })
 }
 
 // due reports whether a pattern has a match at or after a civil second.
@@ -183,7 +197,7 @@ func (r *rule) onClock(p *syntax.Parser, at int64) engine.Pattern {
 		allowed: engine.Times{Hours: 1<<24 - 1, Minutes: 1<<60 - 1, Seconds: 1<<60 - 1},
 	}
 	if r.months != 0 || r.yearDays != nil || r.days != nil || r.weekdays != 0 {
-		g.days = r.dayMask()
+		g.days = &yearTable{rule: r}
 	}
 	if r.has("BYHOUR") {
 		g.allowed.Hours = r.hours
@@ -212,10 +226,7 @@ func (r *rule) onClock(p *syntax.Parser, at int64) engine.Pattern {
 		return g
 	}
 	// Every day has the same clock times.
-	pattern := &engine.OnDays{Days: g.days, Times: g.times(within)}
-	if pattern.Days == nil {
-		pattern.Days = engine.MonthDays
-	}
+	pattern := &engine.OnDays{Days: r.dayMask(), Times: g.times(within)}
 	if days := r.wordsOfDays(); pattern.Times.List == nil || len(pattern.Times.List) > 0 {
 		p.Words = &words.Rule{Times: pattern.Times, Days: days}
 	}
