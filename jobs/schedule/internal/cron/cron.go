@@ -184,6 +184,7 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 	if d.either {
 		p.Warn("day of month and day of week are both restricted: a day that matches either counts, as in Unix cron")
 	}
+	c.warnOthers(p, parts, d)
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[n-4]), Minutes: masks[n-5], Seconds: seconds}}
 	p.Words = &words.Rule{Times: pattern.Times, Days: words.Days{
 		Months: d.months, MonthDays: words.Set(uint64(d.days)), Weekdays: d.weekdays & 0x7f, Either: d.either,

@@ -113,12 +113,10 @@ func namesNone(text string) bool { return text == "*" || text == "?" }
 
 // warn warns of meanings that other crons do not share, and of days that never come.
 func (d *quartzDays) warn(p *syntax.Parser, parts []string) {
-	switch {
-	case d.byMonthDay && d.byWeekday:
+	if d.byMonthDay && d.byWeekday {
 		p.Warn("day of month and day of week both name days: a day that matches either counts, as in Quartz.NET 4; other versions of Quartz refuse the line")
-	case d.byWeekday && parts[3] == "*" && strings.ContainsAny(parts[5], "1234567") && !strings.Contains(parts[5], "#"):
-		p.Warn("day of week has numbers: 1 is Sunday in Quartz, where other crons of six fields begin with 0; a name (SUN) is the same in all")
 	}
+	d.warnOthers(p, parts[5])
 	if d.days>>29 != 0 || d.lastOffset != nil || d.lastWeekday != nil || d.nearWeekday != nil {
 		warnImpossible(p, parts, 3, d.byMonthDay && d.byWeekday)
 	}
