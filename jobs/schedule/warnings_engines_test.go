@@ -27,7 +27,7 @@ func TestW4(t *testing.T) {
 		{KindCron5, "0 0 5,* * 1", []string{"both restricted", "that matches either day field counts"}},
 		{KindCron5, "0 0 13 * 5", []string{"both restricted"}},
 		{KindCron5, "0 0 * * 7", []string{"the weekday 7 is Sunday"}},
-		{KindCron5, "0 0 * * fri-sun", []string{"the range fri-sun ends with Sunday"}},
+		{KindCron5, "0 0 * * fri-sun", nil},
 		{KindCron5, "0 0 * * 0-sun", []string{"0-sun is Sunday alone"}},
 		{KindQuartz, "0 0 0 ? * 2-6", []string{"1 is Sunday"}},
 		{KindQuartz, "0 0 0 ? * 6#3", []string{"1 is Sunday"}},

@@ -44,14 +44,11 @@ func (c *unixCron) warnOthers(p *syntax.Parser, parts []string, d *unixDays) {
 	for part := range strings.SplitSeq(dayOfWeek, ",") {
 		body, _, _ := strings.Cut(part, "/")
 		from, to, _ := strings.Cut(body, "-")
-		sunday := to == "0" || strings.EqualFold(to, "sun")
 		switch {
 		case from == "7" || to == "7":
-			p.Warn("the weekday 7 is Sunday, as in crontab(5); robfig/cron (Kubernetes) refuses 7, and 0 is Sunday everywhere")
+			p.Warn("the weekday 7 is Sunday, as in crontab(5); in Quartz it is Saturday, and robfig/cron (Kubernetes) refuses it")
 		case zeroToSunday.MatchString(part) && d.weekdays != 0x7f:
 			p.Warn(part + " is Sunday alone, as in cronie; croner reads it as every day")
-		case sunday && from != "0" && !strings.EqualFold(from, "sun"):
-			p.Warn("the range " + part + " ends with Sunday; robfig/cron (Kubernetes) refuses it, because its week begins with Sunday")
 		}
 	}
 }
