@@ -92,7 +92,7 @@ type Plan struct {
 	describe func() Description
 	text     string
 	// walls are its rules on wall clocks.
-	walls []*engine.Wall
+	walls []wallPart
 	// bound applies the bounds, the blackouts and the end by count to the schedule that follows
 	// from an actual start.
 	bound func(Schedule) Schedule
@@ -275,7 +275,6 @@ func (p *planner) finish(inner Schedule) {
 		return
 	}
 	plan.Count, plan.end, plan.Warnings = p.Count, end, fewWarnings(p.Warnings, maxWarnings)
-	plan.walls = wallsOf(inner)
 	plan.Assumptions = p.Assumptions
 	plan.firstStarted, plan.inclusive = p.FirstStarted, p.AssumedUsed
 	if p.Count > 0 && !p.opts.Uncounted {
@@ -295,6 +294,7 @@ func (p *planner) finish(inner Schedule) {
 		bound = func(s Schedule) Schedule { return engine.Cut{Inner: uncounted(s), Count: counted} }
 	}
 	plan.schedule, plan.bound = schedule, bound
+	plan.walls = wallsOf(inner, bound)
 	plan.mover, _ = inner.(engine.Mover)
 	if plan.mover != nil && !p.opts.LastStarted.IsZero() {
 		plan.mover = plan.mover.StartedAt(p.opts.LastStarted, p.opts.LastStarted)

@@ -59,15 +59,30 @@ func fewWarnings(all []string, limit int) []string {
 	return list
 }
 
-// wallsOf returns the rules on wall clocks in a schedule.
-func wallsOf(s Schedule) []*engine.Wall {
+// wallPart is a rule on a wall clock within a schedule. bound puts another schedule in its place,
+// within what limits the rule there.
+type wallPart struct {
+	*engine.Wall
+	bound func(Schedule) Schedule
+}
+
+// wallsOf returns the rules on wall clocks in a schedule, which bound limits.
+func wallsOf(s Schedule, bound func(Schedule) Schedule) []wallPart {
 	switch s := s.(type) {
 	case *engine.Wall:
-		return []*engine.Wall{s}
+		return []wallPart{{Wall: s, bound: bound}}
 	case engine.Bounded:
-		return wallsOf(s.Inner)
+		return wallsOf(s.Inner, func(inner Schedule) Schedule {
+			return bound(engine.Bounded{Inner: inner, First: s.First, Last: s.Last})
+		})
+	case *engine.Counted:
+		return wallsOf(s.Inner(), func(inner Schedule) Schedule { return bound(engine.Cut{Inner: inner, Count: s}) })
+	case engine.Without:
+		return wallsOf(s.Inner, func(inner Schedule) Schedule {
+			return bound(engine.Without{Inner: inner, Excluded: s.Excluded})
+		})
 	case engine.Union:
-		return append(wallsOf(s.A), wallsOf(s.B)...)
+		return append(wallsOf(s.A, bound), wallsOf(s.B, bound)...)
 	}
 	return nil
 }
@@ -127,23 +142,23 @@ type effect struct {
 }
 
 // effects returns what a change of clocks does to the rule w of the plan.
-func (p *Plan) effects(w *engine.Wall, c clockChange) []effect {
+func (p *Plan) effects(w wallPart, c clockChange) []effect {
 	e := effect{zone: w.Zone, from: c.at + min(c.before, c.after), to: c.at + max(c.before, c.after)}
 	switch {
 	case c.before < c.after && w.Gap == GapSkip:
 		return p.lostDays(w, c, e)
 	case c.before < c.after:
-		return p.moved(w, c, e)
+		return moved(w, c, e)
 	case w.Overlap == OverlapBoth:
-		return p.doubled(w, c, e)
+		return doubled(w, c, e)
 	}
 	return nil
 }
 
-// due reports whether the bounds and the blackouts of the plan leave an instant.
-func (p *Plan) due(unix int64) bool {
+// due reports whether the bounds, the blackouts and the excluded dates leave an instant.
+func (w wallPart) due(unix int64) bool {
 	at := time.Unix(unix, 0).UTC()
-	found, ok := p.bound(engine.Single{At: at}).Next(at.Add(-time.Nanosecond))
+	found, ok := w.bound(engine.Single{At: at}).Next(at.Add(-time.Nanosecond))
 	return ok && found.Equal(at)
 }
 
@@ -193,14 +208,14 @@ func (e effect) with(pattern engine.Pattern, list []int64, keep func(civilSecond
 }
 
 // lostDays returns the days on which nothing is due because all clock times are in the gap.
-func (p *Plan) lostDays(w *engine.Wall, c clockChange, e effect) []effect {
+func (p *Plan) lostDays(w wallPart, c clockChange, e effect) []effect {
 	var list []effect
 	for day := civil.FloorDiv(e.from, civil.DaySeconds); day*civil.DaySeconds < e.to; day++ {
 		lost := e
 		lost.kind, lost.day = dayLost, day
 		start, end := day*civil.DaySeconds, (day+1)*civil.DaySeconds
 		all := matches(w.Pattern, max(start, e.from), min(end, e.to))
-		lost, some := lost.with(w.Pattern, all, func(at int64) bool { return p.due(at - c.before) })
+		lost, some := lost.with(w.Pattern, all, func(at int64) bool { return w.due(at - c.before) })
 		if !some {
 			continue
 		}
@@ -215,7 +230,7 @@ func (p *Plan) lostDays(w *engine.Wall, c clockChange, e effect) []effect {
 }
 
 // moved returns the clock times in the gap that become instants of their own.
-func (p *Plan) moved(w *engine.Wall, c clockChange, e effect) []effect {
+func moved(w wallPart, c clockChange, e effect) []effect {
 	all := matches(w.Pattern, e.from, e.to)
 	if len(all) == 0 {
 		return nil
@@ -228,10 +243,10 @@ func (p *Plan) moved(w *engine.Wall, c clockChange, e effect) []effect {
 	var some bool
 	if w.Gap == GapAtEnd {
 		e.kind = timesGrouped
-		e, some = e.with(w.Pattern, all, func(int64) bool { return !has(e.to) && p.due(c.at) })
+		e, some = e.with(w.Pattern, all, func(int64) bool { return !has(e.to) && w.due(c.at) })
 	} else if len(all) <= listedMatches || !sameTimes(w.Pattern, e.from, e.to, length) {
 		e.kind = timesMoved
-		e, some = e.with(w.Pattern, all, func(at int64) bool { return !has(at+length) && p.due(at-c.before) })
+		e, some = e.with(w.Pattern, all, func(at int64) bool { return !has(at+length) && w.due(at-c.before) })
 	}
 	if !some {
 		return nil
@@ -242,14 +257,14 @@ func (p *Plan) moved(w *engine.Wall, c clockChange, e effect) []effect {
 // doubled returns the clock times that run twice. There are none if the rule has the same clock
 // times before, during and after the overlap, as every quarter of an hour: its runs keep their
 // distance.
-func (p *Plan) doubled(w *engine.Wall, c clockChange, e effect) []effect {
+func doubled(w wallPart, c clockChange, e effect) []effect {
 	length := e.to - e.from
 	all := matches(w.Pattern, e.from, e.to)
 	if len(all) == 0 || sameTimes(w.Pattern, e.from-length, e.to-length, length) && sameTimes(w.Pattern, e.from, e.to, length) {
 		return nil
 	}
 	e.kind = timesDoubled
-	e, some := e.with(w.Pattern, all, func(at int64) bool { return p.due(at-c.before) && p.due(at-c.after) })
+	e, some := e.with(w.Pattern, all, func(at int64) bool { return w.due(at-c.before) && w.due(at-c.after) })
 	if !some {
 		return nil
 	}

@@ -64,8 +64,8 @@ type clockFacts struct {
 	moved, doubled []string // clock times
 }
 
-// factsOf walks over the days of a change of clocks at the instant change. named is the same rule in
-// UTC and without bounds: its instants are the clock times that the rule names.
+// factsOf walks over the days of a change of clocks at the instant change. named is the same rule
+// in UTC and without bounds: its instants are the clock times that the rule names.
 func factsOf(plan, named *Plan, zone *time.Location, change time.Time) (f clockFacts) {
 	_, before := change.Add(-time.Second).In(zone).Zone()
 	_, after := change.In(zone).Zone()
@@ -299,5 +299,45 @@ func TestWarningsAtWithoutChanges(t *testing.T) {
 		warnings, until := plan.WarningsAt(now)
 		require.Equal(t, plan.Warnings, warnings)
 		require.Zero(t, until, test.spec)
+	}
+}
+
+// TestWarningsAtObeyCountsAndExclusions: clock times that a count, an UNTIL or an EXDATE leaves out
+// have no warning, and a day on which an RDATE is due is not lost.
+func TestWarningsAtObeyCountsAndExclusions(t *testing.T) {
+	now := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
+	const (
+		lost    = "On Sunday 28 March 2027 nothing is due"
+		doubled = "On Sunday 31 October 2027 it runs twice"
+	)
+	for _, test := range []struct {
+		rule string
+		want []string
+	}{
+		{"RRULE:FREQ=DAILY", []string{lost, doubled}},
+		{"RRULE:FREQ=DAILY;COUNT=27", []string{lost}},
+		{"RRULE:FREQ=DAILY;COUNT=10", nil},
+		{"RRULE:FREQ=DAILY;COUNT=300\\nRDATE:20270401T110000", []string{lost, doubled}},
+		{"RRULE:FREQ=DAILY;COUNT=10\\nRDATE:20270401T110000", nil},
+		{"RRULE:FREQ=DAILY;UNTIL=20270601T000000Z", []string{lost}},
+		{"RRULE:FREQ=DAILY;UNTIL=20270305T000000Z\\nRDATE:20270401T110000", nil},
+		{"RRULE:FREQ=DAILY\\nRDATE:20270328T110000", []string{doubled}},
+		{"RRULE:FREQ=DAILY\\nEXDATE:20271031T023000", []string{lost}},
+		{"RRULE:FREQ=DAILY\\nRDATE:20270401T110000", []string{lost, doubled}},
+	} {
+		spec := fmt.Sprintf(`{"rrule": "DTSTART:20270302T023000\n%s", "gap": "skip", "overlap": "both"}`, test.rule)
+		for _, uncounted := range []bool{false, true} {
+			plan, err := Parse(KindRRule, []byte(spec), Options{Zone: "Europe/Berlin", Uncounted: uncounted})
+			require.NoError(t, err, spec)
+			if uncounted && plan.Count > 0 {
+				continue // the database counts
+			}
+			all, _ := plan.WarningsAt(now)
+			all = all[len(plan.Warnings):]
+			require.Len(t, all, len(test.want), "%s %q", spec, all)
+			for i, part := range test.want {
+				require.Contains(t, all[i], part, spec)
+			}
+		}
 	}
 }

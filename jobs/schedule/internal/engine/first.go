@@ -39,6 +39,9 @@ func First(s Schedule, from time.Time, n int64) *Counted {
 	})}
 }
 
+// Inner returns the schedule of which c is the beginning.
+func (c *Counted) Inner() Schedule { return c.inner }
+
 // Next implements Schedule.
 func (c *Counted) Next(after time.Time) (time.Time, bool) {
 	first := after.Before(c.from)
