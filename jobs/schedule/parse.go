@@ -122,8 +122,20 @@ func (p *Plan) Moves() bool { return p.mover != nil }
 // Parse parses a specification of the given kind. The text is a JSON object in the form of its
 // system. It may also contain the elements that are common to all kinds: timeZone, gap, overlap,
 // activatedAt, createdAt, outage, catchUp, jitter, blackouts. The kinds of one line (cron5, cron6,
-// quartz, rrule) also accept the bare line. The error is a *Error with every fault of the text.
+// quartz, rrule) also accept the bare line. The error is a *Error with every fault of the text. A
+// text of another kind or language has one fault, which names it; see Recognize.
 func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
+	plan, err := parse(kind, spec, opts)
+	if err != nil && !opts.probing {
+		if fault, ok := recognized(kind, spec, opts, err); ok {
+			return nil, &Error{Faults: []Fault{fault}}
+		}
+	}
+	return plan, err
+}
+
+// parse parses a specification without recognition of other languages.
+func parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	p, err := newPlanner(kind, spec, opts)
 	if err != nil {
 		return nil, err

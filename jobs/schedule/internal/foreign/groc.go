@@ -339,8 +339,9 @@ func (g *grocText) weekdays(p *pattern, ordinals map[int]bool) bool {
 		return true
 	}
 	slices.Sort(list)
+	list = slices.Compact(list)
 	for n := 1; n <= 5; n++ {
-		for _, day := range slices.Compact(list) {
+		for _, day := range list {
 			if ordinals[n] {
 				p.nth = append(p.nth, nth{n, day})
 			}

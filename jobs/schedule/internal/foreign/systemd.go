@@ -230,7 +230,7 @@ const maxTimestamp = 7258118399
 // readCalendarTime parses HOUR:MINUTE[:SECOND].
 func (r *reader) readCalendarTime(p *pattern, text string) {
 	parts := strings.Split(text, ":")
-	if len(parts) > 3 {
+	if len(parts) < 2 || len(parts) > 3 {
 		r.fault("", text, "a time such as 09:00 or 09:00:30", "")
 		return
 	}

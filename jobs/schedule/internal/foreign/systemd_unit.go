@@ -41,7 +41,7 @@ var timerSettings = []string{"OnCalendar", "Persistent", "RandomizedDelaySec", "
 // readUnit translates the settings of a section [Timer] (systemd.timer(5)).
 func (r *reader) readUnit() {
 	var events []string
-	jitter, persistent := "", false
+	jitter, catchUp := "", ""
 	section := "Timer"
 	text := strings.ReplaceAll(r.text, "\\\n", " ")
 	for line := range strings.Lines(text) {
@@ -50,7 +50,9 @@ func (r *reader) readUnit() {
 			continue
 		}
 		if name, ok := strings.CutPrefix(line, "["); ok {
-			section = strings.TrimSuffix(name, "]")
+			if section = strings.TrimSuffix(name, "]"); section == "Timer" && catchUp == "" {
+				catchUp = "none" // what was missed is not made up unless Persistent= is set
+			}
 			continue
 		}
 		if section != "Timer" {
@@ -68,7 +70,9 @@ func (r *reader) readUnit() {
 		case name == "OnCalendar":
 			events = append(events, value)
 		case name == "Persistent":
-			persistent = r.boolean(name, value)
+			if catchUp = "none"; r.boolean(name, value) {
+				catchUp = "last"
+			}
 		case name == "RandomizedDelaySec":
 			jitter = r.delay(name, value)
 		case name == "AccuracySec":
@@ -90,10 +94,7 @@ func (r *reader) readUnit() {
 	case len(events) == 1:
 		r.readCalendar(events[0])
 	}
-	r.target.catchUp = "none"
-	if persistent {
-		r.target.catchUp = "last"
-	}
+	r.target.catchUp = catchUp
 	if jitter != "" {
 		r.target.text("jitter", jitter)
 		r.note("RandomizedDelaySec becomes a jitter: the delay of each run is computed from the schedule and the instant, not drawn at random.")
