@@ -33,6 +33,7 @@ var pages = []string{
 	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md",
 	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
 	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md", "jobs/importer/FROM_TASK_SCHEDULER.md",
+	"jobs/importer/FROM_QUARTZ.md",
 	".github/CONTRIBUTING.md",
 }
 
@@ -51,6 +52,7 @@ var notRun = map[string]string{
 	"jobagent action try":           "it calls a host of the internet",
 	"jobagent dev --data devdata  ": "the server of the first lines is still running",
 	"jobagent dev --dev-issuer":     "the server of the first lines is still running",
+	"jobagent import quartz":        "it reads the tables of Quartz, which the embedded server does not have",
 	"jobagent import sql-agent":     "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
 	"sudo ":                         "it changes this machine",
 	"docker ":                       "no container engine is at hand",

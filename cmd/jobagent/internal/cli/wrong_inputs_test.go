@@ -289,6 +289,8 @@ var wrongInputs = []struct {
 	{"action check LATIN1", 2, "not valid UTF-8"},
 	{"action try NOFILE", 2, "no such file"},
 	{"import azure-scheduler CRON", 2, "CRON"},
+	{"import quartz --prefix a-b", 2, "--prefix"},
+	{"import quartz --zone Berlin", 2, "--zone"},
 	{"import sap LATIN1", 2, "not valid UTF-8"},
 	{"import task-scheduler CRON", 2, "has no task"},
 	{"import task-scheduler LATIN1", 2, "not valid UTF-8"},

@@ -26,7 +26,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// agentTablesDDL creates the tables of SQL Server Agent that are read, with their documented types.
+// agentTablesDDL creates the tables of SQL Server Agent that are read, with their documented
+// types.
 const agentTablesDDL = `
 CREATE TABLE dbo.syscategories (category_id INT NOT NULL, category_class INT NOT NULL, category_type TINYINT NOT NULL, name SYSNAME NOT NULL);
 CREATE TABLE dbo.sysjobs (job_id UNIQUEIDENTIFIER NOT NULL, originating_server_id INT NOT NULL, name SYSNAME NOT NULL, enabled TINYINT NOT NULL,
@@ -49,8 +50,8 @@ CREATE TABLE dbo.sysjobschedules (schedule_id INT NULL, job_id UNIQUEIDENTIFIER 
 CREATE TABLE dbo.sysalerts (id INT NOT NULL, name SYSNAME NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL);
 `
 
-// agentRowsDDL fills them with two jobs: one with three steps, one of which is not T-SQL, and three
-// schedules; and a disabled one.
+// agentRowsDDL fills them with two jobs: one with three steps, one of which is not T-SQL, and
+// three schedules; and a disabled one.
 const agentRowsDDL = `
 INSERT INTO dbo.syscategories VALUES (0, 1, 1, N'[Uncategorized (Local)]'), (3, 1, 1, N'Database Maintenance');
 INSERT INTO dbo.sysjobs VALUES

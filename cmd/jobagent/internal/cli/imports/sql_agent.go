@@ -131,7 +131,7 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 		{"syscategories", true, []string{"category_id", "name"}},
 		{"sysalerts", true, []string{"job_id", "name"}},
 	} {
-		rows, err := readAgentTable(ctx, db, t.name, t.needed)
+		rows, err := readTable(ctx, db, "dbo."+t.name, t.needed)
 		var refused mssqldb.Error
 		if t.optional && errors.As(err, &refused) && refused.Number == noSuchObject {
 			continue
@@ -179,9 +179,9 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 // SQL Server.
 type agentRow map[string]any
 
-// readAgentTable reads a whole table. It fails if a needed column is missing.
-func readAgentTable(ctx context.Context, db *sql.DB, table string, needed []string) ([]agentRow, error) {
-	rows, err := db.QueryContext(ctx, "SELECT * FROM dbo."+table+";")
+// readTable reads a whole table. It fails if a needed column is missing.
+func readTable(ctx context.Context, db *sql.DB, table string, needed []string) ([]agentRow, error) {
+	rows, err := db.QueryContext(ctx, "SELECT * FROM "+table+";")
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func readAgentTable(ctx context.Context, db *sql.DB, table string, needed []stri
 	}
 	for _, n := range needed {
 		if !slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, n) }) {
-			return nil, fmt.Errorf("the table dbo.%s has no column %s", table, n)
+			return nil, fmt.Errorf("the table %s has no column %s", table, n)
 		}
 	}
 	var list []agentRow
