@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/jobagent/jobagent/jobs/internal/yamltext"
 )
 
 // Limits of what is read. They are far above what people write, and bound the memory of hostile
@@ -22,7 +22,7 @@ const (
 	// maxNodes is the number of values in a document, those that aliases repeat included.
 	maxNodes = 1_000_000
 	// maxKeys is the number of keys in one mapping. A group of 40,000 members is a list, and fine.
-	maxKeys = 10_000
+	maxKeys = yamltext.MaxKeys
 	// maxText is the length of the texts in a document, those that aliases repeat included.
 	maxText = 64 << 20
 	// maxDepth is how deep values may be in each other.
@@ -98,22 +98,18 @@ func failAt(line, col int, format string, args ...any) error {
 
 // parseYAML reads the documents of a YAML text. Empty documents are left out.
 func parseYAML(text string) (docs []*node, err error) {
-	if line := tooDeep(text); line > 0 {
-		return nil, failAt(line, 1, "brackets are nested too deep")
-	}
 	defer func() { // the parser is not ours
 		if r := recover(); r != nil {
 			docs, err = nil, failAt(1, 1, "invalid YAML")
 		}
 	}()
-	tokens := lexer.Tokenize(text)
-	if t := tooWide(tokens); t != nil {
-		line, col := place(t)
-		return nil, failAt(line, col, "too many keys in one mapping: at most %d", maxKeys)
-	}
-	file, err := parser.Parse(tokens, 0)
+	file, err := yamltext.Parse(text)
 	if err != nil {
-		return nil, yamlError(err)
+		var at *yamltext.Error
+		if errors.As(err, &at) {
+			err = failAt(at.Line, at.Col, "%s", at.Message)
+		}
+		return nil, err
 	}
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
@@ -131,98 +127,13 @@ func parseYAML(text string) (docs []*node, err error) {
 	return docs, nil
 }
 
-// tooDeep returns the line at which flow brackets are nested absurdly deep, as only a hostile text
-// has them; the parser would exhaust the stack. 0 means nowhere.
-func tooDeep(text string) int {
-	depth, line := 0, 1
-	for _, r := range text {
-		switch r {
-		case '\n':
-			line++
-		case '[', '{':
-			if depth++; depth > 20_000 {
-				return line
-			}
-		case ']', '}':
-			depth = max(0, depth-1)
-		}
-	}
-	return 0
-}
-
-// tooWide returns the first key of a mapping beyond maxKeys; nil if there is none. The time of the
-// parser grows with the square of the number of keys.
-func tooWide(tokens token.Tokens) *token.Token {
-	type mapping struct {
-		column int // of the keys; 0 within brackets
-		keys   int
-	}
-	open := []mapping{{}}
-	// leave closes the mappings whose keys stand further to the right.
-	leave := func(column int) {
-		for open[len(open)-1].column > column {
-			open = open[:len(open)-1]
-		}
-	}
-	for _, t := range tokens {
-		switch t.Type {
-		case token.DocumentHeaderType, token.DocumentEndType:
-			open = open[:1]
-		case token.MappingStartType, token.SequenceStartType:
-			open = append(open, mapping{})
-		case token.MappingEndType, token.SequenceEndType:
-			for len(open) > 1 && open[len(open)-1].column > 0 {
-				open = open[:len(open)-1]
-			}
-			open = open[:max(1, len(open)-1)]
-		case token.SequenceEntryType:
-			leave(t.Position.Column)
-		case token.MappingValueType:
-			inBrackets := len(open) > 1 && open[len(open)-1].column == 0
-			if !inBrackets && t.Prev != nil {
-				column := t.Prev.Position.Column
-				if leave(column); open[len(open)-1].column < column {
-					open = append(open, mapping{column: column})
-				}
-			}
-			m := &open[len(open)-1]
-			if m.keys++; m.keys > maxKeys {
-				return t
-			}
-		}
-	}
-	return nil
-}
-
-// yamlError makes an error of the parser one line with a place. The parser's own text of it quotes
-// what stands around the place, which takes long in a long line.
-func yamlError(err error) error {
-	var at interface {
-		GetToken() *token.Token
-		GetMessage() string
-	}
-	if !errors.As(err, &at) {
-		return failAt(1, 1, "invalid YAML")
-	}
-	line, col := place(at.GetToken())
-	text, _, _ := strings.Cut(at.GetMessage(), "\n")
-	return failAt(line, col, "invalid YAML: %s", text)
-}
-
 // builder makes nodes of the parser's tree.
 type builder struct {
 	anchors map[string]*node
 }
 
-func place(t *token.Token) (line, col int) {
-	if t == nil || t.Position == nil {
-		return 1, 1
-	}
-	return t.Position.Line, t.Position.Column
-}
-
 func (b *builder) build(a ast.Node, depth int) (*node, error) {
-	line, col := place(a.GetToken())
+	line, col := yamltext.Place(a.GetToken())
 	if depth > maxDepth {
 		return nil, failAt(line, col, "values are nested too deep: at most %d levels", maxDepth)
 	}
@@ -251,12 +162,12 @@ func (b *builder) build(a ast.Node, depth int) (*node, error) {
 	case *ast.MappingNode:
 		n.kind = kindMap
 		if !a.IsFlowStyle && len(a.Values) > 0 { // the token of the others is the first colon
-			n.line, n.col = place(a.Values[0].Key.GetToken())
+			n.line, n.col = yamltext.Place(a.Values[0].Key.GetToken())
 		}
 		return n, b.pairs(n, a.Values, depth)
 	case *ast.MappingValueNode:
 		n.kind = kindMap
-		n.line, n.col = place(a.Key.GetToken())
+		n.line, n.col = yamltext.Place(a.Key.GetToken())
 		return n, b.pairs(n, []*ast.MappingValueNode{a}, depth)
 	case *ast.AnchorNode:
 		v, err := b.build(a.Value, depth)
@@ -292,7 +203,7 @@ func (b *builder) pairs(n *node, pairs []*ast.MappingValueNode, depth int) error
 	seen := make(map[string]bool, len(pairs))
 	var merged []*node
 	for _, pair := range pairs {
-		line, col := place(pair.Key.GetToken())
+		line, col := yamltext.Place(pair.Key.GetToken())
 		value, err := b.build(pair.Value, depth+1)
 		if err != nil {
 			return err

@@ -104,6 +104,13 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
+// An empty document hides none of those behind it.
+func TestEmptyDocuments(t *testing.T) {
+	docs, err := parseYAML("a: 1\n---\n# nothing\n---\nb: 1\n---\n---\nc: 1\n")
+	require.NoError(t, err)
+	require.Len(t, docs, 3)
+}
+
 // wide returns the entries of a mapping.
 func wide(n int, separator string) string {
 	list := make([]string, n)
