@@ -14,9 +14,8 @@ type outsideCommand struct {
 	// line is the text for a shell. Without one, words are the program and its arguments.
 	line  string
 	words []shellWord
-	// variable returns the value of a variable of the environment. Of a secret it returns an
-	// empty text.
-	variable func(name string) (value string, known bool)
+	// variable returns a variable of the environment.
+	variable func(name string) variable
 	// stdin means that the command reads a text which the other system gives it.
 	stdin bool
 	// element is the path of the command in the report, and where says the same in a sentence.
@@ -25,6 +24,13 @@ type outsideCommand struct {
 	step string
 	// what describes the work if it is not that of a program.
 	what string
+}
+
+// variable is a variable of the environment.
+type variable struct {
+	value string
+	// set means that there is one, and known that its value is here and not a secret.
+	set, known bool
 }
 
 // program returns the path of the program, or an empty text if it is not plain. A report shows
@@ -44,16 +50,14 @@ func (c *outsideCommand) simple() (simple shellCommand, ok bool) {
 	if c.line != "" {
 		return readShell(c.line, c.plainVariable)
 	}
-	simple = shellCommand{words: c.words, variables: map[string]string{}}
+	simple = shellCommand{words: c.words, variables: map[string]variable{}}
 	return simple, len(c.words) > 0
 }
 
 // plainVariable returns the value of a variable that is not a secret.
 func (c *outsideCommand) plainVariable(name string) (string, bool) {
-	if isSecretVariable(name) {
-		return "", false
-	}
-	return c.variable(name)
+	v := c.variable(name)
+	return v.value, v.known && !isSecretVariable(name)
 }
 
 // isSecretVariable reports whether a variable of the environment may be a secret, by its name.
@@ -77,9 +81,9 @@ func (r *Result) commandStep(job *Job, c outsideCommand) Step {
 		return slices.ContainsFunc(job.Steps, func(s Step) bool { return strings.EqualFold(s.Name, n) })
 	}, func(string) {})
 	if ok && !c.stdin && !simple.words[0].unknown && program(simple.words[0].text) == "sqlcmd" {
-		call, understood := readSqlcmd(simple.words[1:], func(name string) (string, bool) {
-			if value, set := simple.variables[name]; set {
-				return value, true
+		call, understood := readSqlcmd(simple.words[1:], func(name string) variable {
+			if v, set := simple.variables[name]; set {
+				return v
 			}
 			return c.variable(name)
 		})

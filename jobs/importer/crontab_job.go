@@ -163,12 +163,9 @@ func (r *Result) cronJob(l *cronLine) Job {
 	element := cronElement(l.number)
 	c := outsideCommand{
 		line: l.command, stdin: l.hasStdin, element: element, where: fmt.Sprintf("Line %d of a crontab", l.number),
-		variable: func(name string) (string, bool) {
-			value, known := l.variables[name]
-			if isSecretVariable(name) {
-				value = ""
-			}
-			return value, known
+		variable: func(name string) variable {
+			value, set := l.variables[name]
+			return variable{value: value, set: set, known: set}
 		},
 	}
 	name := path.Base(c.program())

@@ -17,15 +17,15 @@ import (
 type Options struct {
 	// Now is the time of the import. A schedule that has ended by then stays ended.
 	Now time.Time
-	// Zone is the IANA name of the time zone of the original system's clock times: of the server of
-	// SQL Server Agent, of the machine of a crontab, of the controller of Kubernetes. Empty means
-	// UTC. See [Zone].
+	// Zone is the IANA name of the time zone of the original system's clock times: of the server
+	// of SQL Server Agent, of the machine of a crontab, of the controller of Kubernetes. Empty
+	// means UTC. See [Zone].
 	Zone string
 	// TargetGroup is the target group of every step. If it is empty, the group is "imported", or
 	// one group for each database for SQL Server Agent.
 	TargetGroup string
-	// Server is the name with which agents connect to the SQL Server of SQL Server Agent's jobs, or
-	// to the one on the machine of a command.
+	// Server is the name with which agents connect to the SQL Server of SQL Server Agent's jobs,
+	// or to the one on the machine of a command.
 	Server string
 	// Crontab is the form of a crontab.
 	Crontab CrontabForm
@@ -45,8 +45,8 @@ const (
 	Changed Effect = "changed"
 	// Note means that nothing is lost, but that the reader should know of a difference.
 	Note Effect = "note"
-	// ToSet means that the reader has to supply a value that an import cannot have: a secret, or an
-	// entry of the agent's configuration.
+	// ToSet means that the reader has to supply a value that an import cannot have: a secret, or
+	// an entry of the agent's configuration.
 	ToSet Effect = "to set"
 )
 
@@ -97,13 +97,16 @@ type Step struct {
 	Command string      `json:"command,omitempty"`
 	// TargetGroup has no name if the step is an action that runs once, on its endpoint.
 	TargetGroup TargetGroup `json:"target_group"`
-	// Attempts is the number of retries after the first attempt. Interval is the wait between them,
-	// and Timeout the time limit of the step, both in seconds.
+	// Attempts is the number of retries after the first attempt. Interval is the wait between
+	// them, and Timeout the time limit of the step, both in seconds.
 	Attempts int `json:"retry_attempts"`
 	Interval int `json:"retry_interval_seconds"`
 	Timeout  int `json:"step_timeout_seconds"`
-	// After names the step that must be over before, and RunWhen the result that it must have; both
-	// are empty for a step that runs when the step before has succeeded.
+	// MaxInterval is the longest wait if each wait is twice as long as the one before; 0 if all
+	// waits are equal.
+	MaxInterval int `json:"maximum_retry_interval_seconds,omitempty"`
+	// After names the step that must be over before, and RunWhen the result that it must have;
+	// both are empty for a step that runs when the step before has succeeded.
 	After   string `json:"after,omitempty"`
 	RunWhen string `json:"run_when,omitempty"`
 	// OnUnknownOutcome is empty for the default.
@@ -115,8 +118,8 @@ type Step struct {
 	Proposal string `json:"proposal,omitempty"`
 }
 
-// TargetGroup holds the target group of a step. Without a server the script creates an empty group,
-// to which the user adds databases.
+// TargetGroup holds the target group of a step. Without a server the script creates an empty
+// group, to which the user adds databases.
 type TargetGroup struct {
 	Name     string `json:"target_group_name"`
 	Server   string `json:"server_name,omitempty"`
@@ -215,8 +218,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// cut shortens s to n characters as SQL Server counts them (UTF-16 code units), and reports whether
-// s was longer.
+// cut shortens s to n characters as SQL Server counts them (UTF-16 code units), and reports
+// whether s was longer.
 func cut(s string, n int) (string, bool) {
 	length := 0
 	for i, r := range s {
@@ -424,7 +427,11 @@ func (r *Result) scriptJob(b *strings.Builder, j *Job) {
 		if s.TargetGroup.Name != "" {
 			text(c, "target_group_name", s.TargetGroup.Name)
 		}
-		c.Number("initial_retry_interval_seconds", s.Interval).Number("maximum_retry_interval_seconds", s.Interval).Raw("retry_interval_backoff_multiplier", "1.0")
+		longest, multiplier := s.Interval, "1.0"
+		if s.MaxInterval > 0 {
+			longest, multiplier = s.MaxInterval, "2.0"
+		}
+		c.Number("initial_retry_interval_seconds", s.Interval).Number("maximum_retry_interval_seconds", longest).Raw("retry_interval_backoff_multiplier", multiplier)
 		c.Number("retry_attempts", s.Attempts).Number("step_timeout_seconds", s.Timeout)
 		c.Optional("after", s.After).Optional("run_when", s.RunWhen)
 		if s.Command == "" {

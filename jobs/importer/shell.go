@@ -23,7 +23,7 @@ func (w shellWord) is(text string) bool { return !w.variable && !w.unknown && w.
 type shellCommand struct {
 	words []shellWord
 	// variables are those that are set before the command.
-	variables map[string]string
+	variables map[string]variable
 	// output means that its output goes to a file.
 	output bool
 	// folder is the folder of a cd before the command.
@@ -44,8 +44,8 @@ var shellAssignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 // false if it is more than one simple command, perhaps after cd FOLDER &&, with output
 // redirected: then what runs is not certain. variable returns the value of a variable if it is
 // known.
-func readShell(text string, variable func(string) (string, bool)) (c shellCommand, ok bool) {
-	s := shellReader{text: text, variable: variable}
+func readShell(text string, value func(string) (string, bool)) (c shellCommand, ok bool) {
+	s := shellReader{text: text, value: value}
 	c.words, ok = s.command()
 	if ok && strings.HasPrefix(s.text, "&&") && len(c.words) == 2 && c.words[0].is("cd") && !c.words[1].unknown {
 		c.folder = c.words[1].text
@@ -56,17 +56,13 @@ func readShell(text string, variable func(string) (string, bool)) (c shellComman
 		return c, false
 	}
 	c.output = s.output
-	c.variables = map[string]string{}
+	c.variables = map[string]variable{}
 	for len(c.words) > 0 {
 		m := shellAssignment.FindStringSubmatch(c.words[0].text)
 		if m == nil {
 			break
 		}
-		if !c.words[0].unknown {
-			c.variables[m[1]] = m[2]
-		} else {
-			c.variables[m[1]] = "" // known to be set
-		}
+		c.variables[m[1]] = variable{value: m[2], set: true, known: !c.words[0].unknown}
 		c.words = c.words[1:]
 	}
 	return c, c.unwrap() && len(c.words) > 0
@@ -74,9 +70,9 @@ func readShell(text string, variable func(string) (string, bool)) (c shellComman
 
 // shellReader reads words. text is what is left to read.
 type shellReader struct {
-	text     string
-	variable func(string) (string, bool)
-	output   bool
+	text   string
+	value  func(string) (string, bool) // of a variable that is known
+	output bool
 }
 
 // command reads the words of one simple command. It stops at the end or at &&.
@@ -195,7 +191,7 @@ func (s *shellReader) expand(b *strings.Builder, w *shellWord, quoted bool) bool
 	}
 	s.text = s.text[len(m[0]):]
 	w.variable = true
-	value, known := s.variable(m[1] + m[2])
+	value, known := s.value(m[1] + m[2])
 	if !known || !quoted && (value == "" || strings.ContainsAny(value, " \t\n*?[")) {
 		w.unknown = true
 		return true

@@ -36,12 +36,10 @@ const (
 )
 
 // readSqlcmd reads the words behind sqlcmd. ok is false if an option is not understood: then it is
-// not certain what runs. set returns the value of a variable of the environment.
-func readSqlcmd(words []shellWord, set func(string) (string, bool)) (call sqlcmdCall, ok bool) {
-	call.server, _ = set("SQLCMDSERVER")
-	call.database, _ = set("SQLCMDDBNAME")
-	call.login, _ = set("SQLCMDUSER")
-	_, call.secret = set("SQLCMDPASSWORD")
+// not certain what runs. set returns a variable of the environment.
+func readSqlcmd(words []shellWord, set func(string) variable) (call sqlcmdCall, ok bool) {
+	server, database, login := set("SQLCMDSERVER"), set("SQLCMDDBNAME"), set("SQLCMDUSER")
+	call.secret = set("SQLCMDPASSWORD").set || login.set
 	for len(words) > 0 {
 		w := words[0]
 		words = words[1:]
@@ -69,6 +67,17 @@ func readSqlcmd(words []shellWord, set func(string) (string, bool)) (call sqlcmd
 		}
 		if !call.set(option, value) {
 			return call, false
+		}
+	}
+	for _, v := range []struct {
+		variable
+		value *string
+	}{{server, &call.server}, {database, &call.database}} {
+		if *v.value == "" && v.set {
+			if !v.known {
+				return call, false
+			}
+			*v.value = v.variable.value
 		}
 	}
 	return call, (call.query == "") != (len(call.files) == 0)

@@ -297,7 +297,7 @@ func (r *Result) taskExec(job *Job, a *element, at string, s taskSettings) {
 // taskWhere begins the message of a step that fails.
 const taskWhere = "This action of Windows Task Scheduler"
 
-func noVariable(string) (string, bool) { return "", false }
+func noVariable(string) variable { return variable{} }
 
 // windowsVariable matches a variable in a command of Windows.
 var windowsVariable = regexp.MustCompile(`%[^%\s]+%`)

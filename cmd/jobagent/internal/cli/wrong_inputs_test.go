@@ -301,6 +301,10 @@ var wrongInputs = []struct {
 	{"import crontab VOID --zone Mars/Base", 2, "--zone"},
 	{"import crontab VOID --scripts NOFILE", 2, "--scripts"},
 	{"import crontab VOID --system=perhaps", 2, "--system"},
+	{"import kubernetes NOFILE", 2, "no such file"},
+	{"import kubernetes VOID", 2, "no CronJob"},
+	{"import kubernetes CALENDAR", 2, "no CronJob"},
+	{"import kubernetes VOID --zone Mars/Base", 2, "--zone"},
 	{"audit list --limit 0", 2, "--limit"},
 
 	// Whole command lines.

@@ -251,6 +251,7 @@ var ownFlags = map[string]Kind{
 	"import sql-agent --job":                {Words: "the name of a job of SQL Server Agent", Max: maxName, source: nothing},
 	"import azure-scheduler --target-group": newName("the target group"),
 	"import crontab --target-group":         newName("the target group"),
+	"import kubernetes --target-group":      newName("the target group"),
 	"import quartz --target-group":          newName("the target group"),
 	"import sap --target-group":             newName("the target group"),
 	"import sql-agent --target-group":       newName("the target group"),

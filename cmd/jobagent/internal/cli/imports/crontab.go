@@ -131,6 +131,37 @@ passwords are not read. Any other command becomes a step that fails until you wr
 	return cmd
 }
 
+func newKubernetesCommand(a *connect.App) *cobra.Command {
+	var f outsideFlags
+	cmd := &cobra.Command{
+		Use: "kubernetes FILE|-", Short: "Import CronJobs of Kubernetes from YAML or JSON",
+		Long: `Import CronJobs of Kubernetes: documents or lists, as kubectl get cronjobs -o yaml prints them. Each
+becomes a job with a schedule that has the instants of Kubernetes, and a step for each container.
+
+A container that calls sqlcmd becomes a T-SQL step for its server and database if each of its options is
+understood; values of variables and passwords are not shown. Any other container becomes a step that fails
+until you write it: an entry of "processes" in the agents' configuration, or, with --target-group, T-SQL.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			text, err := command.ReadFile(args[0], a.Stdin)
+			if err != nil {
+				return err
+			}
+			r, err := importer.Kubernetes(text, o)
+			if err != nil {
+				return exit.Usagef("%s: %w", args[0], err)
+			}
+			return printImport(a, r, f.importFlags)
+		},
+	}
+	f.add(cmd, "the controller, for CronJobs without a timeZone")
+	return cmd
+}
+
 // crontabForm returns the form of a crontab by the place of its file.
 func crontabForm(file string) importer.CrontabForm {
 	file = filepath.ToSlash(file)

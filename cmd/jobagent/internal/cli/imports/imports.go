@@ -21,7 +21,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("import", "Convert jobs of other systems to T-SQL",
 		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a),
 		newTaskSchedulerCommand(a), newQuartzCommand(a),
-		newCrontabCommand(a),
+		newCrontabCommand(a), newKubernetesCommand(a),
 	)
 	cmd.Long = `Convert jobs of other systems to T-SQL. The script goes to standard output, and a report of all
 elements that were not imported to standard error; nothing is changed. Run the script in the control
