@@ -77,6 +77,11 @@ func TestWordsMeanTheRule(t *testing.T) {
 		if err != nil {
 			continue
 		}
+		if kind == KindRRule && rng.IntN(3) == 0 {
+			spec, o.Uncounted = withDates(rng, plan, spec, start), false
+			plan, err = Parse(kind, []byte(spec), o)
+			require.NoError(t, err, spec)
+		}
 		f := figures[kind]
 		if f == nil {
 			f = &wordsOf{}
@@ -104,6 +109,89 @@ func TestWordsMeanTheRule(t *testing.T) {
 		require.GreaterOrEqual(t, f.exact*100, f.parsed*99, "%s: rules without exact words: %v", kind, shorter(inexact))
 	}
 	require.Empty(t, shorter(unread), "words that the reader does not know")
+}
+
+// The reader finds a wrong word: sentences of random rules, in which one word is changed, mean
+// other instants.
+func TestWordsThatAreWrongAreFound(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(19, uint64(*wordRules)))
+	start := time.Date(2026, 1, 31, 8, 27, 40, 0, time.UTC)
+	tried, found := map[string]int{}, map[string]int{}
+	for range *wordRules / 4 {
+		kind, spec := randomSpec(rng)
+		plan, err := Parse(kind, []byte(spec), Options{Start: start, Zone: "Europe/Berlin", Uncounted: true})
+		if err != nil {
+			continue
+		}
+		d := plan.Describe()
+		for _, change := range [][2]string{
+			{"Monday", "Tuesday"}, {"the first ", "the second "}, {"the last ", "the first "}, {" and ", " to "}, {"hours", "minutes"}, {"minutes", "hours"},
+			{"of the month, or on", "of the month if it is"}, {" if it is a ", ", or on "}, {"minute ", "second "}, {" in January", " in March"},
+			{"every 2 ", "every 3 "}, {", only in 2026", ", only in 2027"}, {" the 1st", " the 2nd"}, {":0", ":1"}, {"the first time", "both times"},
+		} {
+			wrong := d
+			if wrong.Text = strings.Replace(d.Text, change[0], change[1], 1); change[1] == "both times" {
+				wrong.Text, wrong.Clocks = d.Text, strings.Replace(d.Clocks, change[0], change[1], 1)
+			}
+			if wrong.Text == d.Text && wrong.Clocks == d.Clocks {
+				continue
+			}
+			tried[change[0]]++
+			if !means(plan, wrong, start) {
+				found[change[0]]++
+			}
+		}
+	}
+	total := [2]int{}
+	for change, n := range tried {
+		total[0], total[1] = total[0]+n, total[1]+found[change]
+		require.True(t, n < 10 || found[change]*5 > n, "%q: %d of %d were found", change, found[change], n)
+	}
+	require.Greater(t, total[1]*10, total[0]*8)
+	t.Logf("changed %v, found %v: %d of %d", tried, found, total[1], total[0])
+}
+
+// means reports whether words can be read and have the instants of a plan.
+func means(plan *Plan, d Description, start time.Time) (ok bool) {
+	defer func() {
+		if recover() != nil { // a date that is none
+			ok = false
+		}
+	}()
+	reader, err := readWords(d)
+	return err == nil && reallySame(plan, reader, start.Add(-time.Hour)) && reallySame(plan, reader, time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC))
+}
+
+// withDates adds RDATE, EXDATE and a limit to a rule. Some exclusions are instants of the rule.
+func withDates(rng *rand.Rand, plan *Plan, spec string, start time.Time) string {
+	text := func(list []time.Time) string {
+		var out []string
+		for _, at := range list {
+			out = append(out, at.UTC().Format("20060102T150405Z"))
+		}
+		return strings.Join(out, ",")
+	}
+	next := Preview(plan, start.Add(-time.Second), 6)
+	limit, added := "", []time.Time{start.Add(time.Duration(rng.IntN(1e6)) * time.Second)}
+	switch rng.IntN(4) {
+	case 0:
+		limit = fmt.Sprintf(";COUNT=%d", 1+rng.IntN(8))
+	case 1:
+		limit = ";UNTIL=" + text([]time.Time{start.Add(time.Duration(1+rng.IntN(3e7)) * time.Second)})
+	}
+	lines := "RRULE:" + spec + limit
+	if rng.IntN(2) == 0 {
+		added = append(added, start.Add(time.Duration(rng.IntN(3e7))*time.Second))
+		lines += "\nRDATE:" + text(added)
+	}
+	if len(next) > 2 && rng.IntN(2) == 0 {
+		lines += "\nEXDATE:" + text(next[1:2]) + "\nEXDATE:" + text(added[:1])
+	}
+	if rng.IntN(10) == 0 {
+		return "RDATE:" + text(added)
+	}
+	return lines
 }
 
 // shorter returns a few keys.
@@ -164,9 +252,9 @@ func randomSpec(rng *rand.Rand) (Kind, string) {
 		}
 		return list(low, high, 3)
 	}
-	policies := ""
+	policies := pick("", "", "", `, "jitter": "90s"`)
 	if rng.IntN(4) == 0 {
-		policies = fmt.Sprintf(`, "gap": %q, "overlap": %q`, pick("shift", "skip", "at_end"), pick("first", "second", "both"))
+		policies += fmt.Sprintf(`, "gap": %q, "overlap": %q`, pick("shift", "skip", "at_end"), pick("first", "second", "both"))
 	}
 	switch rng.IntN(7) {
 	case 0:
@@ -174,9 +262,12 @@ func randomSpec(rng *rand.Rand) (Kind, string) {
 	case 1:
 		return KindCron6, fmt.Sprintf(`{"cron": "%s %s %s %s %s %s"%s}`, field(0, 59), field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 6), policies)
 	case 2:
-		days, weekdays := pick(field(1, 31), "L", "L-3", "LW", "15W,1", "1W", "31W", "L-2W,5"), "?"
-		if rng.IntN(2) == 0 {
-			days, weekdays = "?", pick(field(1, 7), "MON#1", "6L", "2#5,3", "L", "MON-FRI", "FRI#3,2L")
+		days, weekdays := pick(field(1, 31), "L", "L-3", "LW", "LW-2", "15W,1", "1W", "31W", "L-2W,5"), pick(field(1, 7), "MON#1", "6L", "2#5,3", "L", "MON-FRI", "FRI#3,2L")
+		switch rng.IntN(5) {
+		case 0, 1:
+			weekdays = "?"
+		case 2, 3:
+			days = "?"
 		}
 		return KindQuartz, fmt.Sprintf(`{"cron": "%s %s %s %s %s %s%s"%s}`, pick("0", field(0, 59)), field(0, 59), field(0, 23), days, field(1, 12), weekdays, pick("", " *", " 2026-2027", " 2026/2"), policies)
 	case 3:
@@ -218,7 +309,11 @@ func randomSpec(rng *rand.Rand) (Kind, string) {
 		return KindAzureScheduler, fmt.Sprintf(`{"frequency": %q, "interval": %d%s%s}`, frequency, map[bool]int{true: 1, false: 1 + rng.IntN(12)}[frequency == "Year"], spec, policies)
 	}
 	frequency := pick("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY")
-	spec := fmt.Sprintf("FREQ=%s;INTERVAL=%d", frequency, 1+rng.IntN(4))
+	interval := 1 + rng.IntN(4)
+	if rng.IntN(4) == 0 {
+		interval = 1 + rng.IntN(100)
+	}
+	spec := fmt.Sprintf("FREQ=%s;INTERVAL=%d", frequency, interval)
 	add := func(odds int, text string) {
 		if rng.IntN(odds) == 0 {
 			spec += ";" + text

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
@@ -29,13 +28,7 @@ func NextBehind(text string, next time.Time, zone *time.Location, now time.Time)
 
 // LocalTime returns an instant on the wall clock of a zone: "Mon 7 Dec 2026 02:00". A clock time
 // that occurs twice, because clocks go back, has its offset behind it.
-func LocalTime(at time.Time, zone *time.Location) string {
-	text := words.Instant(at, zone)
-	if unix := at.Unix(); engine.SegmentAt(zone, unix).Repeats(unix) {
-		text += " " + at.In(zone).Format("-07:00")
-	}
-	return text
-}
+func LocalTime(at time.Time, zone *time.Location) string { return words.Instant(at, zone) }
 
 // Distance returns the time to an instant in words: "in 15 days", "in 3 h", "40 s ago". It is
 // rounded to a whole unit: seconds below 100 s, minutes below 100 min, hours below 48 h, else days.

@@ -61,10 +61,19 @@ func (r *wordReader) between(after, before time.Time, n int) []time.Time {
 			from = r.base.Add(-72 * time.Hour)
 		}
 	}
+	for _, last := range []time.Time{r.until, r.ends} {
+		if !last.IsZero() && last.Before(before) {
+			before = last.Add(time.Second)
+		}
+	}
 	var rule []time.Time
+	seen := map[int64]bool{} // a clock time in a gap may become another one
 	keep := func(at time.Time) bool {
 		if at.After(from) && at.Before(before) && bounded(at) && (r.ends.IsZero() || !at.After(r.ends)) {
-			rule = append(rule, at.UTC())
+			if !seen[at.Unix()] {
+				rule = append(rule, at.UTC())
+			}
+			seen[at.Unix()] = true
 		}
 		return len(rule) < most+len(r.without)+len(r.once)
 	}
@@ -78,7 +87,6 @@ func (r *wordReader) between(after, before time.Time, n int) []time.Time {
 		r.listDays(from, before, keep)
 	}
 	slices.SortFunc(rule, time.Time.Compare)
-	rule = slices.CompactFunc(rule, time.Time.Equal)
 	if r.runs > 0 {
 		rule = rule[:min(len(rule), r.runs)]
 	}

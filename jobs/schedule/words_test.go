@@ -38,7 +38,7 @@ type wordReader struct {
 }
 
 const (
-	wordInstant  = `\w{3} \d+ \w{3} \d+ \d\d:\d\d(?::\d\d)?`
+	wordInstant  = `\w{3} \d+ \w{3} \d+ \d\d:\d\d(?::\d\d)?(?: [+-]\d\d:\d\d)?`
 	wordInstants = wordInstant + `(?:(?:, | and )` + wordInstant + `)*`
 	wordClock    = `\d\d:\d\d(?::\d\d)?`
 	wordMonth    = `(?:January|February|March|April|May|June|July|August|September|October|November|December)`
@@ -47,7 +47,7 @@ const (
 	wordYears    = wordYear + `(?:(?:, | and | to )` + wordYear + `)*`
 	wordWeekday  = `(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)`
 	wordOrdinal  = `(?:[a-z]+|\d+(?:st|nd|rd|th))(?:-to-last)?`
-	wordOneDay   = `the (?:working day nearest to the )?` + wordOrdinal + `(?: working day| weekend day| day| ` + wordWeekday + `)?`
+	wordOneDay   = `the (?:working day nearest to the |day before the |\d+\w\w day before the )?` + wordOrdinal + `(?: working day| weekend day| day| ` + wordWeekday + `)?`
 	wordItem     = `(?:every \w+ day from ` + wordOneDay + ` to ` + wordOneDay + `|` + wordOneDay + `(?: to ` + wordOneDay + `)?|(?:a |from |every )?` + wordWeekday + `(?: to ` + wordWeekday + `)?)`
 	wordOf       = `(?: of (the month|the year|` + wordMonth + `(?:(?:, | and )` + wordMonth + `)*))?`
 )
@@ -176,6 +176,14 @@ func wordCivil(text string) time.Time {
 }
 
 func (r *wordReader) instant(text string) time.Time {
+	if i := strings.LastIndexAny(text, "+-"); i > 0 { // a clock time that occurs twice
+		offset, err := time.Parse("-07:00", text[i:])
+		if err != nil {
+			panic(err)
+		}
+		_, seconds := offset.Zone()
+		return wordCivil(text[:i-1]).Add(-time.Duration(seconds) * time.Second)
+	}
 	if all := r.resolve(wordCivil(text), "shift", "first"); len(all) > 0 {
 		return all[0]
 	}
@@ -215,6 +223,8 @@ func readWords(d Description) (*wordReader, error) {
 			r.from = r.instant(from)
 		} else if until, ok := strings.CutPrefix(clause, "until "); ok {
 			r.until = r.instant(until)
+		} else if m := wordPattern(`^(\d+) runs?$`).FindStringSubmatch(clause); m != nil {
+			r.runs = number(m[1])
 		} else if !strings.HasPrefix(clause, "each run starts up to ") {
 			return nil, errors.New("clause " + clause)
 		}
@@ -432,7 +442,7 @@ func wordPlace(d time.Time, year bool, accepts func(time.Time) bool) (first, las
 // readDay returns the condition of one day, and its number in a month or year for a range: "the
 // 15th", "the last day", "the 2nd working day", "the working day nearest to the 15th".
 func (r *wordReader) readDay(text string, year bool) (is func(time.Time) bool, at func(d time.Time) int) {
-	m := wordPattern(`^the (working day nearest to the )?(` + wordOrdinal + `)(?: (working day|weekend day|day|` + wordWeekday + `))?$`).FindStringSubmatch(text)
+	m := wordPattern(`^the (working day nearest to the |day before the |\d+\w\w day before the )?(` + wordOrdinal + `)(?: (working day|weekend day|day|` + wordWeekday + `))?$`).FindStringSubmatch(text)
 	n := wordNth(m[2])
 	length := func(d time.Time) int {
 		if year {
@@ -462,6 +472,12 @@ func (r *wordReader) readDay(text string, year bool) (is func(time.Time) bool, a
 		}
 	}
 	switch i := slices.Index(wordWeekdays, m[3]); {
+	case strings.HasSuffix(m[1], "day before the "):
+		last := nthOf(isWorking)
+		return func(d time.Time) bool {
+			later := d.AddDate(0, 0, max(1, number(strings.Fields(m[1])[0])))
+			return later.Month() == d.Month() && last(later)
+		}, at
 	case i >= 0:
 		return nthOf(func(d time.Time) bool { return d.Weekday() == time.Weekday((i+1)%7) }), at
 	case m[3] == "working day":
@@ -621,6 +637,9 @@ func (r *wordReader) readEvery(body *string) {
 	from, err := time.Parse(layout, m[3])
 	if err != nil {
 		panic(err)
+	}
+	if m[2] == "day" && r.base.IsZero() {
+		r.base = from
 	}
 	r.days = append(r.days, func(d time.Time) bool {
 		days := int(d.Sub(from) / (24 * time.Hour))

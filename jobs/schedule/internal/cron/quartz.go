@@ -394,19 +394,12 @@ func quartzNth(name, n string) string {
 
 // rule returns the rule for the description; nil if there are no words for it.
 func (d *quartzDays) rule(times engine.Times) *words.Rule {
-	const most = 20 // ranges of years
-	w := words.Days{Months: d.months}
-	if d.years != nil {
-		for _, year := range slices.Sorted(maps.Keys(d.years)) {
-			if n := len(w.Years); n > 0 && w.Years[n-1].To == year-1 {
-				w.Years[n-1].To = year
-			} else {
-				w.Years = append(w.Years, words.Range{From: year, To: year})
-			}
-		}
+	if slices.ContainsFunc(d.beforeLastWeekday, func(less int) bool { return less > 24 }) {
+		return nil // in some months it would be the first day
 	}
-	if len(w.Years) > most || d.beforeLastWeekday != nil {
-		return nil
+	w := words.Days{Months: d.months, BeforeLastWorkday: d.beforeLastWeekday}
+	if d.years != nil {
+		w.Years = words.Runs(slices.Sorted(maps.Keys(d.years)))
 	}
 	if d.byWeekday {
 		w.Weekdays, w.Nth = d.weekdays, d.nth

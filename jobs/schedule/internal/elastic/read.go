@@ -56,7 +56,7 @@ func (e Schedule) Words() *words.Rule {
 		start = start.Add(time.Second)
 	}
 	switch unit, fixed := seconds[e.Interval]; {
-	case fixed && unit%civil.DaySeconds == 0: // all days have 24 hours in UTC
+	case fixed && unit*int64(e.Count)%civil.DaySeconds == 0: // all days have 24 hours in UTC
 		return words.DaysApart(start, int64(e.Count)*unit/civil.DaySeconds)
 	case fixed:
 		return &words.Rule{Grid: &engine.Grid{Base: start.Unix(), Step: unit * int64(e.Count), From: start.Unix()}}

@@ -113,6 +113,13 @@ func (d Days) monthDayCondition() condition {
 		}
 		list = append(list, "the working day nearest to "+day(n))
 	}
+	for _, n := range d.BeforeLastWorkday {
+		if n == 1 {
+			list = append(list, "the day before the last working day")
+			continue
+		}
+		list = append(list, fmt.Sprintf("the %s day before the last working day", ordinal(n)))
+	}
 	if len(list) == 0 {
 		return condition{}
 	}
@@ -200,7 +207,7 @@ func (d Days) normal() Days {
 		d.Months = 0
 	}
 	d.MonthDays = ordered(d.MonthDays)
-	anyDay := d.MonthDays == nil && d.Workdays == nil
+	anyDay := d.MonthDays == nil && d.Workdays == nil && d.BeforeLastWorkday == nil
 	for _, r := range d.MonthDays {
 		anyDay = anyDay || (r.From == 1 && (r.To >= 31 || r.To == -1) || r.From == -31 && r.To == -1) && r.Step <= 1
 	}
@@ -209,7 +216,7 @@ func (d Days) normal() Days {
 		anyDay, anyWeekday, d.Either = true, true, false
 	}
 	if anyDay {
-		d.MonthDays, d.Workdays, d.OrLast = nil, nil, false
+		d.MonthDays, d.Workdays, d.BeforeLastWorkday, d.OrLast = nil, nil, nil, false
 	}
 	if anyWeekday {
 		d.Weekdays, d.Nth = 0, nil
@@ -242,7 +249,7 @@ func ordered(list []Range) []Range {
 // more than one clock time a day, or other conditions.
 func (r *Rule) chosenDays() (text string, ok bool) {
 	d := r.Days.normal()
-	if d.MonthDays != nil || d.Workdays != nil || d.Nth != nil || d.YearDays != nil || d.Weeks != nil || d.Years != nil || d.DivisibleYears != nil {
+	if d.MonthDays != nil || d.Workdays != nil || d.BeforeLastWorkday != nil || d.Nth != nil || d.YearDays != nil || d.Weeks != nil || d.Years != nil || d.DivisibleYears != nil {
 		return "", false
 	}
 	if count(r.Times) != 1 || r.Period != "month" && (r.Period != "year" || d.Months != 0) {

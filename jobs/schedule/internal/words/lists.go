@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 )
 
 // Join joins items with commas, and the last one with a word: "1, 2 and 3".
@@ -133,11 +134,15 @@ func named(mask uint64, names []string) (list []string, ranges bool) {
 }
 
 // Instant returns an instant on the wall clock of a zone: "Thu 1 Jan 2026 06:00". Seconds are shown
-// unless they are 0.
+// unless they are 0. A clock time that occurs twice, because clocks go back, has its offset behind
+// it.
 func Instant(at time.Time, zone *time.Location) string {
 	layout := "Mon 2 Jan 2006 15:04"
 	if at.Second() != 0 {
 		layout += ":05"
+	}
+	if unix := at.Unix(); engine.SegmentAt(zone, unix).Repeats(unix) {
+		layout += " -07:00"
 	}
 	return at.In(zone).Format(layout)
 }

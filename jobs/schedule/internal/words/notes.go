@@ -16,14 +16,14 @@ func (r *Rule) Notes() []string {
 		return notes
 	}
 	d := r.Days.normal()
-	monthDays, weekdays := d.MonthDays != nil || d.Workdays != nil, d.Weekdays != 0 || d.Nth != nil
+	monthDays, weekdays := d.MonthDays != nil || d.Workdays != nil || d.BeforeLastWorkday != nil, d.Weekdays != 0 || d.Nth != nil
 	switch {
 	case monthDays && weekdays && d.Either:
 		notes = append(notes, "Either is enough: a day of the month or a weekday that matches.")
 	case monthDays && weekdays:
 		notes = append(notes, "Both must match: the day of the month and the weekday.")
 	}
-	if _, chosen := r.chosenDays(); len(d.Workdays) > 0 || chosen && r.Positions != nil && d.Weekdays == 0x1f {
+	if _, chosen := r.chosenDays(); len(d.Workdays)+len(d.BeforeLastWorkday) > 0 || chosen && r.Positions != nil && d.Weekdays == 0x1f {
 		notes = append(notes, "Working days are Monday to Friday: holidays are not known.")
 	}
 	if slices.ContainsFunc(d.Workdays, func(n int) bool { return n != -1 }) {

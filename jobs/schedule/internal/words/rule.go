@@ -49,10 +49,13 @@ type Days struct {
 	// Years are years of the calendar, ascending. DivisibleYears are years that a number divides.
 	Years          []Range
 	DivisibleYears []int
-	// MonthDays, Workdays and Last are one condition: a day matches any of them.
+	// MonthDays, Workdays and BeforeLastWorkday are one condition: a day matches any of them.
 	MonthDays []Range
 	// Workdays are days of the month that stand for the nearest day from Monday to Friday.
 	Workdays []int
+	// BeforeLastWorkday are numbers of days before the last day from Monday to Friday of the month;
+	// each is one more day that matches.
+	BeforeLastWorkday []int
 	// OrLast means that the last day of the month replaces a day that the month does not have.
 	OrLast bool
 	// Weekdays (bit 0 is Monday) and Nth are one condition: a day matches any of them.
@@ -104,4 +107,24 @@ func Values(values []int) []Range {
 		list = append(list, Range{From: n, To: n})
 	}
 	return list
+}
+
+// Runs returns ascending numbers as ranges. Four and more in equal distances become one.
+func Runs(list []int) []Range {
+	var out []Range
+	for i := 0; i < len(list); {
+		n := 1
+		for i+n < len(list) && (n == 1 || list[i+n]-list[i+n-1] == list[i+1]-list[i]) {
+			n++
+		}
+		switch {
+		case n >= minRun || n > 1 && list[i+1] == list[i]+1:
+			out = append(out, Range{From: list[i], To: list[i+n-1], Step: list[i+1] - list[i]})
+			i += n
+		default:
+			out = append(out, Range{From: list[i], To: list[i]})
+			i++
+		}
+	}
+	return out
 }

@@ -205,19 +205,30 @@ func Hours(seconds int64) string {
 
 // Steps returns the rule of a clock time every few months (engine.Steps).
 func Steps(p *engine.Steps) *Rule {
-	return &Rule{
+	w := &Rule{
 		Times: engine.Times{List: []int32{int32(p.Second)}},
 		Days:  Days{MonthDays: Values([]int{p.Start.Day}), OrLast: true, Every: Every{N: int64(p.Months), Unit: "month", From: p.Start}},
 	}
+	if p.Months%12 == 0 {
+		w.Days.Months, w.Days.OrLast = 1<<p.Start.Month, p.Start.Month == time.February && p.Start.Day == 29
+		w.Days.Every.N, w.Days.Every.Unit = int64(p.Months/12), "year"
+	}
+	return w
 }
 
 // DaysApart returns the rule of a clock time every n days in UTC.
 func DaysApart(start time.Time, n int64) *Rule {
-	second := int(civil.FloorMod(start.Unix(), civil.DaySeconds))
-	return &Rule{
-		Times: engine.Times{List: []int32{int32(second)}},
-		Days:  Days{Every: Every{N: n, Unit: "day", From: civil.DateOf(civil.FloorDiv(start.Unix(), civil.DaySeconds))}},
+	day := civil.FloorDiv(start.Unix(), civil.DaySeconds)
+	w := &Rule{
+		Times: engine.Times{List: []int32{int32(civil.FloorMod(start.Unix(), civil.DaySeconds))}},
+		Days:  Days{Every: Every{N: n, Unit: "day", From: civil.DateOf(day)}},
 	}
+	if n%7 == 0 {
+		weekday := civil.Weekday(day)
+		w.Days.Weekdays = 1 << weekday
+		w.Days.Every = Every{N: n / 7, Unit: "week", From: civil.DateOf(day - int64(weekday))}
+	}
+	return w
 }
 
 // Begins reports whether the text says from when the rule holds, so that a start need not be said:
