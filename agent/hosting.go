@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -208,6 +209,6 @@ func (h *Hosting) startTerm(ctx context.Context) (controldb.Term, error) {
 	defer cancel()
 	return h.store.StartTerm(ctx, controldb.Agent{
 		ID: h.cfg.AgentID, Host: h.cfg.Host, Version: h.cfg.Version, MaxConcurrentTargets: h.cfg.MaxConcurrentTargets,
-		CommandTypes: h.tools.Actions.commandTypes(),
+		CommandTypes: h.tools.Actions.commandTypes(), Engine: schedule.Engine(), ZoneData: schedule.ZoneData(),
 	}, h.cfg.Lease)
 }

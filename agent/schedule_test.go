@@ -130,7 +130,7 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "j", []string{"SELECT 1;"})
-		zone := "Europe/Berlin"
+		zone := "W. Europe Standard Time" // of Windows
 		waitUntil(t, "00:00:10")
 		f.schedule(t, "j", "cron5", "30 4 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
 		before := f.readSchedule(t, "j")
@@ -141,7 +141,11 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 		require.Equal(t, "Enabled", s.State)
 		require.Equal(t, "03:30:00", clockOf(s.NextDue))
 		require.Len(t, s.Upcoming, 10)
-		require.Equal(t, zone, s.TimeZone)
+		require.Equal(t, "Europe/Berlin", s.TimeZone)
+		d, err := f.Store.Definitions(t.Context(), []string{"j"})
+		require.NoError(t, err)
+		given := slices.IndexFunc(d.Schedules, func(s controldb.Schedule) bool { return s.Name == "s" })
+		require.Equal(t, zone, d.Schedules[given].GivenTimeZone, "as it was given")
 		require.Empty(t, s.Reason)
 
 		// A change is validated as well.

@@ -464,15 +464,17 @@ func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, nil
 	}
 	rows, err := selectRows[struct {
-		Host    string    `db:"host_name"`
-		Version string    `db:"version"`
-		Term    int64     `db:"term_id"`
-		Expires time.Time `db:"expires_at"`
-		Ended   time.Time `db:"ended_at"`
-		Live    bool      `db:"is_live"`
-		Held    int       `db:"held_tasks"`
-		Now     time.Time `db:"now"`
-	}](ctx, e.conn, `SELECT host_name, version, term_id, expires_at, ended_at, is_live, held_tasks, SYSUTCDATETIME() AS now
+		Host     string    `db:"host_name"`
+		Version  string    `db:"version"`
+		Term     int64     `db:"term_id"`
+		Expires  time.Time `db:"expires_at"`
+		Ended    time.Time `db:"ended_at"`
+		Live     bool      `db:"is_live"`
+		Held     int       `db:"held_tasks"`
+		Engine   string    `db:"engine"`
+		ZoneData string    `db:"zone_data"`
+		Now      time.Time `db:"now"`
+	}](ctx, e.conn, `SELECT host_name, version, term_id, expires_at, ended_at, is_live, held_tasks, engine, zone_data, SYSUTCDATETIME() AS now
 FROM jobs_internal.agent_status
 ORDER BY term_id;`)
 	if err != nil {
@@ -480,7 +482,9 @@ ORDER BY term_id;`)
 	}
 	live, held := 0, 0
 	var versions, lost []string
+	var engines []AgentStatus
 	for _, r := range rows {
+		engines = append(engines, AgentStatus{Host: r.Host, Live: r.Live, Engine: r.Engine, ZoneData: r.ZoneData})
 		switch {
 		case r.Live:
 			live++
@@ -512,5 +516,10 @@ ORDER BY term_id;`)
 			Command: "jobagent run",
 		}
 	}
-	return []Finding{agents, terms}, nil
+	findings := []Finding{agents, terms}
+	if found, advice := EngineNotice(engines); found != "" {
+		findings = append(findings, Finding{Code: CodeAgents, Severity: SeverityWarning, Found: found, Why: EngineEffect + "; " + advice,
+			Command: "jobagent agent status -o wide"})
+	}
+	return findings, nil
 }

@@ -26,6 +26,9 @@ type Agent struct {
 	Host, Version string
 	// MaxConcurrentTargets is the agent's limit, shown in agent_status.
 	MaxConcurrentTargets int
+	// Engine identifies what computes the agent's schedules, and ZoneData the source of its zone
+	// rules, both for display; see [EngineNotice].
+	Engine, ZoneData string
 	// CommandTypes are the types of commands that the agent runs; its term gets no other tasks.
 	// nil means action.TypeTSQL alone. Every agent also does upkeep.
 	CommandTypes []action.Type
@@ -62,6 +65,9 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 		in("ttl_seconds", seconds(ttl)).
 		in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol)).
 		in("command_types", a.commandTypes())
+	if a.Engine != "" {
+		c = c.in("engine", clipped(a.Engine)).in("zone_data", clipped(a.ZoneData))
+	}
 	if err := s.query(ctx, "start a term", c, into(&terms)); err != nil {
 		return Term{}, err
 	}
@@ -104,6 +110,10 @@ type AgentStatus struct {
 	Live bool `db:"is_live"`
 	// Tasks is the number of tasks that the term holds.
 	Tasks int `db:"held_tasks"`
+	// Engine identifies what computes the agent's schedules, and ZoneData the source of its zone
+	// rules. They are empty for an agent of an earlier release.
+	Engine   string `db:"engine"`
+	ZoneData string `db:"zone_data"`
 	// Protocol is that of the latest term. The rest is set by [Store.RecentAgents] only, as is
 	// Protocol.
 	Protocol int `db:"protocol"`
@@ -117,7 +127,7 @@ type AgentStatus struct {
 // Agents lists all agents that are recorded in the control database, latest term first.
 func (s *Store) Agents(ctx context.Context) ([]AgentStatus, error) {
 	return selectAll[AgentStatus](ctx, s, "list agents", `SELECT agent_id, host_name, version, max_concurrent_targets,
-    term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks
+    term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks, engine, zone_data
 FROM jobs_internal.agent_status
 ORDER BY started_at DESC, term_id DESC;`)
 }
@@ -126,7 +136,7 @@ ORDER BY started_at DESC, term_id DESC;`)
 // known of them.
 func (s *Store) RecentAgents(ctx context.Context, top int) ([]AgentStatus, error) {
 	return selectAll[AgentStatus](ctx, s, "list recent agents", `SELECT TOP (@p1) agent_id, host_name, version, max_concurrent_targets,
-    term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks, protocol, command_types, first_seen_at, recent_terms
+    term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks, engine, zone_data, protocol, command_types, first_seen_at, recent_terms
 FROM jobs_internal.agent_status
 ORDER BY is_live DESC, started_at DESC, term_id DESC;`, top)
 }

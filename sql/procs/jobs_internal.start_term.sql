@@ -10,6 +10,8 @@
 --   @protocol                The agent's protocol; see the view jobs_internal.agent_protocols.
 --   @command_types           The types of commands that the agent runs, separated by commas; see jobs_internal.step_commands. NULL, or a
 --                            protocol before 3: TSql, and Upkeep from protocol 2 on.
+--   @engine                  Program and digest of the time zone rules that compute the agent's schedules, for display; NULL: unknown.
+--   @zone_data               Source and version of these rules, for display.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
 -- Locks:     the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
@@ -26,6 +28,8 @@ CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @max_concurrent_targets INT = 100,
     @protocol               INT = 1,
     @command_types          NVARCHAR(400) = NULL,
+    @engine                 NVARCHAR(128) = NULL,
+    @zone_data              NVARCHAR(128) = NULL,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
@@ -75,12 +79,14 @@ BEGIN
     UPDATE a
     SET a.host_name = @host_name,
         a.version = @version,
-        a.max_concurrent_targets = @max_concurrent_targets
+        a.max_concurrent_targets = @max_concurrent_targets,
+        a.engine = @engine,
+        a.zone_data = @zone_data
     FROM jobs_internal.agents AS a WITH (UPDLOCK, HOLDLOCK)
     WHERE a.agent_id = @agent_id;
     IF @@ROWCOUNT = 0
-        INSERT INTO jobs_internal.agents (agent_id, host_name, version, max_concurrent_targets, first_seen_at)
-        VALUES (@agent_id, @host_name, @version, @max_concurrent_targets, @now);
+        INSERT INTO jobs_internal.agents (agent_id, host_name, version, max_concurrent_targets, first_seen_at, engine, zone_data)
+        VALUES (@agent_id, @host_name, @version, @max_concurrent_targets, @now, @engine, @zone_data);
 
     UPDATE t
     SET t.ended_at = @now,

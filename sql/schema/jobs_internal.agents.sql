@@ -6,11 +6,15 @@
 --   version                 Program version of the latest term.
 --   max_concurrent_targets  Limit of the latest term.
 --   first_seen_at           When its first term started.
+--   engine                  Program and digest of the time zone rules that compute its schedules; NULL: an agent of an earlier release.
+--   zone_data               Source and version of these rules, for display; NULL likewise.
 CREATE TABLE jobs_internal.agents (
     agent_id               UNIQUEIDENTIFIER NOT NULL,
     host_name              NVARCHAR(256) NOT NULL,
     version                NVARCHAR(128) NOT NULL,
     max_concurrent_targets INT NOT NULL,
     first_seen_at          DATETIME2(7) NOT NULL,
+    engine                 NVARCHAR(128) NULL,
+    zone_data              NVARCHAR(128) NULL,
     CONSTRAINT PK_agents PRIMARY KEY (agent_id)
 );

@@ -15,6 +15,9 @@
 --   protocol                Protocol of the latest term (jobs_internal.agent_protocols).
 --   command_types           The types of commands that the agent runs in the latest term, separated by commas.
 --   first_seen_at           When its first term began.
+--   engine                  Program and digest of the time zone rules that compute its schedules; NULL: an agent of an earlier release.
+--                           Agents whose engines differ may compute other instants for the same schedule.
+--   zone_data               Source of these rules, and their version if it is known; NULL likewise.
 --   recent_terms            Number of its terms that began within 24 hours, of the latest 100: more than one means restarts.
 CREATE OR ALTER VIEW jobs_internal.agent_status
 AS
@@ -38,6 +41,8 @@ SELECT
     t.protocol,
     t.command_types,
     a.first_seen_at,
+    a.engine,
+    a.zone_data,
     (
         SELECT COUNT(*)
         FROM (

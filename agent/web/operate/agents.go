@@ -129,6 +129,18 @@ func (d *agentsData) Types(a controldb.AgentStatus) []string {
 	return list
 }
 
+// Engines says that live agents compute schedules differently; empty if they do not.
+func (d *agentsData) Engines() string {
+	found, _ := controldb.EngineNotice(d.List)
+	return found
+}
+
+// EngineAdvice says what different engines mean, and what to do.
+func (d *agentsData) EngineAdvice() string {
+	_, advice := controldb.EngineNotice(d.List)
+	return "So " + controldb.EngineEffect + ". " + advice
+}
+
 // Until is until when a term that is over lasted.
 func (d *agentsData) Until(a controldb.AgentStatus) time.Time {
 	if !a.EndedAt.IsZero() && a.EndedAt.Before(a.ExpiresAt) {

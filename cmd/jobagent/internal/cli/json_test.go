@@ -244,7 +244,7 @@ var (
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	// prose matches values that differ between machines, and sentences, which may change.
 	prose = regexp.MustCompile(
-		`("(?:host_name|host|delivered_by|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret)": ?)"(?:[^"\\]|\\.)*"`)
+		`("(?:host_name|host|delivered_by|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret|engine|zone_data)": ?)"(?:[^"\\]|\\.)*"`)
 	// randomID matches the IDs of static tokens in lists.
 	randomID  = regexp.MustCompile(`"[0-9a-f]{16}"`)
 	entryID   = regexp.MustCompile(`("(?:entry_id|duration_ms)": )\d+`) // another command would move all of them

@@ -18,7 +18,9 @@ type Agent struct {
 	EndedAt              *time.Time `json:"ended_at,omitempty"` // when the agent gave the term up
 	EndReason            string     `json:"end_reason,omitempty"`
 	Live                 bool       `json:"is_live"`
-	HeldTasks            int        `json:"held_tasks"` // tasks that the term has claimed
+	HeldTasks            int        `json:"held_tasks"`          // tasks that the term has claimed
+	Engine               string     `json:"engine,omitempty"`    // what computes its schedules: program and digest of the time zone rules
+	ZoneData             string     `json:"zone_data,omitempty"` // where these rules come from, with their version if it is known
 }
 
 // AgentProbe is the answer of an agent that works.

@@ -25,6 +25,8 @@ var columns = output.Columns([]output.Column[output.Agent]{
 	{Name: "max_concurrent_targets", Header: "WORKERS"},
 	{Name: "started_at", Header: "STARTED", Drop: 9},
 	{Name: "expires_at", Header: "EXPIRES", Drop: 10},
+	{Name: "engine", Min: 12, Wide: true},
+	{Name: "zone_data", Header: "ZONE DATA", Min: 12, Wide: true},
 	{Name: "ended_at", Header: "ENDED", Wide: true},
 	{Name: "end_reason", Header: "ENDED BECAUSE", Min: 10, Rest: true, Drop: 9},
 })
@@ -53,10 +55,17 @@ func NewCommand(a *connect.App) *cobra.Command {
 						EndReason:            s.EndReason,
 						Live:                 s.Live,
 						HeldTasks:            s.Tasks,
+						Engine:               s.Engine,
+						ZoneData:             s.ZoneData,
 					})
 				}
 				if err := warnOfSkippedPasses(cmd.Context(), a, store); err != nil {
 					return err
+				}
+				if found, advice := controldb.EngineNotice(list); found != "" {
+					if err := a.Warn([]string{output.OneLine(found + ": " + controldb.EngineEffect + ". " + advice)}); err != nil {
+						return err
+					}
 				}
 				return output.List(&a.Printer, views, columns)
 			})
