@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,8 +146,9 @@ func concerns(faults []Fault, path string) bool {
 // proposes reports whether any fault is one of a part of the text, or proposes another text of the
 // same kind.
 func proposes(faults []Fault, path string) bool {
+	other := slices.ContainsFunc(faults, func(f Fault) bool { return f.Path == path && f.Value == "null" }) // JSON of another kind
 	for _, f := range faults {
-		if f.Path != path && f.Path != "" || f.Nearest != "" && !strings.HasPrefix(f.Nearest, "the kind ") {
+		if f.Path != path && f.Path != "" && !other || f.Nearest != "" && !strings.HasPrefix(f.Nearest, "the kind ") {
 			return true
 		}
 	}
