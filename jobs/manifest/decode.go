@@ -225,6 +225,11 @@ func (d *decoder) model(n *node, v reflect.Value, path string, others []string) 
 		}
 		at := slices.IndexFunc(all, func(r rules) bool { return r.name == key.text })
 		if at < 0 {
+			if slices.Contains(groups["schedule"], "cron5") && isForm(key.text) {
+				d.fail(key, path, "%s", untranslated(key.text, n.values[i], n.get("zone")))
+				given["schedule"] = append(given["schedule"], key.text)
+				continue
+			}
 			d.fail(key, path, "unknown field %s%s", quoteShort(key.text), didYouMean(key.text, names))
 			continue
 		}

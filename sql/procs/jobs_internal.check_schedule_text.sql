@@ -23,6 +23,15 @@ BEGIN
     SELECT @canonical = k.kind
     FROM (VALUES (N'elastic'), (N'azure-scheduler'), (N'sap'), (N'cron5'), (N'cron6'), (N'quartz'), (N'rrule')) AS k (kind)
     WHERE k.kind = @kind COLLATE Latin1_General_100_CI_AS;
+    IF @kind COLLATE Latin1_General_100_CI_AS IN (N'systemd', N'eventbridge', N'groc', N'airflow', N'iso8601')
+    BEGIN
+        -- only a program can translate the text, and only kinds are stored
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @kind ''', @kind, N''': a text of this language is translated to a kind. To translate it, run ',
+            N'jobagent schedule preview --kind ', LOWER(@kind), N' --spec FILE, and give the kind and the text that it shows.'
+        ), N'%', N'%%');
+        THROW 50048, @message, 1;
+    END;
     IF @canonical IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(

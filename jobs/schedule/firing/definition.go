@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -63,6 +64,11 @@ func (d Definition) read(named Calendars) (rule, error) {
 	if d.Job != nil {
 		r.Schedule = *d.Job
 		return r, d.Job.Validate()
+	}
+	if slices.ContainsFunc(schedule.Forms(), func(f schedule.Form) bool { return strings.EqualFold(string(f), d.Kind) }) {
+		// Forms are not stored: the fault has the translation. No newer agent would run it.
+		_, err := schedule.Parse(schedule.Kind(d.Kind), []byte(d.Spec), schedule.Options{Zone: d.Zone})
+		return r, err
 	}
 	if !slices.Contains(schedule.Kinds(), schedule.Kind(d.Kind)) {
 		return r, fmt.Errorf("%w: %q", ErrUnknownKind, d.Kind)

@@ -261,6 +261,11 @@ func TestValidateFaults(t *testing.T) {
 
 	_, err = Validate(made(t, "moon", "full"), Calendars{}, clock(t, "12:00"))
 	require.ErrorIs(t, err, ErrUnknownKind)
+
+	// A form is no kind that a newer agent may know: the schedule is Faulted with its translation.
+	v, err = Validate(made(t, "systemd", "Mon..Fri 09:00"), Calendars{}, clock(t, "12:00"))
+	require.NoError(t, err)
+	require.ErrorContains(t, v.Faults, "try the kind cron5: 0 9 * * 1-5")
 }
 
 func TestDecide(t *testing.T) {
