@@ -73,6 +73,7 @@ const (
 	CodeAgents         = "agents"
 	CodeAdvance        = "advance"
 	CodeTerms          = "terms"
+	CodeClockChanges   = "clock-changes"
 )
 
 //go:embed doctor/*.sql
@@ -118,6 +119,7 @@ var checks = []check{
 	{CodeHistory, checkHistory, false},
 	{CodeAgents, checkAgents, false},
 	{CodeAdvance, checkAdvance, false},
+	{CodeClockChanges, checkClockChanges, false},
 }
 
 // Examine looks for problems of the control database: the server, the database, the schema, the

@@ -11,6 +11,28 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
+// TestClockChangeFindings: only the next change of clocks counts, and clock times that are moved do
+// not.
+func TestClockChangeFindings(t *testing.T) {
+	now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	of := func(name, spec string) Schedule {
+		return Schedule{JobName: "j", Name: name, Kind: "cron5", Spec: spec, TimeZone: "Europe/Berlin"}
+	}
+	lost, doubled := of("lost", "*/15 2 * * *"), of("doubled", `{"cron": "30 2 * * *", "overlap": "both"}`)
+	moved, newer := of("moved", "30 2 * * *"), of("newer", "every full moon")
+	quiet := []Schedule{moved, doubled, newer, of("morning", "0 6 * * *")}
+	found := clockChangeFindings(quiet, now)
+	require.Len(t, found, 1)
+	require.Equal(t, SeverityOK, found[0].Severity)
+	found = clockChangeFindings(append(quiet, lost), now)
+	require.Len(t, found, 1)
+	require.Equal(t, SeverityWarning, found[0].Severity)
+	require.Contains(t, found[0].Found, "1 schedule loses or doubles runs at the next change of clocks: lost of job j: On Sunday 28 March 2027 nothing is due")
+	found = clockChangeFindings(append(quiet, lost), time.Date(2027, 6, 1, 0, 0, 0, 0, time.UTC))
+	require.Contains(t, found[0].Found, "2 schedules lose or double runs")
+	require.Contains(t, found[0].Found, "doubled of job j: On Sunday 31 October 2027 it runs twice at 02:30")
+}
+
 // TestFindings covers states that the embedded server cannot be brought into.
 func TestFindings(t *testing.T) {
 	base := databaseFacts{

@@ -3,6 +3,7 @@ package controldb_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -448,4 +449,31 @@ func TestInstallUnderOtherCollations(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExamineClockChanges: the finding is about enabled schedules that an agent has validated with
+// warnings.
+func TestExamineClockChanges(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		term := c.term(t)
+		for _, name := range []string{"on", "off"} {
+			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{
+				JobName: "j", Name: name, Kind: "cron5", Spec: `{"cron": "*/15 * * * *", "gap": "skip", "overlap": "first", "blackouts": {"calendars": ["c"]}}`,
+				TimeZone: ptr("Europe/Berlin"), Enabled: ptr(name == "on"),
+			})
+			require.NoError(t, err)
+			_, err = c.RecordValidations(t.Context(), term, []controldb.Validation{{
+				Schedule: id, Revision: 2, Zone: "Europe/Berlin", Engine: "1", NextDueAt: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Warnings: []string{"some"},
+			}})
+			require.NoError(t, err)
+		}
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeClockChanges)), "an overlap that counts once")
+		// Every night twice, and no night in March: whichever change is the next one.
+		c.exec(t, `UPDATE s SET s.spec = N'{"cron": "*/15 2 * * *", "gap": "skip", "overlap": "both"}' FROM jobs_internal.schedules AS s WHERE s.name IN (N'on', N'off');`)
+		found := c.findings(t, controldb.CodeClockChanges)
+		require.Len(t, found, 1)
+		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
+		require.Contains(t, found[0].Found, "1 schedule loses or doubles runs at the next change of clocks: on of job j: ")
+	})
 }

@@ -32,20 +32,56 @@ const namedTimes = 4
 // twice, and clock times that are moved. There are none for zones without changes, and for elapsed
 // time. until is when the warnings have to be renewed; zero means never.
 func (p *Plan) WarningsAt(now time.Time) (warnings []string, until time.Time) {
+	effects, until := p.effectsAt(now)
 	var dated []string
+	for _, e := range effects {
+		dated = append(dated, e.Text)
+	}
+	dated = fewWarnings(dated, maxWarnings)
+	return append(fewWarnings(p.Warnings, maxWarnings-len(dated)), dated...), until
+}
+
+// ClockEffect is what one change of clocks does to a schedule.
+type ClockEffect struct {
+	// At is the change of clocks. Next means that it is the next one of the zone.
+	At   time.Time
+	Next bool
+	// Lost means that nothing is due on a day, and Doubled that runs occur twice. If both are
+	// false, clock times are moved.
+	Lost, Doubled bool
+	// Text is the warning.
+	Text string
+}
+
+// ClockEffects returns what the next two changes of clocks after now do to a specification.
+// Calendars are named and not read, so that opts.Calendars is not needed. The error is a *Error.
+func ClockEffects(kind Kind, spec []byte, opts Options, now time.Time) ([]ClockEffect, error) {
+	opts.Uncounted, opts.anyCalendar = true, true
+	plan, err := Parse(kind, spec, opts)
+	if err != nil {
+		return nil, err
+	}
+	effects, _ := plan.effectsAt(now)
+	return effects, nil
+}
+
+// effectsAt returns what the next two changes of clocks do to the plan. until is the first of them,
+// or when the next one will be near enough; zero means never.
+func (p *Plan) effectsAt(now time.Time) (all []ClockEffect, until time.Time) {
 	for _, w := range p.walls {
 		changes, next := clockChanges(w.Zone, now.Unix())
 		if !next.IsZero() && (until.IsZero() || next.Before(until)) {
 			until = next
 		}
-		for _, c := range changes {
+		for i, c := range changes {
 			for _, e := range p.effects(w, c) {
-				dated = append(dated, e.String())
+				all = append(all, ClockEffect{
+					At: time.Unix(c.at, 0).UTC(), Next: i == 0, Lost: e.kind == dayLost, Doubled: e.kind == timesDoubled, Text: e.String(),
+				})
 			}
 		}
 	}
-	dated = fewWarnings(dated, maxWarnings)
-	return append(fewWarnings(p.Warnings, maxWarnings-len(dated)), dated...), until
+	return all, until
 }
 
 // fewWarnings returns the warnings without duplicates, at most limit.

@@ -1,0 +1,56 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// checkClockChanges reports the enabled schedules that lose all runs of a day, or run twice, at the
+// next change of clocks of their zones.
+func checkClockChanges(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	now, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+	if err != nil {
+		return nil, err
+	}
+	list, err := selectRows[Schedule](ctx, e.conn, doctorText("clock_changes"))
+	if err != nil {
+		return nil, err
+	}
+	return clockChangeFindings(list, now), nil
+}
+
+// clockChangeFindings returns the findings about schedules with warnings.
+func clockChangeFindings(list []Schedule, now time.Time) []Finding {
+	var names []string
+	for _, s := range list {
+		effects, err := schedule.ClockEffects(schedule.Kind(s.Kind), []byte(s.Spec), schedule.Options{Zone: s.TimeZone, Created: s.DefinedTime}, now)
+		if err != nil {
+			continue // a newer agent has validated it
+		}
+		if i := slices.IndexFunc(effects, func(c schedule.ClockEffect) bool { return c.Next && (c.Lost || c.Doubled) }); i >= 0 {
+			names = append(names, fmt.Sprintf("%s of job %s: %s", s.Name, s.JobName, effects[i].Text))
+		}
+	}
+	if len(names) == 0 {
+		return []Finding{good(CodeClockChanges, "no schedule loses or doubles runs at the next change of clocks")}
+	}
+	verb := "lose or double"
+	if len(names) == 1 {
+		verb = "loses or doubles"
+	}
+	return []Finding{{
+		Code: CodeClockChanges, Severity: SeverityWarning,
+		Found:   fmt.Sprintf("%s %s runs at the next change of clocks: %s", plural(len(names), "schedule"), verb, strings.Join(names[:min(5, len(names))], "; ")),
+		Why:     "a job does not run on that day, or runs once too often",
+		Command: `set "gap" or "overlap" in the texts of the schedules with jobagent schedule update, or choose other times; jobagent schedule show JOB SCHEDULE has all warnings`,
+	}}
+}
