@@ -39,7 +39,7 @@ func described(s controldb.Schedule) string {
 
 // words says when a schedule is due.
 func words(s controldb.Schedule) string {
-	if text := s.Describe().Text; text != "" {
+	if text := s.Words(); text != "" {
 		return "It is due: " + text + "."
 	}
 	return ""

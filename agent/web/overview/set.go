@@ -151,7 +151,7 @@ func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o control
 	}
 	r.words = make(map[int64]string, len(due))
 	for _, s := range due {
-		r.words[int64(s.ID)] = s.Describe().Text
+		r.words[int64(s.ID)] = s.Words()
 	}
 	r.failures, r.strips = groupFailures(f), newStrips(runs)
 	r.readAt, r.active = r.now(), active
