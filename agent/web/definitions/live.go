@@ -25,7 +25,7 @@ var (
 	jobsBlocks      = []string{"jobs-list"}
 	jobBlocks       = []string{"job-last", "job-next", "job-duration", "job-runs", "job-schedules"}
 	schedulesBlocks = []string{"schedules-list"}
-	scheduleBlocks  = []string{"schedule-notices", "schedule-cards", "schedule-calendar", "schedule-next", "schedule-past"}
+	scheduleBlocks  = []string{"schedule-words", "schedule-notices", "schedule-cards", "schedule-calendar", "schedule-next", "schedule-past"}
 	groupsBlocks    = []string{"groups-list"}
 	groupBlocks     = []string{"group-resolved", "group-targets", "group-failures"}
 )

@@ -28,6 +28,7 @@ type scheduleRow struct {
 	Words       schedule.Description
 	Shown       string // the state with Paused
 	NextInZone  string
+	NextLocal   string // as the words say it
 	ZoneDiffers bool // the zone is not UTC
 }
 
@@ -46,6 +47,9 @@ func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
 	if s.Paused {
 		row.Shown = "Paused"
 	}
+	if s.Description != "" {
+		row.Words.Text = s.Description // as stored, beside what this program knows about it
+	}
 	if row.Words.Text == "" {
 		row.Words.Text = "Not valid: " + s.Spec
 	}
@@ -54,6 +58,9 @@ func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
 	}
 	zone := schedule.ZoneShown(s.TimeZone)
 	row.ZoneDiffers = zone != time.UTC && s.TimeZone != "UTC"
+	if !s.NextDue.IsZero() {
+		row.NextLocal = schedule.LocalTime(s.NextDue, zone)
+	}
 	if !s.NextDue.IsZero() && row.ZoneDiffers {
 		row.NextInZone = inZone(s.NextDue, zone)
 	}

@@ -98,7 +98,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
-		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Describe().Text, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Words(), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
