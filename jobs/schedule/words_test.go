@@ -600,7 +600,7 @@ func (r *wordReader) addYears(text string) {
 
 // readWeeks reads numbers of weeks.
 func (r *wordReader) readWeeks(body *string) {
-	m := cut(body, ` in week ((?:\d+|the [\w-]+)(?:(?:, | and )(?:\d+|the [\w-]+))*) of the year(?: \(weeks begin on (\w+)\))?`)
+	m := cut(body, ` in ((?:week \d+|the [\w-]+ week)(?:(?:, | and )(?:week \d+|the [\w-]+ week))*) of the year(?: \(weeks begin on (\w+)\))?`)
 	if m == nil {
 		return
 	}
@@ -610,7 +610,7 @@ func (r *wordReader) readWeeks(body *string) {
 	}
 	var weeks []int
 	for _, item := range items(m[1]) {
-		weeks = append(weeks, wordNth(strings.TrimPrefix(item, "the ")))
+		weeks = append(weeks, wordNth(strings.Trim(strings.NewReplacer("the ", "", "week", "").Replace(item), " ")))
 	}
 	r.days = append(r.days, func(d time.Time) bool {
 		// The middle of the week decides about its year.

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func (d Days) text() (head, text string) {
 	}
 	months, listed := d.monthText()
 	if d.YearDays != nil {
-		list := daysAlone(d.YearDays)
+		list := daysAlone(inOrder(d.YearDays))
 		add(condition{on: "on " + Join(list, "and") + " of the year", is: Join(list, "or") + " of the year"})
 	}
 	add(d.monthDayCondition())
@@ -61,14 +62,14 @@ func (d Days) text() (head, text string) {
 	}
 	if d.Weeks != nil {
 		var weeks []string
-		for _, w := range d.Weeks {
+		for _, w := range inOrder(d.Weeks) {
 			if w < 0 {
-				weeks = append(weeks, "the "+nth(w))
+				weeks = append(weeks, "the "+nth(w)+" week")
 			} else {
-				weeks = append(weeks, strconv.Itoa(w))
+				weeks = append(weeks, "week "+strconv.Itoa(w))
 			}
 		}
-		text += " in week " + Join(weeks, "and") + " of the year"
+		text += " in " + Join(weeks, "and") + " of the year"
 		if d.WeekStart != 0 {
 			text += " (weeks begin on " + civil.WeekdayNames[d.WeekStart] + ")"
 		}
@@ -265,7 +266,7 @@ func (r *Rule) chosenDays() (text string, ok bool) {
 		return "", false
 	}
 	var places []string
-	for _, n := range r.Positions {
+	for _, n := range inOrder(r.Positions) {
 		places = append(places, "the "+nth(n)+" "+noun)
 	}
 	months, listed := d.monthText()
@@ -278,3 +279,14 @@ func (r *Rule) chosenDays() (text string, ok bool) {
 
 // count returns the number of clock times of a day.
 func count(t engine.Times) int { return len(t.All()) }
+
+// inOrder returns numbers in their order: from the beginning, then from the end.
+func inOrder(list []int) []int {
+	key := func(n int) int {
+		if n < 0 {
+			return n + 1000 // all are below 367
+		}
+		return n
+	}
+	return slices.SortedFunc(slices.Values(list), func(a, b int) int { return key(a) - key(b) })
+}

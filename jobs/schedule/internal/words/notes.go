@@ -103,13 +103,13 @@ func (d Days) missingWeekday() string {
 	return ""
 }
 
-// midnight says to which night 00:00 belongs, if days are chosen.
+// midnight says to which night 00:00 belongs, if weekdays are chosen.
 func (r *Rule) midnight() string {
-	_, days := r.Days.text()
-	if r.Grid != nil || days == "" || !slices.Equal(r.Times.All(), []int32{0}) {
+	d := r.Days.normal()
+	if r.Grid != nil || d.Weekdays == 0 && d.Nth == nil || !slices.Equal(r.Times.All(), []int32{0}) {
 		return ""
 	}
-	return "00:00 is the beginning of the day."
+	return "00:00 is the beginning of the day: the night before it."
 }
 
 // unevenSteps says that a repetition begins anew, if its last distance is shorter.

@@ -83,7 +83,7 @@ func (r *Rule) wall() (text string, exact bool) {
 		return text, exact
 	}
 	var places []string
-	for _, n := range r.Positions {
+	for _, n := range inOrder(r.Positions) {
 		places = append(places, nth(n))
 	}
 	text = "Only the " + Join(places, "and") + " of these times in each " + r.Period + ": " + lowered(text)

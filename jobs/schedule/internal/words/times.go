@@ -41,8 +41,7 @@ func times(t engine.Times) (text string, listed, exact bool) {
 		return "", false, false
 	}
 	if count <= maxTimes {
-		text, _, _ = list(t.All())
-		return text, true, true
+		return list(t.All())
 	}
 	if text = repetition(t); text != "" {
 		return text, false, true
@@ -103,6 +102,8 @@ func list(seconds []int32) (text string, listed, exact bool) {
 	case len(single)+len(runs) > maxListed:
 		first, last := clock(int(seconds[0])), clock(int(seconds[len(seconds)-1]))
 		return fmt.Sprintf("At %d clock times from %s to %s (see the instants)", len(seconds), first, last), true, false
+	case len(runs) == 1 && len(seconds) > minRun && seconds[len(seconds)-1]-seconds[0] == int32(60*(len(seconds)-1)) && len(single) == 0:
+		return sentence(runs[0]), false, true // minute after minute
 	case len(seconds) <= maxTimes || len(runs) == 0:
 		return "At " + clocks(seconds), true, true
 	case len(single) == 0:
