@@ -29,7 +29,7 @@ type scheduleRow struct {
 	Shown       string // the state with Paused
 	NextInZone  string
 	NextLocal   string // as the words say it
-	ZoneDiffers bool // the zone is not UTC
+	ZoneDiffers bool   // the zone is not UTC
 }
 
 // Runs reports whether the next instant becomes a run.
