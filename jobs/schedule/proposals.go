@@ -43,14 +43,15 @@ func verified(kind Kind, spec []byte, opts Options, err error) error {
 	faults := slices.Clone(all.Faults)
 	opts.probing = true
 	drop := func(f *Fault) { f.Nearest = "" }
-	for i := range faults {
-		if f := &faults[i]; f.Nearest != "" && (len(spec) > maxVerified || !improves(kind, spec, opts, all.Faults, i)) {
-			drop(f)
-		}
-	}
 	text, placed := string(spec), 0
-	for _, f := range faults {
-		if next, ok := place(kind, text, f); ok && f.Nearest != "" {
+	for i := range faults {
+		f := &faults[i]
+		if f.Nearest == "" {
+			continue
+		}
+		if len(spec) > maxVerified || !improves(kind, spec, opts, all.Faults, i) {
+			drop(f)
+		} else if next, ok := place(kind, text, *f); ok {
 			text, placed = next, placed+1
 		}
 	}
@@ -71,7 +72,7 @@ func verified(kind Kind, spec []byte, opts Options, err error) error {
 // other one.
 func improves(kind Kind, spec []byte, opts Options, faults []Fault, i int) bool {
 	f := faults[i]
-	if !inText(kind, spec, f.Path) {
+	if !isName(f) && !inText(kind, spec, f.Path) {
 		return true // a value of the options
 	}
 	text, ok := place(kind, string(spec), f)
@@ -238,12 +239,15 @@ func placeInLine(kind Kind, line, rest string, f Fault) (string, bool) {
 	if strings.HasPrefix(nearest, `"`) && json.Unmarshal([]byte(nearest), &nearest) != nil {
 		return "", false
 	}
-	if rest == "" {
-		return nearest, true
-	}
 	var value string
 	if json.Unmarshal([]byte(f.Value), &value) != nil {
 		value = f.Value
+	}
+	if rest == "" {
+		if value != "" && value != line && strings.Count(line, value) == 1 {
+			nearest = strings.Replace(line, value, nearest, 1) // one of several lines
+		}
+		return nearest, true
 	}
 	name := strings.TrimPrefix(rest, ".")
 	if kind == KindRRule {
@@ -267,18 +271,19 @@ func placeInLine(kind Kind, line, rest string, f Fault) (string, bool) {
 	return strings.Join(fields, " "), ok
 }
 
-// replaceItem replaces a whole list, or its first item that equals value.
+// replaceItem replaces a whole list, or its items that equal value.
 func replaceItem(list, value, nearest string) (string, bool) {
 	if list == value {
 		return nearest, true
 	}
 	items := strings.Split(list, ",")
-	i := slices.Index(items, value)
-	if i < 0 {
-		return "", false
+	found := false
+	for i, item := range items {
+		if item == value {
+			items[i], found = nearest, true
+		}
 	}
-	items[i] = nearest
-	return strings.Join(items, ","), true
+	return strings.Join(items, ","), found
 }
 
 // placeInRule replaces the value of a part of a recurrence rule, or an item of it.

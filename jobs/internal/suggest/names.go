@@ -1,6 +1,9 @@
 package suggest
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // The names of months and weekdays in languages of which a word may slip into a schedule. Each row
 // holds the spellings of one value, first the English one. A word with two meanings (the French and
@@ -33,18 +36,33 @@ var (
 
 // Month returns the month (0 is January) that a word names or misspells. ok is false if there is
 // none or more than one.
-func Month(word string) (month int, ok bool) { return named(word, monthSpellings[:]) }
+func Month(word string) (month int, ok bool) {
+	return named(word, monthSpellings[:], weekdaySpellings[:])
+}
 
 // Weekday returns the weekday (0 is Monday) that a word names or misspells. ok is false if there is
 // none or more than one.
-func Weekday(word string) (day int, ok bool) { return named(word, weekdaySpellings[:]) }
+func Weekday(word string) (day int, ok bool) {
+	return named(word, weekdaySpellings[:], monthSpellings[:])
+}
 
 // named returns the row of a word. The word must be a name, the beginning of an English name, or
-// near to the English names of one row only.
-func named(word string, rows []string) (int, bool) {
+// near to the English names of one row only. It must not be an English name of the others: "sun" is
+// no misspelt June.
+func named(word string, rows, others []string) (int, bool) {
 	word = strings.ToLower(word)
-	if len(word) < 2 || len(word) > 16 {
+	other := func(r rune) bool { return !unicode.IsLetter(r) }
+	if len(word) < 2 || len(word) > 16 || strings.ContainsFunc(word, other) {
 		return 0, false
+	}
+	for _, row := range others {
+		name, _, _ := strings.Cut(row, " ")
+		if word == name || word == name[:3] {
+			return 0, false
+		}
+	}
+	if n := len(word); n >= 6 && isShort(word[:3], rows) && isShort(word[n-3:], rows) {
+		return 0, false // "frisat" lacks its comma
 	}
 	foreign := -1
 	var near uint // the rows with the nearest English names
@@ -81,4 +99,14 @@ func named(word string, rows []string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// isShort reports whether a word is the short English name of a row.
+func isShort(word string, rows []string) bool {
+	for _, row := range rows {
+		if row[:3] == word {
+			return true
+		}
+	}
+	return false
 }

@@ -40,7 +40,7 @@ func Nearest(word string, candidates []string) string {
 		switch alias := aliases[word]; {
 		case alias != "" && strings.TrimSuffix(lower, "s") == alias:
 			d = 0
-		case len(word) >= 3 && (strings.HasPrefix(lower, word) || len(lower) >= 3 && strings.HasPrefix(word, lower)):
+		case len(word) >= 3 && (strings.HasPrefix(lower, word) || len(lower) >= 3 && len(word) <= len(lower)+2 && strings.HasPrefix(word, lower)):
 			d = min(1, editDistance(word, lower))
 		default:
 			d = editDistance(word, lower)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -280,8 +279,13 @@ func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uin
 	var mask uint64
 	path += "." + f.name
 	refuseEmpty(p, path, text)
+	last := ""
 	for part := range strings.SplitSeq(text, ",") {
+		if part == last {
+			continue // a fault, too, is reported once
+		}
 		m, ok := c.part(f, part)
+		last = part
 		if mask |= m; ok || part == "" {
 			continue
 		}
@@ -358,18 +362,18 @@ func (f field) last() int {
 
 // step parses a step.
 func (f field) step(text string) (int, bool) {
-	step, err := strconv.Atoi(text)
-	return step, err == nil && syntax.IsDigits(text) && step >= 1 && step <= f.high
+	step, ok := syntax.Digits(text)
+	return step, ok && step >= 1 && step <= f.high
 }
 
 // value parses one value of a field, a number or a name.
 func (f field) value(text string) (int, bool) {
 	if text == "" || text[0] >= '0' && text[0] <= '9' {
-		n, err := strconv.Atoi(text)
-		return n, err == nil && syntax.IsDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
+		n, ok := syntax.Digits(text)
+		return n, ok && len(text) <= 2 && n >= f.low && n <= f.high
 	}
 	for i, name := range f.names {
-		if strings.EqualFold(name, text) {
+		if len(text) == len(name) && strings.EqualFold(name, text) {
 			return f.low + i, true
 		}
 	}

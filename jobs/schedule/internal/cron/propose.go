@@ -111,7 +111,7 @@ func (c *unixCron) propose(f field, part string) string {
 		return "*"
 	}
 	try := f.respell(part)
-	if try == "" {
+	if try == "" || quartzOnly.MatchString(part) {
 		return ""
 	}
 	var out []string

@@ -2,7 +2,6 @@ package cron
 
 import (
 	"fmt"
-	"maps"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -39,8 +38,8 @@ var quartzMacros = map[string]string{
 // Source: Quartz.NET, docs/documentation/quartz-4.x/cron-expressions.md, "Mind ? and *".
 type quartzDays struct {
 	months                uint16
-	years                 map[int]bool // nil: every year
-	byMonthDay, byWeekday bool         // the fields that name days
+	years                 *yearSet // nil: every year
+	byMonthDay, byWeekday bool     // the fields that name days
 
 	days        uint32
 	lastOffset  []int // L is 0, L-3 is 3
@@ -185,8 +184,8 @@ func (f field) quartzValue(text string) (int, bool) {
 	if !f.isYear() {
 		return f.value(text)
 	}
-	n, err := strconv.Atoi(text)
-	return n, err == nil && syntax.IsDigits(text) && len(text) == 4 && n >= f.low && n <= f.high
+	n, ok := syntax.Digits(text)
+	return n, ok && len(text) == 4 && n >= f.low && n <= f.high
 }
 
 // takeQuartzRange parses one part of a field. ok is false after a fault.
@@ -223,6 +222,14 @@ func (f field) quartzAllowed(part string) string {
 
 // quartzPropose returns another spelling of an invalid part, or "".
 func (f field) quartzPropose(part string) string {
+	if upper := strings.ToUpper(part); f.isWeekday() && len(upper) == 4 {
+		// LTUE and TUEK may be the last one.
+		_, isLast := f.value(strings.ReplaceAll(upper, "L", ""))
+		_, mayBe := f.value(upper[:3])
+		if near, _ := suggest.Weekday(part); isLast || mayBe && !strings.HasPrefix(strings.ToUpper(civil.WeekdayNames[near]), upper) {
+			return ""
+		}
+	}
 	try := strings.ToUpper(f.respell(part))
 	for item := range strings.SplitSeq(try, ",") {
 		if _, ok := readQuartzRange(f, item); !ok {
@@ -243,9 +250,13 @@ func quartzMask(p *syntax.Parser, path string, f field, text string) uint64 {
 // quartzItems returns the values of a list.
 func quartzItems(p *syntax.Parser, path string, f field, text string) uint64 {
 	var mask uint64
+	last := ""
 	for part := range strings.SplitSeq(text, ",") {
+		if part == last {
+			continue // a fault, too, is reported once
+		}
 		r, ok := takeQuartzRange(p, path, f, part)
-		if !ok {
+		if last = part; !ok {
 			continue
 		}
 		for n := r.from; n <= r.to; n += r.step {
@@ -255,19 +266,39 @@ func quartzItems(p *syntax.Parser, path string, f field, text string) uint64 {
 	return mask
 }
 
-func quartzYears(p *syntax.Parser, path, text string) map[int]bool {
-	years := map[int]bool{}
+func quartzYears(p *syntax.Parser, path, text string) *yearSet {
+	years := &yearSet{}
 	refuseEmpty(p, path+".year", text)
 	last := ""
 	for part := range strings.SplitSeq(text, ",") {
-		if part == last && len(years) > 0 {
-			continue // a list of equal parts
+		if part == last {
+			continue
 		}
 		r, ok := takeQuartzRange(p, path, quartzYearField, part)
 		for n := r.from; ok && n <= r.to; n += r.step {
-			years[n] = true
+			years[n-quartzYearField.low] = true
 		}
 		last = part
+	}
+	return years
+}
+
+// yearSet is a set of the years from 1970 to 2199.
+type yearSet [2199 - 1970 + 1]bool
+
+// has reports whether a year is in the set.
+func (y *yearSet) has(year int) bool {
+	i := year - quartzYearField.low
+	return i >= 0 && i < len(y) && y[i]
+}
+
+// list returns the years of the set.
+func (y *yearSet) list() []int {
+	var years []int
+	for i, in := range y {
+		if in {
+			years = append(years, quartzYearField.low+i)
+		}
 	}
 	return years
 }
@@ -279,7 +310,12 @@ var lastForm = regexp.MustCompile(`^L(?:-([0-9]{1,2}))?(W(?:-([0-9]{1,2}))?)?$`)
 func readQuartzMonthDays(p *syntax.Parser, path string, d *quartzDays, text string) {
 	const name = ".dayOfMonth"
 	refuseEmpty(p, path+name, text)
+	last := ""
 	for part := range strings.SplitSeq(text, ",") {
+		if part == last {
+			continue
+		}
+		last = part
 		upper := strings.ToUpper(part)
 		day, isWorkday := strings.CutSuffix(upper, "W")
 		switch {
@@ -342,7 +378,12 @@ func lastProposal(upper string) string {
 func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text string) {
 	path += "." + quartzWeekdayField.name
 	refuseEmpty(p, path, text)
+	before := ""
 	for part := range strings.SplitSeq(text, ",") {
+		if part == before {
+			continue
+		}
+		before = part
 		upper := strings.ToUpper(part)
 		name, n, isNth := strings.Cut(upper, "#")
 		last, isLast := strings.CutSuffix(upper, "L")
@@ -350,7 +391,7 @@ func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text strin
 		case isNth:
 			day, valid := quartzWeekdayField.value(name)
 			if !valid || len(n) != 1 || n[0] < '1' || n[0] > '5' {
-				p.Faults.Add(path, syntax.Quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5; the last one of the month is dL", quartzNth(name, n))
+				refuseNth(p, path, part, "d#n: a weekday (1 is Sunday) and n from 1 to 5; the last one of the month is dL", name, n)
 				continue
 			}
 			d.addNth(engine.Occurrence{Day: (day + 5) % 7, N: int(n[0] - '0')})
@@ -359,7 +400,7 @@ func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text strin
 		case isLast:
 			day, valid := quartzWeekdayField.value(last)
 			if !valid {
-				p.Faults.Add(path, syntax.Quote(part), "dL: the last such weekday of the month (1 is Sunday)", quartzNth(last, "L"))
+				refuseNth(p, path, part, "dL: the last such weekday of the month (1 is Sunday)", last, "L")
 				continue
 			}
 			d.addNth(engine.Occurrence{Day: (day + 5) % 7, N: -1})
@@ -367,6 +408,15 @@ func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text strin
 			d.weekdays |= mondayFirst(quartzItems(p, strings.TrimSuffix(path, "."+quartzWeekdayField.name), quartzWeekdayField, part) >> 1)
 		}
 	}
+}
+
+// refuseNth adds the fault of the n-th weekday of a month.
+func refuseNth(p *syntax.Parser, path, part, allowed, name, n string) {
+	if p.Faults.Full() {
+		p.Faults.Add(path, "", "", "") // counted only
+		return
+	}
+	p.Faults.Add(path, syntax.Quote(part), allowed, quartzNth(name, n))
 }
 
 // addNth adds an occurrence once.
@@ -399,7 +449,7 @@ func (d *quartzDays) rule(times engine.Times) *words.Rule {
 	}
 	w := words.Days{Months: d.months, BeforeLastWorkday: d.beforeLastWeekday}
 	if d.years != nil {
-		w.Years = words.Runs(slices.Sorted(maps.Keys(d.years)))
+		w.Years = words.Runs(d.years.list())
 	}
 	if d.byWeekday {
 		w.Weekdays, w.Nth = d.weekdays, d.nth
@@ -420,7 +470,7 @@ func (d *quartzDays) rule(times engine.Times) *words.Rule {
 }
 
 func (d *quartzDays) of(year int, month time.Month) uint32 {
-	if d.months>>month&1 == 0 || d.years != nil && !d.years[year] {
+	if d.months>>month&1 == 0 || d.years != nil && !d.years.has(year) {
 		return 0
 	}
 	first := civil.Weekday(civil.DayNumber(year, month, 1))

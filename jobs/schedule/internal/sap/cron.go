@@ -3,7 +3,6 @@ package sap
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,13 +42,16 @@ type cronItem struct {
 
 // cronDays holds the days of a SAP cron.
 type cronDays struct {
-	years    []cronItem // nil: every year
-	months   uint16     // bit 1 to 12
-	days     [4]uint32  // by the length of the month less 28
+	years    *yearSet  // nil: every year
+	months   uint16    // bit 1 to 12
+	days     [4]uint32 // by the length of the month less 28
 	weekdays uint8
 	nth      []engine.Occurrence
 	anyDay   bool // the field of the weekday is *
 }
+
+// maxDescribed is the largest number of years and days that is described in words.
+const maxDescribed = 40
 
 // readCron parses the seven fields. It returns nil after a fault.
 func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
@@ -63,9 +65,9 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 		allowed, propose := fmt.Sprintf("%s; there are %d", order, len(parts)), ""
 		if kinds := p.KindsOf(text); kinds != "" {
 			allowed += "; " + kinds
-		} else if len(parts) == 6 && !isWeekdays(parts[3]) {
+		} else if len(parts) == 6 {
 			allowed += ", the day of week seems to be missing"
-			propose = p.FirstValid("cron", strings.Join(parts[:3], " ")+" * "+strings.Join(parts[3:], " "))
+			propose = withWeekday(p, parts)
 		}
 		p.Faults.Add(v.Path, v.Raw, allowed, propose)
 		return nil
@@ -80,7 +82,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	}
 	d := &cronDays{months: uint16(itemMask(items[1], cronFields[1])), anyDay: parts[3] == "*"}
 	if parts[0] != "*" {
-		d.years = items[0]
+		d.years = yearsOf(items[0])
 	}
 	for i := range d.days {
 		d.days[i] = dayMask(items[2], 28+i)
@@ -98,7 +100,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{
 		Hours: uint32(itemMask(items[4], cronFields[4])), Minutes: itemMask(items[5], cronFields[5]), Seconds: itemMask(items[6], cronFields[6]),
 	}}
-	if !d.everMatches(pattern) {
+	if !d.everMatches() {
 		allowed, propose := "a pattern that matches some day; this one matches none within 400 years", ""
 		if day := parts[2]; day == "29" || day == "30" || day == "31" {
 			// The only reading under which the text is due.
@@ -109,15 +111,20 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 		return nil
 	}
 	warnImpossible(p, parts)
-	p.Words = &words.Rule{Times: pattern.Times, Days: d.words(items[2])}
+	if len(items[0])+len(items[2]) <= maxDescribed {
+		p.Words = &words.Rule{Times: pattern.Times, Days: d.words(items[0], items[2])}
+	}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
 	return p.Wall(pattern, fixed)
 }
 
-// words returns the days for the description. days are the items of the field of the day.
-func (d *cronDays) words(days []cronItem) words.Days {
+// words returns the days for the description. years and days are the items of their fields.
+func (d *cronDays) words(years, days []cronItem) words.Days {
 	w := words.Days{Months: d.months}
-	for _, y := range d.years {
+	if d.years == nil {
+		years = nil
+	}
+	for _, y := range years {
 		if y.divisible {
 			w.DivisibleYears = append(w.DivisibleYears, y.step)
 		} else {
@@ -142,18 +149,27 @@ func (d *cronDays) words(days []cronItem) words.Days {
 	return w
 }
 
-// everMatches reports whether a pattern has any match (D-E1).
-func (d *cronDays) everMatches(pattern *engine.OnDays) bool {
-	year := 2000
-	if d.years != nil {
-		year = 1
-	}
-	for ; year <= engine.LastInstant.Year(); year += 400 {
-		if _, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds); ok {
-			return true
+// everMatches reports whether any day matches (D-E1). The days of a year depend only on its first
+// weekday and on its length, so that one year of each of the 14 forms is searched.
+func (d *cronDays) everMatches() bool {
+	var seen [2][7]bool
+	for year := 1; year <= engine.LastInstant.Year(); year++ {
+		if d.years != nil && !d.years.has(year) {
+			continue
 		}
-		if d.years == nil {
-			break
+		leap := 0
+		if civil.IsLeap(year) {
+			leap = 1
+		}
+		first := civil.Weekday(civil.DayNumber(year, time.January, 1))
+		if seen[leap][first] {
+			continue
+		}
+		seen[leap][first] = true
+		for month := time.January; month <= time.December; month++ {
+			if d.of(year, month) != 0 {
+				return true
+			}
 		}
 	}
 	return false
@@ -161,7 +177,7 @@ func (d *cronDays) everMatches(pattern *engine.OnDays) bool {
 
 // of returns the mask of the matching days of a month.
 func (d *cronDays) of(year int, month time.Month) uint32 {
-	if d.months>>month&1 == 0 || d.years != nil && !hasYear(d.years, year) {
+	if d.months>>month&1 == 0 || d.years != nil && !d.years.has(year) {
 		return 0
 	}
 	length := civil.MonthLength(year, month)
@@ -177,13 +193,41 @@ func (d *cronDays) of(year int, month time.Month) uint32 {
 	return mask & allowed
 }
 
-func hasYear(items []cronItem, year int) bool {
+// yearSet is a set of the years up to 9999.
+type yearSet [10_000]bool
+
+// has reports whether a year is in the set.
+func (y *yearSet) has(year int) bool { return year >= 0 && year < len(y) && y[year] }
+
+// yearsOf returns the years of a field. A text of 64 KiB may have 10,000 items, so that they are
+// not searched for each month.
+func yearsOf(items []cronItem) *yearSet {
+	var set yearSet
+	var begins [len(set) + 1]int // of ranges, less the ends
+	var steps yearSet
 	for _, i := range items {
-		if i.divisible && year%i.step == 0 || !i.divisible && year >= i.from && year <= i.to && (year-i.from)%i.step == 0 {
-			return true
+		switch {
+		case i.divisible && steps.has(i.step):
+		case i.divisible:
+			steps[i.step] = true
+			for n := i.step; n < len(set); n += i.step {
+				set[n] = true
+			}
+		case i.step == 1:
+			begins[i.from]++
+			begins[i.to+1]--
+		default:
+			for n := i.from; n <= i.to; n += i.step {
+				set[n] = true
+			}
 		}
 	}
-	return false
+	open := 0
+	for n := range set {
+		open += begins[n]
+		set[n] = set[n] || open > 0
+	}
+	return &set
 }
 
 // itemMask returns the mask of the values of a field that has no negative values.
@@ -232,12 +276,17 @@ func dayMask(items []cronItem, length int) uint32 {
 
 // readItems parses the list of one field. Equal neighbours are one item.
 func readItems(p *syntax.Parser, path string, f cronField, text string) []cronItem {
-	var items []cronItem
+	items := make([]cronItem, 0, min(strings.Count(text, ",")+1, 1000))
+	last := ","
 	for part := range strings.SplitSeq(text, ",") {
+		if part == last {
+			continue // a fault, too, is reported once
+		}
+		last = part
 		item, ok := parseItem(f, part)
 		switch {
 		case ok:
-			if n := len(items); n == 0 || items[n-1] != item {
+			if !slices.Contains(items[:min(len(items), 8)], item) {
 				items = append(items, item)
 			}
 		case p.Faults.Full():
@@ -253,14 +302,20 @@ func readItems(p *syntax.Parser, path string, f cronField, text string) []cronIt
 	return items
 }
 
-// isWeekdays reports whether a text is a valid field of the day of week.
-func isWeekdays(text string) bool {
-	for part := range strings.SplitSeq(text, ",") {
-		if _, ok := parseItem(cronFields[3], part); !ok {
-			return false
+// withWeekday returns a line of six fields with * as the day of week, if no other field may be the
+// missing one.
+func withWeekday(p *syntax.Parser, parts []string) string {
+	if p.Try == nil {
+		return ""
+	}
+	with := func(i int) string { return strings.Join(slices.Insert(slices.Clone(parts), i, "*"), " ") }
+	want := with(3)
+	for i := range len(parts) + 1 {
+		if line := with(i); line != want && p.Try("cron", line) {
+			return ""
 		}
 	}
-	return true
+	return p.FirstValid("cron", want)
 }
 
 // warnImpossible warns of the items of the date that never match beside others that do.
@@ -303,10 +358,14 @@ func parseItem(f cronField, part string) (item cronItem, ok bool) {
 		to = from
 	}
 	if n, name, isNth := strings.Cut(body, "."); isNth && f.isWeekday() && !isRange {
-		count, err := strconv.Atoi(n)
+		digits, negative := strings.CutPrefix(n, "-")
+		count, ok := syntax.Digits(digits)
+		if negative {
+			count = -count
+		}
 		day, known := parseWeekday(name)
 		item.from, item.to, item.nth = day, day, count
-		return item, known && err == nil && count >= -5 && count <= 5 && count != 0 && n[0] != '+'
+		return item, known && ok && count >= -5 && count <= 5 && count != 0
 	}
 	var okFrom, okTo bool
 	item.from, okFrom = parseValue(f, from)
@@ -318,8 +377,8 @@ func (f cronField) isWeekday() bool { return f.name == "dayOfWeek" }
 
 // step parses a step.
 func (f cronField) step(text string) (int, bool) {
-	step, err := strconv.Atoi(text)
-	return step, err == nil && syntax.IsDigits(text) && step >= 1 && step <= f.high
+	step, ok := syntax.Digits(text)
+	return step, ok && step >= 1 && step <= f.high
 }
 
 // parseValue parses one value of a field. Weekdays are 1 (mon) to 7.
@@ -327,8 +386,12 @@ func parseValue(f cronField, text string) (int, bool) {
 	if f.isWeekday() {
 		return parseWeekday(text)
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || !syntax.IsDigits(strings.TrimPrefix(text, "-")) || n < f.low || n > f.high {
+	digits, negative := strings.CutPrefix(text, "-")
+	n, ok := syntax.Digits(digits)
+	if negative {
+		n = -n
+	}
+	if !ok || n < f.low || n > f.high {
 		return 0, false
 	}
 	switch f.name {
@@ -342,7 +405,7 @@ func parseValue(f cronField, text string) (int, bool) {
 
 func parseWeekday(text string) (int, bool) {
 	for i, name := range civil.WeekdayNames {
-		if strings.EqualFold(name[:3], text) {
+		if len(text) == 3 && strings.EqualFold(name[:3], text) {
 			return i + 1, true
 		}
 	}

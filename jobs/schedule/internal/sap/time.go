@@ -115,6 +115,9 @@ func (r *relative) later(number, unit string) (time.Time, bool) {
 // proposal returns the nearest valid text, in which a few words are replaced by near ones. It
 // returns "" if there is none.
 func (r *relative) proposal() string {
+	if len(r.words) > 10 {
+		return "" // the longest form has five words, and "4 p m" is one
+	}
 	// A number and its suffix ("4 pm") are joined to one word.
 	var words []string
 	for _, word := range r.words {

@@ -42,7 +42,7 @@ func ClockProposal(text string) string {
 	t := strings.ToLower(strings.TrimSpace(text))
 	tries := []string{
 		strings.ReplaceAll(t, " ", ""), strings.NewReplacer(" ", "", "a.m.", "am", "p.m.", "pm").Replace(t),
-		strings.NewReplacer(",", ".", "h", ".", "-", ".").Replace(t),
+		strings.NewReplacer(",", ".", "h", ".").Replace(t),
 	}
 	if len(t) == 4 && IsDigits(t) {
 		tries = append(tries, t[:2]+"."+t[2:])

@@ -46,7 +46,25 @@ func ParseDuration(text string) (time.Duration, error) {
 }
 
 // IsDigits reports whether s holds decimal digits only, and at least one.
-func IsDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func IsDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Digits returns the number that up to nine decimal digits mean. ok is false for any other text.
+func Digits(s string) (n int, ok bool) {
+	if len(s) > 9 || !IsDigits(s) {
+		return 0, false
+	}
+	for i := range len(s) {
+		n = 10*n + int(s[i]-'0')
+	}
+	return n, true
+}
 
 // DurationProposal returns another spelling of the same length of time. It returns "" if there is
 // none: the unit of a number alone is not certain, and a negative length is not a positive one.

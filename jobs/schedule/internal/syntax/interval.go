@@ -39,6 +39,9 @@ func parseUnit(text string) (seconds int64, propose string) {
 	case "w":
 		return 0, "weeks"
 	}
+	if strings.ContainsAny(text, "0123456789") {
+		return 0, "" // "0minutes" belongs to the number before it
+	}
 	return 0, suggest.Nearest(text, names)
 }
 

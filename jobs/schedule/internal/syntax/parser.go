@@ -340,7 +340,7 @@ func (p *Parser) FirstValid(element string, texts ...string) string {
 		return ""
 	}
 	for _, text := range texts {
-		if p.Try(element, text) {
+		if len(text) < maxShown && p.Try(element, text) {
 			return Quote(text)
 		}
 	}
