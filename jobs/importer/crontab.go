@@ -201,29 +201,37 @@ var systemUsers = []string{"root", "nobody", "www-data"}
 // names the columns, if a line cannot be of the other form, or if every line names an account
 // that each system has. The error quotes nothing.
 func (c *crontabText) form() (CrontabForm, error) {
-	if c.header != CrontabAny {
+	lines, doubtful := c.lineForm()
+	switch {
+	case lines == CrontabAny && c.header == CrontabAny:
+		return CrontabAny, fmt.Errorf("line %d: it is not certain whether the word behind the schedule is a user or a command: say %s", doubtful, formAdvice)
+	case lines == CrontabAny, len(c.lines) == 0:
 		return c.header, nil
+	case c.header != CrontabAny && c.header != lines:
+		return CrontabAny, fmt.Errorf("a comment names the columns of the other form than that of the lines: say %s", formAdvice)
 	}
-	known, doubtful := 0, 0
+	return lines, nil
+}
+
+// formAdvice names the flags that decide.
+const formAdvice = "--system for the format of /etc/crontab and /etc/cron.d, or --system=false for that of crontab -e"
+
+// lineForm returns the form of the lines, or else the number of a line that may have either.
+func (c *crontabText) lineForm() (form CrontabForm, doubtful int) {
 	for _, l := range c.lines {
 		word, rest := cutWord(l.rest)
 		next, _ := cutWord(rest)
 		switch {
 		case !userName.MatchString(word), rest == "", strings.HasPrefix(next, "-") && next != "-n" && next != "-q":
-			return CrontabUser, nil // no account has such a name, and no command begins with an option
-		case slices.Contains(systemUsers, word):
-			known++
-		case doubtful == 0:
+			return CrontabUser, 0 // no account has such a name, and no command begins with an option
+		case !slices.Contains(systemUsers, word) && doubtful == 0:
 			doubtful = l.number
 		}
 	}
-	switch {
-	case doubtful == 0 && known > 0:
-		return CrontabSystem, nil
-	case doubtful == 0:
-		return CrontabUser, nil
+	if doubtful > 0 {
+		return CrontabAny, doubtful
 	}
-	return CrontabAny, fmt.Errorf("line %d: it is not certain whether the word behind the schedule is a user or a command: say --system for the format of /etc/crontab and /etc/cron.d, or --system=false for that of crontab -e", doubtful)
+	return CrontabSystem, 0
 }
 
 // split separates the user, and the standard input behind the first %, from the command. \% is a
@@ -260,8 +268,11 @@ func (l *cronLine) split(form CrontabForm) (message string) {
 	parts = append(parts, b.String())
 	l.command, l.hasStdin = strings.TrimSpace(parts[0]), len(parts) > 1
 	l.stdin = strings.Join(parts[1:], "\n")
-	if l.command == "" {
+	switch {
+	case l.command == "":
 		return "not read: there is no command"
+	case strings.HasPrefix(l.command, "-"):
+		return "not read: the command begins with an option; if there is no user before it, say --system=false"
 	}
 	return ""
 }

@@ -230,7 +230,7 @@ func (r *Result) cronSchedule(job *Job, l *cronLine) {
 	zone := r.opts.Zone
 	if l.zone != "" {
 		var err error
-		if zone, err = Zone(l.zone); err != nil {
+		if zone, err = Zone(strings.TrimPrefix(l.zone, ":")); err != nil { // POSIX permits the colon
 			zone = l.zone // the schedule is reported with the fault
 		}
 	}

@@ -146,40 +146,53 @@ func TestCrontabFaults(t *testing.T) {
 	found(t, r, Lost, "x", "line 8", "@daily")
 	found(t, r, Lost, "tilde", "line 9.cron.minute", "~")
 	require.Contains(t, r.Script(), "-- Not created, because of the faults above:")
+
+	r, err = Crontab([]byte("* * * * * sqlcmd -S s -P hush\n* * * * * root -q x\nCRON_TZ=:Japan\n* * * * * /bin/x y\n* * * * * root\n0 1 * * * root y"), Options{Now: now, Crontab: CrontabSystem})
+	require.NoError(t, err)
+	noSecrets(t, r)
+	found(t, r, Lost, "", "line 1", "begins with an option")
+	found(t, r, Lost, "", "line 4", "not the name of a user")
+	found(t, r, Lost, "", "line 5", "no command behind the user")
+	found(t, r, Note, "", "line 6", "no line break")
+	require.Equal(t, "Japan", jobOf(t, r, "y").Schedules[0].Zone)
+	require.Equal(t, []string{"2026-06-15T16:00:00Z"}, due(t, jobOf(t, r, "y").Schedules[0], 1))
 }
 
 // Commands of which it is not certain what they do are not taken for T-SQL.
 func TestCrontabCommands(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{ // the command of the step, or empty for one to write
-		`sqlcmd -S s -d d -Q "SELECT 1"`:                                "SELECT 1",
-		`sqlcmd -Ss -dd -Q"SELECT 1"`:                                   "SELECT 1",
-		`sqlcmd -S s -d d -b -I -W -h -1 -s, -w 200 -Q 'SELECT "a"'`:    `SELECT "a"`,
-		`/opt/mssql-tools/bin/sqlcmd -S s -d d -Q SELECT\ 1 # always`:   "SELECT 1",
-		`exec sqlcmd -S s -d d -G -l 30 -Q "SELECT 1" 2>&1 >>/dev/null`: "SELECT 1",
-		`SQLCMDSERVER=s SQLCMDPASSWORD=hush sqlcmd -d d -Q 'SELECT 1'`:  "SELECT 1",
-		`sqlcmd -S s -d d -U u -P $SECRET -Q "SELECT 1"`:                "SELECT 1",
-		`sqlcmd -S s -d d -q "SELECT 1"`:                                "",
-		`sqlcmd -S s -d d -Q "SELECT $(x)"`:                             "",
-		`sqlcmd -S s -d d -Q 'SELECT $(x)'`:                             "",
-		`sqlcmd -S s -d d -Q "SELECT $X"`:                               "",
-		`sqlcmd -S s -d d -Q "SELECT 1" | mail x`:                       "",
-		`sqlcmd -S s -d d -Q "SELECT 1"; rm x`:                          "",
-		`sqlcmd -S s -d d -Q "SELECT 1" && touch x`:                     "",
-		`sqlcmd -S s -d d -Q "SELECT 1" &`:                              "",
-		`sqlcmd -S s -d d -v a=b -Q "SELECT 1"`:                         "",
-		`sqlcmd -S s -d d -Q ":r x.sql"`:                                "",
-		`sqlcmd -S s -d d -Q "exit(SELECT 1)"`:                          "",
-		`sqlcmd -S s -d d -Q "SELECT 1" -Q "SELECT 2"`:                  "",
-		`sqlcmd -S s -d d -bI -Q "SELECT 1"`:                            "",
-		`sqlcmd -S s -d d -Z hush -Q "SELECT 1"`:                        "",
-		`sqlcmd -S np:s -d d -Q "SELECT 1"`:                             "",
-		`sqlcmd -S s -d d -Q "SELECT 1`:                                 "",
-		`sqlcmd -S s -d d < x.sql`:                                      "",
-		`sqlcmd -S s* -d d -Q "SELECT 1"`:                               "",
-		`sqlcmd -S s -d d -Q "SELECT 1"%stdin`:                          "",
-		`echo sqlcmd -S s -d d -Q "SELECT 1"`:                           "",
-		`sqlcmd`:                                                        "",
+		`sqlcmd -S s -d d -Q "SELECT 1"`:                                            "SELECT 1",
+		`sqlcmd -Ss -dd -Q"SELECT 1"`:                                               "SELECT 1",
+		`sqlcmd -S s -d d -b -I -W -h -1 -s, -w 200 -Q 'SELECT "a"'`:                `SELECT "a"`,
+		`/opt/mssql-tools/bin/sqlcmd -S s -d d -Q SELECT\ 1 # always`:               "SELECT 1",
+		`exec sqlcmd -S s -d d -G -l 30 -Q "SELECT 1" 2>&1 >>/dev/null`:             "SELECT 1",
+		`SQLCMDSERVER=s SQLCMDPASSWORD=hush sqlcmd -d d -Q 'SELECT 1'`:              "SELECT 1",
+		`sqlcmd -S s -d d -U u -P $SECRET -Q "SELECT 1"`:                            "SELECT 1",
+		`sqlcmd -S s -d d -q "SELECT 1"`:                                            "",
+		`sqlcmd -S s -d d -Q "SELECT $(x)"`:                                         "",
+		`sqlcmd -S s -d d -Q 'SELECT $(x)'`:                                         "",
+		`sqlcmd -S s -d d -Q "SELECT $X"`:                                           "",
+		`sqlcmd -S s -d d -Q "SELECT 1" | mail x`:                                   "",
+		`sqlcmd -S s -d d -Q "SELECT 1"; rm x`:                                      "",
+		`sqlcmd -S s -d d -Q "SELECT 1" && touch x`:                                 "",
+		`sqlcmd -S s -d d -Q "SELECT 1" &`:                                          "",
+		`sqlcmd -S s -d d -v a=b -Q "SELECT 1"`:                                     "",
+		`sqlcmd -S s -d d -Q ":r x.sql"`:                                            "",
+		`sqlcmd -S s -d d -Q "exit(SELECT 1)"`:                                      "",
+		`sqlcmd -S s -d d -Q "SELECT 1" -Q "SELECT 2"`:                              "",
+		`sqlcmd -S s -d d -bI -Q "SELECT 1"`:                                        "",
+		`sqlcmd -S s -d d -Z hush -Q "SELECT 1"`:                                    "",
+		`sqlcmd -S np:s -d d -Q "SELECT 1"`:                                         "",
+		`sqlcmd -S s -d d -Q "SELECT 1`:                                             "",
+		`sqlcmd -S s -d d < x.sql`:                                                  "",
+		`sqlcmd -S s* -d d -Q "SELECT 1"`:                                           "",
+		`sqlcmd -S s -d d -Q "SELECT 1"%stdin`:                                      "",
+		`echo sqlcmd -S s -d d -Q "SELECT 1"`:                                       "",
+		`sqlcmd`:                                                                    "",
+		`sqlcmd -S s -d d -Q "SELECT 1" -t 60>/dev/null`:                            "",
+		`sqlcmd -S s -d d -Q "SELECT 1">/dev/null`:                                  "SELECT 1",
+		`timeout -k 5 60 nice -n 10 ionice -c2 -n 7 sqlcmd -S s -d d -Q "SELECT 1"`: "SELECT 1",
 	} {
 		r, err := Crontab([]byte("0 2 * * * "+command+"\n"), Options{Now: now, Crontab: CrontabUser})
 		require.NoError(t, err, command)
@@ -211,6 +224,8 @@ func TestCrontabForm(t *testing.T) {
 		"* * * * * root touch x\n* * * * * backup run x\n":                 CrontabAny,
 		"@hourly operator -q newsyslog\n":                                  CrontabAny,
 		"*/5 * * * * root -n -q /usr/libexec/atrun\n@daily root x --y z\n": CrontabSystem,
+		"# m h dom mon dow user command\n* * * * * sqlcmd -S s -Q x\n":     CrontabAny,
+		"# m h dom mon dow command\n* * * * * root touch x\n":              CrontabAny,
 	} {
 		c, err := readCrontab(text)
 		require.NoError(t, err)

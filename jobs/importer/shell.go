@@ -146,6 +146,9 @@ func (s *shellReader) word() (w shellWord, ok bool) {
 			s.text = s.text[1:]
 		case strings.IndexByte(shellSpecial, ch) >= 0:
 			w.text = b.String()
+			if ch == '>' && !quoted && durationWord.MatchString(w.text) {
+				return w, false // the number of a file
+			}
 			return w, (quoted || w.text != "" || w.variable) && (strings.HasPrefix(s.text, "&&") || ch == '>')
 		default:
 			b.WriteByte(ch)
