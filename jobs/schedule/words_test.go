@@ -291,7 +291,9 @@ func (r *wordReader) readSteps(body *string) bool {
 		return false
 	}
 	r.step, r.onClock, r.offsets = wordLength(m[1]), m[2] != "", []time.Duration{0}
-	if r.base = wordCivil(m[3]); !r.onClock {
+	if r.onClock {
+		r.base = wordCivil(m[3])
+	} else {
 		r.base = r.instant(m[3])
 	}
 	if m := cut(body, `, each time ([\w ]+(?:(?:, | and )[\w ]+)*) later`); m != nil {

@@ -64,7 +64,8 @@ func ownSchedule(j output.Job) string {
 	if !j.Enabled && j.IntervalType == "Once" {
 		return ""
 	}
-	return inWords(j)
+	text, _, _ := strings.Cut(inWords(j), "; ") // without bounds; all times are in UTC
+	return strings.TrimSuffix(text, ", UTC")
 }
 
 // inWords describes the schedule of the job's own definition.

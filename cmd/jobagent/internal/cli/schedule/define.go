@@ -207,10 +207,10 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 		idle = "The schedule is paused: nothing is due until jobagent schedule resume"
 	}
 	v.Due = []string{}
-	sentence := ""
+	sentence, notes := "", []string(nil)
 	if c != nil {
 		d := c.plan.Describe()
-		sentence = d.Text
+		sentence, notes = d.Text, beside(d)
 		v.Zone, v.Warnings, v.Description = c.zone.String(), c.warnings, d.Text
 		switch {
 		case idle != "" && isNew:
@@ -243,6 +243,9 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 		}
 		if sentence != "" {
 			fmt.Fprintf(w, "%s.\n", output.OneLine(sentence))
+			for _, note := range notes {
+				fmt.Fprintln(w, note)
+			}
 		}
 		switch {
 		case idle != "" && c != nil:

@@ -184,14 +184,23 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				for _, b := range backfills {
 					v.Backfills = append(v.Backfills, viewBackfill(b))
 				}
-				return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v) })
+				return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
 			})
 		},
 	}
 }
 
-// printSchedule prints a schedule.
-func printSchedule(w io.Writer, v output.Schedule) error {
+// beside returns what is said beside the words of a schedule: what happens when clocks change, and
+// what may be misread.
+func beside(d schedule.Description) []string {
+	if d.Clocks == "" {
+		return d.Notes
+	}
+	return append([]string{d.Clocks}, d.Notes...)
+}
+
+// printSchedule prints a schedule. d describes it.
+func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s", scheduleTitle(v.Name), v.Job, v.State)
 	if v.Reason != "" {
@@ -199,6 +208,9 @@ func printSchedule(w io.Writer, v output.Schedule) error {
 	}
 	if text := sentence(v, time.Now()); text != "" {
 		fmt.Fprintf(&b, "\n%s", output.OneLine(text))
+		for _, note := range beside(d) {
+			fmt.Fprintf(&b, "\n%s", note)
+		}
 	}
 	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"),
 		v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))

@@ -78,10 +78,8 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 		printTranslation(a.Stdout, p.Translation)
 	}
 	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Sentence))
-	for _, note := range slices.Concat([]string{p.Description.Clocks}, p.Description.Notes, p.Assumptions) {
-		if note != "" {
-			fmt.Fprintln(a.Stdout, note)
-		}
+	for _, note := range slices.Concat(beside(p.Description), p.Assumptions) {
+		fmt.Fprintln(a.Stdout, note)
 	}
 	if len(p.Due) == 0 {
 		return a.Warn(p.Warnings)
