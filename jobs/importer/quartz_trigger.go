@@ -98,9 +98,7 @@ func (r *Result) quartzRules(job, at string, t *QuartzTrigger) (rules []quartzRu
 		return rules, problem
 	case "RECUR":
 		rule := quartzRule{kind: schedule.KindRRule, rule: t.Text1, start: start, end: before(end), zone: zone}
-		if problem := rule.boundCount(); problem != "" {
-			return nil, problem
-		}
+		rule.boundCount()
 		return []quartzRule{rule}, ""
 	case "BLOB":
 		return nil, "it is a trigger of another class, whose data are serialised (BLOB_TRIGGERS)"
@@ -297,17 +295,24 @@ func (r *Result) boundRuns(rules []quartzRule, left int64, t *QuartzTrigger) ([]
 		}
 	}
 	last := at.Truncate(time.Second).Add(-time.Second)
+	next := make([]time.Time, len(plans)) // the next instant of each plan; zero if there is none
+	for i, plan := range plans {
+		next[i], _ = plan.Next(last)
+	}
 	for range max(left, 0) {
-		var next time.Time
-		for _, plan := range plans {
-			if due, ok := plan.Next(last); ok {
-				next = earlier(next, due)
-			}
+		first := time.Time{}
+		for _, due := range next {
+			first = earlier(first, due)
 		}
-		if next.IsZero() {
+		if first.IsZero() {
 			return rules, ""
 		}
-		last = next
+		last = first
+		for i, plan := range plans {
+			if next[i].Equal(last) {
+				next[i], _ = plan.Next(last)
+			}
+		}
 	}
 	for i := range rules {
 		rules[i].end = earlier(rules[i].end, last)
@@ -323,28 +328,39 @@ var countPart = regexp.MustCompile(`(?i)(^|;)\s*COUNT\s*=\s*(\d+)`)
 
 // boundCount replaces COUNT of a rule by the end at which the count is reached from the start on:
 // here a count is one of the runs that jobagent starts (D-P3). A rule with faults stays as it is.
-func (q *quartzRule) boundCount() (problem string) {
-	m := countPart.FindStringSubmatch(q.rule)
-	if m == nil {
-		return ""
-	}
-	if n, err := strconv.ParseInt(m[2], 10, 64); err != nil || n > maxCounted {
-		return fmt.Sprintf("COUNT is more than %d", maxCounted)
+func (q *quartzRule) boundCount() {
+	if !countPart.MatchString(q.rule) {
+		return
 	}
 	whole := *q
 	whole.end = time.Time{}
-	plan, err := schedule.Parse(whole.kind, []byte(whole.spec()), schedule.Options{Zone: whole.zone})
-	if err != nil {
-		return ""
-	}
-	var last time.Time
-	for due, ok := plan.Next(time.Time{}); ok; due, ok = plan.Next(due) {
-		last = due
-	}
+	last := lastOf(whole.kind, whole.spec(), whole.zone)
 	if last.IsZero() {
-		return ""
+		return
 	}
 	q.rule = strings.Trim(countPart.ReplaceAllString(q.rule, ""), ";")
 	q.end = earlier(q.end, last)
-	return ""
+}
+
+// lastOf returns the last instant of a specification with a COUNT; zero if it has none or faults.
+func lastOf(kind schedule.Kind, spec, zone string) time.Time {
+	plan, err := schedule.Parse(kind, []byte(spec), schedule.Options{Zone: zone})
+	if err != nil {
+		return time.Time{}
+	}
+	// Search the last second after which something is due: counts may be large.
+	from, to := time.Unix(-1<<36, 0), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	last, ok := plan.Next(from)
+	for ok && to.Unix()-from.Unix() > 1 {
+		middle := time.Unix((from.Unix()+to.Unix())/2, 0)
+		if due, ok := plan.Next(middle); ok {
+			last, from = due, due.Add(-time.Second)
+			if !from.After(middle) {
+				from = middle
+			}
+		} else {
+			to = middle
+		}
+	}
+	return last
 }

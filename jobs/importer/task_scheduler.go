@@ -42,7 +42,7 @@ func TaskScheduler(documents []Document, o Options) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
-		spare := strings.TrimSuffix(path.Base(strings.ReplaceAll(d.Name, `\`, "/")), path.Ext(d.Name))
+		spare := fileStem(d.Name)
 		for _, t := range tasks {
 			r.task(t, spare)
 		}
@@ -275,8 +275,8 @@ func (r *Result) taskActions(job *Job, e *element, s taskSettings) {
 	}
 }
 
-// taskExec converts an action that starts a program. Task Scheduler replaces %NAME% by variables of
-// the machine, which are not known here.
+// taskExec converts an action that starts a program. Task Scheduler replaces %NAME% by variables
+// of the machine, which are not known here.
 func (r *Result) taskExec(job *Job, a *element, at string, s taskSettings) {
 	command := strings.Trim(a.takeText("Command"), `"`)
 	words := []shellWord{windowsWord(path.Base(strings.ReplaceAll(command, `\`, "/")))}

@@ -33,7 +33,7 @@ var pages = []string{
 	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md",
 	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
 	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md", "jobs/importer/FROM_KUBERNETES.md", "jobs/importer/FROM_TASK_SCHEDULER.md",
-	"jobs/importer/FROM_QUARTZ.md",
+	"jobs/importer/FROM_QUARTZ.md", "jobs/importer/FROM_ICALENDAR.md",
 	".github/CONTRIBUTING.md",
 }
 

@@ -251,6 +251,8 @@ var ownFlags = map[string]Kind{
 	"import sql-agent --job":                {Words: "the name of a job of SQL Server Agent", Max: maxName, source: nothing},
 	"import azure-scheduler --target-group": newName("the target group"),
 	"import crontab --target-group":         newName("the target group"),
+	"import icalendar --target-group":       newName("the target group"),
+	"import quartz --prefix":                {Words: "the beginning of the names of Quartz' tables", Max: maxName, Empty: true, source: words("QRTZ_")},
 	"import kubernetes --target-group":      newName("the target group"),
 	"import quartz --target-group":          newName("the target group"),
 	"import sap --target-group":             newName("the target group"),

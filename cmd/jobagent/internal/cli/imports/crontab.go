@@ -35,6 +35,12 @@ func (f *outsideFlags) add(cmd *cobra.Command, clock string) {
 	cmd.Flags().StringVar(&f.scripts, "scripts", "", "`folder` with the files of T-SQL that sqlcmd -i reads")
 }
 
+// addZone adds the flags of an import without calls of sqlcmd.
+func (f *outsideFlags) addZone(cmd *cobra.Command, clock string) {
+	f.importFlags.add(cmd, "none; the steps are actions")
+	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of "+clock+" (default UTC)")
+}
+
 // options returns the settings of the import.
 func (f *outsideFlags) options() (importer.Options, error) {
 	o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: f.server}

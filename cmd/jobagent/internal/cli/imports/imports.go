@@ -20,7 +20,7 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("import", "Convert jobs of other systems to T-SQL",
 		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a),
-		newTaskSchedulerCommand(a), newQuartzCommand(a),
+		newTaskSchedulerCommand(a), newQuartzCommand(a), newICalendarCommand(a),
 		newCrontabCommand(a), newKubernetesCommand(a),
 	)
 	cmd.Long = `Convert jobs of other systems to T-SQL. The script goes to standard output, and a report of all

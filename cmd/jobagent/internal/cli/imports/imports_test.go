@@ -121,6 +121,7 @@ func TestImportedScriptsRun(t *testing.T) {
 		{[]string{"task-scheduler", filepath.Join(testdata, "tasks.xml"), "--zone", "W. Europe Standard Time"}, 2, 18},
 		{[]string{"crontab", filepath.Join(testdata, "crontab", "user"), "--server", "sql0"}, 9, 10},
 		{[]string{"kubernetes", filepath.Join(testdata, "kubernetes", "cronjobs.yaml")}, 4, 3},
+		{[]string{"icalendar", filepath.Join(testdata, "calendar.ics"), "--zone", "Europe/Berlin"}, 6, 5},
 		{[]string{"sql-agent", "--dsn", server.DSN(embedded.ControlDatabase), "--time-zone", "W. Europe Standard Time"}, 2,
 			7},
 	} {

@@ -52,12 +52,11 @@ write it: an entry of "processes" in the agents' configuration, or, with --targe
 			return printImport(a, r, f.importFlags)
 		},
 	}
-	f.importFlags.add(cmd, "none; the steps are actions")
+	f.addZone(cmd, "triggers without one")
 	flags := cmd.Flags()
 	flags.StringVar(&database, "database", "quartz", "database that holds Quartz' tables")
 	flags.StringVar(&prefix, "prefix", "QRTZ_", "prefix of the tables' names, perhaps with a schema (quartz.QRTZ_)")
 	flags.StringVar(&scheduler, "scheduler", "", "name of the scheduler (SCHED_NAME), if the tables hold several")
-	flags.StringVar(&f.zone, "zone", "", "time zone of triggers without one (default UTC)")
 	return cmd
 }
 

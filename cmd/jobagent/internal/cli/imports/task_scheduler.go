@@ -17,11 +17,20 @@ time zone with --zone, as an IANA name or a Windows name ("tzutil /g" shows it).
 
 A call of sqlcmd becomes a T-SQL step for its server and database if each of its options is understood;
 passwords are not read. Any other program becomes a step that fails until you write it: an entry of
-"processes" in the agents' configuration, or, with --target-group, T-SQL.`, "the tasks' machine", importer.TaskScheduler)
+"processes" in the agents' configuration, or, with --target-group, T-SQL.`, "the tasks' machine", true, importer.TaskScheduler)
 }
 
-// newDocumentsCommand returns the command that imports files with clock times of a machine.
-func newDocumentsCommand(a *connect.App, use, short, long, clock string,
+func newICalendarCommand(a *connect.App) *cobra.Command {
+	return newDocumentsCommand(a, "icalendar FILE|-...", "Import events of iCalendar files",
+		`Import events of iCalendar files (.ics). Each event becomes a job with a schedule of its rule (RRULE),
+its dates (RDATE, EXDATE) and its changed instants (RECURRENCE-ID), and a step that fails until you
+write it: an entry of "processes" in the agents' configuration, or, with --target-group, T-SQL.`,
+		"events without one", false, importer.ICalendar)
+}
+
+// newDocumentsCommand returns the command that imports files with clock times. commands means that
+// they may call sqlcmd.
+func newDocumentsCommand(a *connect.App, use, short, long, clock string, commands bool,
 	read func([]importer.Document, importer.Options) (*importer.Result, error)) *cobra.Command {
 	var f outsideFlags
 	cmd := &cobra.Command{
@@ -46,6 +55,10 @@ func newDocumentsCommand(a *connect.App, use, short, long, clock string,
 			return printImport(a, r, f.importFlags)
 		},
 	}
-	f.add(cmd, clock)
+	if commands {
+		f.add(cmd, clock)
+	} else {
+		f.addZone(cmd, clock)
+	}
 	return cmd
 }
