@@ -31,6 +31,7 @@ const root = "../.."
 // installs the binary and starts the server.
 var pages = []string{
 	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md",
+	"jobs/schedule/FORMS.md",
 	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
 	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md", "jobs/importer/FROM_KUBERNETES.md", "jobs/importer/FROM_TASK_SCHEDULER.md",
 	"jobs/importer/FROM_QUARTZ.md", "jobs/importer/FROM_ICALENDAR.md",
@@ -66,10 +67,11 @@ var notRunText = map[string]string{
 
 // exitCodes lists the commands that end with another exit code than 0 here, by their beginning.
 var exitCodes = map[string]int{
-	"jobagent doctor":             7, // no agent runs yet
-	"jobagent doctor --targets":   0,
-	"jobagent execution complete": 3, // the run of these pages has no action that waits for a report
-	"jobagent execution rerun":    6, // the run of these pages succeeded: there is nothing to repeat
+	"jobagent doctor":                          7, // no agent runs yet
+	"jobagent doctor --targets":                0,
+	"jobagent execution complete":              3, // the run of these pages has no action that waits for a report
+	"jobagent schedule preview --cron5 'cron(": 2, // the text is of another language
+	"jobagent execution rerun":                 6, // the run of these pages succeeded: there is nothing to repeat
 }
 
 // block is a fenced block of a document.

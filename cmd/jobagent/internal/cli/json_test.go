@@ -140,9 +140,13 @@ calendar show c
 calendar show d
 schedule preview --kind cron5 --spec CRON --after 2030-01-01T00:00:00Z --count 2
 schedule preview --kind cron5 --spec CALENDAR
+schedule preview --systemd Mon..Fri~09:00 --after 2030-01-01T00:00:00Z --count 2
+schedule preview --eventbridge rate(0~days)
 schedule zones etc/utc
 schedule add j s --cron5 0~0~1~1~* --time-zone Europe/Berlin --wait --param-json n=1
 schedule add j bad --cron5 61~*~*~*~*
+schedule add j months --iso8601 R/2030-01-01T00:00:00Z/P1M
+schedule delete j months
 schedule update j s --overlap AllAll
 schedule update j s --overlap AllowAll --wait
 schedule list --job j

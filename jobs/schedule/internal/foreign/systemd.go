@@ -300,13 +300,14 @@ func (r *reader) component(f calendarField, text string) (component, bool) {
 	if m[3] != "" {
 		c.step, _ = strconv.Atoi(m[3])
 	}
-	// The rules of systemd: a step is not 0, and from + step is a number of the field.
+	// The rules of systemd: a step is not 0, and without an end from + step is a number of the
+	// field.
 	switch {
 	case c.from < f.low || c.from > f.high || c.to > f.high:
 		r.fault(f.name, text, allowed, "")
 	case c.to < c.from:
 		r.fault(f.name, text, "a range that does not run backwards", "")
-	case c.step < 1 || c.step > f.high-f.low || c.open && f != lastField && c.from+c.step > f.high || c.open && f == lastField && c.from-c.step < f.low:
+	case c.step < 1 || c.open && f != lastField && c.from+c.step > f.high || c.open && f == lastField && c.from-c.step < f.low:
 		r.fault(f.name, text, fmt.Sprintf("a step that reaches a further number; the numbers are %d to %d", f.low, f.high), strings.Split(text, "/")[0])
 	default:
 		if c.open && f != lastField {
