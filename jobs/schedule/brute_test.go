@@ -296,6 +296,12 @@ func TestQuartzAgainstWalk(t *testing.T) {
 			{fmt.Sprintf("%d/%d * ?", d, n), func(w time.Time) bool { return w.Day() >= d && (w.Day()-d)%n == 0 }},
 			{fmt.Sprintf("? * 6#%d", n), func(w time.Time) bool { return w.Weekday() == time.Friday && (w.Day()+6)/7 == n }},
 			{"? * 2L", func(w time.Time) bool { return w.Weekday() == time.Monday && w.Day()+7 > lengthOf(w) }},
+			{"LW-2 * ?", func(w time.Time) bool {
+				next := w.AddDate(0, 0, 2)
+				return next.Month() == w.Month() && nearestWorkday(next, lengthOf(w))
+			}},
+			{"1,15 * TUE", func(w time.Time) bool { return w.Day() == 1 || w.Day() == 15 || w.Weekday() == time.Tuesday }},
+			{"* * THU", func(w time.Time) bool { return w.Weekday() == time.Thursday }},
 			{"? * FRI-MON", func(w time.Time) bool { return w.Weekday() >= time.Friday || w.Weekday() <= time.Monday }},
 			{"? * 1,SAT", func(w time.Time) bool { return w.Weekday() == time.Sunday || w.Weekday() == time.Saturday }},
 			{"* * ? 2011-2026", func(w time.Time) bool { return w.Year() >= 2011 && w.Year() <= 2026 }},
