@@ -56,3 +56,58 @@ func TestB7(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTexts checks that texts of up to 64 KiB are parsed within 5 ms, with 20 instants: long
+// lists, thousands of dates, and thousands of faults.
+func TestLongTexts(t *testing.T) {
+	rep := func(item string, n int) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
+	first := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	var dates []string
+	for i := range 3800 {
+		dates = append(dates, first.AddDate(0, 0, i).Format("20060102T150405"))
+	}
+	all := strings.Join(dates, ",")
+	occ := rep(`{"day":"friday","occurrence":-1}`, 1900)
+	for _, x := range []struct {
+		kind Kind
+		spec string
+	}{
+		{KindRRule, "DTSTART:20260101T090000\nRRULE:FREQ=DAILY\nEXDATE:" + all},
+		{KindRRule, "DTSTART:20260101T090000\nRRULE:FREQ=DAILY\nRDATE:" + all},
+		{KindRRule, "DTSTART:20260101T090000\nRRULE:FREQ=DAILY\nEXDATE:" + strings.Join(dates, "\nEXDATE:")[:60000]},
+		{KindRRule, "DTSTART;TZID=Europe/Berlin:20260101T090000\nRRULE:FREQ=DAILY;COUNT=10000\nEXDATE;TZID=Europe/Berlin:" + all},
+		{KindRRule, "FREQ=DAILY;BYHOUR=" + rep("x", 30000)},
+		{KindRRule, "FREQ=DAILY;BYDAY=" + rep("x", 30000)},
+		{KindRRule, "FREQ=DAILY;BYMONTH=" + rep("JAN", 15000)},
+		{KindRRule, strings.Repeat("FREQ=DAILY;", 5900)},
+		{KindRRule, strings.Repeat("x=1;", 15900)},
+		{KindRRule, strings.Repeat("x;", 30000)},
+		{KindRRule, strings.Repeat("X:\n", 20000)},
+		{KindRRule, strings.Repeat("a\n b\n", 12000)},
+		{KindRRule, "FREQ=DAILY;\n" + strings.Repeat(" \n", 30000)},
+		{KindRRule, "DTSTART:20260101T090000\nRRULE:FREQ=DAILY\nRDATE:" + rep("x", 30000)},
+		{KindRRule, "DTSTART" + strings.Repeat(";TZID=UTC", 7000) + ":20260101T090000\nRRULE:FREQ=DAILY"},
+		{KindRRule, "DTSTART" + strings.Repeat(";x", 30000) + ":20260101T090000\nRRULE:FREQ=DAILY"},
+		{KindRRule, "FREQ=HOURLY;BYHOUR=1;BYMINUTE=" + rep("5", 30000)},
+		{KindAzureScheduler, `{"frequency":"Month","schedule":{"monthDays":[` + rep("31", 20000) + `]}}`},
+		{KindAzureScheduler, `{"frequency":"Month","schedule":{"monthlyOccurrences":[` + occ + `]}}`},
+		{KindAzureScheduler, `{"frequency":"Day","schedule":{"minutes":[` + rep("31", 20000) + `]}}`},
+		{KindAzureScheduler, `{"frequency":"Week","schedule":{"weekDays":[` + rep(`"monday"`, 5500) + `]}}`},
+		{KindAzureScheduler, `{"frequency":"Week","schedule":{"weekDays":[` + rep(`"x"`, 15000) + `]}}`},
+		{KindAzureScheduler, `{"frequency":"Day","count":9007199254740992,"schedule":{"hours":[1,2,3],"minutes":[1,2,3]}}`},
+		{KindElastic, `{"schedule_interval_type":"Months","schedule_interval_count":2147483647}`},
+		{KindElastic, `{` + rep(`"x":1`, 10000) + `}`},
+		{KindElastic, `{"schedule_interval_type":"` + strings.Repeat("x", 60000) + `"}`},
+	} {
+		best := time.Hour
+		for try := 0; try < 2 || try < 50 && best > 5*time.Millisecond; try++ {
+			begun := time.Now()
+			if plan, err := Parse(x.kind, []byte(x.spec), Options{Start: first, Zone: "Europe/Berlin"}); err == nil {
+				Preview(plan, first.Add(-time.Second), 20)
+			}
+			best = min(best, time.Since(begun))
+		}
+		require.Less(t, best, 5*time.Millisecond, "%.80q", x.spec)
+		t.Logf("%10s %.80q", best, x.spec)
+	}
+}

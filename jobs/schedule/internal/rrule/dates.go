@@ -37,6 +37,9 @@ func (t *lines) readList(l line, values ...string) []int64 {
 	var list []int64
 	dateWithoutTime := ""
 	for item := range strings.SplitSeq(l.value, ",") {
+		if t.p.Faults.Full() {
+			break
+		}
 		text, _, isPeriod := strings.Cut(strings.TrimSpace(item), "/")
 		m, err := syntax.ParseDate(text)
 		if err != nil || isPeriod && kind != "PERIOD" || kind == "DATE" && m.HasTime {
@@ -76,7 +79,7 @@ func (t *lines) show(unix int64) string {
 // readLimits turns COUNT and UNTIL into limits of the schedule, and refuses other limits beside
 // them. RDATE and EXDATE do not change what COUNT and UNTIL limit: the instants of the rule itself.
 func (t *lines) readLimits(r *rule) bool {
-	before := len(t.p.Faults.List)
+	before := t.p.Faults.Count()
 	alone := len(t.dates) == 0 && len(t.exclusion) == 0
 	if r.has("COUNT") && alone {
 		if t.p.Count > 0 && t.p.Count != r.count {
@@ -92,7 +95,7 @@ func (t *lines) readLimits(r *rule) bool {
 			t.p.End = r.until
 		}
 	}
-	return len(t.p.Faults.List) == before
+	return t.p.Faults.Count() == before
 }
 
 // combine adds and excludes the instants of RDATE and EXDATE. Without a rule, the start itself is

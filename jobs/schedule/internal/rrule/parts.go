@@ -22,17 +22,23 @@ const maxCount = 1 << 53
 
 // readParts parses the parts of a rule. It returns nil after a fault.
 func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
-	before := len(p.Faults.List)
+	before := p.Faults.Count()
 	r := &rule{interval: 1, freq: -1, given: map[string]string{}}
 	for part := range strings.SplitSeq(strings.TrimSuffix(body, ";"), ";") {
 		name, text, ok := strings.Cut(part, "=")
 		name = strings.ToUpper(strings.TrimSpace(name))
 		path := v.Path + "." + name
 		if !ok || !slices.Contains(partNames, name) {
+			if p.Faults.Skip() {
+				continue
+			}
 			p.Faults.Add(v.Path, syntax.Quote(part), "parts NAME=value with "+strings.Join(partNames, ", "), nearPart(name, part, ok))
 			continue
 		}
 		if r.has(name) {
+			if p.Faults.Skip() {
+				continue
+			}
 			p.Faults.Add(path, syntax.Quote(text), "each part at most once", "")
 			continue
 		}
@@ -48,7 +54,7 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
 	if r.freq >= 0 {
 		r.checkFits(p, v)
 	}
-	if len(p.Faults.List) > before {
+	if p.Faults.Count() > before {
 		return nil
 	}
 	return r
@@ -169,6 +175,9 @@ func readNumbers(p *syntax.Parser, path, text string, low, high int, names []str
 	for item := range strings.SplitSeq(text, ",") {
 		n, ok := readNumber(item, low, high)
 		if !ok {
+			if p.Faults.Skip() {
+				continue
+			}
 			allowed := fmt.Sprintf("whole numbers from %d to %d", low, high)
 			if low < 0 {
 				allowed = fmt.Sprintf("whole numbers from 1 to %d, or from -1 to %d counted from the end", high, low)
@@ -266,6 +275,7 @@ func (r *rule) readDays(p *syntax.Parser, path, text string) {
 		number := strings.TrimSuffix(item, name)
 		n, okNumber := readNumber(number, -53, 53)
 		switch {
+		case (!ok || number != "" && !okNumber) && p.Faults.Skip():
 		case !ok:
 			near := nearWeekday(name)
 			if near != "" && number != "" && !okNumber {

@@ -124,7 +124,7 @@ func cutLine(text string) (line, bool) {
 
 // readText sorts the lines of a text by their properties. It returns nil after a fault.
 func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
-	before := len(p.Faults.List)
+	before := p.Faults.Count()
 	t := &lines{p: p, v: v}
 	hasRule := false
 	for _, content := range unfold(text) {
@@ -148,7 +148,7 @@ func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
 			t.refuse(content, l)
 		}
 	}
-	if len(p.Faults.List) > before {
+	if p.Faults.Count() > before {
 		return nil
 	}
 	return t
@@ -156,6 +156,9 @@ func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
 
 // refuse records the fault of a line that is no property of a rule.
 func (t *lines) refuse(content string, l line) {
+	if t.p.Faults.Skip() {
+		return
+	}
 	allowed, near := "a rule, or lines with "+strings.Join(properties, ", "), ""
 	switch {
 	case l.name == "EXRULE":
@@ -190,6 +193,9 @@ func (t *lines) parameters(l line, values ...string) (value string, zone *time.L
 				t.p.Faults.Add(path+".VALUE", syntax.Quote(content), "one of "+strings.Join(values, ", "), "")
 			}
 		case "TZID":
+			if t.p.Faults.Full() {
+				continue // a search for the nearest zone takes long
+			}
 			found, err := syntax.LoadZone(content)
 			if err != nil {
 				t.p.MergeAt(path+".TZID", err)
@@ -197,6 +203,9 @@ func (t *lines) parameters(l line, values ...string) (value string, zone *time.L
 			}
 			zone = found
 		default:
+			if t.p.Faults.Skip() {
+				continue
+			}
 			t.p.Faults.Add(path, syntax.Quote(parameter), "the parameters TZID and VALUE", "")
 		}
 	}
@@ -209,10 +218,10 @@ func (t *lines) readStart(given bool) {
 		return
 	}
 	p, path := t.p, t.v.Path+".DTSTART"
-	before := len(p.Faults.List)
+	before := p.Faults.Count()
 	_, zone := t.parameters(*t.start, "DATE-TIME", "DATE")
 	switch tzid := zone != p.Zone; {
-	case len(p.Faults.List) > before:
+	case p.Faults.Count() > before:
 	case tzid && p.ZoneGiven && zone.String() != p.Zone.String():
 		p.Faults.Add(path+".TZID", syntax.Quote(zone.String()), "the same zone as timeZone, "+p.Zone.String(), "")
 	case tzid || strings.Contains(strings.ToUpper(t.start.parameters), "TZID="):

@@ -25,6 +25,15 @@ type Faults struct {
 // Full reports whether no further fault will be listed. Its message and proposal need not be made.
 func (f *Faults) Full() bool { return len(f.List) >= maxFaults }
 
+// Skip counts one more fault if no further fault will be listed, and reports whether it did. It saves
+// the work for the message and proposal of each of thousands of faults.
+func (f *Faults) Skip() bool {
+	if f.Full() {
+		f.more++
+	}
+	return f.Full()
+}
+
 // Count returns the number of faults, listed or not.
 func (f *Faults) Count() int { return len(f.List) + f.more }
 

@@ -243,20 +243,21 @@ func (p *Parser) Items(v *Value, allowed string) []*Value {
 	return v.Items
 }
 
+var weekdayForms = "one of " + strings.Join(civil.WeekdayNames, ", ")
+
 // Weekday parses the full name of a weekday; 0 is Monday.
 func (p *Parser) Weekday(v *Value) (int, bool) {
-	what := "one of " + strings.Join(civil.WeekdayNames, ", ")
-	text, ok := p.Reader.Text(v, what)
+	text, ok := p.Reader.Text(v, weekdayForms)
 	if !ok {
 		return 0, false
 	}
 	day, ok := civil.ParseWeekday(text)
-	if !ok {
+	if !ok && !p.Faults.Skip() {
 		propose := ""
 		if near, found := suggest.Weekday(text); found {
 			propose = civil.WeekdayNames[near]
 		}
-		p.Faults.Add(v.Path, v.Raw, what, propose)
+		p.Faults.Add(v.Path, v.Raw, weekdayForms, propose)
 	}
 	return day, ok
 }

@@ -34,16 +34,12 @@ type member struct {
 
 // ReadValue parses one JSON text. The error is a *Error.
 func ReadValue(text []byte) (*Value, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	v, err := decodeValue(d, "", 0)
-	if errors.Is(err, io.EOF) {
-		err = errors.New("the text ends too early")
-	}
-	if err == nil {
-		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
-			err = errors.New("more text follows the value")
-		}
+	var v *Value
+	var err error
+	if json.Valid(text) {
+		v, err = (&scanner{text: string(text)}).value("", 0)
+	} else {
+		_, err = decodeText(text) // for its error
 	}
 	if err != nil {
 		const shown = 60
@@ -56,12 +52,25 @@ func ReadValue(text []byte) (*Value, error) {
 	return v, nil
 }
 
-// maxDepth is the largest depth of nested JSON values. Schedules need five.
-const maxDepth = 32
+// decodeText is ReadValue by json.Decoder, which says where a text is invalid.
+func decodeText(text []byte) (*Value, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	v, err := decodeValue(d, "", 0)
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the text ends too early")
+	}
+	if err == nil {
+		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
+			err = errors.New("more text follows the value")
+		}
+	}
+	return v, err
+}
 
 func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("values are nested more than %d deep", maxDepth)
+		return nil, errDeep
 	}
 	token, err := d.Token()
 	if err != nil {
@@ -124,6 +133,9 @@ func Join(path, name string) string {
 
 // Quote returns s as a JSON string.
 func Quote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return `"` + s + `"`
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -171,7 +183,7 @@ func (r Reader) Has(name string) bool {
 // known name.
 func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 	for _, m := range r.Object.Members {
-		if m.used {
+		if m.used || r.Faults.Skip() {
 			continue
 		}
 		propose := synonyms[strings.ToLower(m.Name)]
@@ -204,6 +216,9 @@ func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool)
 	n, err := strconv.ParseInt(v.Raw, 10, 64)
 	if v.Kind == '0' && err == nil && n >= low && n <= high {
 		return n, true
+	}
+	if r.Faults.Skip() {
+		return 0, false
 	}
 	text := v.Raw
 	if v.Kind == '"' {
