@@ -49,6 +49,8 @@ func TestB4(t *testing.T) {
 		"RRULE:FREQ=DAILY\nRRULE:FREQ=WEEKLY":                                  "one rule",
 		"DTSTART:20260101T090000\nRRULE:FREQ=DAILY\nEXDATE:20260101/P1D":       "invalid rrule.EXDATE",
 		"DTSTART:20260101T090000\nRRULE:FREQ=DAILY\nRDATE;VALUE=TIME:20260101": "one of DATE-TIME, DATE, PERIOD",
+		"FRQ=DAILY;BYHOUR=2":         "invalid rrule \"FRQ=DAILY\": want parts NAME=value with FREQ, INTERVAL, COUNT, UNTIL, WKST, BYMONTH, BYWEEKNO, BYYEARDAY, BYMONTHDAY, BYDAY, BYHOUR, BYMINUTE, BYSECOND, BYSETPOS; try FREQ=DAILY",
+		"FREQ:DAILY;BYHOUR=2":        "try FREQ=DAILY",
 		"FREQ":                       "invalid rrule \"FREQ\": want parts NAME=value",
 		"FREQ=DAILY;BYHOUR=9-12":     "try 9,10,11,12",
 		"FREQ=DAILY;BYMONTH=JAN":     "try 1",

@@ -32,7 +32,7 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
 			if p.Faults.Skip() {
 				continue
 			}
-			p.Faults.Add(v.Path, syntax.Quote(part), "parts NAME=value with "+strings.Join(partNames, ", "), nearPart(name, part, ok))
+			p.Faults.Add(v.Path, syntax.Quote(part), "parts NAME=value with "+strings.Join(partNames, ", "), nearPart(name, part, text, ok))
 			continue
 		}
 		if r.has(name) {
@@ -61,9 +61,9 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
 }
 
 // nearPart returns the valid spelling of a part whose name is unknown or that has no "=".
-func nearPart(name, part string, hasValue bool) string {
-	if hasValue {
-		return suggest.Nearest(name, partNames)
+func nearPart(name, part, value string, hasValue bool) string {
+	if near := suggest.Nearest(name, partNames); hasValue && near != "" {
+		return near + "=" + value
 	}
 	// FREQ:DAILY and FREQ DAILY are FREQ=DAILY.
 	if i := strings.IndexAny(part, ": "); i > 0 {

@@ -166,7 +166,7 @@ func (t *lines) refuse(content string, l line) {
 	case l.name == "BEGIN" || l.name == "END":
 		allowed += " of one event, without BEGIN and END; jobagent import icalendar reads a whole calendar"
 	case slices.Contains(partNames, l.name):
-		if near = nearPart("", content, false); near != "" {
+		if near = nearPart("", content, "", false); near != "" {
 			allowed = "parts NAME=value"
 		}
 	case slices.Contains([]string{"SUMMARY", "UID", "DTEND", "DURATION", "DTSTAMP", "DESCRIPTION", "LOCATION", "STATUS", "SEQUENCE", "TRANSP", "CREATED", "LAST-MODIFIED"}, l.name):
