@@ -25,8 +25,8 @@ type Faults struct {
 // Full reports whether no further fault will be listed. Its message and proposal need not be made.
 func (f *Faults) Full() bool { return len(f.List) >= maxFaults }
 
-// Skip counts one more fault if no further fault will be listed, and reports whether it did. It saves
-// the work for the message and proposal of each of thousands of faults.
+// Skip counts one more fault if no further fault will be listed, and reports whether it did. It
+// saves the work for the message and proposal of each of thousands of faults.
 func (f *Faults) Skip() bool {
 	if f.Full() {
 		f.more++
