@@ -61,6 +61,10 @@ const (
 	quartzDefaultPriority = 5
 )
 
+// misfireThreshold is the time after which Quartz takes a run as missed
+// (quartz.jobStore.misfireThreshold).
+const misfireThreshold = time.Minute
+
 // Quartz converts the jobs of a scheduler of Quartz or Quartz.NET.
 func Quartz(store QuartzStore, o Options) (*Result, error) {
 	r := &Result{source: "Quartz", opts: o}
@@ -208,6 +212,10 @@ func (r *Result) quartzTrigger(job *Job, q *QuartzJob, t *QuartzTrigger) {
 		return
 	}
 	enabled, finished := r.quartzState(job.Name, at, t)
+	next, _ := quartzTime(t.Next)
+	if catchUp := quartzCatchUp(t); enabled && !finished && catchUp != "none" && !next.IsZero() && next.Before(r.opts.Now.Add(-misfireThreshold)) {
+		r.lost(job.Name, at+".NEXT_FIRE_TIME", "it is past, and Quartz would still make up for the run: here only instants after the import are due; start the job by hand")
+	}
 	overlap := "AllowAll"
 	if q.NonConcurrent {
 		overlap = "BufferOne"

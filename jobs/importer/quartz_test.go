@@ -279,6 +279,9 @@ func TestQuartzFaults(t *testing.T) {
 		noSecrets(t, r)
 	}
 	q := good
+	q.RepeatCount, q.Next = 0, ticks(now.Add(-time.Hour))
+	found(t, quartz(t, "", q), Lost, "j", "NEXT_FIRE_TIME", "make up for the run")
+	q = good
 	q.State = "ERROR"
 	found(t, quartz(t, "", q), Changed, "j", "TRIGGER_STATE", "disabled")
 	q.State = "DELETED"
