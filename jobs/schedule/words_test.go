@@ -564,6 +564,9 @@ func (r *wordReader) readDays(body *string) error {
 		} else {
 			r.days = append(r.days, days)
 		}
+		if m := cut(body, ` in (`+wordMonthSet+`)`); m != nil {
+			r.addMonths(m[1])
+		}
 		for _, before := range []string{` if it is `, ` and `} {
 			if m := cut(body, before+or); m != nil {
 				r.days = append(r.days, r.readList(m[1], m[2]))

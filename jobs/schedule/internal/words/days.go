@@ -49,7 +49,7 @@ func (d Days) text() (head, text string) {
 				text, months = strings.TrimSuffix(text, of)+"of"+strings.TrimPrefix(months, " in"), ""
 			}
 			if i+1 < len(conditions) {
-				text += " if it is "
+				text, months = text+months+" if it is ", ""
 			}
 		case 1:
 			text += c.is
