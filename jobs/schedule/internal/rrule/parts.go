@@ -62,8 +62,8 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
 
 // nearPart returns the valid spelling of a part whose name is unknown or that has no "=".
 func nearPart(name, part, value string, hasValue bool) string {
-	if near := suggest.Nearest(name, partNames); hasValue && near != "" {
-		return near + "=" + value
+	if near := suggest.Nearest(name, partNames); hasValue && near != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return near + "=" + value // a digit before a name may belong to the part before it
 	}
 	// FREQ:DAILY and FREQ DAILY are FREQ=DAILY.
 	if i := strings.IndexAny(part, ": "); i > 0 {
