@@ -78,7 +78,7 @@ func named(word string, rows, others []string) (int, bool) {
 			}
 			foreign = i
 		}
-		d := min(editDistance(word, spellings[0]), editDistance(word, spellings[0][:3]))
+		d := min(editDistance(word, spellings[0], distance), editDistance(word, spellings[0][:3], distance))
 		if len(word) >= 3 && strings.HasPrefix(spellings[0], word) {
 			d = 0
 		}

@@ -41,9 +41,9 @@ func Nearest(word string, candidates []string) string {
 		case alias != "" && strings.TrimSuffix(lower, "s") == alias:
 			d = 0
 		case len(word) >= 3 && (strings.HasPrefix(lower, word) || len(lower) >= 3 && len(word) <= len(lower)+2 && strings.HasPrefix(word, lower)):
-			d = min(1, editDistance(word, lower))
+			d = min(1, editDistance(word, lower, distance))
 		default:
-			d = editDistance(word, lower)
+			d = editDistance(word, lower, distance)
 		}
 		switch {
 		case d < distance:
@@ -62,33 +62,47 @@ func Nearest(word string, candidates []string) string {
 const maxWord = 64
 
 // editDistance returns the number of letters to insert, remove, replace or swap with their
-// neighbour.
-func editDistance(a, b string) int {
+// neighbour. If there are more than limit, it returns any number above limit: a word is compared
+// with hundreds of candidates, of which most are far away.
+func editDistance(a, b string, limit int) int {
 	if len(a) > maxWord || len(b) > maxWord {
-		return max(len(a), len(b))
+		return limit + 1
 	}
-	x, y := []rune(a), []rune(b)
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
+	var xs, ys [maxWord]rune
+	x, y := xs[:0], ys[:0]
+	for _, r := range a {
+		x = append(x, r)
 	}
-	for j := range rows[0] {
+	for _, r := range b {
+		y = append(y, r)
+	}
+	if max(len(x)-len(y), len(y)-len(x)) > limit {
+		return limit + 1
+	}
+	var rows [3][maxWord + 1]int // the present row of the matrix, and the two above it
+	for j := range len(y) + 1 {
 		rows[0][j] = j
 	}
 	for i := 1; i <= len(x); i++ {
+		row, above, twoAbove := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
+		row[0] = i
+		nearest := i
 		for j := 1; j <= len(y); j++ {
 			cost := 1
 			if x[i-1] == y[j-1] {
 				cost = 0
 			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
 			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+				row[j] = min(row[j], twoAbove[j-2]+1)
 			}
+			nearest = min(nearest, row[j])
+		}
+		if nearest > limit+1 { // a swap may still come from the row above
+			return limit + 1
 		}
 	}
-	return rows[len(x)][len(y)]
+	return rows[len(x)%3][len(y)]
 }
 
 // Number returns the plain spelling of a whole number from low to high: "7" for "007", "+7" and

@@ -183,8 +183,11 @@ func nearestZone(name string) string {
 			return near
 		}
 	}
-	return suggest.Nearest(place, slices.Concat(Zones(), winzone.Names()))
+	return suggest.Nearest(place, allNames())
 }
+
+// allNames are the names of zones, of IANA and of Windows.
+var allNames = sync.OnceValue(func() []string { return slices.Concat(Zones(), winzone.Names()) })
 
 // oneEdit reports whether two texts differ in one letter: one too many, one too few, another one,
 // or two neighbours that are swapped.
