@@ -112,6 +112,10 @@ func (r *relative) later(number, unit string) (time.Time, bool) {
 	return time.Unix(r.now.Unix()+seconds, 0).UTC(), true
 }
 
+// maxProposalWords bounds the search for a proposal, which parses the text several times for each
+// word. The longest valid text has 9 words.
+const maxProposalWords = 20
+
 // proposal returns the nearest valid text, in which a few words are replaced by near ones. It
 // returns "" if there is none.
 func (r *relative) proposal() string {
@@ -131,6 +135,9 @@ func (r *relative) proposal() string {
 	vocabulary := append([]string{"now", "from", "in", "tomorrow", "tonight", "at", "next", "week"}, civil.WeekdayNames...)
 	for _, u := range syntax.Units {
 		vocabulary = append(vocabulary, u.Name)
+	}
+	if len(words) > maxProposalWords {
+		return ""
 	}
 	try := relative{words: w, now: r.now, zone: r.zone, gap: r.gap, overlap: r.overlap}
 	if _, ok := try.read(); ok {

@@ -83,7 +83,7 @@ func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
 		var parts []string
 		for d.More() {
 			if t == '[' {
-				item, err := decodeValue(d, fmt.Sprintf("%s[%d]", path, len(v.Items)), depth+1)
+				item, err := decodeValue(d, path+"["+strconv.Itoa(len(v.Items))+"]", depth+1)
 				if err != nil {
 					return nil, err
 				}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "time/tzdata" // for machines without zone files
@@ -73,7 +74,7 @@ func LoadZone(name string) (*time.Location, error) {
 	known := name
 	if _, ok := slices.BinarySearch(Zones(), name); !ok {
 		if known, ok = winzone.IANA(name); !ok {
-			f.Nearest = nearestZone(name)
+			f.Nearest = nearestOf(name)
 			return nil, &Error{Faults: []Fault{f}}
 		}
 	}
@@ -154,6 +155,22 @@ func offsetZone(m []string) string {
 		return ""
 	}
 	return name
+}
+
+// lastNearest is the latest answer of nearestOf: a faulty text is parsed several times, as the text
+// of each kind and with each proposal.
+var lastNearest atomic.Pointer[[2]string]
+
+// nearestOf returns the result of nearestZone.
+func nearestOf(name string) string {
+	if last := lastNearest.Load(); last != nil && last[0] == name {
+		return last[1]
+	}
+	near := nearestZone(name)
+	if len(name) <= 64 {
+		lastNearest.Store(&[2]string{name, near})
+	}
+	return near
 }
 
 // nearestZone returns the name nearest to a misspelled one, of IANA and of Windows. It also
