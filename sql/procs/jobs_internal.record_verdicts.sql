@@ -2,8 +2,8 @@
 -- result that was computed from another definition or from another due instant than the stored one is ignored. So is a
 -- result for a schedule that another transaction holds; that schedule still waits for validation.
 --
--- A result is for a schedule that waits for validation, or whose recheck_at has passed: then it renews words and warnings, and the
--- same engine finds the same due instants.
+-- A result is for a schedule that waits for validation, or whose recheck_at has passed. The latter renews words and warnings, and
+-- nothing else: an agent with another engine may have made it, and a changed engine has a recheck of its own.
 --
 -- A schedule with errors becomes Faulted, and its backfills end. Without a due instant it becomes Completed. All others
 -- become Enabled or Disabled, according to enabled and paused.
@@ -111,12 +111,10 @@ BEGIN
         s.validation_errors = g.errors,
         s.warnings = g.warnings,
         s.description = g.description,
-        -- A time that has passed already would make agents renew the result again and again.
-        s.recheck_at = CASE WHEN g.recheck_at <= @now THEN DATEADD(MINUTE, 1, @now) ELSE g.recheck_at END,
+        s.recheck_at = c.recheck_at,
         s.upcoming = CASE WHEN n.state = N'Enabled' THEN g.upcoming END,
         s.state = n.state,
         s.reason = CASE
-            WHEN s.awaits_verdict = 0 AND n.state = s.state THEN s.reason
             WHEN n.state = N'Faulted' THEN LEFT(CONCAT(
                 COALESCE(
                     N'Invalid ' + NULLIF(JSON_VALUE(g.errors, '$.errors[0].path'), N'') + N' '
@@ -159,7 +157,28 @@ BEGIN
             ELSE N'Disabled'
         END AS state
     ) AS n
-    WHERE (s.awaits_verdict = 1 OR s.recheck_at <= @now)
+    CROSS APPLY (
+        -- A time that has passed already would make agents renew the result again and again.
+        SELECT CASE WHEN g.recheck_at <= @now THEN DATEADD(MINUTE, 1, @now) ELSE g.recheck_at END AS recheck_at
+    ) AS c
+    WHERE s.awaits_verdict = 1
+        AND s.revision = g.revision
+        AND (s.next_due_at = g.seen_due_at OR (s.next_due_at IS NULL AND g.seen_due_at IS NULL))
+        AND j.deleted_at IS NULL;
+
+    UPDATE s
+    SET s.validated_at = @now,
+        s.warnings = CASE WHEN g.errors IS NULL THEN g.warnings ELSE s.warnings END,
+        s.description = COALESCE(g.description, s.description),
+        s.recheck_at = CASE WHEN g.recheck_at <= @now THEN DATEADD(MINUTE, 1, @now) ELSE g.recheck_at END
+    OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at, 0
+    INTO @stored (schedule_id, state, old_due_at, next_due_at, is_rest)
+    FROM @given AS g
+    INNER JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    WHERE s.awaits_verdict = 0
+        AND s.recheck_at <= @now
         AND s.revision = g.revision
         AND (s.next_due_at = g.seen_due_at OR (s.next_due_at IS NULL AND g.seen_due_at IS NULL))
         AND j.deleted_at IS NULL;
