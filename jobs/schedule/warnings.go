@@ -32,9 +32,18 @@ const namedTimes = 4
 // twice, and clock times that are moved. There are none for zones without changes, and for elapsed
 // time. until is when the warnings have to be renewed; zero means never.
 func (p *Plan) WarningsAt(now time.Time) (warnings []string, until time.Time) {
+	return p.WarningsUntil(now, time.Time{})
+}
+
+// WarningsUntil is WarningsAt for a schedule whose last run is due at last, because its runs are
+// counted elsewhere: later changes of clocks do not concern it. Zero means no last run.
+func (p *Plan) WarningsUntil(now, last time.Time) (warnings []string, until time.Time) {
 	effects, until := p.effectsAt(now)
 	var dated []string
 	for _, e := range effects {
+		if !last.IsZero() && e.At.After(last) {
+			continue
+		}
 		dated = append(dated, e.Text)
 	}
 	dated = fewWarnings(dated, maxWarnings)

@@ -195,14 +195,13 @@ func Validate(d Definition, named Calendars, now time.Time) (Validation, error) 
 		v.Description = schedule.DescribeElastic(*d.Job).Text
 	}
 	if r.plan != nil {
-		v.Warnings, v.RecheckAt = r.plan.WarningsAt(now)
+		v.Warnings = r.plan.Warnings
 		v.Description = r.plan.Describe().Text
 		if v.Zone = r.plan.Zone.String(); v.Zone == "" { // a fixed offset
 			v.Zone = now.In(r.plan.Zone).Format("-07:00")
 		}
 	}
 	if r.left == 0 {
-		v.RecheckAt = time.Time{} // nothing is due any more
 		return v, nil
 	}
 	from := d.Defined
@@ -224,9 +223,15 @@ func Validate(d Definition, named Calendars, now time.Time) (Validation, error) 
 	}
 	next, more := r.Next(from)
 	if !more {
-		v.RecheckAt = time.Time{}
-	} else {
-		v.Next, v.Fire, v.Upcoming = next, r.fire(next), r.upcoming(next, r.left)
+		return v, nil
+	}
+	v.Next, v.Fire, v.Upcoming = next, r.fire(next), r.upcoming(next, r.left)
+	if r.plan != nil {
+		var last time.Time
+		if n := len(v.Upcoming); int64(n) == r.left || n < shownInstants {
+			last = v.Upcoming[n-1]
+		}
+		v.Warnings, v.RecheckAt = r.plan.WarningsUntil(now, last)
 	}
 	return v, nil
 }

@@ -585,3 +585,48 @@ func TestBackfillRange(t *testing.T) {
 	_, _, err = Backfill(made(t, "moon", "full"), Calendars{}, clock(t, "00:00"), clock(t, "15:00"))
 	require.ErrorIs(t, err, ErrUnknownKind)
 }
+
+// TestValidateWarnsOfClocks: the warnings name the next changes of clocks, and say until when they
+// hold. A change after the last run does not matter.
+func TestValidateWarnsOfClocks(t *testing.T) {
+	t.Parallel()
+	const (
+		moved   = "02:30 is moved to 03:30 on Sunday 29 March 2026, when clocks go forward in Europe/Berlin"
+		doubled = `On Sunday 25 October 2026 it runs twice at 02:30, because clocks go back in Europe/Berlin; set "overlap" to "first" for one run`
+	)
+	inBerlin := func(d *Definition) { d.Zone = "Europe/Berlin" }
+	for name, tc := range map[string]struct {
+		spec     string
+		change   func(*Definition)
+		warnings []string
+		recheck  bool
+		words    string
+	}{
+		"Nightly":  {`{"cron": "30 2 * * *", "overlap": "both"}`, inBerlin, []string{moved, doubled}, true, "At 02:30 every day, Europe/Berlin"},
+		"UTC":      {"30 2 * * *", nil, nil, false, "At 02:30 every day, UTC"},
+		"Counted":  {`{"cron": "30 2 * * *", "count": 3}`, inBerlin, nil, true, "At 02:30 every day, Europe/Berlin; 3 runs"},
+		"Ends":     {`{"cron": "30 2 * * *", "endTime": "2026-01-04"}`, inBerlin, nil, true, ""},
+		"Finished": {`{"cron": "30 2 * * *", "count": 3}`, func(d *Definition) { d.Zone, d.Executions = "Europe/Berlin", 3 }, nil, false, ""},
+	} {
+		d := made(t, schedule.KindCron5, tc.spec, func(d *Definition) {
+			if tc.change != nil {
+				tc.change(d)
+			}
+		})
+		v, err := Validate(d, Calendars{}, clock(t, "12:00"))
+		require.NoError(t, err, name)
+		require.NoError(t, v.Faults, name)
+		require.Equal(t, tc.warnings, v.Warnings, name)
+		if tc.recheck {
+			require.Equal(t, time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), v.RecheckAt, name)
+		} else {
+			require.Zero(t, v.RecheckAt, name)
+		}
+		if tc.words != "" {
+			require.Equal(t, tc.words, v.Description, name)
+		}
+	}
+	v, err := Validate(Definition{Job: &schedule.Elastic{Interval: schedule.Hours, Count: 2, Start: clock(t, "01:00")}, Due: clock(t, "13:00")}, Calendars{}, clock(t, "12:00"))
+	require.NoError(t, err)
+	require.Contains(t, v.Description, "Every 2 hours")
+}

@@ -94,6 +94,7 @@ type ScheduleExplanation struct {
 	LastRun      *ScheduleRun `json:"last_run,omitempty"`
 	Skipped      []Skip       `json:"skipped"`
 	Active       []time.Time  `json:"active_runs_created,omitempty"`
+	Warnings     []string     `json:"warnings,omitempty"`
 }
 
 // ScheduleRun is the latest run of a schedule.

@@ -98,7 +98,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
-		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Words(), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Words(), Warnings: s.Warnings, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
@@ -223,6 +223,9 @@ func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	}
 	for _, o := range e.Obstacles {
 		fmt.Fprintf(&b, "  %s\n", output.OneLine(o))
+	}
+	for _, text := range e.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", output.OneLine(text))
 	}
 	if e.NotRun != "" {
 		fmt.Fprintf(&b, "last time, no run started: %s\n", output.OneLine(e.NotRun))
