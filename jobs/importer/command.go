@@ -218,10 +218,10 @@ var clients = map[string]string{
 	"mysql":  "It is a client of MySQL, which is not a target here: let the agent run it.",
 }
 
-// stepToWrite returns a step that fails with a message, in the place of a command that does not
-// run here. With a target group it is T-SQL. A T-SQL step on an empty target group would
-// succeed, so without one it is an action of the type Process, which fails until the
-// configuration of the agents has the entry.
+// stepToWrite returns a step in the place of a command that does not run here. With a target group
+// it is T-SQL that fails with a message. A T-SQL step on an empty target group would succeed, so
+// without one it is an action of the type Process. Such a step waits for an agent that has the
+// entry, up to its time limit, so the schedules of the job are created disabled.
 func (r *Result) stepToWrite(job *Job, c *outsideCommand) Step {
 	step := Step{Name: c.step, Interval: 1, Timeout: maxTimeout}
 	name := c.program()
@@ -245,12 +245,13 @@ func (r *Result) stepToWrite(job *Job, c *outsideCommand) Step {
 		r.lost(job.Name, c.element, "%s does not run here.%s The step is created so that it fails; write T-SQL in its place (jobs.sp_update_jobstep)", what, advice)
 		return step
 	}
+	step.Timeout, step.unwritten = defaultTimeout, true
 	entry, _ := cut(nameOf(job.Name, "job"), maxName-40)
 	if len(job.Steps) > 0 {
 		entry += "-" + nameOf(c.step, "step")
 		entry, _ = cut(entry, maxName)
 	}
-	r.lost(job.Name, c.element, "%s does not run here.%s The step runs the entry %q of \"processes\" in the configuration of the agents, and fails until there is one; or replace it by T-SQL, which --target-group prepares", what, advice, entry)
+	r.lost(job.Name, c.element, "%s does not run here.%s The step runs the entry %q of \"processes\" in the configuration of the agents, and waits until an agent has it: the schedules are created disabled, to be enabled then. Or replace the step by T-SQL, which --target-group prepares", what, advice, entry)
 	r.setAction(job.Name, c.element, what, &step, &action.Definition{Type: action.TypeProcess, Process: &action.Process{Entry: entry}})
 	return step
 }

@@ -55,7 +55,7 @@ func TestQuartz(t *testing.T) {
 		{Name: "a", Group: "Shop", Description: "d", Class: "Shop.Jobs.Nightly, Shop, Version=1.0", NonConcurrent: true, UpdateData: true, Recovery: true,
 			Data: []byte("#Mon\nuser=hush\npassword: hush\n"), Triggers: []QuartzTrigger{cron, paused, complete, simple, excluded}},
 		{Name: "b", Group: "DEFAULT", Class: "B", Data: []byte{0, 1, 0, 0, 0, 255}},
-	}}, Options{Now: now})
+	}}, Options{Now: now, TargetGroup: "shops"})
 	require.NoError(t, err)
 	noSecrets(t, r)
 	job := jobOf(t, r, "Shop.a")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -116,6 +117,8 @@ type Step struct {
 	Action string `json:"action,omitempty"`
 	// Proposal is the command of a step in a comment; empty for one that the reader has to find.
 	Proposal string `json:"proposal,omitempty"`
+	// unwritten means that the step can only wait until the reader has done something.
+	unwritten bool
 }
 
 // TargetGroup holds the target group of a step. Without a server the script creates an empty
@@ -146,6 +149,7 @@ const (
 	maxName        = 128
 	maxDescription = 512
 	maxTimeout     = 2147483 // seconds
+	defaultTimeout = 43200   // seconds
 	maxRetry       = 2147483 // seconds
 )
 
@@ -327,6 +331,9 @@ func (r *Result) serverGroup(server, database string) TargetGroup {
 // schedule with faults appears in the script only as a comment. base is the prefix of the paths of
 // the faults.
 func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
+	if !s.finished && slices.ContainsFunc(job.Steps, func(s Step) bool { return s.unwritten }) {
+		s.Enabled = false // its runs would wait one beside the other
+	}
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error
 	if errors.As(err, &faulty) {

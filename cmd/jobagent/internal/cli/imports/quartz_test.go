@@ -86,7 +86,7 @@ func TestImportQuartz(t *testing.T) {
 		code = cli.Run(ctx, append([]string{"import", "quartz", "--dsn", server.DSN(embedded.ControlDatabase)}, args...), nil, &out, &errors)
 		return code, out.String(), errors.String()
 	}
-	code, script, stderr := importing("--zone", "Europe/Berlin")
+	code, script, stderr := importing("--zone", "Europe/Berlin", "--target-group", "written")
 	require.Equal(t, exit.CodeOK, code, stderr)
 	require.NotContains(t, script+stderr, "hush")
 	require.Contains(t, stderr, `the values of "password", which are not shown`)
