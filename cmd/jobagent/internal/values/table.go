@@ -254,6 +254,7 @@ var ownFlags = map[string]Kind{
 	"import icalendar --target-group":       newName("the target group"),
 	"import quartz --prefix":                {Words: "the beginning of the names of Quartz' tables", Max: maxName, Empty: true, source: words("QRTZ_")},
 	"import kubernetes --target-group":      newName("the target group"),
+	"import quartz --scheduler":             {Words: "the name of a scheduler of Quartz", Max: maxName, source: nothing},
 	"import quartz --target-group":          newName("the target group"),
 	"import sap --target-group":             newName("the target group"),
 	"import sql-agent --target-group":       newName("the target group"),
