@@ -15,7 +15,7 @@ func searchSteps() int64 {
 	if *ruleCount > 500 {
 		return 30_000
 	}
-	return 300
+	return 100
 }
 
 // stamps asks a reference for a rule as clock times, and maps these to instants as the engine's
