@@ -138,6 +138,7 @@ func plainText(text string) string {
 			return strings.Join(list, ",")
 		})
 	}
+	text = strings.NewReplacer(`"a `, `"1 `, `"an `, `"1 `).Replace(text)
 	text = bareClock.ReplaceAllString(text, `"$1.$2"`)
 	text = gluedUnit.ReplaceAllString(text, "$1 $2")
 	text = oddClock.ReplaceAllStringFunc(text, func(clock string) string {

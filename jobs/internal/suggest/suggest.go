@@ -28,13 +28,15 @@ func most(word string) int {
 func Nearest(word string, candidates []string) string {
 	word = strings.ToLower(strings.TrimSpace(word))
 	best, distance, tied := "", most(word)+1, false
-	if word == "" || len(word) > maxWord {
-		return ""
+	if word == "" || len(word) > maxWord || strings.Trim(word, "+-") != word {
+		return "" // a sign belongs to a number beside the word
 	}
+	const digits = "0123456789"
+	hasDigit := strings.ContainsAny(word, digits)
 	for _, c := range candidates {
 		lower := strings.ToLower(c)
-		if len(lower) > len(word)+2 && !strings.HasPrefix(lower, word) {
-			continue
+		if len(lower) > len(word)+2 && !strings.HasPrefix(lower, word) || hasDigit && !strings.ContainsAny(lower, digits) {
+			continue // a digit is no slip of a letter: it belongs to something else
 		}
 		d := distance + 1
 		switch alias := aliases[word]; {

@@ -278,8 +278,7 @@ func (d *unixDays) of(year int, month time.Month) uint32 {
 func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uint64 {
 	var mask uint64
 	path += "." + f.name
-	refuseEmpty(p, path, text)
-	last := ""
+	before, last := p.Faults.Count(), ""
 	for part := range strings.SplitSeq(text, ",") {
 		if part == last {
 			continue // a fault, too, is reported once
@@ -295,6 +294,7 @@ func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uin
 		}
 		p.Faults.Add(path, syntax.Quote(part), c.allowed(f, part), c.propose(f, part))
 	}
+	refuseEmpty(p, path, text, before)
 	return mask
 }
 

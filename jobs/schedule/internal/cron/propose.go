@@ -49,13 +49,17 @@ func refuseCount(p *syntax.Parser, v *syntax.Value, parts []string, allowed stri
 	p.Faults.Add(v.Path, v.Raw, allowed, propose)
 }
 
-// refuseEmpty adds the fault of a list with empty parts ("1,,2").
-func refuseEmpty(p *syntax.Parser, path, text string) {
+// refuseEmpty adds the fault of a list with empty parts ("1,,2"). before is the number of faults
+// before the list: if the list has other faults, there is no proposal.
+func refuseEmpty(p *syntax.Parser, path, text string, before int) {
 	if text == "" || text[0] != ',' && text[len(text)-1] != ',' && !strings.Contains(text, ",,") {
 		return
 	}
-	full := slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
-	p.Faults.Add(path, syntax.Quote(text), "a list without empty parts", strings.Join(full, ","))
+	propose := ""
+	if p.Faults.Count() == before {
+		propose = strings.Join(slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" }), ",")
+	}
+	p.Faults.Add(path, syntax.Quote(text), "a list without empty parts", propose)
 }
 
 // noJitter explains a random or hashed value.

@@ -222,13 +222,8 @@ func (f field) quartzAllowed(part string) string {
 
 // quartzPropose returns another spelling of an invalid part, or "".
 func (f field) quartzPropose(part string) string {
-	if upper := strings.ToUpper(part); f.isWeekday() && len(upper) == 4 {
-		// LTUE and TUEK may be the last one.
-		_, isLast := f.value(strings.ReplaceAll(upper, "L", ""))
-		_, mayBe := f.value(upper[:3])
-		if near, _ := suggest.Weekday(part); isLast || mayBe && !strings.HasPrefix(strings.ToUpper(civil.WeekdayNames[near]), upper) {
-			return ""
-		}
+	if f.isWeekday() && mayBeLast(part) {
+		return ""
 	}
 	try := strings.ToUpper(f.respell(part))
 	for item := range strings.SplitSeq(try, ",") {
@@ -242,8 +237,20 @@ func (f field) quartzPropose(part string) string {
 	return try
 }
 
+// mayBeLast reports whether a misspelt weekday may be the last one of the month: LTUE, TUEK.
+func mayBeLast(text string) bool {
+	upper := strings.ToUpper(text)
+	if len(upper) != 4 {
+		return false
+	}
+	_, isLast := quartzWeekdayField.value(strings.ReplaceAll(upper, "L", ""))
+	_, isDay := quartzWeekdayField.value(upper[:3])
+	near, _ := suggest.Weekday(text)
+	return isLast || isDay && !strings.HasPrefix(strings.ToUpper(civil.WeekdayNames[near]), upper)
+}
+
 func quartzMask(p *syntax.Parser, path string, f field, text string) uint64 {
-	refuseEmpty(p, path+"."+f.name, text)
+	defer refuseEmpty(p, path+"."+f.name, text, p.Faults.Count())
 	return quartzItems(p, path, f, text)
 }
 
@@ -268,7 +275,7 @@ func quartzItems(p *syntax.Parser, path string, f field, text string) uint64 {
 
 func quartzYears(p *syntax.Parser, path, text string) *yearSet {
 	years := &yearSet{}
-	refuseEmpty(p, path+".year", text)
+	defer refuseEmpty(p, path+".year", text, p.Faults.Count())
 	last := ""
 	for part := range strings.SplitSeq(text, ",") {
 		if part == last {
@@ -309,7 +316,7 @@ var lastForm = regexp.MustCompile(`^L(?:-([0-9]{1,2}))?(W(?:-([0-9]{1,2}))?)?$`)
 // readQuartzMonthDays parses the day of month: numbers, L, L-n, LW, L-nW, LW-n, nW.
 func readQuartzMonthDays(p *syntax.Parser, path string, d *quartzDays, text string) {
 	const name = ".dayOfMonth"
-	refuseEmpty(p, path+name, text)
+	defer refuseEmpty(p, path+name, text, p.Faults.Count())
 	last := ""
 	for part := range strings.SplitSeq(text, ",") {
 		if part == last {
@@ -377,7 +384,7 @@ func lastProposal(upper string) string {
 // readQuartzWeekdays parses the day of week: numbers (Sunday is 1), names, d#n, dL, L.
 func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text string) {
 	path += "." + quartzWeekdayField.name
-	refuseEmpty(p, path, text)
+	defer refuseEmpty(p, path, text, p.Faults.Count())
 	before := ""
 	for part := range strings.SplitSeq(text, ",") {
 		if part == before {
@@ -431,7 +438,7 @@ func (d *quartzDays) addNth(o engine.Occurrence) {
 func quartzNth(name, n string) string {
 	day := strings.ToUpper(quartzWeekdayField.word(name))
 	switch {
-	case day == "":
+	case day == "" || mayBeLast(name):
 		return ""
 	case n == "-1" || n == "L" || n == "LAST":
 		return day + "L"

@@ -293,7 +293,11 @@ func readItems(p *syntax.Parser, path string, f cronField, text string) []cronIt
 			p.Faults.Add(path, "", "", "") // counted only
 		case part == "":
 			full := slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
-			p.Faults.Add(path, syntax.Quote(text), "a list without empty parts", strings.Join(full, ","))
+			propose := strings.Join(full, ",")
+			if slices.ContainsFunc(full, func(s string) bool { _, ok := parseItem(f, s); return !ok }) {
+				propose = ""
+			}
+			p.Faults.Add(path, syntax.Quote(text), "a list without empty parts", propose)
 			return nil
 		default:
 			p.Faults.Add(path, syntax.Quote(part), f.allowedFor(part), f.propose(part))

@@ -88,8 +88,10 @@ func (f cronField) respell(item string) string {
 		return "*" + step
 	case isRange:
 		from, to = f.word(from), f.word(to)
-		if from == "" || to == "" {
-			return ""
+		a, _ := parseValue(f, from)
+		b, _ := parseValue(f, to)
+		if from == "" || to == "" || f.name == "day" && a > b && b > 0 {
+			return "" // days that run backwards are none in the kind sap
 		}
 		return from + ":" + to + step
 	case f.isWeekday() && !hasStep:

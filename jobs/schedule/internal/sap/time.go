@@ -146,7 +146,11 @@ func (r *relative) proposal() string {
 	// Each word outside the grammar is replaced by the nearest one, until the text is valid.
 	for i, word := range words {
 		best := word
-		for _, c := range []string{wordNumber(word), strings.ToLower(suggest.Nearest(word, vocabulary)), syntax.ClockProposal(word)} {
+		near := ""
+		if !strings.ContainsAny(word, "0123456789") { // "0minutes" belongs to the number before it
+			near = strings.ToLower(suggest.Nearest(word, vocabulary))
+		}
+		for _, c := range []string{wordNumber(word), near, syntax.ClockProposal(word)} {
 			if c == "" {
 				continue
 			}
