@@ -18,6 +18,8 @@ var masks = []struct {
 	{regexp.MustCompile(`^[0-9a-f]{8} `), "ID "}, // the beginning of one, in a list
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:\d\d|[A-Z]{3,4}))?`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "DAY"},
+	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ [A-Z][a-z]{2} \d{4}( \d\d:\d\d(:\d\d)?)?`), "DAY"},
+	{regexp.MustCompile(`\bin \d+ (s|min|h|days)\b`), "in DISTANCE"},
 	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b`), "DAY"},
 	{regexp.MustCompile(`127\.0\.0\.1([,:])\d+`), "127.0.0.1${1}PORT"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m|h)(\d+(\.\d+)?(ms|s|m))*\b`), "DURATION"},
