@@ -434,6 +434,9 @@ func TestFormFaults(t *testing.T) {
 		{FormSystemd, "OnBootSec=5min", "systemd.OnBootSec", ""},
 		{FormSystemd, "OnCalender=daily", "systemd.OnCalender", "OnCalendar"},
 		{FormSystemd, "*-02-30", "systemd", ""},
+		{FormSystemd, strings.Repeat(" ", 17<<10), "systemd", ""},
+		{FormSystemd, "Mon" + strings.Repeat("ö", 17<<10), "systemd", ""},
+		{FormISO8601, "P1537228672809129302Y", "iso8601.length", ""}, // 12 of these years are 8 months in 64 bits
 		{FormEventBridge, "cron(0 9 * * MON-FRI *)", "eventbridge.cron", "cron(0 9 ? * MON-FRI *)"},
 		{FormEventBridge, "cron(0 9 * * ?)", "eventbridge.cron", "cron(0 9 * * ? *)"},
 		{FormEventBridge, "cron(0 9 ? * 3#1,6#3 *)", "eventbridge.dayOfWeek", "3#1"},

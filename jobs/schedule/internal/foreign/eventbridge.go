@@ -174,7 +174,7 @@ func (r *reader) checkAWS(f awsField, part, field string) {
 	}
 	switch {
 	case !okA || !okB:
-		bad(f.nearest(from, to, isRange && okA != okB))
+		bad(f.nearest(from, isRange && okA != okB))
 	case a > b && f.name != "year":
 		allowed = "a range that does not run backwards"
 		near := fmt.Sprintf("%s-%d,%d-%s", from, f.high, f.low, to)
@@ -200,7 +200,7 @@ func (f awsField) value(text string) (int, bool) {
 }
 
 // nearest returns the name nearest to a misspelled one alone, or "".
-func (f awsField) nearest(text, _ string, partly bool) string {
+func (f awsField) nearest(text string, partly bool) string {
 	if partly || f.names == nil || syntax.IsDigits(text) || len(text) < 2 {
 		return ""
 	}

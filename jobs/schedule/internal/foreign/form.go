@@ -68,8 +68,8 @@ type reader struct {
 func (f *Form) Translate(text string, zone *time.Location) (Result, error) {
 	r := &reader{form: f, text: strings.TrimSpace(text), zone: zone}
 	switch {
-	case len(text) > maxText:
-		r.fault("", r.text[:20]+"…", "a text of at most 16 KiB", "")
+	case len(r.text) > maxText:
+		r.fault("", strings.ToValidUTF8(r.text[:20], "")+"…", "a text of at most 16 KiB", "")
 	case r.text == "":
 		r.fault("", "", f.Title+" such as "+f.Example, "")
 	default:

@@ -30,8 +30,8 @@ func (r *reader) readLength(part, text string) (length, bool) {
 		r.fault(part, text, lengthForms, "")
 		return length{}, false
 	}
-	for _, n := range []int64{d.Years * 12, d.Months, d.Weeks * 7, d.Days, d.Hours, d.Minutes, d.Seconds} {
-		if n < 0 || n > maxCount/86400 && n > maxCount/3600 && n > maxCount {
+	for _, n := range []int64{d.Years, d.Months, d.Weeks, d.Days, d.Hours, d.Minutes, d.Seconds} {
+		if n > maxCount { // the sums below must not overflow
 			r.fault(part, text, lengthForms+"; this one is too long", "")
 			return length{}, false
 		}
