@@ -25,6 +25,10 @@ const (
 // (README.Debian, "-L"), and cronie has no limit.
 const maxCrontabLines = 10_000
 
+// maxCrontabVariables is the largest number of lines that set a variable. Each line with a command
+// keeps the variables that are set above it.
+const maxCrontabVariables = 1_000
+
 // cronLine is a line of a crontab with a command.
 type cronLine struct {
 	number int
@@ -96,7 +100,9 @@ func readCrontab(text string) (*crontabText, error) {
 			continue
 		}
 		if name, value, ok := cronAssignment(line); ok {
-			c.variables = append(c.variables, cronVariable{number, name, value})
+			if c.variables = append(c.variables, cronVariable{number, name, value}); len(c.variables) > maxCrontabVariables {
+				return nil, fmt.Errorf("too many lines that set a variable: at most %d", maxCrontabVariables)
+			}
 			variables = maps.Clone(variables)
 			variables[name] = value
 			continue

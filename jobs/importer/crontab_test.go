@@ -156,6 +156,10 @@ func TestCrontabFaults(t *testing.T) {
 	found(t, r, Note, "", "line 6", "no line break")
 	require.Equal(t, "Japan", jobOf(t, r, "y").Schedules[0].Zone)
 	require.Equal(t, []string{"2026-06-15T16:00:00Z"}, due(t, jobOf(t, r, "y").Schedules[0], 1))
+
+	// Each line with a command keeps the variables above it.
+	_, err = Crontab([]byte(strings.Repeat("X=1\n", maxCrontabVariables+1)+"* * * * * x\n"), Options{Now: now, Crontab: CrontabUser})
+	require.ErrorContains(t, err, "at most 1000")
 }
 
 // Commands of which it is not certain what they do are not taken for T-SQL.

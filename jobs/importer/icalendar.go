@@ -252,24 +252,25 @@ func (r *Result) icalInstants(job string, e *icalEvent, zones icalZones, floatin
 		moved, replaced = append(moved, now[0]), append(replaced, old[0])
 	}
 	// An instant to which another one moves stays, even if it moves itself.
-	same := func(list []icalTime, t icalTime) bool {
-		at, err := t.instant(floating)
-		return err == nil && slices.ContainsFunc(list, func(o icalTime) bool {
-			other, err := o.instant(floating)
-			return err == nil && other.Equal(at)
-		})
-	}
-	for _, t := range moved {
-		if !same(replaced, t) {
-			dates.added = append(dates.added, t)
-		}
-	}
-	for _, t := range replaced {
-		if !same(moved, t) {
-			dates.excluded = append(dates.excluded, t)
-		}
-	}
+	dates.added = append(dates.added, without(moved, replaced, floating)...)
+	dates.excluded = append(dates.excluded, without(replaced, moved, floating)...)
 	return dates, ""
+}
+
+// without returns the times of a list whose instants are not those of other times.
+func without(list, other []icalTime, floating string) (rest []icalTime) {
+	taken := map[int64]bool{} // Unix times
+	for _, t := range other {
+		if at, err := t.instant(floating); err == nil {
+			taken[at.Unix()] = true
+		}
+	}
+	for _, t := range list {
+		if at, err := t.instant(floating); err != nil || !taken[at.Unix()] {
+			rest = append(rest, t)
+		}
+	}
+	return rest
 }
 
 // icalSpec returns the lines of a schedule of the kind rrule. An event without a rule is due at

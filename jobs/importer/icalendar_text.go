@@ -72,16 +72,26 @@ type contentLine struct {
 // line before it (RFC 5545, 3.1).
 func unfoldLines(text string) (list []contentLine) {
 	number := 0
+	var last strings.Builder // a file in an event may have thousands of lines
+	end := func() {
+		if len(list) > 0 {
+			list[len(list)-1].text = last.String()
+		}
+		last.Reset()
+	}
 	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimRight(line, "\r\n")
 		switch {
 		case line != "" && (line[0] == ' ' || line[0] == '\t') && len(list) > 0:
-			list[len(list)-1].text += line[1:]
+			last.WriteString(line[1:])
 		case strings.TrimSpace(line) != "":
-			list = append(list, contentLine{line, number})
+			end()
+			list = append(list, contentLine{number: number})
+			last.WriteString(line)
 		}
 	}
+	end()
 	return list
 }
 

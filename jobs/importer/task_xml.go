@@ -90,8 +90,14 @@ func (e *element) take(name string) *element {
 
 // takeAll takes all children with a name.
 func (e *element) takeAll(name string) (list []*element) {
-	for c := e.take(name); c != nil; c = e.take(name) {
-		list = append(list, c)
+	if e == nil {
+		return nil
+	}
+	for _, c := range e.children {
+		if c.name == name && !c.taken {
+			c.taken = true
+			list = append(list, c)
+		}
 	}
 	return list
 }
