@@ -103,14 +103,14 @@ func zoneData(folders []string) string {
 // zoneVersion returns the version of the zone data in a folder: the first line of tzdata.zi (IANA's
 // distribution) is "# version 2025b", and the file +VERSION (macOS, FreeBSD) holds it alone.
 func zoneVersion(folder string) string {
-	for name, prefix := range map[string]string{"tzdata.zi": "# version ", "+VERSION": ""} {
-		file, err := os.Open(filepath.Join(folder, name)) //nolint:gosec // a fixed name in the folder of the zone data
+	for _, source := range []struct{ name, prefix string }{{"tzdata.zi", "# version "}, {"+VERSION", ""}} {
+		file, err := os.Open(filepath.Join(folder, source.name)) //nolint:gosec // a fixed name in the folder of the zone data
 		if err != nil {
 			continue
 		}
 		line, _ := bufio.NewReader(io.LimitReader(file, 100)).ReadString('\n')
 		_ = file.Close()
-		version, ok := strings.CutPrefix(strings.TrimSpace(line), prefix)
+		version, ok := strings.CutPrefix(strings.TrimSpace(line), source.prefix)
 		if ok && version != "" && len(version) < 20 {
 			return version
 		}
