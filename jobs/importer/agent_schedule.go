@@ -515,19 +515,12 @@ func (r *Result) agentSchedule(job *Job, s AgentSchedule, jobEnabled bool) {
 			r.note(job.Name, element, "%s", n)
 		}
 	}
-	if len(rules) > 1 {
-		r.changed(job.Name, element, "it becomes %d schedules, which together are due when it is", len(rules))
-	}
-	for i, rule := range rules {
-		name := s.Name
-		if len(rules) > 1 {
-			short, _ := cut(s.Name, maxName-24)
-			name = fmt.Sprintf("%s [%d of %d]", short, i+1, len(rules))
-		}
+	var list []Schedule
+	for _, rule := range rules {
 		// SQL Server Agent does not catch up missed runs.
-		r.addSchedule(job, element, element, Schedule{
-			Name: r.scheduleName(job, element, name), Kind: schedule.KindRRule, Spec: rule.spec(), Zone: r.opts.Zone, CatchUp: "none",
-			Enabled: jobEnabled && s.Enabled,
+		list = append(list, Schedule{
+			Kind: schedule.KindRRule, Spec: rule.spec(), Zone: r.opts.Zone, CatchUp: "none", Enabled: jobEnabled && s.Enabled,
 		})
 	}
+	r.addSchedules(job, element, s.Name, list)
 }

@@ -220,23 +220,16 @@ func (r *Result) quartzTrigger(job *Job, q *QuartzJob, t *QuartzTrigger) {
 	if q.NonConcurrent {
 		overlap = "BufferOne"
 	}
-	if len(rules) > 1 {
-		r.changed(job.Name, at, "it becomes %d schedules, which together are due when it is", len(rules))
-	}
-	for i, rule := range rules {
-		name := quartzName(t.Group, t.Name)
-		if len(rules) > 1 {
-			short, _ := cut(name, maxName-24)
-			name = fmt.Sprintf("%s [%d of %d]", short, i+1, len(rules))
-		}
+	var list []Schedule
+	for _, rule := range rules {
 		if finished {
 			rule.finish(r.opts.Now)
 		}
-		r.addSchedule(job, at, at, Schedule{
-			Name: r.scheduleName(job, at, name), Kind: rule.kind, Spec: rule.spec(), Zone: rule.zone, CatchUp: quartzCatchUp(t), Overlap: overlap,
-			Enabled: enabled, finished: finished,
+		list = append(list, Schedule{
+			Kind: rule.kind, Spec: rule.spec(), Zone: rule.zone, CatchUp: quartzCatchUp(t), Overlap: overlap, Enabled: enabled, finished: finished,
 		})
 	}
+	r.addSchedules(job, at, quartzName(t.Group, t.Name), list)
 }
 
 // quartzState converts the state and the calendar of a trigger. A trigger with a calendar is

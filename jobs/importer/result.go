@@ -327,6 +327,23 @@ func (r *Result) serverGroup(server, database string) TargetGroup {
 	return TargetGroup{Name: name, Server: server, Database: database}
 }
 
+// addSchedules adds the schedules in the place of one schedule of the other system, which together
+// are due when that one is. If there are several, their names have numbers.
+func (r *Result) addSchedules(job *Job, element, name string, list []Schedule) {
+	if len(list) > 1 {
+		r.changed(job.Name, element, "it becomes %d schedules, which together are due when it is", len(list))
+	}
+	for i, s := range list {
+		s.Name = name
+		if len(list) > 1 {
+			short, _ := cut(name, maxName-24)
+			s.Name = fmt.Sprintf("%s [%d of %d]", short, i+1, len(list))
+		}
+		s.Name = r.scheduleName(job, element, s.Name)
+		r.addSchedule(job, element, element, s)
+	}
+}
+
 // addSchedule parses a schedule as the agent does, reports its faults, and adds it to the job. A
 // schedule with faults appears in the script only as a comment. base is the prefix of the paths of
 // the faults.

@@ -395,20 +395,13 @@ func (r *Result) taskTrigger(job *Job, e *element, at string, s taskSettings) {
 		r.note(job.Name, at+".Repetition", "it never pauses here; Task Scheduler's may, for an hour in the night when clocks are set back")
 	}
 	name := orElse(e.attrs["id"], taskScheduleName(t))
-	if len(rules) > 1 {
-		r.changed(job.Name, at, "it becomes %d schedules, which together are due when it is", len(rules))
-	}
-	for i, rule := range rules {
-		one := name
-		if len(rules) > 1 {
-			short, _ := cut(name, maxName-24)
-			one = fmt.Sprintf("%s [%d of %d]", short, i+1, len(rules))
-		}
-		r.addSchedule(job, at, at, Schedule{
-			Name: r.scheduleName(job, at, one), Kind: schedule.KindRRule, Spec: rule.spec(), Zone: rule.zone, CatchUp: s.catchUp, Overlap: s.overlap,
-			Enabled: s.enabled && t.enabled,
+	var list []Schedule
+	for _, rule := range rules {
+		list = append(list, Schedule{
+			Kind: schedule.KindRRule, Spec: rule.spec(), Zone: rule.zone, CatchUp: s.catchUp, Overlap: s.overlap, Enabled: s.enabled && t.enabled,
 		})
 	}
+	r.addSchedules(job, at, name, list)
 }
 
 // taskScheduleName returns the name of the schedule of a trigger without an id.

@@ -32,10 +32,10 @@ func (r *rule) warnOfItems(p *syntax.Parser, pattern engine.Pattern) {
 	}
 	switch pattern := pattern.(type) {
 	case *grid:
-		r.idleTimes(p, pattern.reached(), add)
+		r.idleTimes(pattern.reached(), add)
 	case *engine.OnDays:
 		if r.freq >= hourly {
-			r.idleTimes(p, pattern.Times, add)
+			r.idleTimes(pattern.Times, add)
 		}
 	}
 	if len(idle) > 0 {
@@ -62,7 +62,7 @@ func (r *rule) yearDaysIn(month time.Month) bool {
 }
 
 // idleTimes adds the items of BYHOUR and BYMINUTE that no clock time of a rule below the day has.
-func (r *rule) idleTimes(_ *syntax.Parser, times engine.Times, add func(name, item string)) {
+func (r *rule) idleTimes(times engine.Times, add func(name, item string)) {
 	if times.List != nil {
 		for _, s := range times.List {
 			times.Hours |= 1 << (s / 3600)
