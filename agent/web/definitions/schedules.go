@@ -48,7 +48,7 @@ func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
 		row.Shown = "Paused"
 	}
 	if s.Description != "" {
-		row.Words.Text = s.Description // as stored, beside what this program knows about it
+		row.Words.Text = s.Description // as stored; the rest is as this program reads the text
 	}
 	if row.Words.Text == "" {
 		row.Words.Text = "Not valid: " + s.Spec

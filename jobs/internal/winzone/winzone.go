@@ -57,7 +57,7 @@ func IANA(name string) (zone string, ok bool) {
 }
 
 // Of returns the Windows name that stands for an IANA zone. ok is false if there is none: Windows
-// has one name for many zones, and the table knows only the zone that the name is resolved to.
+// has one name for many zones, and the table has only the zone that the name is resolved to.
 func Of(zone string) (name string, ok bool) {
 	name, ok = zones().byZone[zone]
 	return name, ok

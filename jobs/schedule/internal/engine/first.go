@@ -8,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Bounder is a pattern that knows an upper bound of its matches without counting them.
+// Bounder is a pattern with an upper bound of its matches that needs no count of them.
 type Bounder interface {
 	// AtMost returns a number that is not less than the number of matches in as many days.
 	AtMost(days int64) int64

@@ -46,7 +46,7 @@ type calendarField struct {
 	low, high int
 }
 
-// The fields. systemd knows the years 1970 to 2199.
+// The fields. In systemd, years are from 1970 to 2199.
 var (
 	yearField   = calendarField{"year", 1970, 2199}
 	monthField  = calendarField{"month", 1, 12}

@@ -6,8 +6,8 @@ import (
 )
 
 // assume returns the civil second that fills the missing parts of a rule without a start. at is
-// that of the creation. Nobody wants the second of the creation, and beside an hour nobody wants
-// its minute: both become 0. The assumptions say so.
+// that of the creation. The second of the creation is hardly ever meant, and beside an hour its
+// minute is not either: both become 0. The assumptions say so.
 func (r *rule) assume(p *syntax.Parser, at int64) int64 {
 	if r.freq == secondly && !r.filtered() {
 		return at

@@ -39,7 +39,7 @@ func ReadValue(text []byte) (*Value, error) {
 	if json.Valid(text) {
 		v, err = (&scanner{text: string(text)}).value("", 0)
 	} else {
-		_, err = decodeText(text) // for its error
+		v, err = decodeText(text) // an error in almost every case, with a reason
 	}
 	if err != nil {
 		const shown = 60
@@ -52,7 +52,7 @@ func ReadValue(text []byte) (*Value, error) {
 	return v, nil
 }
 
-// decodeText is ReadValue by json.Decoder, which says where a text is invalid.
+// decodeText is ReadValue by json.Decoder, whose errors give the reason. It is slower.
 func decodeText(text []byte) (*Value, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -13,7 +13,7 @@ const (
 	allMinutes = uint64(1<<60 - 1)
 	// maxTimes is the largest number of clock times that are listed if there is a shorter form.
 	maxTimes = 6
-	// maxListed is the largest number of items of a list. Nobody reads longer ones.
+	// maxListed is the largest number of items of a list. Longer lists are hard to read.
 	maxListed = 24
 	// minRun is the least number of clock times or numbers in equal distances that become a run.
 	minRun = 4
