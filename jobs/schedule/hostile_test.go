@@ -67,6 +67,7 @@ func TestHostileTexts(t *testing.T) {
 	for kind, texts := range map[Kind][]string{
 		KindQuartz: {"0 0 0 " + list("15W") + " * ?", "0 0 0 " + list("L-3") + " * ?", "0 0 0 1 1 ? " + list("2027"), "0 0 0 1 1 ? " + list("2027,*/2,1970/1"), "0 0 0 " + list("30,31") + " 2 ?", strings.Repeat("* ", 30_000)},
 		KindCron5:  {strings.Repeat("* ", 30_000), strings.Repeat("x", 60_000), "0 0 30,31," + list("31") + " 2 *", `"` + strings.Repeat("x", 60_000), "{" + strings.Repeat("x", 60_000), "@" + strings.Repeat("x", 60_000), "0 0 * * * " + strings.Repeat("x ", 30_000)},
+		KindRRule:  {"RRULE:FREQ=DAILY;BYHOUR=1" + strings.Repeat("\n ,1", 15_000), strings.Repeat("FREQ=DAILY;", 5_500), "DTSTART" + strings.Repeat(";A=1", 15_000) + ":20260101T000000Z\nRRULE:FREQ=DAILY"},
 		KindSAP:    {`{"cron":"` + list("2027") + ` * * * 0 0 0"}`, `{"cron":"` + list("2027,*/2") + ` * * * 0 0 0"}`, `{"cron":"` + list("2027,*/2") + ` 2 30 * 0 0 0"}`, `{"cron":"` + years + `2027 2 30 * 0 0 0"}`, `{"cron":"` + years + `2027 2 29 * 0 0 0"}`, `{"cron":"* * ` + list("31,-1") + ` * 0 0 0"}`, `{"cron":"` + strings.Repeat("* ", 30_000) + `"}`, `{"time":"` + strings.Repeat("tomorow ", 7_000) + `"}`, `{"repeatInterval":"` + strings.Repeat("9", 60_000) + `"}`},
 	} {
 		for _, text := range texts {

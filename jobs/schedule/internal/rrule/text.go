@@ -90,20 +90,26 @@ var startsProperty = regexp.MustCompile(`(?i)^(?:DTSTART|RRULE|RDATE|EXDATE|EXRU
 // line before it (RFC 5545, 3.1). A property that is merely indented is a line of its own.
 func unfold(text string) []string {
 	var out []string
+	var last strings.Builder // a text may have 20,000 folded lines
+	end := func() {
+		if line := strings.TrimSpace(last.String()); line != "" {
+			out = append(out, line)
+		}
+		last.Reset()
+	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		trimmed := strings.TrimSpace(line)
 		folded := line != "" && (line[0] == ' ' || line[0] == '\t')
 		switch {
-		case folded && len(out) > 0 && !startsProperty.MatchString(trimmed):
-			out[len(out)-1] += line[1:]
+		case folded && last.Len() > 0 && !startsProperty.MatchString(trimmed):
+			last.WriteString(line[1:])
 		case trimmed != "":
-			out = append(out, line)
+			end()
+			last.WriteString(line)
 		}
 	}
-	for i := range out {
-		out[i] = strings.TrimSpace(out[i])
-	}
+	end()
 	return out
 }
 
