@@ -3,7 +3,9 @@
 -- result for a schedule that another transaction holds; that schedule still waits for validation.
 --
 -- A result is for a schedule that waits for validation, or whose recheck_at has passed. The latter renews words and warnings, and
--- nothing else: an agent with another engine may have made it, and a changed engine has a recheck of its own.
+-- nothing else: an agent with another engine may have made it, and a changed engine has a recheck of its own. A renewal by an agent of
+-- an earlier release, which has neither words nor dated warnings, keeps those that are stored; the schedule is listed again ten minutes
+-- later.
 --
 -- A schedule with errors becomes Faulted, and its backfills end. Without a due instant it becomes Completed. All others
 -- become Enabled or Disabled, according to enabled and paused.
@@ -168,9 +170,13 @@ BEGIN
 
     UPDATE s
     SET s.validated_at = @now,
-        s.warnings = CASE WHEN g.errors IS NULL THEN g.warnings ELSE s.warnings END,
+        s.warnings = CASE WHEN g.errors IS NULL AND g.description IS NOT NULL THEN g.warnings ELSE s.warnings END,
         s.description = COALESCE(g.description, s.description),
-        s.recheck_at = CASE WHEN g.recheck_at <= @now THEN DATEADD(MINUTE, 1, @now) ELSE g.recheck_at END
+        s.recheck_at = CASE
+            WHEN g.errors IS NULL AND g.description IS NULL THEN DATEADD(MINUTE, 10, @now)
+            WHEN g.recheck_at <= @now THEN DATEADD(MINUTE, 1, @now)
+            ELSE g.recheck_at
+        END
     OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at, 0
     INTO @stored (schedule_id, state, old_due_at, next_due_at, is_rest)
     FROM @given AS g
