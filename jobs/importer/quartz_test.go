@@ -137,11 +137,10 @@ func walkedQuartz(r *rand.Rand, zone string, location *time.Location, limit time
 			k := n * int(q.Int1)
 			at := start.Add(time.Duration(k) * []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 168 * time.Hour, 0, 0}[unit])
 			wall := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, time.UTC)
-			switch shift := wall; {
+			switch {
 			case unit < 2:
 			case unit == 2:
-				shift = wall.AddDate(0, 0, k)
-				wall = shift
+				wall = wall.AddDate(0, 0, k)
 			case unit == 3:
 				wall = wall.AddDate(0, 0, 7*k)
 			case unit == 4:

@@ -16,10 +16,26 @@ import (
 )
 
 var (
-	slowTexts = flag.Int("slow.texts", 2_000, "number of mutated texts of TestSlowTexts; above the default, each is limited to -slow.limit")
-	slowLimit = flag.Duration("slow.limit", 5*time.Millisecond, "longest time to parse a text and to take 20 instants; for texts of up to 64 KiB it is four times as long")
-	slowSeed  = flag.Uint64("slow.seed", 18, "seed of the random texts")
+	slowTexts   = flag.Int("slow.texts", 2_000, "number of mutated texts of TestSlowTexts; above the default, each is limited to -slow.limit")
+	slowLimit   = flag.Duration("slow.limit", 5*time.Millisecond, "longest time to parse a text and to take 20 instants; for texts of up to 64 KiB it is four times as long")
+	slowMeasure = flag.Bool("slow.measure", false, "limit the times of hostile and long texts, on an idle machine")
+	slowSeed    = flag.Uint64("slow.seed", 18, "seed of the random texts")
 )
+
+// within runs f. With -slow.measure the shortest of up to 50 runs must take less than limit;
+// without, there is one run and no limit, because the machine may be busy.
+func within(t *testing.T, limit time.Duration, f func(), format string, args ...any) {
+	t.Helper()
+	best := time.Hour
+	for try := 0; try == 0 || *slowMeasure && try < 50 && best >= limit; try++ {
+		begun := time.Now()
+		f()
+		best = min(best, time.Since(begun))
+	}
+	if *slowMeasure && best >= limit {
+		t.Errorf("it takes %s, want less than %s: "+format, append([]any{best, limit}, args...)...)
+	}
+}
 
 // slowWords are parts that mutations put into a text.
 var slowWords = []string{

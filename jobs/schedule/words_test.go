@@ -14,27 +14,26 @@ import (
 // wordReader reads the words of a description. It shares no code with the package: it lists days
 // and seconds, and searches the instants of a clock time among the offsets of the zone.
 type wordReader struct {
-	zone          *time.Location
-	gap, overlap  string
-	from, until   time.Time
-	once          []time.Time // further instants
-	without       []time.Time
-	ends          time.Time // of the rule alone
-	runs          int       // of the rule alone; 0: no limit
-	nothing       bool      // there is no rule beside once
-	base          time.Time // of steps; a clock time if onClock
-	step          time.Duration
-	offsets       []time.Duration
-	onClock       bool
-	hours         []int // of steps on the clock; nil: all
-	clock         []func(h, m, s int) bool
-	seconds       []int                  // clock times
-	days          []func(time.Time) bool // midnight in UTC that stands for a date
-	positions     []int
-	period        string
-	weekStart     time.Weekday
-	shorter       bool // the last day replaces a day that a month does not have
-	shorterParsed bool
+	zone         *time.Location
+	gap, overlap string
+	from, until  time.Time
+	once         []time.Time // further instants
+	without      []time.Time
+	ends         time.Time // of the rule alone
+	runs         int       // of the rule alone; 0: no limit
+	nothing      bool      // there is no rule beside once
+	base         time.Time // of steps; a clock time if onClock
+	step         time.Duration
+	offsets      []time.Duration
+	onClock      bool
+	hours        []int // of steps on the clock; nil: all
+	clock        []func(h, m, s int) bool
+	seconds      []int                  // clock times
+	days         []func(time.Time) bool // midnight in UTC that stands for a date
+	positions    []int
+	period       string
+	weekStart    time.Weekday
+	shorter      bool // the last day replaces a day that a month does not have
 }
 
 const (

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -32,7 +33,7 @@ func (c *comparison) stamps(w *worker, x recurrence) answer {
 	}
 	stamps, more, err := w.ask(x.sorted().String(), wall(zone, c.start), n)
 	if err != nil {
-		return answer{refused: err.Error(), silent: err == errTimeout}
+		return answer{refused: err.Error(), silent: errors.Is(err, errTimeout)}
 	}
 	everyMatch := x.belowDay() && x.step() <= time.Hour
 	return resolve(zone, stamps, more, !everyMatch, everyMatch, c.start)

@@ -38,7 +38,7 @@ func Nearest(word string, candidates []string) string {
 		if len(lower) > len(word)+2 && !strings.HasPrefix(lower, word) || hasDigit && !strings.ContainsAny(lower, digits) {
 			continue // a digit is no slip of a letter: it belongs to something else
 		}
-		d := distance + 1
+		var d int
 		switch alias := aliases[word]; {
 		case alias != "" && strings.TrimSuffix(lower, "s") == alias:
 			d = 0

@@ -165,8 +165,8 @@ func (r *reader) readCalendarDate(p *pattern, text string) {
 		return
 	}
 	const forms = "a date such as *-*-01, 2026-12-24, 12-24 or *-*~01 (the last day), or a time such as 09:00"
-	head, day, last := text, "", false
-	if head, day, last = strings.Cut(text, "~"); !last {
+	head, day, last := strings.Cut(text, "~")
+	if !last {
 		i := strings.LastIndexByte(text, '-')
 		if i < 0 {
 			r.fault("", text, forms, "")
