@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -287,4 +288,25 @@ func TestQuartzFaults(t *testing.T) {
 	require.Empty(t, quartz(t, "", q).Jobs[0].Schedules)
 	_, err := Quartz(QuartzStore{}, Options{Now: now, Zone: "Mars"})
 	require.Error(t, err)
+}
+
+// The columns of a trigger are numbers and texts without limits.
+func FuzzQuartz(f *testing.F) {
+	const ticks = 639000000000000000
+	f.Add("CRON", "WAITING", "0 0 12 * * ?", "Europe/Berlin", int64(1767225600000), int64(0), int64(5), int64(0), int64(0), "", "", "")
+	f.Add("DAILY_I", "WAITING", "", "UTC", int64(ticks), int64(math.MaxInt64), int64(7), int64(0), int64(math.MaxInt64), "MINUTE", "1,2,3", "8,0,0,18,0,0")
+	f.Add("CAL_INT", "COMPLETE", "", "Europe/Berlin", int64(ticks), int64(0), int64(7), int64(0), int64(0), "MONTH", "", "")
+	f.Add("RECUR", "PAUSED", "", "Europe/Berlin", int64(ticks), int64(0), int64(0), int64(0), int64(0), "FREQ=DAILY;COUNT=5", "", "")
+	f.Add("SIMPLE", "WAITING", "", "", int64(ticks), int64(0), int64(math.MaxInt64), int64(math.MaxInt64/1000*1000), int64(0), "", "", "")
+	f.Fuzz(func(t *testing.T, kind, state, line, zone string, start, end, first, second, third int64, text1, text2, text3 string) {
+		trigger := QuartzTrigger{Name: "t", Type: kind, State: state, Cron: line, Zone: zone, Start: start, End: end, RepeatCount: first, Interval: second,
+			Int1: first, Int2: second, Long1: third, Text1: text1, Text2: text2, Text3: text3}
+		r, err := Quartz(QuartzStore{Jobs: []QuartzJob{{Name: "j", Class: "a.b, c", Triggers: []QuartzTrigger{trigger}}}}, Options{Now: now})
+		require.NoError(t, err)
+		for _, s := range r.Jobs[0].Schedules {
+			// More runs than can be counted are no reason for an end before the first one.
+			require.False(t, kind == "DAILY_I" && state == "WAITING" && third > maxCounted && second == 0, s.Spec)
+		}
+		r.Script()
+	})
 }

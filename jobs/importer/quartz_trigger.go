@@ -3,6 +3,7 @@ package importer
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -246,7 +247,7 @@ func (r *Result) dailyInterval(job, at string, t *QuartzTrigger, start, end time
 		r.note(job, at, "its times are clock times here; Quartz counts the interval from the first time of a day, which differs in the night when clocks are changed")
 	}
 	if t.Long1 >= 0 {
-		return r.boundRuns(rules, t.Long1+1-t.Int2, t)
+		return r.boundRuns(rules, min(t.Long1, math.MaxInt32)+1-t.Int2, t) // the sum must not overflow
 	}
 	return rules, ""
 }
