@@ -251,7 +251,7 @@ func (r *Result) stepToWrite(job *Job, c *outsideCommand) Step {
 		entry += "-" + nameOf(c.step, "step")
 		entry, _ = cut(entry, maxName)
 	}
-	r.lost(job.Name, c.element, "%s does not run here.%s The step runs the entry %q of \"processes\" in the configuration of the agents, and waits until an agent has it: the schedules are created disabled, to be enabled then. Or replace the step by T-SQL, which --target-group prepares", what, advice, entry)
+	r.lost(job.Name, c.element, "%s does not run here.%s The step runs the entry %q of \"processes\" in the configuration of the agents, and waits until an agent has it: the schedules are created disabled; enable them then, with jobagent schedule enable. Or replace the step by T-SQL, which --target-group prepares", what, advice, entry)
 	r.setAction(job.Name, c.element, what, &step, &action.Definition{Type: action.TypeProcess, Process: &action.Process{Entry: entry}})
 	return step
 }

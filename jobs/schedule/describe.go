@@ -188,8 +188,9 @@ func (p *planner) prepareWords(spec []byte) {
 	if p.blackouts != nil {
 		b.blackouts, b.deferred = p.blackouts.names, p.blackouts.deferred
 	}
-	if !p.Words.Also.IsZero() {
-		b.start = time.Time{} // the rule begins with that instant
+	switch counted := p.Count > 0 || p.Words.Runs > 0; {
+	case !p.Words.Also.IsZero(), p.StartCreated && !counted:
+		b.start = time.Time{} // the rule begins with that instant, or with its creation
 	}
 	zone := p.Zone
 	if p.plan.Kind == KindElastic {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
@@ -22,6 +23,9 @@ func (d Description) WithNext(next time.Time, zone *time.Location, now time.Time
 func NextBehind(text string, next time.Time, zone *time.Location, now time.Time) string {
 	if next.IsZero() {
 		return text + "; never again"
+	}
+	if begin, first := strings.CutSuffix(text, "; from "+words.Instant(next, zone)); first {
+		text = begin // what is next is the first instant
 	}
 	return text + "; next: " + LocalTime(next, zone) + " (" + Distance(next.Sub(now)) + ")"
 }

@@ -106,7 +106,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	atOnce := start.IsZero()
 	if atOnce {
 		start = p.NeedCreation("startTime").In(p.Zone)
-		p.Start = start
+		p.Start, p.StartCreated = start, true
 	}
 	inner := recurrenceSchedule(p, frequency, interval, filled(p, frequency, start, s, atOnce), s)
 	if w, ok := inner.(*engine.Wall); ok {

@@ -21,7 +21,7 @@ var fieldLike = regexp.MustCompile(`(?i)^([0-9*?,/#LW-]+|@[a-z]+|(\*|(mon|tue|we
 
 // refuseCount adds the fault of a line with a wrong number of fields. most is the largest number.
 func refuseCount(p *syntax.Parser, v *syntax.Value, parts []string, allowed string, most int) {
-	allowed += fmt.Sprintf("; there are %d", len(parts))
+	allowed += "; there " + syntax.AreN(len(parts))
 	propose := ""
 	if kinds := p.KindsOf(strings.Join(parts, " ")); kinds != "" {
 		p.Faults.Add(v.Path, v.Raw, allowed+"; "+kinds, "")

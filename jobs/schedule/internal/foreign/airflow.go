@@ -117,7 +117,7 @@ func (r *reader) readTimedelta(text string) (int64, bool) {
 // after a star: */2 of the days and a weekday mean days that match either.
 func (r *reader) readCroniter(fields []string) {
 	if len(fields) != 5 {
-		allowed := fmt.Sprintf("5 fields: minute hour day month weekday; there are %d", len(fields))
+		allowed := "5 fields: minute hour day month weekday; there " + syntax.AreN(len(fields))
 		near := ""
 		if len(fields) == 6 {
 			allowed += "; croniter reads the last one as the second, which the kind cron6 has first"

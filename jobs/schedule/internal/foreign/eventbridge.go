@@ -76,7 +76,7 @@ func (r *reader) readAWSCron(fields []string) {
 				near = "cron(" + strings.Join(fields, " ") + " *)"
 			}
 		}
-		r.fault("cron", strings.Join(fields, " "), fmt.Sprintf("6 fields: minutes hours day-of-month month day-of-week year; there are %d", len(fields)), near)
+		r.fault("cron", strings.Join(fields, " "), "6 fields: minutes hours day-of-month month day-of-week year; there "+syntax.AreN(len(fields)), near)
 		return
 	}
 	for i, f := range awsFields {

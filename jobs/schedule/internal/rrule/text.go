@@ -46,7 +46,7 @@ func Read(p *syntax.Parser, v *syntax.Value, text string, startGiven bool) engin
 	t.readStart(startGiven)
 	assumed := p.Start.IsZero()
 	if assumed {
-		p.Start = p.NeedCreation(v.Path + ".DTSTART")
+		p.Start, p.StartCreated = p.NeedCreation(v.Path+".DTSTART"), true
 	}
 	p.Start = p.Start.Truncate(time.Second)
 	t.readDates()

@@ -62,7 +62,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	}
 	parts := strings.Fields(text)
 	if len(parts) != 7 {
-		allowed, propose := fmt.Sprintf("%s; there are %d", order, len(parts)), ""
+		allowed, propose := order+"; there "+syntax.AreN(len(parts)), ""
 		if kinds := p.KindsOf(text); kinds != "" {
 			allowed += "; " + kinds
 		} else if len(parts) == 6 {

@@ -130,6 +130,9 @@ type Parser struct {
 	Assumed time.Time
 	// AssumedUsed reports whether Assumed was used. An instant equal to Assumed is then due.
 	AssumedUsed bool
+	// StartCreated reports whether Start is the time of the creation, for want of another. It bounds
+	// nothing then, and is not mentioned in words.
+	StartCreated bool
 	// Today is the time of a preview without a start. An end before Today has passed. Zero disables
 	// the check.
 	Today time.Time
@@ -358,4 +361,12 @@ func (p *Parser) KindsOf(line string) string {
 		return ""
 	}
 	return "the line is valid in the kind " + words.Join(kinds, "and")
+}
+
+// AreN returns "are 4", or "is 1", for a sentence about a number of parts.
+func AreN(n int) string {
+	if n == 1 {
+		return "is 1"
+	}
+	return fmt.Sprintf("are %d", n)
 }

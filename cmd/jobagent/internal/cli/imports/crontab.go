@@ -107,8 +107,9 @@ same command become one job with a schedule for each, of the kind cron5. CRON_TZ
 are kept, and each line is converted or reported with its number.
 
 A call of sqlcmd becomes a T-SQL step for its server and database if each of its options is understood;
-passwords are not read. Any other command becomes a step that you write: an entry of "processes" in the
-agents' configuration, with disabled schedules until then; or, with --target-group, T-SQL, which fails.`,
+passwords are not read. Any other command becomes a step that you write.
+
+`+stepsToWrite,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options()
@@ -146,8 +147,9 @@ becomes a job with a schedule that has the instants of Kubernetes, and a step fo
 
 A container that calls sqlcmd becomes a T-SQL step for its server and database if each of its options is
 understood; values of variables and passwords are not shown. Any other container becomes a step that you
-write: an entry of "processes" in the agents' configuration, with disabled schedules until then; or, with
---target-group, T-SQL, which fails.`,
+write.
+
+`+stepsToWrite,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o, err := f.options()

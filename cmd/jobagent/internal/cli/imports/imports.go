@@ -28,11 +28,18 @@ elements that were not imported to standard error; nothing is changed. Run the s
 database: it creates each job completely or not at all. Actions of Azure Scheduler and SAP become steps;
 their secrets are not read, and the report names those that you set with jobagent secret set. For steps of
 SQL Server Agent other than T-SQL (CmdExec, PowerShell and others), the script proposes a step that you write.
+Programs of the other systems become steps that you write, with disabled schedules until then.
 
 The last line on standard error counts what was lost. With --strict, the exit code is 7 if anything was
 lost or a step is left to write; the script and the report are printed all the same.`
 	return cmd
 }
+
+// stepsToWrite is the end of the help texts of imports with programs that are no T-SQL.
+const stepsToWrite = `A step that you write is an entry of "processes" in the agents' configuration. No agent has it yet, so
+the schedules of its job are created disabled: write the entry, or replace the step by T-SQL, then use
+jobagent schedule enable JOB SCHEDULE. With --target-group, such a step is T-SQL that fails until you
+replace it, and the schedules are enabled.`
 
 // importFlags are the flags that all imports have.
 type importFlags struct {

@@ -25,8 +25,9 @@ func newQuartzCommand(a *connect.App) *cobra.Command {
 		Use: "quartz", Short: "Import jobs of Quartz from the tables QRTZ_…",
 		Long: `Import jobs of Quartz.NET or Quartz from the tables of its job store in SQL Server. The command reads
 QRTZ_JOB_DETAILS, QRTZ_TRIGGERS and the tables of trigger types on the server of --dsn, and writes
-nothing there. Triggers become schedules; the class of a job becomes a step that fails until you
-write it: an entry of "processes" in the agents' configuration, or, with --target-group, T-SQL.`,
+nothing there. Triggers become schedules; the class of a job becomes a step that you write.
+
+`+stepsToWrite,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options()

@@ -16,15 +16,17 @@ it. Triggers become schedules. Times without an offset are the machine's local t
 time zone with --zone, as an IANA name or a Windows name ("tzutil /g" shows it).
 
 A call of sqlcmd becomes a T-SQL step for its server and database if each of its options is understood;
-passwords are not read. Any other program becomes a step that fails until you write it: an entry of
-"processes" in the agents' configuration, or, with --target-group, T-SQL.`, "the tasks' machine", true, importer.TaskScheduler)
+passwords are not read. Any other program becomes a step that you write.
+
+`+stepsToWrite, "the tasks' machine", true, importer.TaskScheduler)
 }
 
 func newICalendarCommand(a *connect.App) *cobra.Command {
 	return newDocumentsCommand(a, "icalendar FILE|-...", "Import events of iCalendar files",
 		`Import events of iCalendar files (.ics). Each event becomes a job with a schedule of its rule (RRULE),
-its dates (RDATE, EXDATE) and its changed instants (RECURRENCE-ID), and a step that fails until you
-write it: an entry of "processes" in the agents' configuration, or, with --target-group, T-SQL.`,
+its dates (RDATE, EXDATE) and its changed instants (RECURRENCE-ID), and a step that you write.
+
+`+stepsToWrite,
 		"events without one", false, importer.ICalendar)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,10 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 		return "", "", false, exit.Usagef("--kind and --spec must be given together")
 	}
 	text, err := command.ReadFile(f.file, stdin)
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(f.file, "{;*:\n") { // a definition, not a name
+		err = exit.Usagef("--spec: want the name of a file, or - for standard input, not the definition itself; --%s take it as text",
+			strings.Join(lineFlags(), ", --"))
+	}
 	return schedule.Kind(f.kind), string(text), true, err
 }
 

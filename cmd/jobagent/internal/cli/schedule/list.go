@@ -100,7 +100,7 @@ var columns = output.Columns([]output.Column[output.Schedule]{
 		return v.State
 	}},
 	{Name: "next_due_time", Header: "NEXT DUE (UTC)", Drop: 1},
-	{Name: "description", Header: "WORDS", Min: 28, Rest: true, Drop: 5, Text: func(v output.Schedule) string { return sentence(v, time.Now()) }},
+	{Name: "description", Header: "WORDS", Min: 28, Rest: true, Drop: 5, Text: func(v output.Schedule) string { return v.Description }},
 	{Name: "time_zone", Header: "ZONE", Min: 6, Drop: 9},
 	{Name: "last_due_time", Header: "LAST DUE (UTC)", Drop: 10},
 	{Name: "executions", Header: "RUNS", Drop: 6},

@@ -98,5 +98,9 @@ func noZone(filter string) error {
 	if _, err := schedule.LoadZone(filter); !errors.As(err, &all) {
 		return fmt.Errorf("no zone matches %q", filter)
 	}
-	return fmt.Errorf("no zone matches %q: %s", filter, all.Faults[0])
+	text := fmt.Sprintf("no zone matches %q: want a part of an IANA or Windows name, an offset such as +01:00, or an abbreviation such as CET", filter)
+	if near := all.Faults[0].Nearest; near != "" {
+		text += "; try " + near
+	}
+	return errors.New(text)
 }
