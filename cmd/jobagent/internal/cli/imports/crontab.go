@@ -109,7 +109,7 @@ are kept, and each line is converted or reported with its number.
 A call of sqlcmd becomes a T-SQL step for its server and database if each of its options is understood;
 passwords are not read. Any other command becomes a step that you write.
 
-`+stepsToWrite,
+` + stepsToWrite,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options()
@@ -149,7 +149,7 @@ A container that calls sqlcmd becomes a T-SQL step for its server and database i
 understood; values of variables and passwords are not shown. Any other container becomes a step that you
 write.
 
-`+stepsToWrite,
+` + stepsToWrite,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o, err := f.options()

@@ -27,7 +27,7 @@ func newQuartzCommand(a *connect.App) *cobra.Command {
 QRTZ_JOB_DETAILS, QRTZ_TRIGGERS and the tables of trigger types on the server of --dsn, and writes
 nothing there. Triggers become schedules; the class of a job becomes a step that you write.
 
-`+stepsToWrite,
+` + stepsToWrite,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options()
