@@ -130,8 +130,8 @@ type Parser struct {
 	Assumed time.Time
 	// AssumedUsed reports whether Assumed was used. An instant equal to Assumed is then due.
 	AssumedUsed bool
-	// StartCreated reports whether Start is the time of the creation, for want of another. It bounds
-	// nothing then, and is not mentioned in words.
+	// StartCreated reports whether Start is the time of the creation, for want of another. It
+	// bounds nothing then, and is not mentioned in words.
 	StartCreated bool
 	// Today is the time of a preview without a start. An end before Today has passed. Zero disables
 	// the check.
