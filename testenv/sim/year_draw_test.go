@@ -167,6 +167,7 @@ func (d drawing) drawOnClock(s *yearSchedule, common map[string]any) {
 			hours = fmt.Sprintf("*/%d", step)
 			inHour = func(w wallClock) bool { return w.minute/60%step == 0 }
 			s.oracle.literal = true
+			s.oracle.outOfGap = s.kind == "quartz"
 		}
 	}
 	if list == nil {

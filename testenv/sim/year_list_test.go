@@ -80,6 +80,8 @@ type enumeration struct {
 	// literal: every instant with a matching wall clock is due. Otherwise a wall clock in a gap
 	// moves out of it, and the first of two equal wall clocks is due (D-Z3, D-Z4, D-Z6).
 	literal bool
+	// outOfGap: a wall clock in a gap moves out of it although literal is set, as in quartz (D-Z6).
+	outOfGap bool
 	// second is added to each instant of match.
 	second time.Duration
 	// list returns the instants that do not depend on a wall clock.
@@ -131,7 +133,7 @@ func (o enumeration) due(steps []walked, from, to time.Time) []time.Time {
 		}
 	} else {
 		for _, w := range steps {
-			if !o.literal {
+			if !o.literal || o.outOfGap {
 				for _, m := range w.missing {
 					if o.match(m.clock) {
 						add(m.at.Add(o.second))
