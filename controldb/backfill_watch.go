@@ -108,3 +108,32 @@ ORDER BY r.lifecycle;`, int64(id))
 	}
 	return w, nil
 }
+
+// BackfillRunsWithoutTarget returns the number of runs of a backfill in which no target ran: there
+// was none, or all were skipped. It is 0 for a backfill that does not exist.
+//
+// Plan: as [Store.BackfillWatch], and the targets of each of the runs by the key of the run.
+func (s *Store) BackfillRunsWithoutTarget(ctx context.Context, id BackfillID) (int, error) {
+	rows, err := selectAll[struct {
+		Total int `db:"total"`
+	}](ctx, s, "count the runs of the backfill without a target", `SELECT COUNT(*) AS total
+FROM jobs.schedule_backfills AS f
+INNER JOIN jobs.schedules AS s ON s.job_name = f.job_name
+    AND s.schedule_name = f.schedule_name
+INNER JOIN jobs.schedule_executions AS e ON e.schedule_id = s.schedule_id
+    AND e.due_time >= f.from_time
+    AND e.due_time <= f.to_time
+    AND e.backfill_id = f.backfill_id
+WHERE f.backfill_id = @p1
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs.job_executions AS t
+        WHERE t.job_execution_id = e.job_execution_id
+            AND t.target_type <> N'TargetGroup' -- NULL: the run itself
+            AND t.lifecycle <> N'Skipped'
+    );`, int64(id))
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].Total, nil
+}

@@ -158,7 +158,7 @@ schedule pause j s --note why
 schedule explain j s
 schedule explain j
 schedule resume j s
-schedule backfill j s --from 2020-01-01 --to 2020-01-02
+schedule backfill j s --from 2019-12-31 --to 2020-01-02
 schedule show j s
 schedule cancel-backfill 2
 schedule delete j s

@@ -138,6 +138,7 @@ var wrongInputs = []struct {
 	{"alert test --alert silent", 2, "jobagent alert update --channel"},
 	{"job start empty", 6, "jobagent step add"},
 	{"job delete j", 6, "delete with --force"},
+	{"job delete jobagent$history_retention", 2, "jobagent job disable"},
 	{"job start other --execution-id " + run1, 6, "Choose another id"},
 	{"execution rerun " + run1, 6, "jobagent job stop"},
 
@@ -238,6 +239,7 @@ var wrongInputs = []struct {
 	{"schedule update j s --new-name minutes", 6, "one named"},
 	{"schedule backfill j minutes --from 1900-01-01 --to 2026-01-01", 2, "more than 1000 runs are due"},
 	{"schedule backfill j minutes --from 2020-01-01 --to 2020-01-02 --max-runs 0", 2, "--max-runs"},
+	{"schedule backfill j minutes --from 2020-01-01T00:00:10Z --to 2020-01-01T00:00:20Z", 2, "nothing is due from"},
 	{"schedule backfill j minutes --from 2020-01-01~00:00 --to 2020-01-01~12:00", 2, "This starts 721 runs"},
 	{"schedule backfill j minutes --from 2020-01-02 --to 2020-01-01", 2, "is before --from"},
 	{"schedule backfill j minutes --from 2020-01-01 --to 2999-01-01 --yes", 2, "is in the future"},

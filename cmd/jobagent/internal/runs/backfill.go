@@ -21,7 +21,8 @@ import (
 const BackfillWaitHelp = `With --wait, the command waits for the end of all runs, and shows their progress on stderr
 (--progress). It exits with
   0    if all runs succeeded
-  7    if a run did not succeed, or if none was started; --allow-skipped accepts that none was
+  7    if a run did not succeed, if no target ran in a run, or if none was started; --allow-skipped accepts
+       the last two
   124  if --wait-timeout has passed; the backfill goes on
   130  after Ctrl-C; the backfill goes on`
 
@@ -46,7 +47,13 @@ func WatchBackfill(ctx context.Context, a *connect.App, store *controldb.Store, 
 	}); err != nil {
 		return err
 	}
-	return b.verdict(a, w)
+	idle := 0
+	if !w.AllowSkipped {
+		if idle, err = store.BackfillRunsWithoutTarget(ctx, id); err != nil {
+			return err
+		}
+	}
+	return b.verdict(a, w, idle)
 }
 
 // quoted writes arguments for a shell, those that are not empty.
@@ -159,8 +166,9 @@ func describeBackfill(r output.EndedBackfill) string {
 	return text
 }
 
-// verdict returns an error if a run did not succeed, or if there was none.
-func (b *backfill) verdict(a *connect.App, w Wait) error {
+// verdict returns an error if a run did not succeed, or if there was none. idle is the number of
+// runs in which no target ran; the options may accept them.
+func (b *backfill) verdict(a *connect.App, w Wait, idle int) error {
 	runs, bad := 0, 0
 	for l, n := range b.news.backfill.Runs {
 		runs += n
@@ -178,6 +186,9 @@ func (b *backfill) verdict(a *connect.App, w Wait) error {
 		return failed("backfill %d ended as %s: %s", b.id, b.news.backfill.State, output.OneLine(output.OrDefault(b.news.backfill.Reason, "see jobagent schedule show")))
 	case runs == 0 && !w.AllowSkipped:
 		return failed("backfill %d started no run: no instant of the range is without a run; accept it with --allow-skipped", b.id)
+	case idle > 0 && !w.AllowSkipped:
+		return failed("no target ran in %d of %d runs of backfill %d; see jobagent execution list --job %s, or accept it with --allow-skipped",
+			idle, runs, b.id, quoted(b.news.backfill.JobName))
 	case b.news.backfill.Skipped > 0:
 		return a.Warn([]string{fmt.Sprintf("%d instants were skipped; see jobagent schedule show %s", b.news.backfill.Skipped, quoted(b.news.backfill.JobName, b.news.backfill.Name))})
 	}

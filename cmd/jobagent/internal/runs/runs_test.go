@@ -294,10 +294,13 @@ func TestBackfillVerdict(t *testing.T) {
 	for _, c := range []struct {
 		state controldb.BackfillWatch
 		allow bool
+		idle  int
 		code  int
 		want  string
 	}{
 		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, code: exit.CodeRunFailed, want: "no target ran in 2 of 3 runs of backfill 7"},
+		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, allow: true},
 		{state: controldb.BackfillWatch{State: "Completed", Skipped: 2, Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
 		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3, jobs.Failed: 1}}, code: exit.CodeRunFailed, want: "1 of 4 runs of backfill 7 did not succeed"},
 		{state: controldb.BackfillWatch{State: "Faulted", Reason: "no more"}, code: exit.CodeRunFailed, want: "backfill 7 ended as Faulted: no more"},
@@ -306,7 +309,7 @@ func TestBackfillVerdict(t *testing.T) {
 	} {
 		b := &backfill{id: 7}
 		b.news.backfill = c.state
-		err := b.verdict(&connect.App{Printer: output.Printer{Stderr: io.Discard}}, Wait{AllowSkipped: c.allow})
+		err := b.verdict(&connect.App{Printer: output.Printer{Stderr: io.Discard}}, Wait{AllowSkipped: c.allow}, c.idle)
 		require.Equal(t, c.code, exit.Code(err))
 		if c.want != "" {
 			require.ErrorContains(t, err, c.want)

@@ -284,6 +284,10 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := command.Confirm(cmd, func() (string, int, error) {
+					if strings.HasPrefix(strings.ToLower(args[0]), "jobagent$") {
+						return fmt.Sprintf("This deletes the system job %s, without which the database grows; "+
+							"jobagent job disable keeps it from running", args[0]), command.Many + 1, nil
+					}
 					job, err := lookup.Job(cmd.Context(), store, args[0])
 					if err != nil {
 						return "", 0, err

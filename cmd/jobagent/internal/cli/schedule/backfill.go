@@ -31,7 +31,7 @@ already. Each run keeps its due instant. Without --overlap, the runs follow each
 schedule's policy is. Meanwhile, the schedule's own instants meet an earlier run, and its policy
 applies to them. Without SCHEDULE, this is the schedule of the job's own definition.
 
-The instants of the range are counted first. More than --max-runs are refused.
+The instants of the range are counted first. A range without an instant, or with more than --max-runs, is refused.
 
 ` + runs.BackfillWaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,6 +111,9 @@ func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.B
 	switch {
 	case err != nil: // a Faulted schedule, or a kind of a newer release: the control database decides
 		n = 0
+	case n == 0:
+		return 0, exit.Usagef("nothing is due from %s to %s: choose another range; jobagent schedule preview lists the instants of a definition",
+			req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
 	case n > most:
 		return 0, exit.Usagef("more than %s are due from %s to %s: choose a shorter range, or raise --max-runs",
 			output.Count(most, "run"), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
