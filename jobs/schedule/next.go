@@ -39,7 +39,7 @@ func LocalTime(at time.Time, zone *time.Location) string { return words.Instant(
 func Distance(d time.Duration) string {
 	amount := ""
 	switch n := d.Abs(); {
-	case n < time.Second/2:
+	case n < time.Second/2, d < 0 && n < time.Second: // instants are whole seconds
 		return "now"
 	case n < 99500*time.Millisecond:
 		amount = fmt.Sprintf("%d s", n.Round(time.Second)/time.Second)

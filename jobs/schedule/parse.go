@@ -44,6 +44,10 @@ type Options struct {
 	// Uncounted means that the plan does not end at its count. The caller enforces Plan.Count,
 	// because only instants that became runs count (D-P3).
 	Uncounted bool
+	// Stored means that an agent has accepted the specification before, perhaps one of an older
+	// release. Values that contradict each other are then warnings: the schedule goes on with the
+	// value that the older release used.
+	Stored bool
 
 	// assumed replaces Created where a kind needs one; a preview sets it to its "after".
 	assumed time.Time
@@ -194,7 +198,7 @@ func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 	opts.Created, opts.Activated = opts.Created.Truncate(time.Second), opts.Activated.Truncate(time.Second)
 	opts.assumed = opts.assumed.Truncate(time.Second)
 	p := &planner{dialect: dialects[kind], opts: opts, plan: &Plan{Kind: kind}, Parser: &syntax.Parser{
-		Faults: &syntax.Faults{}, PlannedStart: opts.Start, Created: opts.Created, Activated: opts.Activated, Assumed: opts.assumed, Today: opts.today,
+		Faults: &syntax.Faults{}, PlannedStart: opts.Start, Created: opts.Created, Activated: opts.Activated, Assumed: opts.assumed, Today: opts.today, Stored: opts.Stored,
 	}}
 	if p.dialect == nil {
 		p.Faults.Add("kind", syntax.Quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), suggest.Nearest(string(kind), kindNames()))

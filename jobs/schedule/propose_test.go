@@ -584,6 +584,9 @@ func readItem(kind Kind, f proposalField, item string, liberal bool, set map[str
 		b = 7
 	}
 	if a > b {
+		if kind == KindSAP && f.name == "day" && strings.Contains(body, ":") {
+			return true // no days (D-S4)
+		}
 		if !liberal && kind != KindQuartz || f.name == "year" {
 			return false
 		}

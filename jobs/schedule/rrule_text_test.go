@@ -141,15 +141,17 @@ func TestW3(t *testing.T) {
 		{KindRRule, "FREQ=DAILY;BYHOUR=2", "24 02:00:00", []string{both}},
 		{KindRRule, "FREQ=DAILY;BYHOUR=18;BYMINUTE=0", "23 18:00:00", []string{second}},
 		{KindRRule, "FREQ=DAILY;BYHOUR=2;BYMINUTE=0;BYSECOND=0", "24 02:00:00", nil},
-		{KindRRule, "FREQ=DAILY", "24 14:27:00", []string{second, "Hour 14 and minute 27, as at the creation: the text has neither these nor a start."}},
-		{KindRRule, "FREQ=HOURLY", "23 15:27:00", []string{second, "Minute 27, as at the creation: the text has neither this nor a start."}},
+		{KindRRule, "FREQ=DAILY", "23 14:28:00", []string{second, "Hour 14 and minute 28, as at the first full minute after the creation: the text has neither these nor a start."}},
+		{KindRRule, "FREQ=HOURLY", "23 14:28:00", []string{second, "Minute 28, as at the first full minute after the creation: the text has neither this nor a start."}},
+		{KindRRule, "FREQ=DAILY;INTERVAL=30", "23 14:28:00", []string{second, "Hour 14 and minute 28, as at the first full minute after the creation: the text has neither these nor a start."}},
 		{KindRRule, "FREQ=MINUTELY;INTERVAL=20;BYHOUR=16", "23 16:00:00", []string{both}},
 		{KindRRule, "FREQ=SECONDLY;INTERVAL=45", "23 14:27:40", nil},
-		{KindRRule, "FREQ=WEEKLY;BYHOUR=16", "23 16:00:00", []string{both, "Weekday Monday, as at the creation: the text has neither this nor a start."}},
-		{KindRRule, "FREQ=YEARLY;BYHOUR=16", "23 16:00:00", []string{both, "Month November and day 23, as at the creation: the text has neither these nor a start."}},
+		{KindRRule, "FREQ=WEEKLY;BYHOUR=16", "23 16:00:00", []string{both, "Weekday Monday, as at the first full minute after the creation: the text has neither this nor a start."}},
+		{KindRRule, "FREQ=YEARLY;BYHOUR=16", "23 16:00:00", []string{both, "Month November and day 23, as at the first full minute after the creation: the text has neither these nor a start."}},
 		{KindAzureScheduler, `{"frequency": "Day", "schedule": {"hours": [2], "minutes": [0]}}`, "23 14:27:40 24 02:00:00", []string{second}},
 		{KindAzureScheduler, `{"frequency": "Day", "schedule": {"hours": [2]}}`, "23 14:27:40 24 02:00:00", []string{both}},
 		{KindAzureScheduler, `{"frequency": "Hour", "schedule": {"minutes": [15]}}`, "23 14:27:40 23 15:15:00", []string{second}},
+		{KindAzureScheduler, `{"frequency": "Day", "interval": 30, "schedule": {"hours": [2]}}`, "23 14:27:40 23 02:00:00", []string{both}},
 		{KindAzureScheduler, `{"frequency": "Day"}`, "23 14:27:40 24 14:27:40", nil},
 	} {
 		due, got := dueOf(t, c.kind, c.spec, now, len(strings.Fields(c.due))/2)
@@ -161,5 +163,33 @@ func TestW3(t *testing.T) {
 		if !strings.Contains(c.spec, "SECOND") && !strings.Contains(c.spec, "minutes") {
 			require.Contains(t, due[0], ":40", c.spec)
 		}
+	}
+}
+
+// TestStoredContradictions checks that a text with contradictions, which an older release accepted,
+// goes on with the value that counted then, and that a new one is refused.
+func TestStoredContradictions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind        Kind
+		spec, first string
+		count       int64
+	}{
+		{KindRRule, `{"rrule": "DTSTART:20270101T090000Z\nRRULE:FREQ=DAILY", "startTime": "2027-02-01T00:00:00Z"}`, "2027-01-01T09:00:00Z", 0},
+		{KindRRule, "DTSTART:20270101T090000Z\nDTSTART:20270201T090000Z\nRRULE:FREQ=DAILY", "2027-02-01T09:00:00Z", 0},
+		{KindRRule, `{"rrule": "DTSTART:20270101T090000Z\nRRULE:FREQ=DAILY;COUNT=5", "count": 3}`, "2027-01-01T09:00:00Z", 5},
+		{KindRRule, `{"rrule": "DTSTART:20270101T090000Z\nRRULE:FREQ=DAILY;UNTIL=20270301T000000Z", "endTime": "2027-02-01T00:00:00Z"}`, "2027-01-01T09:00:00Z", 0},
+		{KindElastic, `{"schedule_interval_type": "Once", "schedule_interval_count": 5, "schedule_start_time": "2027-01-01"}`, "2027-01-01T00:00:00Z", 0},
+	} {
+		opts := Options{Created: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Uncounted: true}
+		_, err := Parse(c.kind, []byte(c.spec), opts)
+		require.Error(t, err, c.spec)
+		opts.Stored = true
+		plan, err := Parse(c.kind, []byte(c.spec), opts)
+		require.NoError(t, err, c.spec)
+		require.Len(t, plan.Warnings, 1, c.spec)
+		require.Equal(t, c.count, plan.Count, c.spec)
+		next, _ := plan.Next(opts.Created)
+		require.Equal(t, c.first, next.Format(time.RFC3339), c.spec)
 	}
 }

@@ -84,6 +84,12 @@ func (d Definition) read(named Calendars) (rule, error) {
 	return r, err
 }
 
+// accepted reports whether an agent has validated this definition before: it has a due instant or
+// runs. A change of its text removes both.
+func (d Definition) accepted() bool {
+	return !d.Due.IsZero() || d.Executions > 0 || d.LastDue.After(d.Defined)
+}
+
 // readRange parses a definition for a backfill, whose range may begin before the schedule was
 // created. Only the start in the specification bounds the instants, unless the instants depend on
 // the creation. Earlier runs and the current activation are ignored.
@@ -93,10 +99,10 @@ func (d Definition) readRange(named Calendars) (rule, error) {
 	}
 	made := rule{id: strconv.FormatInt(d.ID, 10), left: -1}
 	free := made
-	if err := made.parse(d, schedule.Options{Zone: d.Zone, Created: d.Defined, Uncounted: true}, named); err != nil {
+	if err := made.parse(d, schedule.Options{Zone: d.Zone, Created: d.Defined, Uncounted: true, Stored: true}, named); err != nil {
 		return made, err
 	}
-	if free.parse(d, schedule.Options{Zone: d.Zone, Uncounted: true}, named) != nil {
+	if free.parse(d, schedule.Options{Zone: d.Zone, Uncounted: true, Stored: true}, named) != nil {
 		return made, nil
 	}
 	from := d.Defined.Truncate(time.Second).Add(-time.Nanosecond)
@@ -108,6 +114,7 @@ func (d Definition) readRange(named Calendars) (rule, error) {
 
 // parse sets the plan, the schedule and the catch-up policy of the rule.
 func (r *rule) parse(d Definition, opts schedule.Options, named Calendars) error {
+	opts.Stored = opts.Stored || d.accepted()
 	opts.Calendars, opts.BrokenCalendars = named.known, named.broken
 	plan, err := schedule.Parse(schedule.Kind(d.Kind), []byte(d.Spec), opts)
 	var faults []schedule.Fault

@@ -630,3 +630,21 @@ func TestValidateWarnsOfClocks(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, v.Description, "Every 2 hours")
 }
+
+// TestAcceptedDefinitionGoesOn checks that a contradiction stops a new definition only.
+func TestAcceptedDefinitionGoesOn(t *testing.T) {
+	t.Parallel()
+	d := Definition{
+		Kind: "rrule", Spec: `{"rrule": "DTSTART:20260101T090000Z\nRRULE:FREQ=DAILY", "startTime": "2026-02-01T00:00:00Z"}`,
+		Defined: clock(t, "08:00"), Activated: clock(t, "08:00"),
+	}
+	v, err := Validate(d, Calendars{}, clock(t, "08:00"))
+	require.NoError(t, err)
+	require.Error(t, v.Faults)
+	d.Due = clock(t, "09:00")
+	v, err = Validate(d, Calendars{}, clock(t, "08:00"))
+	require.NoError(t, err)
+	require.NoError(t, v.Faults)
+	require.Equal(t, d.Due, v.Next)
+	require.NotEmpty(t, v.Warnings)
+}

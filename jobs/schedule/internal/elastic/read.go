@@ -34,7 +34,7 @@ func read(p *syntax.Parser) engine.Schedule {
 		}
 		e.Count = int(n)
 		if ok && n > 1 && e.Interval == Once {
-			p.Faults.Add(v.Path, v.Raw, "no count, or 1, with the interval type Once, which runs once", "")
+			p.Contradict(v.Path, v.Raw, "no count, or 1, with the interval type Once, which runs once", "the count is ignored")
 		}
 	}
 	p.Start = readInstant(p, "schedule_start_time", p.PlannedStart)

@@ -1,6 +1,8 @@
 package rrule
 
 import (
+	"time"
+
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
@@ -13,9 +15,14 @@ func (r *rule) assume(p *syntax.Parser, at int64) int64 {
 		return at
 	}
 	var a syntax.Assumed
+	if up := civil.FloorMod(-at, 60); up > 0 && !r.has("BYSECOND") {
+		// The next full minute: from the minute before, the first instant would be lost.
+		p.Start = p.Start.Add(time.Duration(up) * time.Second)
+		at += up
+		a.RoundedUp = true
+	}
 	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))
 	if !r.has("BYSECOND") {
-		at -= civil.FloorMod(at, 60)
 		a.Zero("second")
 	}
 	if r.freq < hourly && !r.has("BYHOUR") {

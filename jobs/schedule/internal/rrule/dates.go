@@ -83,13 +83,13 @@ func (t *lines) readLimits(r *rule) bool {
 	alone := len(t.dates) == 0 && len(t.exclusion) == 0
 	if r.has("COUNT") && alone {
 		if t.p.Count > 0 && t.p.Count != r.count {
-			t.p.Faults.Add(t.v.Path+".COUNT", fmt.Sprint(r.count), fmt.Sprintf("the same number as count, %d", t.p.Count), "")
+			t.p.Contradict(t.v.Path+".COUNT", fmt.Sprint(r.count), fmt.Sprintf("the same number as count, %d", t.p.Count), "COUNT is used")
 		}
 		t.p.Count = r.count
 	}
 	if !r.until.IsZero() {
 		if !t.p.End.IsZero() && !t.p.End.Equal(r.until) {
-			t.p.Faults.Add(t.v.Path+".UNTIL", syntax.Quote(r.given["UNTIL"]), "the same instant as endTime, "+t.p.End.Format(time.RFC3339), "")
+			t.p.Contradict(t.v.Path+".UNTIL", syntax.Quote(r.given["UNTIL"]), "the same instant as endTime, "+t.p.End.Format(time.RFC3339), "UNTIL is used")
 		}
 		if alone {
 			t.p.End = r.until

@@ -139,7 +139,8 @@ func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
 		case ok && l.name == "DTSTART" && t.start == nil:
 			t.start = &l
 		case ok && l.name == "DTSTART":
-			p.Faults.Add(v.Path+".DTSTART", syntax.Quote(l.value), "one DTSTART; the start is given by the line before", "")
+			p.Contradict(v.Path+".DTSTART", syntax.Quote(l.value), "one DTSTART; the start is given by the line before", "the last one is used")
+			t.start = &l
 		case ok && l.name == "RDATE":
 			t.dates = append(t.dates, l)
 		case ok && l.name == "EXDATE":
@@ -240,7 +241,7 @@ func (t *lines) readStart(given bool) {
 	}
 	at := m.In(p.Zone)
 	if given && !p.Start.IsZero() && !at.Equal(p.Start) {
-		p.Faults.Add(path, syntax.Quote(t.start.value), "the same instant as startTime, "+p.Start.Format(time.RFC3339), "")
+		p.Contradict(path, syntax.Quote(t.start.value), "the same instant as startTime, "+p.Start.Format(time.RFC3339), "DTSTART is used")
 	}
 	p.Start, t.startIsDate = at, !m.HasTime
 }

@@ -7,7 +7,11 @@ import (
 
 // Assumed collects what is taken for parts of a clock time or day that neither the text nor a start
 // gives.
-type Assumed struct{ zero, created []string }
+type Assumed struct {
+	// RoundedUp means that the parts of the creation are those of the first full minute after it.
+	RoundedUp     bool
+	zero, created []string
+}
 
 // Zero notes that a part is 0.
 func (a *Assumed) Zero(part string) { a.zero = append(a.zero, part) }
@@ -27,10 +31,14 @@ func (p *Parser) AssumeAll(a Assumed) {
 	} else if len(a.zero) > 1 {
 		p.Assume(capital(strings.Join(a.zero, " 0 and ")) + " 0: the text has neither these nor a start.")
 	}
+	as := ", as at the creation"
+	if a.RoundedUp {
+		as = ", as at the first full minute after the creation"
+	}
 	if n := len(a.created); n == 1 {
-		p.Assume(capital(a.created[0]) + ", as at the creation: the text has neither this nor a start.")
+		p.Assume(capital(a.created[0]) + as + ": the text has neither this nor a start.")
 	} else if n > 1 {
-		p.Assume(capital(strings.Join(a.created[:n-1], ", ")) + " and " + a.created[n-1] + ", as at the creation: the text has neither these nor a start.")
+		p.Assume(capital(strings.Join(a.created[:n-1], ", ")) + " and " + a.created[n-1] + as + ": the text has neither these nor a start.")
 	}
 }
 

@@ -136,6 +136,8 @@ type Parser struct {
 	// Today is the time of a preview without a start. An end before Today has passed. Zero disables
 	// the check.
 	Today time.Time
+	// Stored means that the specification was accepted before; see Contradict.
+	Stored bool
 	// Count is the largest number of runs; 0: no limit.
 	Count int64
 	// FirstStarted is the actual start of the first run, for previews; zero means on time.
@@ -150,6 +152,16 @@ type Parser struct {
 
 // Warn adds a warning.
 func (p *Parser) Warn(text string) { p.Warnings = append(p.Warnings, text) }
+
+// Contradict records a value that contradicts another one: a fault, or for a stored specification
+// a warning, because older releases accepted it. used says which value counts.
+func (p *Parser) Contradict(path, value, allowed, used string) {
+	if p.Stored {
+		p.Warn(path + " is " + value + ", but valid is only " + allowed + "; " + used)
+		return
+	}
+	p.Faults.Add(path, value, allowed, "")
+}
 
 // Assume adds an assumption.
 func (p *Parser) Assume(text string) { p.Assumptions = append(p.Assumptions, text) }
