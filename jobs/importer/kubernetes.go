@@ -256,8 +256,11 @@ func (k *kubernetes) interval(job *Job, element string, s *Schedule, every time.
 		}
 	}
 	next := base.Truncate(time.Second).Add(every)
-	if late := k.opts.Now.Sub(next); late > 0 {
-		next = next.Add((late + every - 1).Truncate(every))
+	if next.Before(k.opts.Now) {
+		// In seconds, because a Duration ends after 292 years.
+		step := int64(every / time.Second)
+		steps := (k.opts.Now.Unix() - next.Unix() + step - 1) / step
+		next = time.Unix(next.Unix()+steps*step, 0).UTC()
 	}
 	k.changed(job.Name, element, "@every counts from the last run or from the creation of the CronJob: here the runs are at fixed distances from %s", next.Format(time.RFC3339))
 	s.Zone = ""

@@ -35,6 +35,7 @@ func parseXML(text string) ([]*element, error) {
 	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
 	top := &element{}
 	open := []*element{top}
+	texts := [][]byte{nil} // of the open elements; comments cut the text of one into pieces
 	comment, count := "", 0
 	for {
 		token, err := d.Token()
@@ -63,12 +64,13 @@ func parseXML(text string) ([]*element, error) {
 			}
 			comment = ""
 			last.children = append(last.children, e)
-			open = append(open, e)
+			open, texts = append(open, e), append(texts, nil)
 		case xml.EndElement:
-			last.text = strings.TrimSpace(last.text)
-			open = open[:len(open)-1]
+			end := len(open) - 1
+			last.text = strings.TrimSpace(string(texts[end]))
+			open, texts = open[:end], texts[:end]
 		case xml.CharData:
-			last.text += string(t)
+			texts[len(open)-1] = append(texts[len(open)-1], t...)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 		return "", "", false, exit.Usagef("%s cannot be combined", strings.Join(named, " and "))
 	case f.kind == "" && f.file == "":
 		return kind, spec, true, nil
-	case f.kind == "" || f.file == "":
+	case f.file == "":
 		return "", "", false, exit.Usagef("--kind and --spec must be given together")
 	}
 	text, err := command.ReadFile(f.file, stdin)
@@ -116,7 +116,26 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 		err = exit.Usagef("--spec: want the name of a file, or - for standard input, not the definition itself; --%s take it as text",
 			strings.Join(lineFlags(), ", --"))
 	}
+	if err == nil && f.kind == "" {
+		return "", "", false, errNoKind(string(text))
+	}
 	return schedule.Kind(f.kind), string(text), true, err
+}
+
+// errNoKind returns the error for a text without a kind. It names the language of the text if there
+// is only one; the kind is never guessed (D-E3).
+func errNoKind(text string) error {
+	const together = "--kind and --spec must be given together"
+	what, form, kind, ok := schedule.Recognize(text)
+	switch {
+	case ok && form != "":
+		return exit.Usagef("%s: the text is %s; give --kind %s", together, what, form)
+	case ok && kind != "":
+		return exit.Usagef("%s: the text is valid in the kind %s only; give --kind %s", together, kind, kind)
+	case ok:
+		return exit.Usagef("%s: the text is %s", together, what)
+	}
+	return exit.Usagef("%s", together)
 }
 
 // parsedDefinition is a definition that was parsed before it is stored.
