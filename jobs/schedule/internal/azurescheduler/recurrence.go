@@ -249,17 +249,18 @@ func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *schedule
 // integers parses a list of whole numbers. If negative numbers are allowed, 0 is refused (D-A17).
 func integers(p *syntax.Parser, v *syntax.Value, low, high int64, allowed string) []int {
 	var list []int
+	seen := make([]bool, high-low+1)
 	for _, item := range p.Items(v, allowed) {
 		n, ok := p.Reader.Integer(item, low, high, allowed)
 		switch {
 		case ok && n == 0 && low < 0:
 			p.Faults.Add(item.Path, item.Raw, allowed, "")
-		case ok:
-			list = append(list, int(n))
+		case ok && !seen[n-low]:
+			list, seen[n-low] = append(list, int(n)), true
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return list
 }
 
 func readWeekdays(p *syntax.Parser, v *syntax.Value) uint8 {

@@ -14,6 +14,19 @@ import (
 type scanner struct {
 	text string
 	at   int
+	free []Value // allocated in blocks
+	size int     // of the last block
+}
+
+// newValue returns a new value.
+func (s *scanner) newValue() *Value {
+	if len(s.free) == 0 {
+		s.size = min(max(8, 2*s.size), 256)
+		s.free = make([]Value, s.size)
+	}
+	v := &s.free[0]
+	s.free = s.free[1:]
+	return v
 }
 
 // maxDepth is the largest depth of nested JSON values. Schedules need five.
@@ -34,7 +47,8 @@ func (s *scanner) value(path string, depth int) (*Value, error) {
 	if depth > maxDepth {
 		return nil, errDeep
 	}
-	v := &Value{Path: path, Kind: s.space()}
+	v := s.newValue()
+	v.Path, v.Kind = path, s.space()
 	var err error
 	switch v.Kind {
 	case '{':
@@ -85,24 +99,67 @@ func (s *scanner) members(v *Value, depth int) error {
 
 // items reads a list.
 func (s *scanner) items(v *Value, depth int) error {
-	var raw strings.Builder
-	raw.WriteByte('[')
+	begin, length, words := s.at, len("[]"), true
+	var paths itemPaths
 	for s.at++; s.space() != ']'; {
 		if s.text[s.at] == ',' {
 			s.at++
-			raw.WriteByte(',')
+			length++
 		}
-		item, err := s.value(v.Path+"["+strconv.Itoa(len(v.Items))+"]", depth+1)
+		item, err := s.value(paths.next(v.Path), depth+1)
 		if err != nil {
 			return err
 		}
 		v.Items = append(v.Items, item)
-		raw.WriteString(item.Raw)
+		length += len(item.Raw)
+		words = words && strings.IndexByte(`{["`, item.Kind) < 0
 	}
 	s.at++
+	if words && s.at-begin == length { // no blanks
+		v.Raw = s.text[begin:s.at]
+		return nil
+	}
+	var raw strings.Builder
+	raw.Grow(length)
+	raw.WriteByte('[')
+	for i, item := range v.Items {
+		if i > 0 {
+			raw.WriteByte(',')
+		}
+		raw.WriteString(item.Raw)
+	}
 	raw.WriteByte(']')
 	v.Raw = raw.String()
 	return nil
+}
+
+// itemPaths makes the paths of the items of one list, more of them at once the longer the list is.
+type itemPaths struct {
+	block  string
+	buffer []byte // in which block is made
+	ends   []int  // of the paths in block
+	begin  int    // of the next path in block
+	used   int    // paths of block
+	count  int    // paths made
+}
+
+// next returns the path of the next item of the list at path.
+func (p *itemPaths) next(path string) string {
+	if p.used == len(p.ends) {
+		size := min(max(1, 2*len(p.ends)), 256)
+		p.buffer, p.ends, p.used, p.begin = p.buffer[:0], p.ends[:0], 0, 0
+		for range size {
+			p.buffer = append(append(p.buffer, path...), '[')
+			p.buffer = append(strconv.AppendInt(p.buffer, int64(p.count), 10), ']')
+			p.ends = append(p.ends, len(p.buffer))
+			p.count++
+		}
+		p.block = string(p.buffer)
+	}
+	item := p.block[p.begin:p.ends[p.used]]
+	p.begin = p.ends[p.used]
+	p.used++
+	return item
 }
 
 // str reads a string.

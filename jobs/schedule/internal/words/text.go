@@ -110,6 +110,8 @@ func (r *Rule) elapsed(zone *time.Location) (text string, exact bool) {
 	text = "Every " + each(g.Step)
 	if r.OnClock {
 		text += " on the clock"
+	} else if zone != time.UTC && g.Step%civil.DaySeconds == 0 {
+		text = fmt.Sprintf("Every %d hours", g.Step/3600) // a day may have 23 or 25
 	}
 	text += ", counted from " + Instant(base, zone)
 	if len(g.Offsets) > 0 {
