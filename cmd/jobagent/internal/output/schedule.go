@@ -70,7 +70,8 @@ type DefinedSchedule struct {
 	Due              []string `json:"due"`                   // in UTC
 	DueLocal         []string `json:"due_local,omitempty"`   // the same in the schedule's zone
 	Warnings         []string `json:"warnings,omitempty"`
-	State            string   `json:"state,omitempty"` // with --wait: after an agent's validation
+	Assumptions      []string `json:"assumptions,omitempty"` // what was taken for parts that the definition leaves open
+	State            string   `json:"state,omitempty"`       // with --wait: after an agent's validation
 	Reason           string   `json:"reason,omitempty"`
 	TranslatedFrom   string   `json:"translated_from,omitempty"`   // the language of a definition that was translated
 	Kind             string   `json:"kind,omitempty"`              // of a translation: the kind

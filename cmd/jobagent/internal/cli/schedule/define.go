@@ -234,7 +234,8 @@ func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v
 	sentence, notes := "", []string(nil)
 	if c != nil {
 		d := c.plan.Describe()
-		sentence, notes = d.Text, beside(d)
+		sentence, notes = d.Text, slices.Concat(beside(d), c.plan.Assumptions)
+		v.Assumptions = c.plan.Assumptions
 		v.Zone, v.Warnings, v.Description = c.zone.String(), c.warnings, d.Text
 		switch {
 		case idle != "" && isNew:
