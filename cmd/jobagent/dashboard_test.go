@@ -46,12 +46,7 @@ const (
 // openShop starts `jobagent dev` with the databases and jobs of the shop, and a browser.
 func openShop(t *testing.T) *shop {
 	t.Helper()
-	b, err := browser.Start(t.Context())
-	if errors.Is(err, browser.ErrNoBrowser) && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	t.Cleanup(b.Close)
+	b := browser.Open(t)
 	s := &shop{t: t, b: b, dev: startDev(t, t.TempDir(), "127.0.0.1:0")}
 	master := s.dev.open(t, "master")
 	for i := range shopDatabases {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -70,6 +71,21 @@ func Start(ctx context.Context) (*Browser, error) {
 		return nil, fmt.Errorf("start chromium: %w", err)
 	}
 	return b, nil
+}
+
+// Open starts Chromium for a test, which closes it when it ends. Where Chromium is absent, the test
+// is skipped, and in CI, which installs it, the test fails.
+func Open(t testing.TB) *Browser {
+	t.Helper()
+	b, err := Start(t.Context())
+	if errors.Is(err, ErrNoBrowser) && os.Getenv("CI") == "" {
+		t.Skipf("the test looks at pages in a browser: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
 }
 
 // Close ends Chromium.

@@ -31,12 +31,7 @@ func TestBrowserReportsProblems(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	b, err := browser.Start(t.Context())
-	if errors.Is(err, browser.ErrNoBrowser) {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	t.Cleanup(b.Close)
+	b := browser.Open(t)
 	p, err := b.Page(browser.Options{Width: 390, Dark: true, TimeZone: "Europe/Berlin", Locale: "de-DE"})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)

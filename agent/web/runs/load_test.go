@@ -245,11 +245,7 @@ func TestBrowser(t *testing.T) {
 	list := names(*loadSize)
 	f.addJob(t, "nightly <b>index</b> upkeep", 2, 1)
 	run := f.queued(t, "nightly <b>index</b> upkeep", list)
-	b, err := browser.Start(t.Context())
-	if err != nil {
-		t.Skip(err)
-	}
-	defer b.Close()
+	b := browser.Open(t)
 	p, err := b.Page(browser.Options{Width: 1280, Height: 900})
 	require.NoError(t, err)
 	defer p.Close()
