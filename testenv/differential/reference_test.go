@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +22,9 @@ const stampLayout = "20060102T150405"
 // answerLimit bounds the time of an answer. A worker that needs longer is killed: libraries search
 // for rules without an instant up to the year 9999, or for ever.
 const answerLimit = 2 * time.Second
+
+// startLimit bounds the start of a worker, which takes long on a busy machine only.
+const startLimit = 30 * time.Second
 
 // worker is a process that holds another engine. A question is a line of three fields, separated by
 // tabs: the rule, its start as a clock time, and the number of instants. The answer is a line of
@@ -51,7 +55,7 @@ func (w *worker) start() error {
 	if err := w.process.Start(); err != nil {
 		return err
 	}
-	line, err := w.line()
+	line, err := w.line(startLimit)
 	if version, ok := strings.CutPrefix(line, "ready "); ok && err == nil {
 		w.version = version
 		return nil
@@ -72,9 +76,9 @@ func (w *worker) stop() {
 	w.process = nil
 }
 
-// line reads a line. It kills the process after answerLimit.
-func (w *worker) line() (string, error) {
-	timer := time.AfterFunc(answerLimit, func() { _ = w.process.Process.Kill() })
+// line reads a line. It kills the process after the limit.
+func (w *worker) line(limit time.Duration) (string, error) {
+	timer := time.AfterFunc(limit, func() { _ = w.process.Process.Kill() })
 	line, err := w.out.ReadString('\n')
 	if !timer.Stop() {
 		return "", errTimeout
@@ -94,7 +98,7 @@ func (w *worker) ask(rule string, start time.Time, n int) (stamps []time.Time, m
 	_, err = fmt.Fprintf(w.in, "%s\t%s\t%d\n", rule, start.Format(stampLayout), n)
 	line := ""
 	if err == nil {
-		line, err = w.line()
+		line, err = w.line(answerLimit)
 	}
 	if err != nil {
 		w.stop()
@@ -131,7 +135,22 @@ func parseQuestion(line string) (rule string, start time.Time, n int, err error)
 	return fields[0], start, n, err
 }
 
-// started starts a worker that ends with the test. It skips the test if no command works.
+// absent are the messages of a reference that is not installed. Any other failure fails the test:
+// the worker itself is wrong.
+var absent = []string{"No module named", "executable file not found", "no such file or directory", "cannot find -lical", "libical/ical.h"}
+
+// skipIfAbsent skips the test if each failure means that the reference is not installed, and fails
+// it otherwise.
+func skipIfAbsent(t *testing.T, install string, failures ...string) {
+	t.Helper()
+	for _, failure := range failures {
+		require.True(t, slices.ContainsFunc(absent, func(text string) bool { return strings.Contains(failure, text) }), failure)
+	}
+	t.Skipf("the reference is not installed here (%s); to install it: %s", strings.Join(failures, "; "), install)
+}
+
+// started starts a worker that ends with the test, by the first command that works. It skips the
+// test if the reference is not installed.
 func started(t *testing.T, install string, commands ...func() *exec.Cmd) *worker {
 	t.Helper()
 	var failures []string
@@ -144,7 +163,7 @@ func started(t *testing.T, install string, commands ...func() *exec.Cmd) *worker
 		}
 		failures = append(failures, err.Error())
 	}
-	t.Skipf("the reference is not installed here (%s); to install it: %s", strings.Join(failures, "; "), install)
+	skipIfAbsent(t, install, failures...)
 	return nil
 }
 
@@ -153,11 +172,14 @@ func library(t *testing.T, name string) *worker {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	return started(t, "it is in go.mod", func() *exec.Cmd {
+	w := &worker{command: func() *exec.Cmd {
 		c := exec.Command(self)
 		c.Env = append(os.Environ(), workerVariable+"="+name)
 		return c
-	})
+	}}
+	require.NoError(t, w.start())
+	t.Cleanup(w.stop)
+	return w
 }
 
 // python returns the worker of a Python library.
@@ -176,8 +198,7 @@ func libical(t *testing.T) *worker {
 	const install = "apt-get install gcc libical-dev"
 	program := t.TempDir() + "/libical"
 	if text, err := exec.CommandContext(t.Context(), "cc", "-o", program, "testdata/libical.c", "-lical").CombinedOutput(); err != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		t.Skipf("the reference cannot be compiled here (%v: %s); to install it: %s", err, line, install)
+		skipIfAbsent(t, install, fmt.Sprintf("%v: %s", err, text))
 	}
 	return started(t, install, func() *exec.Cmd { return exec.Command(program) })
 }
