@@ -16,10 +16,15 @@ const (
 	longestBackoff      = 360
 )
 
+// noSteps reports an element without which a CronJob has no containers.
+func (k *kubernetes) noSteps(job *Job, element string) {
+	k.lost(job.Name, element, "the CronJob has none, and the job no steps")
+}
+
 // jobTemplate adds the steps of a CronJob: one for each container.
 func (k *kubernetes) jobTemplate(job *Job, template *object) {
 	if template == nil {
-		k.lost(job.Name, "spec.jobTemplate", "the CronJob has none, and the job no steps")
+		k.noSteps(job, "spec.jobTemplate")
 		return
 	}
 	template.path = "spec.jobTemplate"
@@ -27,7 +32,7 @@ func (k *kubernetes) jobTemplate(job *Job, template *object) {
 	spec := template.object("spec")
 	k.restOf(job.Name, template)
 	if spec == nil {
-		k.lost(job.Name, "spec.jobTemplate.spec", "the CronJob has none, and the job no steps")
+		k.noSteps(job, "spec.jobTemplate.spec")
 		return
 	}
 	like := Step{Attempts: defaultBackoffLimit, Interval: firstBackoff, MaxInterval: longestBackoff, Timeout: maxTimeout}
@@ -54,14 +59,14 @@ func (k *kubernetes) jobTemplate(job *Job, template *object) {
 	pod := spec.object("template")
 	k.restOf(job.Name, spec)
 	if pod == nil {
-		k.lost(job.Name, "spec.jobTemplate.spec.template", "the CronJob has none, and the job no steps")
+		k.noSteps(job, "spec.jobTemplate.spec.template")
 		return
 	}
 	k.innerMetadata(job, pod)
 	inner := pod.object("spec")
 	k.restOf(job.Name, pod)
 	if inner == nil {
-		k.lost(job.Name, "spec.jobTemplate.spec.template.spec", "the CronJob has none, and the job no steps")
+		k.noSteps(job, "spec.jobTemplate.spec.template.spec")
 		return
 	}
 	if n, ok := k.seconds(job, inner, "activeDeadlineSeconds"); ok {

@@ -8,13 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
@@ -25,13 +20,8 @@ import (
 // has the program: its schedules are disabled.
 func TestImportedCommandsRun(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	control, err := server.Open(embedded.ControlDatabase)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	_, err = runBatch(t, server, "master", "CREATE DATABASE shop;")
+	server, control := startServer(t)
+	_, err := runBatch(t, server, "master", "CREATE DATABASE shop;")
 	require.NoError(t, err)
 	_, err = control.ExecContext(ctx, "EXEC jobs.sp_add_target_group @target_group_name = N'written'; "+
 		"EXEC jobs.sp_add_target_group_member @target_group_name = N'written', @target_type = N'SqlDatabase', @server_name = @p1, @database_name = N'shop';", server.ServerName())
@@ -50,13 +40,7 @@ func TestImportedCommandsRun(t *testing.T) {
 		require.Equal(t, exit.CodeOK, cli.Run(ctx, args, strings.NewReader(source.text), &stdout, &stderr), stderr.String())
 		require.Empty(t, runScript(t, control, stdout.String()))
 	}
-	servers, err := server.OpenServers(ctx)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, servers.Close()) })
-	tools, err := connect.NewTools(ctx, server.Store, servers)
-	require.NoError(t, err)
-	stop, _ := daemon.Start(ctx, agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
-	t.Cleanup(func() { require.NoError(t, stop()) })
+	startAgent(t, server)
 	for job, want := range map[string]struct {
 		lifecycle jobs.Lifecycle
 		message   string

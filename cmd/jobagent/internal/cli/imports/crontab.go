@@ -63,6 +63,23 @@ func (f *outsideFlags) options() (importer.Options, error) {
 	return o, nil
 }
 
+// convert reads a file, converts it and prints the import.
+func (f *outsideFlags) convert(a *connect.App, file string, read func([]byte, importer.Options) (*importer.Result, error)) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	text, err := command.ReadFile(file, a.Stdin)
+	if err != nil {
+		return err
+	}
+	r, err := read(text, o)
+	if err != nil {
+		return exit.Usagef("%s: %w", file, err)
+	}
+	return printImport(a, r, f.importFlags)
+}
+
 // readScript reads a file of T-SQL below a folder, under its path there or its last name. No path
 // leads out of the folder.
 func readScript(folder, name string) (text string, found bool, err error) {
@@ -112,25 +129,15 @@ passwords are not read. Any other command becomes a step that you write.
 ` + stepsToWrite,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.options()
-			if err != nil {
-				return err
-			}
-			if o.Crontab = crontabForm(args[0]); cmd.Flags().Changed("system") {
-				o.Crontab = importer.CrontabUser
-				if system {
-					o.Crontab = importer.CrontabSystem
+			return f.convert(a, args[0], func(text []byte, o importer.Options) (*importer.Result, error) {
+				if o.Crontab = crontabForm(args[0]); cmd.Flags().Changed("system") {
+					o.Crontab = importer.CrontabUser
+					if system {
+						o.Crontab = importer.CrontabSystem
+					}
 				}
-			}
-			text, err := command.ReadFile(args[0], a.Stdin)
-			if err != nil {
-				return err
-			}
-			r, err := importer.Crontab(text, o)
-			if err != nil {
-				return exit.Usagef("%s: %w", args[0], err)
-			}
-			return printImport(a, r, f.importFlags)
+				return importer.Crontab(text, o)
+			})
 		},
 	}
 	f.add(cmd, "the crontab's machine")
@@ -152,19 +159,7 @@ write.
 ` + stepsToWrite,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			o, err := f.options()
-			if err != nil {
-				return err
-			}
-			text, err := command.ReadFile(args[0], a.Stdin)
-			if err != nil {
-				return err
-			}
-			r, err := importer.Kubernetes(text, o)
-			if err != nil {
-				return exit.Usagef("%s: %w", args[0], err)
-			}
-			return printImport(a, r, f.importFlags)
+			return f.convert(a, args[0], importer.Kubernetes)
 		},
 	}
 	f.add(cmd, "the controller, for CronJobs without a timeZone")

@@ -95,9 +95,7 @@ func runScript(t *testing.T, db *sql.DB, script string) (failures []error) {
 // as a whole.
 func TestImportedScriptsRun(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server, control := startServer(t)
 	msdb, err := server.Open("msdb")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, msdb.Close()) })
@@ -105,9 +103,6 @@ func TestImportedScriptsRun(t *testing.T) {
 		_, err = msdb.ExecContext(ctx, ddl)
 		require.NoError(t, err)
 	}
-	control, err := server.Open(embedded.ControlDatabase)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	testdata := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata")
 
 	for _, test := range []struct {
@@ -243,23 +238,22 @@ func runBatch(t *testing.T, server *embedded.Server, database, batch string) (sq
 	return db.ExecContext(t.Context(), batch)
 }
 
-// An agent validates the imported schedules: those that are over are Completed, disabled ones stay
-// disabled, and all others are due as specified.
-func TestImportedSchedulesAreValidated(t *testing.T) {
-	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+// startServer starts an embedded server and opens its control database.
+func startServer(t *testing.T) (*embedded.Server, *sql.DB) {
+	t.Helper()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	control, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	for _, system := range []string{"azure-scheduler", "sap"} {
-		var stdout, stderr bytes.Buffer
-		file := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata",
-			strings.TrimSuffix(system, "-scheduler")+".json")
-		require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"import", system, file}, nil, &stdout, &stderr), stderr.String())
-		require.Empty(t, runScript(t, control, stdout.String()))
-	}
+	return server, control
+}
+
+// startAgent starts an agent on the server.
+func startAgent(t *testing.T, server *embedded.Server) {
+	t.Helper()
+	ctx := t.Context()
 	servers, err := server.OpenServers(ctx)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
@@ -267,7 +261,23 @@ func TestImportedSchedulesAreValidated(t *testing.T) {
 	require.NoError(t, err)
 	stop, _ := daemon.Start(ctx, agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
 	t.Cleanup(func() { require.NoError(t, stop()) })
+}
+
+// An agent validates the imported schedules: those that are over are Completed, disabled ones stay
+// disabled, and all others are due as specified.
+func TestImportedSchedulesAreValidated(t *testing.T) {
+	ctx := t.Context()
+	server, control := startServer(t)
+	for _, system := range []string{"azure-scheduler", "sap"} {
+		var stdout, stderr bytes.Buffer
+		file := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata",
+			strings.TrimSuffix(system, "-scheduler")+".json")
+		require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"import", system, file}, nil, &stdout, &stderr), stderr.String())
+		require.Empty(t, runScript(t, control, stdout.String()))
+	}
+	startAgent(t, server)
 	var list []controldb.Schedule
+	var err error
 	require.Eventually(t, func() bool {
 		list, err = server.Store.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
 		return err == nil && !slices.ContainsFunc(list, func(s controldb.Schedule) bool { return s.ValidatedTime.IsZero() })
