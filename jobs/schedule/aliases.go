@@ -44,10 +44,9 @@ const (
 	OverlapBoth = engine.OverlapBoth
 )
 
-// Fault is one error in a schedule. All its fields are texts. Path is the invalid element under the
-// name that its system uses; an empty Path means the whole text. Value is the value of the element
-// as JSON. Allowed describes the valid values. Nearest is the valid spelling nearest to the value,
-// or empty.
+// Fault is one error in a schedule. Path is the invalid element under the name that its system
+// uses; an empty Path means the whole text. Value is the value of the element as JSON. Allowed
+// describes the valid values. Nearest is the valid spelling nearest to the value, or empty.
 type Fault = syntax.Fault
 
 // Error holds all faults of a schedule, at least one, in its field Faults. They are in the order of

@@ -72,7 +72,7 @@ func verified(kind Kind, spec []byte, opts Options, err error) error {
 // other one.
 func improves(kind Kind, spec []byte, opts Options, faults []Fault, i int) bool {
 	f := faults[i]
-	if !isName(f) && !inText(kind, spec, f.Path) {
+	if !f.OfName && !inText(kind, spec, f.Path) {
 		return true // a value of the options
 	}
 	text, ok := place(kind, string(spec), f)
@@ -80,7 +80,7 @@ func improves(kind Kind, spec []byte, opts Options, faults []Fault, i int) bool 
 		return false
 	}
 	added := newFaults(kind, text, opts, slices.Delete(slices.Clone(faults), i, i+1))
-	if isName(f) {
+	if f.OfName {
 		// A value may be wrong under the right name, too.
 		name := f.Path[:strings.LastIndexByte(f.Path, '.')+1] + f.Nearest
 		added = slices.DeleteFunc(added, func(g Fault) bool { return strings.HasPrefix(g.Path, name) && g.Allowed != f.Allowed })
@@ -96,9 +96,6 @@ func related(a, b string) bool {
 	}
 	return strings.HasPrefix(b, a) && (len(a) == len(b) || a == "" || b[len(a)] == '.' || b[len(a)] == '[')
 }
-
-// isName reports whether the name of an element is wrong, and not its value.
-func isName(f Fault) bool { return strings.HasPrefix(f.Allowed, "one of the elements ") }
 
 // inText reports whether the value at a path stands in the text.
 func inText(kind Kind, spec []byte, path string) bool {
@@ -193,7 +190,7 @@ func placeInTree(kind Kind, tree any, path string, f Fault) (any, bool) {
 		if !present {
 			return nil, false
 		}
-		if _, taken := node[f.Nearest]; rest == "" && isName(f) {
+		if _, taken := node[f.Nearest]; rest == "" && f.OfName {
 			if taken || f.Nearest == "" {
 				return nil, false
 			}
@@ -217,20 +214,12 @@ func placeInTree(kind Kind, tree any, path string, f Fault) (any, bool) {
 		return node, ok
 	case string:
 		line, ok := placeInLine(kind, node, path, f)
-		if path == "" && ok && syntax.Quote(node) == f.Value {
-			if _, err := strconv.Atoi(f.Nearest); err == nil && !strings.HasPrefix(f.Nearest, `"`) && isNumeric(f) {
-				return json.Number(f.Nearest), true
-			}
+		if path == "" && ok && f.OfNumber {
+			return json.Number(f.Nearest), true
 		}
 		return line, ok
 	}
-	return json.Number(f.Nearest), path == "" && isNumeric(f)
-}
-
-// isNumeric reports whether a fault wants a number.
-func isNumeric(f Fault) bool {
-	_, err := strconv.Atoi(f.Nearest)
-	return err == nil && strings.Contains(f.Allowed, "number")
+	return json.Number(f.Nearest), path == "" && f.OfNumber
 }
 
 // placeInLine puts a proposal in the place of the part of a line at the rest of a path.

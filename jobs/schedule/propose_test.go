@@ -449,7 +449,7 @@ func putIn(kind Kind, text string, f Fault, isLine bool) (string, bool) {
 func putInText(kind Kind, text string, f Fault, value, nearest string) (string, bool) {
 	name := f.Path[strings.LastIndexByte(f.Path, '.')+1:]
 	name, _, _ = strings.Cut(name, "[")
-	if strings.HasPrefix(f.Allowed, "one of the elements") {
+	if f.OfName {
 		return strings.Replace(text, `"`+name+`"`, `"`+nearest+`"`, 1), strings.Contains(text, `"`+name+`"`)
 	}
 	if kind == KindRRule {

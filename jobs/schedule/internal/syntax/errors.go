@@ -17,6 +17,10 @@ type Fault struct {
 	Allowed string
 	// Nearest is the valid spelling nearest to the value, or empty.
 	Nearest string
+	// OfName means that the name of the element is wrong, not its value; Nearest is then a name.
+	OfName bool
+	// OfNumber means that the value has to be a JSON number; Nearest is then one.
+	OfNumber bool
 	// More is the number of faults that are not listed. Only the last fault of an error has it, and
 	// then nothing else.
 	More int

@@ -40,22 +40,27 @@ func (f *Faults) Count() int { return len(f.List) + f.more }
 // Add records one fault. value is JSON text, so that a string is quoted and a number is not. A long
 // value is shortened, and has no proposal.
 func (f *Faults) Add(path, value, allowed, nearest string) {
+	f.add(Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
+}
+
+// add is Add for a fault that is also of a name or a number.
+func (f *Faults) add(fault Fault) {
 	if f.Full() {
 		f.more++
 		return
 	}
-	if len(value) > maxShown {
-		nearest = ""
+	if value := fault.Value; len(value) > maxShown {
+		fault.Nearest = ""
 		if text, quoted := strings.CutPrefix(value, `"`); quoted {
-			value = Quote(strings.ToValidUTF8(strings.TrimSuffix(text[:maxShown/2], `\`), "") + "…")
+			fault.Value = Quote(strings.ToValidUTF8(strings.TrimSuffix(text[:maxShown/2], `\`), "") + "…")
 		} else {
-			value = Quote(strings.ToValidUTF8(value[:maxShown/2], "") + "…")
+			fault.Value = Quote(strings.ToValidUTF8(value[:maxShown/2], "") + "…")
 		}
 	}
-	if len(nearest) > maxShown {
-		nearest = ""
+	if len(fault.Nearest) > maxShown {
+		fault.Nearest = ""
 	}
-	f.List = append(f.List, Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
+	f.List = append(f.List, fault)
 }
 
 // Merge adds the faults of an *Error. It records any other error as one fault at path.

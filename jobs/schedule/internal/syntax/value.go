@@ -194,7 +194,7 @@ func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 		if propose != "" && !slices.Contains(known, propose) {
 			allowed, propose = allowed+"; see "+propose, "" // elsewhere in the text
 		}
-		r.Faults.Add(m.Value.Path, m.Value.Raw, allowed, propose)
+		r.Faults.add(Fault{Path: m.Value.Path, Value: m.Value.Raw, Allowed: allowed, Nearest: propose, OfName: true})
 	}
 }
 
@@ -225,6 +225,6 @@ func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool)
 		text = v.Text
 	}
 	propose := suggest.Number(text, int(low), int(high))
-	r.Faults.Add(v.Path, v.Raw, allowed, propose)
+	r.Faults.add(Fault{Path: v.Path, Value: v.Raw, Allowed: allowed, Nearest: propose, OfNumber: true})
 	return 0, false
 }
