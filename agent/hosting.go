@@ -66,16 +66,19 @@ func New(
 // Run runs the agent until ctx is done, and returns nil after a clean stop.
 //
 // Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
-// once if the control database refuses the login, has no control schema, or has one of a version
-// that does not support this agent. After the start, Run returns an error only if the receiver of
-// callbacks fails: the core is restarted under a new term, with a growing delay.
+// once if the control database refuses the login, has no control schema, has one of a version that
+// does not support this agent, or has READ_COMMITTED_SNAPSHOT off. After the start, Run returns an
+// error only if the receiver of callbacks fails: the core is restarted under a new term, with a
+// growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
 	var other *controldb.SchemaVersionError
 	err := Await(ctx, h.log, func(ctx context.Context) (err error) {
-		other, err = h.store.CheckAgent(ctx)
-		return err
+		if other, err = h.store.CheckAgent(ctx); err != nil {
+			return err
+		}
+		return h.store.CheckRowVersions(ctx)
 	})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -70,3 +70,28 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, 2, rows[len(rows)-1].Attempts)
 	})
 }
+
+// TestAgentNeedsRowVersions: an agent does not start with READ_COMMITTED_SNAPSHOT off, and says
+// what to do.
+func TestAgentNeedsRowVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 1)
+		set := func(state string) {
+			_, err := f.DB(t, "master").ExecContext(t.Context(), "ALTER DATABASE ["+f.Control+"] SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
+			require.NoError(t, err)
+		}
+		set("OFF")
+		cfg := agent.Config{AgentID: uuid.New()}
+		refused, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
+		require.NoError(t, err)
+		err = refused.Run(t.Context())
+		require.ErrorIs(t, err, controldb.ErrUnfit)
+		require.ErrorContains(t, err, "stop all agents and fronts")
+		require.ErrorContains(t, err, "ALTER DATABASE ["+f.Control+"] SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;")
+		set("ON")
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		f.startAgent(t, cfg)
+		rows := f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+	})
+}

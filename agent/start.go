@@ -42,7 +42,7 @@ func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error
 func transient(err error) bool {
 	switch {
 	case errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNotInstalled),
-		errors.Is(err, controldb.ErrSchemaVersion):
+		errors.Is(err, controldb.ErrSchemaVersion), errors.Is(err, controldb.ErrUnfit):
 		return false
 	case errors.Is(err, controldb.ErrUnreachable):
 		return true

@@ -55,6 +55,8 @@ const (
 	CodeState          = "database-state"
 	CodeRecovery       = "recovery"
 	CodeDurability     = "durability"
+	CodeSnapshot       = "snapshot-isolation"
+	CodeIdentityCache  = "identity-cache"
 	CodeAutoClose      = "auto-close"
 	CodeAutoShrink     = "auto-shrink"
 	CodeSpace          = "space"

@@ -31,6 +31,8 @@ type databaseFacts struct {
 	RecoveryModel      string `db:"recovery_model_desc"`
 	LogReuseWait       string `db:"log_reuse_wait_desc"`
 	Durability         string `db:"delayed_durability_desc"`
+	Snapshot           string `db:"snapshot_isolation_state_desc"`
+	IdentityCache      bool   `db:"identity_cache"`
 	AutoClose          bool   `db:"is_auto_close_on"`
 	AutoShrink         bool   `db:"is_auto_shrink_on"`
 }
@@ -82,6 +84,7 @@ func databaseFindings(f databaseFacts) []Finding {
 	return []Finding{
 		f.versionFinding(), f.nameFinding(), f.stateFinding(), f.compatibilityFinding(),
 		f.rowVersionsFinding(), f.collationFinding(), f.recoveryFinding(), f.durabilityFinding(),
+		f.snapshotFinding(), f.identityCacheFinding(),
 		f.optionFinding(
 			CodeAutoClose,
 			"AUTO_CLOSE",
@@ -168,10 +171,10 @@ func (f databaseFacts) rowVersionsFinding() Finding {
 	if f.RowVersions {
 		return good(CodeRowVersions, "READ_COMMITTED_SNAPSHOT is on")
 	}
-	return Finding{Code: CodeRowVersions, Severity: SeverityWarning, Found: "READ_COMMITTED_SNAPSHOT is off",
-		Why: "readers wait for writers: a report delays agents and an open transaction delays reports, and agents repeat more passes after deadlocks; " +
-			"the statement closes all other connections to the database; agents reconnect",
-		SQL: f.alter("READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE")}
+	return Finding{Code: CodeRowVersions, Severity: SeverityError, Found: "READ_COMMITTED_SNAPSHOT is off",
+		Why: "agents do not start: readers would wait for writers and deadlock with them; " +
+			"stop all agents and fronts, which end their work first; the statement fails at once (5070) while another session uses the database",
+		SQL: f.alter("READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT")}
 }
 
 // collationFinding accepts every collation. Only a column with a collation other than the
@@ -199,6 +202,7 @@ func (f databaseFacts) recoveryFinding() Finding {
 	return good(CodeRecovery, "the recovery model is %s; the log waits for %s", f.RecoveryModel, f.LogReuseWait)
 }
 
+// durabilityFinding accepts ALLOWED: no procedure commits with DELAYED_DURABILITY = ON.
 func (f databaseFacts) durabilityFinding() Finding {
 	if f.Durability == "FORCED" {
 		return Finding{Code: CodeDurability, Severity: SeverityWarning, Found: "DELAYED_DURABILITY is FORCED",
@@ -206,6 +210,25 @@ func (f databaseFacts) durabilityFinding() Finding {
 			SQL: f.alter("DELAYED_DURABILITY = ALLOWED")}
 	}
 	return good(CodeDurability, "commits are durable")
+}
+
+// snapshotFinding accepts both states: no procedure and no agent reads under SNAPSHOT, and reports
+// of others may (sql/DESIGN.md, "Settings").
+func (f databaseFacts) snapshotFinding() Finding {
+	if f.Snapshot == "ON" {
+		return good(CodeSnapshot, "ALLOW_SNAPSHOT_ISOLATION is on, which is harmless: a transaction that stays open under it keeps old row versions in tempdb")
+	}
+	return good(CodeSnapshot, "ALLOW_SNAPSHOT_ISOLATION is off")
+}
+
+func (f databaseFacts) identityCacheFinding() Finding {
+	if f.IdentityCache {
+		return good(CodeIdentityCache, "IDENTITY_CACHE is on")
+	}
+	return Finding{Code: CodeIdentityCache, Severity: SeverityWarning, Found: "IDENTITY_CACHE is OFF",
+		Why: "after a failover with loss of data, ids of tasks and terms that were lost are given again, so that an agent may report the outcome of a lost task for another one; " +
+			"with the cache, ids jump ahead",
+		SQL: "ALTER DATABASE SCOPED CONFIGURATION SET IDENTITY_CACHE = ON;"}
 }
 
 func (f databaseFacts) optionFinding(code, option string, on bool, why string) Finding {
@@ -254,7 +277,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 		return facts, translate(op, err)
 	}
 	for _, f := range databaseFindings(facts) {
-		if f.Severity == SeverityError {
+		if f.Severity == SeverityError && f.Code != CodeRowVersions { // Install sets it, and agents check it
 			return facts, &UnfitError{f}
 		}
 	}
@@ -359,6 +382,27 @@ func currentUser(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	var user string
 	err := conn.GetContext(ctx, &user, `SELECT USER_NAME();`)
 	return user, err
+}
+
+// CheckRowVersions returns an *[UnfitError] if READ_COMMITTED_SNAPSHOT is off. Agents need it:
+// without it, plain reads of passes wait for rows that others change, and deadlock with outcomes.
+func (s *Store) CheckRowVersions(ctx context.Context) error {
+	const op = "check READ_COMMITTED_SNAPSHOT"
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return translateCall(ctx, op, err)
+	}
+	defer conn.Close()
+	facts, err := readDatabase(ctx, conn)
+	if err != nil {
+		return translateCall(ctx, op, err)
+	}
+	if f := facts.rowVersionsFinding(); f.Severity == SeverityError {
+		return &UnfitError{f}
+	}
+	return nil
 }
 
 // turnOnRowVersions turns READ_COMMITTED_SNAPSHOT on, unless other sessions use the database: with

@@ -90,11 +90,6 @@ func fixEscalation(table, option string) string {
 	return fmt.Sprintf("ALTER TABLE %s SET (LOCK_ESCALATION = %s);", table, option)
 }
 
-// fixLog backs up the log, to a file in the server's backup folder.
-func fixLog(database string) string {
-	return fmt.Sprintf("BACKUP LOG %s TO DISK = %s;", tsql.Name(database), tsql.Literal(database+".trn"))
-}
-
 // fixSetting removes a stored setting.
 func fixSetting(name string) string {
 	return strings.ReplaceAll(statementOf("remove_setting"), "$(name)", strings.ReplaceAll(name, "'", "''"))

@@ -47,7 +47,7 @@ func TestExamineFresh(t *testing.T) {
 		}
 		for _, code := range []string{
 			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
-			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
+			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeSnapshot, controldb.CodeIdentityCache, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
 			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeCallers, controldb.CodeClock,
 			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms,
 		} {
@@ -67,7 +67,7 @@ func TestExamine(t *testing.T) {
 		remains    bool   // another finding of the code stays
 	}{
 		{
-			name: "row versions", code: controldb.CodeRowVersions, severity: controldb.SeverityWarning,
+			name: "row versions", code: controldb.CodeRowVersions, severity: controldb.SeverityError,
 			found: "is off",
 			setup: []string{`ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`},
 		},
@@ -75,6 +75,16 @@ func TestExamine(t *testing.T) {
 			name: "compatibility level", code: controldb.CodeCompatibility, severity: controldb.SeverityError,
 			found: "is 120",
 			setup: []string{`ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`},
+		},
+		{
+			name: "durability", code: controldb.CodeDurability, severity: controldb.SeverityWarning,
+			found: "DELAYED_DURABILITY is FORCED",
+			setup: []string{`ALTER DATABASE CURRENT SET DELAYED_DURABILITY = FORCED;`},
+		},
+		{
+			name: "identity cache", code: controldb.CodeIdentityCache, severity: controldb.SeverityWarning,
+			found: "IDENTITY_CACHE is OFF",
+			setup: []string{`ALTER DATABASE SCOPED CONFIGURATION SET IDENTITY_CACHE = OFF;`},
 		},
 		{
 			name: "auto close", code: controldb.CodeAutoClose, severity: controldb.SeverityWarning,
@@ -425,7 +435,16 @@ func TestInstallTurnsRowVersionsOn(t *testing.T) {
 		require.NoError(t, other.PingContext(ctx), "no connection was closed")
 		found, err := store.ExamineDatabase(ctx)
 		require.NoError(t, err)
-		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
+		require.Equal(t, controldb.SeverityError, controldb.Worst(found))
+		err = store.CheckRowVersions(ctx)
+		require.ErrorIs(t, err, controldb.ErrUnfit)
+		require.ErrorContains(t, err, "SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT")
+		require.NoError(t, store.Migrate(ctx), "a deployment needs no row versions")
+		require.NoError(t, other.Close())
+		require.NoError(t, store.Close())
+		_, err = master.ExecContext(ctx, "ALTER DATABASE ["+shared+"] SET READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE;")
+		require.NoError(t, err)
+		require.NoError(t, env.OpenControl(t, shared).CheckRowVersions(ctx))
 	})
 }
 

@@ -315,7 +315,7 @@ func logFinding(d databaseFacts, l logFacts) Finding {
 	}
 	switch wait {
 	case "LOG_BACKUP":
-		f.SQL = fixLog(d.Name)
+		f.Command = "run your log backup job now, and have it run more often: a log backup that is made beside it would break its chain of backups"
 	case "ACTIVE_TRANSACTION":
 		f.SQL = fixOpenTransaction
 	}

@@ -206,6 +206,12 @@ func databaseInfo(d *Database) row {
 	case "TORN_PAGE_DETECTION":
 		r["page_verify_option"], r["page_verify_option_desc"] = int64(1), "TORN_PAGE_DETECTION"
 	}
+	switch o.Other["DELAYED_DURABILITY"] {
+	case "ALLOWED":
+		r["delayed_durability"], r["delayed_durability_desc"] = int64(1), "ALLOWED"
+	case "FORCED":
+		r["delayed_durability"], r["delayed_durability_desc"] = int64(2), "FORCED"
+	}
 	for option, col := range optionColumns {
 		r[col] = bit(d.On(option))
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -247,10 +248,13 @@ func (env *Env) files(d *Database) []row {
 	return out
 }
 
-// scopedConfigurations are the rows of sys.database_scoped_configurations: the defaults of SQL
-// Server 2022, because they have no effect here. Documentation: "ALTER DATABASE SCOPED
-// CONFIGURATION".
-func scopedConfigurations(context.Context, *Env) ([]row, error) {
+// ScopedOption begins the keys of [Options.Other] that hold database scoped configurations.
+const ScopedOption = "SCOPED CONFIGURATION "
+
+// scopedConfigurations are the rows of sys.database_scoped_configurations: the values that were
+// set, which have no effect here, and else the defaults of SQL Server 2022. Documentation: "ALTER
+// DATABASE SCOPED CONFIGURATION".
+func scopedConfigurations(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, c := range []struct {
 		id    int64
@@ -279,6 +283,23 @@ func scopedConfigurations(context.Context, *Env) ([]row, error) {
 	} {
 		var v types.Value
 		var err error
+		isDefault := true
+		if text, ok := env.Database.Options.Other[ScopedOption+c.name]; ok {
+			was := c.value
+			switch c.value.(type) {
+			case bool:
+				c.value = text == "ON"
+			case int64:
+				n, err := strconv.ParseInt(text, 10, 64)
+				if err != nil {
+					return nil, err
+				}
+				c.value = n
+			default:
+				c.value = text
+			}
+			isDefault = c.value == was
+		}
 		switch x := c.value.(type) {
 		case bool:
 			v, err = variant(bit(x), types.BitType)
@@ -290,7 +311,7 @@ func scopedConfigurations(context.Context, *Env) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, row{"configuration_id": c.id, "name": c.name, "value": v, "is_value_default": int64(1)})
+		out = append(out, row{"configuration_id": c.id, "name": c.name, "value": v, "is_value_default": bit(isDefault)})
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,7 +134,7 @@ func (i *Instance) forgetDatabase(id int) {
 func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if st.Scoped {
-		return nil // database scoped configurations tune a query processor that does not exist here
+		return r.alterScoped(st)
 	}
 	d := s.database(st.Name.Name)
 	if d == nil || !s.ownsDatabase(d) {
@@ -161,6 +162,30 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 		})
 	}
 	return r.alterOptions(d, st)
+}
+
+// alterScoped executes ALTER DATABASE SCOPED CONFIGURATION. The options tune a query processor that
+// does not exist here, so they are only shown in sys.database_scoped_configurations. The permission
+// is ALTER ANY DATABASE SCOPED CONFIGURATION, which members of db_owner have.
+func (r *run) alterScoped(st *syntax.AlterDatabaseStmt) error {
+	d := r.s.database(r.s.Database())
+	if d == nil || !r.s.ownsDatabase(d) {
+		return mserr.DatabasePermission("ALTER ANY DATABASE SCOPED CONFIGURATION", r.s.Database())
+	}
+	return r.alter(d, func(now *catalog.Database, e *catalog.Edit) error {
+		opts := now.Options
+		opts.Other = maps.Clone(opts.Other)
+		if opts.Other == nil {
+			opts.Other = map[string]string{}
+		}
+		for _, o := range st.Set {
+			if o.Value != nil && !strings.HasPrefix(o.Name, "CLEAR ") {
+				opts.Other[catalog.ScopedOption+o.Name] = strings.ToUpper(wordOf(o.Value))
+			}
+		}
+		e.SetOptions(opts)
+		return nil
+	})
 }
 
 // alterOptions executes ALTER DATABASE ... SET and MODIFY. Options without a meaning here are
