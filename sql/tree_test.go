@@ -54,6 +54,7 @@ type tree struct {
 	procedures map[string]*syntax.CreateProcedureStmt // by name with schema
 	source     map[string]string                      // texts of views and procedures
 	batches    map[string]*syntax.Batch               // all objects, by name with schema
+	granted    []string                               // procedures that a role may execute by name
 }
 
 // parse parses one batch.
@@ -84,6 +85,9 @@ func newTree(t *testing.T, texts ...string) *tree {
 		source: map[string]string{}, batches: map[string]*syntax.Batch{},
 	}
 	for _, text := range texts {
+		for _, m := range granted.FindAllStringSubmatch(text, -1) {
+			r.granted = append(r.granted, m[1])
+		}
 		b := parse(t, text)
 		name := "?"
 		for _, s := range b.Stmts {

@@ -18,6 +18,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @message NVARCHAR(2048);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The private endpoint ''', @private_endpoint_name, N'''');
     DECLARE @revision BIGINT;

@@ -17,6 +17,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     SET @top = CASE WHEN @top > 5000 THEN 5000 WHEN @top < 1 THEN 1 ELSE COALESCE(@top, 500) END;
     -- Queues in which targets run, or wait and could start otherwise.

@@ -74,6 +74,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @object NVARCHAR(400) = CONCAT(N'The step ''', @step_name, N''' of the job ''', @job_name, N'''');

@@ -33,6 +33,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
@@ -95,7 +97,7 @@ BEGIN
         SET e.stop_requested_at = @now,
             e.stop_requested_by = @caller,
             e.parked = 0
-        FROM jobs_internal.job_executions AS e WITH (READPAST, ROWLOCK)
+        FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NULL;
 

@@ -24,6 +24,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     IF @user IS NULL OR USER_NAME() <> @user
         THROW 50190, N'The call does not run as the database user of the caller''s role: the login must be a member of jobs_front.', 1;
     IF @caller IS NULL

@@ -44,6 +44,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @command_types NVARCHAR(400); -- that the agent runs
     DECLARE @lock INT = 0;
@@ -128,7 +130,7 @@ BEGIN
             -- At most once a second. READPAST: it only serves diagnosis, so it never waits.
             UPDATE a
             SET a.last_advanced_at = @now
-            FROM jobs_internal.advance_state AS a WITH (READPAST, ROWLOCK)
+            FROM jobs_internal.advance_state AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
             WHERE a.last_advanced_at < DATEADD(SECOND, -1, @now);
             EXECUTE @claimed = jobs_internal.claim_steps
                 @term_id = @term_id,

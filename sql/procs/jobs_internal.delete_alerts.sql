@@ -43,7 +43,7 @@ BEGIN
         FROM jobs_internal.alert_deliveries AS f
         ORDER BY f.delivery_id
     ) AS o
-    INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (READPAST, ROWLOCK) ON d.delivery_id = o.delivery_id
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON d.delivery_id = o.delivery_id
     WHERE d.alert_id IS NULL
         AND d.next_attempt_at IS NULL
         AND d.created_at < @oldest;

@@ -32,7 +32,7 @@ BEGIN
             ORDER BY a.entry_id
         ) AS f;
         DELETE a
-        FROM jobs_internal.audit_entries AS a WITH (READPAST, ROWLOCK)
+        FROM jobs_internal.audit_entries AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
         WHERE a.entry_id <= @last
             AND a.at < @oldest;
         SET @rows = @@ROWCOUNT;

@@ -32,6 +32,6 @@ BEGIN
     ORDER BY s.secret_id;
     DELETE s
     FROM @found AS f
-    INNER LOOP JOIN jobs_internal.secrets AS s WITH (READPAST, ROWLOCK) ON s.secret_id = f.secret_id;
+    INNER LOOP JOIN jobs_internal.secrets AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON s.secret_id = f.secret_id;
     RETURN 0;
 END;

@@ -25,6 +25,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @is_slow BIT = 0; -- 1: the conditions that may be seen later are evaluated, too
     DECLARE @has_more BIT = 0;

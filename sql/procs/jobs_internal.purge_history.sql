@@ -29,6 +29,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @oldest DATETIME2(7);
     DECLARE @scheduler_oldest DATETIME2(7);
@@ -90,7 +92,7 @@ BEGIN
     WHERE f.at < @oldest;
     DELETE a
     FROM @entries AS f
-    INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READPAST, ROWLOCK) ON a.log_id = f.log_id;
+    INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON a.log_id = f.log_id;
     SET @schedules_oldest = DATEADD(
         DAY,
         -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_retention_days'),

@@ -19,7 +19,8 @@ BEGIN
     DECLARE @batch INT = 500; -- runs that have ended, in one evaluation
     DECLARE @live_agents INT;
     DECLARE @last_live_at DATETIME2(7);
-    DECLARE @agent_state NVARCHAR(20) = (SELECT a.state FROM jobs_internal.job_agent AS a WITH (READPAST) WHERE a.id = 1);
+    DECLARE @agent_state NVARCHAR(20) =
+        (SELECT a.state FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) WHERE a.id = 1);
     DECLARE @least_grace INT;
     DECLARE @why NVARCHAR(400); -- nothing runs
     -- The rules that are enabled.

@@ -90,7 +90,7 @@ BEGIN
     UPDATE s
     SET s.unfollowed = 0
     FROM @runs AS r
-    INNER LOOP JOIN jobs_internal.step_executions AS s WITH (READPAST, ROWLOCK) ON s.execution_id = r.execution_id
+    INNER LOOP JOIN jobs_internal.step_executions AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON s.execution_id = r.execution_id
     WHERE s.unfollowed = 1
         AND s.is_active = 0;
 

@@ -41,7 +41,8 @@ BEGIN
             s.pause_note,
             CONVERT(NVARCHAR(64), p.hash, 2) AS parameters_sha256
         FROM jobs_internal.schedules AS s
-        LEFT JOIN jobs_internal.payloads AS p WITH (READPAST) ON p.payload_id = s.payload_id -- a purge may hold it for a moment
+        LEFT JOIN jobs_internal.payloads AS p WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- a purge may hold the row for a moment
+            ON p.payload_id = s.payload_id
         WHERE s.schedule_id = @schedule_id
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );

@@ -13,6 +13,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF DATALENGTH(@tenant) > 256
         THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;

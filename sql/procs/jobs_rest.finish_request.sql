@@ -21,6 +21,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
 
     IF DATALENGTH(@tenant) > 256
@@ -33,7 +35,7 @@ BEGIN
     WHERE q.request_hash = @request;
     -- A request counts for a minute. Plan: the start of IX_rest_requests_created_at.
     DELETE TOP (10) q
-    FROM jobs_internal.rest_requests AS q WITH (READPAST, ROWLOCK)
+    FROM jobs_internal.rest_requests AS q WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
     WHERE q.created_at < DATEADD(MINUTE, -10, @now);
     RETURN 0;
 END;

@@ -165,6 +165,9 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 			return mserr.ReadOnlyDatabase(d.Name)
 		}
 	}
+	if err := r.s.readPastAllowed(&dml.Needs); err != nil {
+		return err
+	}
 	if r.s.opts.isolation == syntax.Snapshot {
 		return r.s.snapshotAllowed(dml.Databases)
 	}

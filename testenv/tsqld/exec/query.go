@@ -24,6 +24,9 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 		if err := r.s.snapshotAllowed(n.Databases); err != nil {
 			return err
 		}
+		if err := r.s.readPastAllowed(n); err != nil {
+			return err
+		}
 		if err := r.s.beginRead(r.ctx, n, r.f.unit, skip, false); err != nil {
 			return err
 		}

@@ -260,6 +260,16 @@ func (s *Session) snapshotAllowed(ids []int) error {
 	return nil
 }
 
+// readPastAllowed returns error 650 for a statement with READPAST unless the session's isolation
+// level is READ COMMITTED or REPEATABLE READ. Other hints beside READPAST do not permit it
+// (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table#readpast).
+func (s *Session) readPastAllowed(n *compile.Needs) error {
+	if len(n.ReadPast) > 0 && s.opts.isolation != syntax.ReadCommitted && s.opts.isolation != syntax.RepeatableRead {
+		return mserr.ReadPastLevel()
+	}
+	return nil
+}
+
 // atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
 // uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
 func (r *run) atomic(ids []int, several bool, fn func() error) error {

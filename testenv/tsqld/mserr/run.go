@@ -203,6 +203,11 @@ func SnapshotNotAllowed(database string) *Error {
 		"isolation.", database)
 }
 
+// ReadPastLevel is error 650.
+func ReadPastLevel() *Error {
+	return New(650, 16, "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ isolation levels.")
+}
+
 // UpdateConflict is error 3960.
 func UpdateConflict(table, database string) *Error {
 	return New(3960, 16, "Snapshot isolation transaction aborted due to update conflict. You cannot "+

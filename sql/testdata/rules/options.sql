@@ -1,0 +1,26 @@
+-- want: jobs.sp_bad does not begin with the options of procedures that clients call
+CREATE OR ALTER PROCEDURE jobs.sp_bad
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SELECT 1 AS a;
+END;
+GO
+CREATE OR ALTER PROCEDURE jobs.sp_good
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SELECT 1 AS a;
+END;
+GO
+CREATE OR ALTER PROCEDURE jobs_internal.called
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SELECT 1 AS a;
+END;

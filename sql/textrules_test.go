@@ -1,0 +1,132 @@
+package sqlfs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// textRules are the rules whose examples are files: testdata/rules/NAME.sql holds batches that are
+// separated by GO. A batch has one comment "-- want: FINDING" for each finding that the rule must
+// have in it; a batch without such comments must have no findings. Each file has both kinds.
+var textRules = map[string]func(r *tree, name string) []string{
+	"past":    eachStatement(skippedRows),
+	"options": callersOptions,
+}
+
+// eachStatement makes a rule of objects of one of statements.
+func eachStatement(check rule) func(r *tree, name string) []string {
+	return func(r *tree, name string) []string {
+		if r.source[name] == "" {
+			return nil // a table, user or role
+		}
+		var found []string
+		for _, s := range statements(r.source[name], r.batches[name].Stmts[0]) {
+			for _, what := range check(r, name, s) {
+				found = append(found, fmt.Sprintf("line %d: %s", s.Pos().Line, what))
+			}
+		}
+		return found
+	}
+}
+
+// TestTextRules applies the rules to all objects, and to their examples.
+func TestTextRules(t *testing.T) {
+	r := readTree(t)
+	want := regexp.MustCompile(`(?m)^-- want: (.*)$`)
+	for name, check := range textRules {
+		t.Run(name, func(t *testing.T) {
+			for object := range r.batches {
+				assert.Empty(t, check(r, object), object)
+			}
+			text, err := os.ReadFile(filepath.Join("testdata", "rules", name+".sql"))
+			require.NoError(t, err)
+			good, bad := 0, 0
+			for batch := range strings.SplitSeq(string(text), "\nGO\n") {
+				example := newTree(t, badTables, batch)
+				wanted := []string{}
+				for _, m := range want.FindAllStringSubmatch(batch, -1) {
+					wanted = append(wanted, m[1])
+				}
+				found := []string{}
+				for object := range example.batches {
+					found = append(found, check(example, object)...)
+				}
+				line := regexp.MustCompile(`^line \d+: `)
+				for i := range found {
+					found[i] = line.ReplaceAllString(found[i], "")
+				}
+				require.ElementsMatch(t, wanted, found, batch)
+				if len(wanted) > 0 {
+					bad++
+				} else {
+					good++
+				}
+			}
+			require.NotZero(t, good, "no example that passes")
+			require.NotZero(t, bad, "no example that fails")
+		})
+	}
+	files, err := filepath.Glob("testdata/rules/*.sql")
+	require.NoError(t, err)
+	for _, file := range files {
+		require.Contains(t, textRules, strings.TrimSuffix(filepath.Base(file), ".sql"))
+	}
+}
+
+// skippedRows is rule "past": READPAST needs a hint beside it that takes locks. With
+// READ_COMMITTED_SNAPSHOT, a read at READ COMMITTED takes none, so that it would return the old
+// versions of locked rows; SQL Server documents READPAST alone as not permitted there
+// (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table#readpast).
+func skippedRows(_ *tree, _ string, s statement) []string {
+	var found []string
+	for _, n := range s.own() {
+		syntax.Inspect(n, func(n syntax.Node) bool {
+			if t, ok := n.(*syntax.TableName); ok && hint(t, "READPAST") && !hint(t, "READCOMMITTEDLOCK", "UPDLOCK", "XLOCK", "REPEATABLEREAD") {
+				found = append(found, fmt.Sprintf("READPAST on %s needs READCOMMITTEDLOCK, UPDLOCK, XLOCK or REPEATABLEREAD", t.Name))
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// entryOptions are the options that a procedure sets for itself and what it calls: the isolation
+// level, because READPAST is refused at SNAPSHOT and SERIALIZABLE (650), and because reads of
+// callers at higher levels would keep their locks; and no IMPLICIT_TRANSACTIONS, because such a
+// caller would keep all locks without having begun a transaction, and @@TRANCOUNT would be 0 before
+// the first statement. SQL Server restores both when the procedure returns
+// (https://learn.microsoft.com/sql/t-sql/statements/set-transaction-isolation-level-transact-sql#remarks,
+// https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql).
+const entryOptions = `
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+`
+
+// granted are the procedures that a role may execute, by themselves and not with a schema.
+var granted = regexp.MustCompile(`GRANT EXECUTE ON OBJECT::(\S+) TO`)
+
+// callersOptions is rule "options": a procedure that clients call begins with entryOptions.
+func callersOptions(r *tree, name string) []string {
+	if r.procedures[name] == nil {
+		return nil
+	}
+	if !strings.HasPrefix(name, "jobs.") && !slices.Contains(r.granted, name) {
+		return nil
+	}
+	if _, body, _ := strings.Cut(r.source[name], "\nBEGIN"); !strings.HasPrefix(body, entryOptions) {
+		return []string{name + " does not begin with the options of procedures that clients call"}
+	}
+	return nil
+}
