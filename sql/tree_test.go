@@ -18,6 +18,7 @@ type schemaIndex struct {
 	keys      []string
 	include   []string
 	filter    []string // columns in its WHERE
+	nulls     []string // columns that its WHERE compares with IS NULL or IS NOT NULL
 }
 
 // schemaForeignKey is a foreign key of a table.
@@ -38,13 +39,20 @@ type schemaTable struct {
 func (t *schemaTable) clustered() []string { return t.indexes[0].keys }
 
 // covers reports whether the indexes together have all of these columns, so that SQL Server need
-// not read the clustered index.
+// not read the clustered index. A column that the filter of an index compares with a value is known
+// without reading it; one that the filter compares with NULL is read again for each row, unless the
+// index has it (rule "filter").
 func (t *schemaTable) covers(columns []string, indexes ...*schemaIndex) bool {
 	return !slices.ContainsFunc(columns, func(c string) bool {
-		return !slices.Contains(t.clustered(), c) && !slices.ContainsFunc(indexes, func(i *schemaIndex) bool {
-			return slices.Contains(i.keys, c) || slices.Contains(i.include, c)
+		return !slices.ContainsFunc(indexes, func(i *schemaIndex) bool {
+			return t.has(i, c) || slices.Contains(i.filter, c) && !slices.Contains(i.nulls, c)
 		})
 	})
+}
+
+// has reports whether an index has a column: in its key, included, or as part of the clustered key.
+func (t *schemaTable) has(i *schemaIndex, column string) bool {
+	return slices.Contains(i.keys, column) || slices.Contains(i.include, column) || slices.Contains(t.clustered(), column)
 }
 
 // tree holds the parsed files of sql/.
@@ -120,6 +128,11 @@ func newIndex(d *syntax.IndexDef) *schemaIndex {
 	syntax.Inspect(d.Where, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.ColumnRef); ok {
 			i.filter = append(i.filter, c.Column())
+		}
+		if c, ok := n.(*syntax.IsNullCond); ok {
+			if x, ok := c.X.(*syntax.ColumnRef); ok {
+				i.nulls = append(i.nulls, x.Column())
+			}
 		}
 		return true
 	})

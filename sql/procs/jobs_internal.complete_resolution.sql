@@ -49,6 +49,7 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT; -- NULL: another transaction holds the job
     DECLARE @execution_id BIGINT;
+    DECLARE @claimed_at DATETIME2(7);
     DECLARE @step_execution_id BIGINT;
     DECLARE @step_id INT;
     DECLARE @target_group_name NVARCHAR(128);
@@ -76,6 +77,7 @@ BEGIN
 
     SELECT
         @execution_id = k.execution_id,
+        @claimed_at = k.claimed_at, -- it is in no index, so that the lock is on the clustered key
         @step_execution_id = k.step_execution_id,
         @step_id = s.step_id,
         @target_group_name = d.target_group_name,

@@ -62,6 +62,7 @@ CREATE TABLE jobs_internal.alerts (
 );
 
 CREATE UNIQUE INDEX UQ_alerts_subject_key ON jobs_internal.alerts (rule_id, subject_key)
+    INCLUDE (resolved_at)
     WHERE resolved_at IS NULL;
 CREATE INDEX IX_alerts_notify_at ON jobs_internal.alerts (notify_at)
     WHERE notify_at IS NOT NULL;

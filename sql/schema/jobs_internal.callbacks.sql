@@ -50,8 +50,10 @@ CREATE UNIQUE INDEX UQ_callbacks_token_hash ON jobs_internal.callbacks (token_ha
 CREATE INDEX IX_callbacks_execution_id ON jobs_internal.callbacks (execution_id);
 -- The callbacks for which targets wait: by deadline, and those that have a report.
 CREATE INDEX IX_callbacks_deadline_at ON jobs_internal.callbacks (deadline_at)
+    INCLUDE (closed_at)
     WHERE deadline_at IS NOT NULL AND closed_at IS NULL;
 CREATE INDEX IX_callbacks_received_at ON jobs_internal.callbacks (received_at)
+    INCLUDE (deadline_at, closed_at)
     WHERE received_at IS NOT NULL AND deadline_at IS NOT NULL AND closed_at IS NULL;
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").

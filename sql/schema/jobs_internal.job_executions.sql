@@ -55,7 +55,7 @@ CREATE TABLE jobs_internal.job_executions (
     payload_id        BIGINT NULL,
     traceparent       NVARCHAR(55) NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
-    CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id),
+    CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
         REFERENCES jobs_internal.job_versions (job_id, version),
     CONSTRAINT CK_job_executions_lifecycle CHECK (
@@ -98,6 +98,7 @@ CREATE INDEX IX_job_executions_create_time ON jobs_internal.job_executions (crea
 CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id)
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_time)
+    INCLUDE (job_id, purged_at)
     WHERE is_active = 0 AND purged_at IS NULL;
 CREATE INDEX IX_job_executions_unsuccessful ON jobs_internal.job_executions (end_time)
     INCLUDE (job_execution_id, job_id, job_version, purged_at)

@@ -27,6 +27,7 @@ CREATE TABLE jobs_internal.jobs (
 );
 
 CREATE UNIQUE INDEX UQ_jobs_name ON jobs_internal.jobs (name)
+    INCLUDE (deleted_at)
     WHERE deleted_at IS NULL;
 CREATE INDEX IX_jobs_deleted_at ON jobs_internal.jobs (deleted_at)
     WHERE deleted_at IS NOT NULL;

@@ -30,6 +30,7 @@ CREATE TABLE jobs_internal.limits (
 );
 
 CREATE UNIQUE INDEX UQ_limits_name ON jobs_internal.limits (scope, name, server_name)
+    INCLUDE (job_id)
     WHERE job_id IS NULL;
 CREATE UNIQUE INDEX UQ_limits_job_id ON jobs_internal.limits (job_id)
     WHERE job_id IS NOT NULL;

@@ -87,12 +87,14 @@ CREATE INDEX IX_target_executions_queue_id ON jobs_internal.target_executions (q
     WHERE next_attempt_at IS NOT NULL;
 -- These contain only targets that wait for another attempt: a first attempt has no deadline and is due at once.
 CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
+    INCLUDE (deadline_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
 CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions (deadline_at)
+    INCLUDE (next_attempt_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
--- Only failed targets, with all that a summary of failures shows: a claim or a success does not write to it.
+-- Only failed targets, with all that a summary of failures shows but their messages: a claim or a success does not write to it.
 CREATE INDEX IX_target_executions_failed ON jobs_internal.target_executions (execution_id, step_id)
-    INCLUDE (lifecycle, end_time, error_number, server_name, database_name, last_message)
+    INCLUDE (lifecycle, end_time, error_number, server_name, database_name)
     WHERE lifecycle IN (N'Failed', N'TimedOut');
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").

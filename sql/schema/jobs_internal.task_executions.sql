@@ -65,7 +65,7 @@ CREATE TABLE jobs_internal.task_executions (
 -- outcome, which locks the row first, and the two would deadlock without READ_COMMITTED_SNAPSHOT. The included columns never change.
 CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id, step_execution_id, target_execution_id);
 CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id)
-    INCLUDE (kind, execution_id, step_execution_id, target_execution_id, attempt)
+    INCLUDE (kind, execution_id, step_execution_id, target_execution_id, attempt, ended_at)
     WHERE ended_at IS NULL;
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").

@@ -26,7 +26,9 @@ CREATE TABLE jobs_internal.terms (
 );
 
 CREATE UNIQUE INDEX UQ_terms_agent_id ON jobs_internal.terms (agent_id)
+    INCLUDE (ended_at)
     WHERE ended_at IS NULL;
 CREATE INDEX IX_terms_agent_id ON jobs_internal.terms (agent_id, term_id);
 CREATE INDEX IX_terms_expires_at ON jobs_internal.terms (expires_at)
+    INCLUDE (ended_at)
     WHERE ended_at IS NULL;
