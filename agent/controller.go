@@ -151,6 +151,8 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	switch {
 	case full && c.comm.low():
 		return 0, nil // there may be more
+	case res.More():
+		return 0, nil
 	case c.activeAt.IsZero() || time.Since(c.activeAt) >= activeTime:
 	case c.comm.registry.count() == 0:
 		return c.cfg.PollActive / 2, nil

@@ -156,7 +156,7 @@ type PassResult struct {
 	// Now is the database's time.
 	Now time.Time
 	// NextWake is the database's time of the next retry or time limit; zero means that none is
-	// known.
+	// known. See [PassResult.More] for a time before Now.
 	NextWake time.Time
 	// Held is the digest of the tasks that the term holds after the pass, including the claimed
 	// ones.
@@ -176,6 +176,11 @@ type PassResult struct {
 	// ends.
 	Cancels []CancelSignal
 }
+
+// More reports that the pass was cut off, because it changes a limited number of rows, so that the
+// next pass should follow at once. The answer has no column of its own for this, because agents of
+// earlier releases read it: after an instant that has passed, they wait for PollActive.
+func (r PassResult) More() bool { return !r.NextWake.IsZero() && r.NextWake.Before(r.Now) }
 
 // Pass advances every execution that can advance, claims tasks, and returns the tasks to cancel, in
 // one round trip. It returns [ErrTermEnded] when the term has ended.

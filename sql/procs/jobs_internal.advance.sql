@@ -8,10 +8,13 @@
 -- steps had ended is Canceled.
 --
 -- Cost: (active runs and steps that are not parked), by filtered indexes that contain only those, plus the targets of steps and runs that
--- end in this pass, once. It does not depend on history or on waiting targets.
+-- end in this pass, once. It does not depend on history or on waiting targets. It changes at most @slice targets, steps and runs each, so
+-- that no stop of a large run, no time limit and no end of many runs makes a transaction longer (I15). The next pass continues.
 --
 -- Parameters:
---   @now  For tests only.
+--   @slice  Maximum number of rows of each table that one stage changes, at least 1.
+--   @more   Output. 1: a stage was cut off, so the next pass should follow at once. 0 if all that is left is held by other sessions.
+--   @now    For tests only.
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
 -- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or have waiting instants, jobs that have reruns (U), terms (X), tasks (X),
 --            targets (X), steps (X), runs (U, X), in this order,
@@ -20,14 +23,21 @@
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
-    @now DATETIME2(7) = NULL
+    @slice INT = 5000,
+    @more  BIT = 0 OUTPUT,
+    @now   DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    SET @more = 0;
+    DECLARE @room INT = @slice; -- targets that this pass may still cancel or time out
+    DECLARE @count INT;
     DECLARE @dependent NVARCHAR(MAX); -- runs whose versions have dependencies
     DECLARE @locked_runs INT;
+    DECLARE @waiting TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @stopped TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
@@ -69,12 +79,12 @@ BEGIN
         EXECUTE jobs_internal.hand_over @now = @now;
     END;
 
-    EXECUTE jobs_internal.end_callbacks @now = @now;
+    EXECUTE jobs_internal.end_callbacks @more = @more OUTPUT, @now = @now;
 
     -- Runs are not parked any more if one of their steps is not. A run that another transaction holds stays parked, and so its steps
     -- do not end, until a later pass gets the lock. Plan: IX_step_executions_hot, and the key of each step's run.
     INSERT INTO @parked (execution_id)
-    SELECT DISTINCT s.execution_id
+    SELECT DISTINCT TOP (@slice) s.execution_id
     FROM jobs_internal.step_executions AS s
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     WHERE s.is_active = 1
@@ -92,9 +102,9 @@ BEGIN
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = u.execution_id;
     END;
 
-    -- Stop requests: targets that no agent holds are canceled here; agents get signals for the others. Plan:
-    -- IX_job_executions_stopping, per run one key of IX_step_executions_active, per step a range of
-    -- IX_target_executions_due, which is empty after the first pass.
+    -- Stop requests: targets that no agent holds are canceled here; agents get signals for the others. Claims leave out runs with a stop
+    -- request, so the targets that are left for the next pass stay as they are. Plan: IX_job_executions_stopping, per run one key of
+    -- IX_step_executions_active, per step the start of IX_target_executions_due, until there are @room keys; nothing is sorted.
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.job_executions AS e
@@ -102,6 +112,24 @@ BEGIN
             AND e.stop_requested_at IS NOT NULL
     )
     BEGIN
+        INSERT INTO @waiting (target_execution_id)
+        SELECT TOP (@room) w.target_execution_id
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+        CROSS APPLY (
+            SELECT TOP (@room) t.target_execution_id
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS w
+        WHERE e.is_active = 1
+            AND e.stop_requested_at IS NOT NULL
+            AND s.is_active = 1
+            AND s.lifecycle = N'WaitingForChildJobExecutions';
+        SET @count = @@ROWCOUNT;
+        SET @more = CASE WHEN @count = @room THEN 1 ELSE @more END;
+        SET @room = @room - @count;
         UPDATE t
         SET t.lifecycle = N'Canceled',
             t.is_active = 0,
@@ -121,35 +149,50 @@ BEGIN
                 END,
                 N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END
             )
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-        WHERE e.is_active = 1
-            AND e.stop_requested_at IS NOT NULL
-            AND s.is_active = 1
-            AND t.next_attempt_at IS NOT NULL;
-        UPDATE s
-        SET s.lifecycle = N'Canceled',
-            s.is_active = 0,
-            s.end_time = @now,
-            s.next_attempt_at = NULL,
-            s.last_message = CONCAT(N'Step ', s.step_id, N' was canceled by a stop request before its targets were known.')
+        FROM @waiting AS w
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
+        WHERE t.next_attempt_at IS NOT NULL;
+
+        INSERT INTO @stopped (step_execution_id)
+        SELECT TOP (@slice) s.step_execution_id
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
             AND s.lifecycle IN (N'Created', N'WaitingForRetry');
+        SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE @more END;
+        UPDATE s
+        SET s.lifecycle = N'Canceled',
+            s.is_active = 0,
+            s.end_time = @now,
+            s.next_attempt_at = NULL,
+            s.last_message = CONCAT(N'Step ', s.step_id, N' was canceled by a stop request before its targets were known.')
+        FROM @stopped AS w
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
+        WHERE s.lifecycle IN (N'Created', N'WaitingForRetry');
     END;
 
-    -- Time limits pass while a target waits for its next attempt, too (decision 8). Plan: the start of IX_target_executions_deadline_at.
-    IF EXISTS (
-        SELECT 1
+    -- Time limits pass while a target waits for its next attempt, too (decision 8). Claims leave out targets past their time limit. Plan:
+    -- the start of IX_target_executions_deadline_at.
+    IF @room > 0
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.next_attempt_at IS NOT NULL
+                AND t.deadline_at IS NOT NULL
+                AND t.deadline_at <= @now
+        )
+    BEGIN
+        DELETE FROM @waiting;
+        INSERT INTO @waiting (target_execution_id)
+        SELECT TOP (@room) t.target_execution_id
         FROM jobs_internal.target_executions AS t
         WHERE t.next_attempt_at IS NOT NULL
             AND t.deadline_at IS NOT NULL
             AND t.deadline_at <= @now
-    )
+        ORDER BY t.deadline_at;
+        SET @more = CASE WHEN @@ROWCOUNT = @room THEN 1 ELSE @more END;
         UPDATE t
         SET t.lifecycle = N'TimedOut',
             t.is_active = 0,
@@ -169,14 +212,15 @@ BEGIN
                 END,
                 N' Before: ' + t.last_message
             )
-        FROM jobs_internal.target_executions AS t
+        FROM @waiting AS w
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
         WHERE t.next_attempt_at IS NOT NULL
-            AND t.deadline_at IS NOT NULL
             AND t.deadline_at <= @now;
+    END;
 
     -- Steps whose targets are all final. Plan: IX_step_executions_hot, and per step one key of IX_target_executions_active.
     INSERT INTO @done (step_execution_id)
-    SELECT s.step_execution_id
+    SELECT TOP (@slice) s.step_execution_id
     FROM jobs_internal.step_executions AS s
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     WHERE s.is_active = 1
@@ -190,7 +234,9 @@ BEGIN
                 AND t.step_execution_id = s.step_execution_id
                 AND t.is_active = 1
         );
-    IF EXISTS (SELECT 1 FROM @done AS d)
+    SET @count = @@ROWCOUNT;
+    SET @more = CASE WHEN @count = @slice THEN 1 ELSE @more END;
+    IF @count > 0
         -- Plan: per step the range of UQ_target_executions_target_id with a lookup each, once per step.
         WITH counted AS (
             SELECT
@@ -242,7 +288,7 @@ BEGIN
     -- empty unless versions have dependencies). A run that another transaction holds (such as an uncommitted stop request) waits for a
     -- later pass (I14); allow_overlap is in no index, so that the lock is on the clustered key.
     INSERT INTO @idle (execution_id)
-    SELECT e.execution_id
+    SELECT TOP (@slice) e.execution_id
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 1
         AND e.parked = 0
@@ -253,7 +299,7 @@ BEGIN
                 AND s.is_active = 1
         )
     UNION ALL
-    SELECT DISTINCT s.execution_id
+    SELECT DISTINCT TOP (@slice) s.execution_id
     FROM jobs_internal.step_executions AS s
     WHERE s.unfollowed = 1
         AND s.is_active = 0
@@ -268,6 +314,7 @@ BEGIN
     FROM @idle AS i
     INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
     SET @locked_runs = @@ROWCOUNT;
+    SET @more = CASE WHEN @locked_runs >= @slice THEN 1 ELSE @more END;
     -- Runs with dependencies start the steps whose conditions hold, and skip the steps whose conditions cannot hold any more.
     IF @locked_runs > 0
         SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
@@ -410,6 +457,6 @@ BEGIN
             INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
             WHERE e.is_active = 0;
     END;
-    EXECUTE jobs_internal.park_executions;
+    EXECUTE jobs_internal.park_executions @slice = @slice;
     RETURN 0;
 END;

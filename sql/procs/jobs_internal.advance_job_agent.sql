@@ -5,9 +5,10 @@
 --                        its values.
 --                     2. The limit of scope Agent is set, the job agent gets its values and is Ready, and the operation has
 --                        Succeeded.
---   DropJobAccount    1. Active runs get stop requests.
---                     2. Under the application lock jobagent.advance, executions advance as in a pass of an agent, so that the runs end
---                        even if no agent works. Agents that hold tasks of these runs cancel them.
+--   DropJobAccount    1. Active runs get stop requests, in batches, each a transaction of its own. A run that another session holds is
+--                        stopped by a later call.
+--                     2. Under the application lock jobagent.advance, executions advance as in up to ten passes of an agent, so that the
+--                        runs end even if no agent works. Agents that hold tasks of these runs cancel them.
 --                     3. If no run is active, terms end, the limit is removed, the job agent is gone, and the operation has Succeeded.
 --
 -- One caller carries out the operation at a time; others find it held and do nothing. An operation that was taken up twenty times in a
@@ -19,15 +20,19 @@
 -- Parameters:
 --   @holder         Mark of the caller, by which it knows what it holds itself; NULL: a new one.
 --   @lease_seconds  Time after which another caller continues the operation of a caller that has ended; at least 1.
+--   @slice          Maximum number of rows of each table that one transaction changes, at least 1.
 --   @now            For tests only.
 -- Called by: agent/rest/accounts/accounts.go, in agents and fronts.
--- Locks:     the operation's row (X); the row of the job agent (U, X); active runs (X); see jobs_internal.advance; terms (X).
+-- Locks:     the operation's row (X); active runs (X), in the order of their keys, skipping locked rows, before the application lock is
+--            asked for; then see jobs_internal.advance; then the row of the job agent (U, X) and terms (X). Each of these is a
+--            transaction of its own, so that none waits for another one.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.advance_job_agent
     @holder        UNIQUEIDENTIFIER = NULL,
     @lease_seconds INT = 30,
+    @slice         INT = 5000,
     @now           DATETIME2(7) = NULL
 AS
 BEGIN
@@ -47,6 +52,10 @@ BEGIN
     DECLARE @capacity INT;
     DECLARE @attempts INT;
     DECLARE @lock INT = -1;
+    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- to stop
+    DECLARE @batch TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @passes INT = 10; -- that follow each other in one call
+    DECLARE @more BIT;
     DECLARE @values BIT;
     DECLARE @reason NVARCHAR(2000);
 
@@ -92,17 +101,37 @@ BEGIN
 
     IF @kind = N'DropJobAccount' AND @code IS NULL
     BEGIN
-        -- order: one job agent, whose operation has one holder at a time; nothing else is locked
-        UPDATE e
-        SET e.stop_requested_at = @now,
-            e.stop_requested_by = @caller,
-            e.parked = 0
-        FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+        -- Each batch is a transaction of its own, because no transaction is open here. Plan: the ids once, by
+        -- IX_job_executions_active_job_id; then per run its key. A run that another session holds is left to the next call.
+        INSERT INTO @runs (execution_id)
+        SELECT e.execution_id
+        FROM jobs_internal.job_executions AS e
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NULL;
-
-        IF IS_ROLEMEMBER(N'jobs_agent') = 1 OR IS_ROLEMEMBER(N'db_owner') = 1
+        WHILE EXISTS (SELECT 1 FROM @runs AS r)
         BEGIN
+            DELETE FROM @batch;
+            INSERT INTO @batch (execution_id)
+            SELECT TOP (@slice) r.execution_id
+            FROM @runs AS r
+            ORDER BY r.execution_id;
+            DELETE r
+            FROM @batch AS w
+            INNER JOIN @runs AS r ON r.execution_id = w.execution_id;
+            UPDATE e
+            SET e.stop_requested_at = @now,
+                e.stop_requested_by = @caller,
+                e.parked = 0
+            FROM @batch AS w
+            INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = w.execution_id
+            WHERE e.is_active = 1
+                AND e.stop_requested_at IS NULL;
+        END;
+
+        -- As many passes as an agent would make at once, so that the runs end without agents as well.
+        WHILE @passes > 0 AND (IS_ROLEMEMBER(N'jobs_agent') = 1 OR IS_ROLEMEMBER(N'db_owner') = 1)
+        BEGIN
+            SET @more = 0;
             BEGIN TRANSACTION;
             EXECUTE @lock = sp_getapplock
                 @Resource = N'jobagent.advance',
@@ -111,8 +140,9 @@ BEGIN
                 @LockTimeout = 0,
                 @DbPrincipal = N'jobs_agent';
             IF @lock >= 0
-                EXECUTE jobs_internal.advance @now = @now;
+                EXECUTE jobs_internal.advance @slice = @slice, @more = @more OUTPUT, @now = @now;
             COMMIT TRANSACTION;
+            SET @passes = CASE WHEN @more = 1 THEN @passes - 1 ELSE 0 END;
         END;
     END;
 

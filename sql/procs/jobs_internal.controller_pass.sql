@@ -17,7 +17,8 @@
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets,
 --            jobs_internal.claim_unlimited_targets.
--- Returns:   1: one row: now, next_wake_at (earliest time of a retry, time limit or callback's deadline; NULL: none), held_count,
+-- Returns:   1: one row: now, next_wake_at (earliest time of a retry, time limit or callback's deadline; NULL: none; before now: this
+--               pass was cut off, so the next one should follow at once), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
 --               something to do, even if an active rerun still needs the rows), advance_skipped (1: another session held the application
@@ -50,6 +51,7 @@ BEGIN
     DECLARE @command_types NVARCHAR(400); -- that the agent runs
     DECLARE @lock INT = 0;
     DECLARE @advanced_at DATETIME2(7);
+    DECLARE @more BIT = 0; -- jobs_internal.advance was cut off
     DECLARE @room INT;
     DECLARE @agent_limit INT; -- the limit of scope Agent; NULL: none
     DECLARE @agent_room INT;  -- how many more targets it allows
@@ -126,7 +128,7 @@ BEGIN
             @DbPrincipal = N'jobs_agent'; -- only agents may take it, because a session that holds it stops all runs
         IF @lock >= 0
         BEGIN
-            EXECUTE jobs_internal.advance @now = @now;
+            EXECUTE jobs_internal.advance @more = @more OUTPUT, @now = @now;
             -- At most once a second. READPAST: it only serves diagnosis, so it never waits.
             UPDATE a
             SET a.last_advanced_at = @now
@@ -235,6 +237,12 @@ BEGIN
     FROM jobs_internal.callbacks AS c
     WHERE c.deadline_at IS NOT NULL
         AND c.closed_at IS NULL;
+    -- Before @now only if there is more to do, and not for a callback that another session holds.
+    SET @wake_at = CASE
+        WHEN @more = 1 THEN DATEADD(SECOND, -1, @now)
+        WHEN @wake_at < @now THEN @now
+        ELSE @wake_at
+    END;
 
     -- Deleted jobs whose last run has ended, and rows that a purge has left. The caller of a purge or deletion has a
     -- minute to delete them itself.

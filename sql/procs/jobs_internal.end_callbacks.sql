@@ -2,22 +2,28 @@
 -- reported is retried by the step's policy. The targets' steps are not parked any more; jobs_internal.advance does the
 -- same for their runs.
 --
--- Cost: (callbacks that end), at most 1000 a call; the next pass ends the rest. Callbacks that still wait are not read.
+-- Cost: (callbacks that end), at most @slice a call; the next pass ends the rest. Callbacks that still wait are not read.
 --
 -- Parameters:
---   @now  For tests only.
+--   @slice  Maximum number of callbacks that end, at least 1.
+--   @more   Output. 1: that many ended, so the next pass should follow at once.
+--   @now    For tests only.
 -- Called by: jobs_internal.advance, within a transaction that holds the application lock jobagent.advance.
 -- Locks:     the callbacks (U, then X), skipping locked rows, which a report is changing; their targets and steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.end_callbacks
-    @now DATETIME2(7) = NULL
+    @slice INT = 1000,
+    @more  BIT = 0 OUTPUT,
+    @now   DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @max INT = 1000;
+    SET @more = 0;
+    DECLARE @room INT = @slice;
+    DECLARE @ended INT;
     DECLARE @outcomes NVARCHAR(MAX);
     DECLARE @wanted TABLE (
         target_execution_id BIGINT NOT NULL,
@@ -36,40 +42,50 @@ BEGIN
         PRIMARY KEY (target_execution_id, attempt)
     );
 
-    -- Plan: at most @max keys each of IX_callbacks_received_at and IX_callbacks_deadline_at. For stop requests, IX_job_executions_stopping;
-    -- per run a range of IX_step_executions_active, and per step of IX_target_executions_waiting.
+    -- Plan: at most @slice keys of IX_callbacks_received_at and IX_callbacks_deadline_at. For stop requests, IX_job_executions_stopping;
+    -- per run a range of IX_step_executions_active, and per step the start of IX_target_executions_waiting, until there are @room keys.
+    -- Nothing is sorted.
     INSERT INTO @wanted (target_execution_id, attempt, stopping)
-    SELECT TOP (@max) c.target_execution_id, c.attempt, 0
+    SELECT TOP (@room) c.target_execution_id, c.attempt, 0
     FROM jobs_internal.callbacks AS c
     WHERE c.received_at IS NOT NULL
         AND c.deadline_at IS NOT NULL
         AND c.closed_at IS NULL
     ORDER BY c.received_at;
+    SET @room = @room - @@ROWCOUNT;
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.job_executions AS e
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
     )
+    BEGIN
         INSERT INTO @wanted (target_execution_id, attempt, stopping)
-        SELECT TOP (@max) t.target_execution_id, t.attempts, 1
+        SELECT TOP (@room) w.target_execution_id, w.attempts, 1
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+        CROSS APPLY (
+            SELECT TOP (@room) t.target_execution_id, t.attempts
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.lifecycle = N'WaitingForCallback'
+                AND NOT EXISTS (SELECT 1 FROM @wanted AS v WHERE v.target_execution_id = t.target_execution_id AND v.attempt = t.attempts)
+            ORDER BY t.target_execution_id
+        ) AS w
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
-            AND s.is_active = 1
-            AND t.lifecycle = N'WaitingForCallback'
-            AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.target_execution_id = t.target_execution_id AND w.attempt = t.attempts)
-        ORDER BY t.target_execution_id;
+            AND s.is_active = 1;
+        SET @room = @room - @@ROWCOUNT;
+    END;
     INSERT INTO @wanted (target_execution_id, attempt, stopping)
-    SELECT TOP (@max) c.target_execution_id, c.attempt, 0
+    SELECT TOP (@room) c.target_execution_id, c.attempt, 0
     FROM jobs_internal.callbacks AS c
     WHERE c.deadline_at IS NOT NULL
         AND c.closed_at IS NULL
         AND c.deadline_at <= @now
         AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.target_execution_id = c.target_execution_id AND w.attempt = c.attempt)
     ORDER BY c.deadline_at;
+    SET @room = @room - @@ROWCOUNT;
     IF NOT EXISTS (SELECT 1 FROM @wanted AS w)
         RETURN 0;
 
@@ -87,8 +103,10 @@ BEGIN
         AND c.attempt = w.attempt
     WHERE c.closed_at IS NULL
         AND c.deadline_at IS NOT NULL;
-    IF @@ROWCOUNT = 0
+    SET @ended = @@ROWCOUNT;
+    IF @ended = 0
         RETURN 0;
+    SET @more = CASE WHEN @room = 0 THEN 1 ELSE 0 END; -- not if another session holds all of them
     UPDATE c
     SET c.closed_at = @now,
         c.closed_by = l.closed_by

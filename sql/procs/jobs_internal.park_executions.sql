@@ -4,11 +4,14 @@
 --
 -- Cost: (steps and runs that are active and not parked); the targets of steps that are parked now, once.
 --
+-- Parameters:
+--   @slice  Maximum number of steps, and of runs, that it parks; the next pass parks the rest.
 -- Called by: jobs_internal.advance, within a transaction that holds the application lock jobagent.advance.
 -- Locks:     the steps (X), the runs (U, then X), skipping locked runs, which wait for a later pass.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.park_executions
+    @slice INT = 5000
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -20,7 +23,7 @@ BEGIN
     -- Steps that seem to have only waiting targets. Plan: per active step one key each of IX_target_executions_waiting and
     -- IX_target_executions_due; IX_task_executions_held once.
     INSERT INTO @steps (step_execution_id)
-    SELECT s.step_execution_id
+    SELECT TOP (@slice) s.step_execution_id
     FROM jobs_internal.step_executions AS s
     WHERE s.is_active = 1
         AND s.parked = 0
@@ -61,7 +64,7 @@ BEGIN
 
     -- Plan: IX_job_executions_hot, and per run one key each of IX_step_executions_hot and IX_step_executions_active.
     INSERT INTO @runs (execution_id)
-    SELECT e.execution_id
+    SELECT TOP (@slice) e.execution_id
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 1
         AND e.parked = 0
