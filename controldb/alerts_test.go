@@ -1,9 +1,12 @@
 package controldb_test
 
 import (
+	"database/sql"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -47,5 +50,118 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		rules, err = c.AlertRules(ctx, "silence")
 		require.NoError(t, err)
 		require.Empty(t, rules)
+	})
+}
+
+// requestJob adds a job of one request.
+func (c *control) requestJob(t *testing.T, name string) {
+	t.Helper()
+	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: `{"method": "POST", "url": "https://h/"}`, CommandType: ptr("Http")})
+	require.NoError(t, err)
+}
+
+// endedRuns adds runs of a job that have ended with a lifecycle and that no evaluation has seen,
+// and returns the id of the last one.
+func (c *control) endedRuns(t *testing.T, job, lifecycle, beginAt string, n int) int64 {
+	t.Helper()
+	c.exec(t, `INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version, lifecycle, is_active, create_time, start_time, end_time)
+SELECT TOP (@n) NEWID(), j.job_id, j.job_version, @lifecycle, 0, @begin, @begin, @begin
+FROM jobs.jobs AS j CROSS JOIN sys.all_objects AS o WHERE j.job_name = @job;
+INSERT INTO jobs_internal.alert_runs (execution_id)
+SELECT TOP (@n) e.execution_id FROM jobs_internal.job_executions AS e ORDER BY e.execution_id DESC;`,
+		sql.Named("n", n), sql.Named("lifecycle", lifecycle), sql.Named("begin", beginAt), sql.Named("job", job))
+	return get[int64](t, c, "SELECT MAX(execution_id) FROM jobs_internal.job_executions;")
+}
+
+// raised returns the names of the rules that have raised an alert, in order.
+func (c *control) raised(t *testing.T) []string {
+	t.Helper()
+	return c.rows(t, "SELECT alert_name FROM jobs.alerts ORDER BY alert_name;")
+}
+
+// TestAlertsBesideAFailingRun: a run that cannot be evaluated silences neither the other rules nor,
+// in the end, the runs of its batch. The batch is small enough then, and becomes large again.
+func TestAlertsBesideAFailingRun(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		zero := 0
+		c.requestJob(t, "long")
+		c.requestJob(t, "bad")
+		require.NoError(t, c.AddAlert(ctx, "slow", controldb.AlertRunTooLong, controldb.AlertChange{JobName: ptr("long"), Seconds: ptr(60)}))
+		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{JobName: ptr("bad")}))
+		require.NoError(t, c.AddAlert(ctx, "nobody", controldb.AlertNoAgent, controldb.AlertChange{Seconds: &zero}))
+		_, err := c.StartJob(ctx, "bad", uuid.New())
+		require.NoError(t, err)
+		// A minute after its begin is not a time.
+		c.endedRuns(t, "long", "Failed", "9999-12-31T23:59:59", 1)
+		c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 1)
+
+		_, err = c.EvaluateAlerts(ctx, 0)
+		require.Error(t, err)
+		_, err = c.EvaluateAlerts(ctx, 0)
+		require.NoError(t, err)
+		require.Equal(t, []string{"nobody"}, c.raised(t), "other rules go on")
+		require.Equal(t, int64(250), get[int64](t, c, "SELECT run_batch FROM jobs_internal.alert_state;"))
+		for range 20 {
+			if slices.Contains(c.raised(t), "failed") {
+				break
+			}
+			_, _ = c.EvaluateAlerts(ctx, 0) // every other one fails
+		}
+		require.Equal(t, []string{"failed", "nobody"}, c.raised(t), "the batch became smaller")
+		require.Equal(t, int64(1), get[int64](t, c, "SELECT COUNT(*) FROM jobs_internal.alert_runs;"))
+
+		c.exec(t, "DELETE FROM jobs_internal.alert_runs;")
+		for range 10 {
+			c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 1)
+			_, err = c.EvaluateAlerts(ctx, 0)
+			require.NoError(t, err)
+		}
+		require.Equal(t, int64(500), get[int64](t, c, "SELECT run_batch FROM jobs_internal.alert_state;"))
+	})
+}
+
+// TestAlertsOfManyRuns: an evaluation takes 500 runs, and says that it has left some.
+func TestAlertsOfManyRuns(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.requestJob(t, "bad")
+		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{}))
+		c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 600)
+		var left []int64
+		for more := true; more; {
+			var err error
+			more, err = c.EvaluateAlerts(ctx, 0)
+			require.NoError(t, err)
+			left = append(left, get[int64](t, c, "SELECT COUNT(*) FROM jobs_internal.alert_runs;"))
+		}
+		require.Equal(t, []int64{100, 0}, left)
+		require.Equal(t, []string{"1|600"}, c.rows(t, "SELECT COUNT(*), SUM(occurrences) FROM jobs.alerts;"))
+	})
+}
+
+// TestAlertsBesideAnOpenPass: an evaluation does not wait for the runs that an open transaction has
+// entered, and evaluates them when it has committed.
+func TestAlertsBesideAnOpenPass(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.requestJob(t, "bad")
+		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{}))
+		first := c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 2)
+		tx, err := c.db.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		defer func() { _ = tx.Rollback() }() // has committed
+		_, err = tx.ExecContext(ctx, "DELETE FROM jobs_internal.alert_runs WHERE execution_id = @p1; INSERT INTO jobs_internal.alert_runs (execution_id) VALUES (@p1);", first)
+		require.NoError(t, err)
+
+		c.exec(t, "SET LOCK_TIMEOUT 0; EXECUTE jobs_internal.evaluate_alerts @min_seconds = 0;")
+		if c.env.Server == nil { // the embedded server locks the whole database, so this evaluation does nothing there
+			require.Equal(t, []string{"1"}, c.rows(t, "SELECT occurrences FROM jobs.alerts;"))
+		}
+		require.NoError(t, tx.Commit())
+		c.exec(t, "EXECUTE jobs_internal.evaluate_alerts @min_seconds = 0;")
+		require.Equal(t, []string{"2"}, c.rows(t, "SELECT occurrences FROM jobs.alerts;"))
 	})
 }

@@ -416,3 +416,13 @@ CREATE TABLE jobs_internal.things (id BIGINT NOT NULL, job_id BIGINT NOT NULL, n
 		})
 	}
 }
+
+// TestAlertsDoNotWaitForPasses: an evaluation of alerts waits for no run that the open transaction
+// of a pass has entered: in an outage passes take long, and an evaluation has a time limit.
+func TestAlertsDoNotWaitForPasses(t *testing.T) {
+	for _, w := range readTree(t).walkLocks("jobs_internal.evaluate_alerts", true, false).waits {
+		if w.wanted.table == "alert_runs" {
+			require.NotZero(t, w.wanted.own, "%s: %s waits: want READPAST, or a list of locked rows", w.wanted.where(), w.wanted)
+		}
+	}
+}

@@ -593,3 +593,13 @@ func TestLineLength(t *testing.T) {
 		}
 	}
 }
+
+// TestAlertsReadNoTargets: an evaluation of alerts has the time limit of one call, and the runs
+// that it evaluates may have any number of targets.
+func TestAlertsReadNoTargets(t *testing.T) {
+	r := readTree(t)
+	for _, name := range []string{"jobs_internal.evaluate_alerts", "jobs_internal.raise_alerts", "jobs_internal.notify_alerts"} {
+		require.Contains(t, r.source, name)
+		require.False(t, strings.Contains(r.source[name], "target_executions"), name)
+	}
+}

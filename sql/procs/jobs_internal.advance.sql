@@ -273,6 +273,8 @@ BEGIN
         SET s.lifecycle = r.lifecycle,
             s.is_active = 0,
             s.end_time = @now,
+            s.targets = r.targets,
+            s.not_succeeded = r.failed + r.timed_out + r.canceled,
             s.last_message = CONCAT(
                 N'Step ', s.step_id, N' ended with ', r.succeeded, N' of ', r.targets, N' targets succeeded',
                 N', ' + CAST(NULLIF(r.failed, 0) AS NVARCHAR(12)) + N' failed',

@@ -1,22 +1,37 @@
--- The body of evaluate_alerts: finds what the rules watch, and changes alerts accordingly.
+-- One stage of evaluate_alerts: finds what the rules of the stage watch, and changes alerts accordingly.
+--
+-- A transaction changes few alerts: those about the jobs of one batch of runs, or @most new events and @most alerts whose condition does
+-- not hold any more. What is left is said by @more.
 --
 -- Parameters:
---   @is_slow   1: evaluate all conditions; 0: those that must be seen at once.
---   @has_more  Receives 1 if runs that have ended are left to the next evaluation.
---   @now       The time of the evaluation.
+--   @stage       0: the runs of one batch that have ended, for all rules about such runs; the id of a rule whose condition lasts; or
+--                2147483647: what remains, namely alerts whose rule or job is gone, notifications, and rows that are not needed any more.
+--   @batch       Runs of the batch, for stage 0.
+--   @runs_after  Runs with a greater id belong to the batch, for stage 0.
+--   @runs_to     Runs with an id up to this one belong to the batch, for stage 0.
+--   @more        Receives 1 if the stage is to be continued.
+--   @now         The time of the evaluation.
 -- Called by: jobs_internal.evaluate_alerts, within a transaction that holds the row of alert_state.
--- Locks:     alerts (U, X; READPAST), their deliveries (X), rows of alert_runs and alert_run_limits (X).
+-- Locks:     rows of alert_runs (U, X; READPAST), alerts (U, X; READPAST), their deliveries (X), rows of alert_run_limits (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.raise_alerts
-    @is_slow  BIT,
-    @has_more BIT OUTPUT,
-    @now      DATETIME2(7)
+    @stage      INT,
+    @batch      INT,
+    @runs_after BIGINT,
+    @runs_to    BIGINT,
+    @more       BIT OUTPUT,
+    @now        DATETIME2(7)
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    DECLARE @batch INT = 500; -- runs that have ended, in one evaluation
+    DECLARE @most INT = 500;    -- new events, and alerts to resolve
+    DECLARE @last_stage INT = 2147483647;
+    DECLARE @taken_runs INT = 0;
+    DECLARE @is_cut BIT = 0;    -- 1: more holds than was read, so nothing may be resolved
+    DECLARE @over BIT = 0;      -- 1: there is more than one transaction changes
+    DECLARE @changed INT = 0;   -- alerts that this transaction has changed
     DECLARE @live_agents INT;
     DECLARE @last_live_at DATETIME2(7);
     DECLARE @agent_state NVARCHAR(20) =
@@ -39,6 +54,7 @@ BEGIN
         throttle_seconds INT NOT NULL,
         watches_from     DATETIME2(7) NOT NULL
     );
+    DECLARE @taken TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @runs TABLE (
         execution_id     BIGINT NOT NULL PRIMARY KEY,
         job_execution_id UNIQUEIDENTIFIER NOT NULL,
@@ -59,7 +75,7 @@ BEGIN
         median_seconds DECIMAL(18, 3) NULL,
         PRIMARY KEY (rule_id, execution_id)
     );
-    -- What was found. event_key tells two events about a subject apart.
+    -- What was found. event_key tells two events about a subject apart. is_new: it is not counted in an alert yet, and counts now.
     DECLARE @found TABLE (
         rule_id          INT NOT NULL,
         subject_key      NVARCHAR(100) NOT NULL,
@@ -73,17 +89,28 @@ BEGIN
         at               DATETIME2(7) NOT NULL,
         title            NVARCHAR(400) NOT NULL,
         message          NVARCHAR(MAX) NOT NULL,
+        is_new           BIT NOT NULL DEFAULT 1,
         PRIMARY KEY (rule_id, subject_key, event_key)
     );
+    DECLARE @waiting TABLE (
+        execution_id     BIGINT NOT NULL PRIMARY KEY,
+        job_execution_id UNIQUEIDENTIFIER NOT NULL,
+        job_id           UNIQUEIDENTIFIER NOT NULL,
+        create_time      DATETIME2(7) NOT NULL
+    );
     DECLARE @unresolved TABLE (
-        alert_id    BIGINT NOT NULL PRIMARY KEY,
+        alert_id    BIGINT NOT NULL UNIQUE,
         rule_id     INT NOT NULL,
         subject_key NVARCHAR(100) NOT NULL,
-        is_locked   BIT NOT NULL
+        event_key   NVARCHAR(100) NOT NULL,
+        is_wanted   BIT NOT NULL DEFAULT 0, -- this transaction may change it
+        is_locked   BIT NOT NULL DEFAULT 0,
+        PRIMARY KEY (rule_id, subject_key)
     );
     DECLARE @locked TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, note NVARCHAR(1000) NULL);
     DECLARE @resolved TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, reason NVARCHAR(1000) NOT NULL);
 
+    SET @more = 0;
     INSERT INTO @rules (
         rule_id, name, condition, severity, job_id, like_pattern, lifecycles, percent_failed, factor, runs, seconds, throttle_seconds,
         watches_from
@@ -94,78 +121,80 @@ BEGIN
             r.job_pattern, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_'),
         CONCAT(N',', r.lifecycles, N','), r.percent_failed, r.factor, r.runs, r.seconds, r.throttle_seconds, r.watches_from
     FROM jobs_internal.alert_rules AS r
-    WHERE r.enabled = 1;
+    WHERE r.enabled = 1
+        AND (r.rule_id = @stage OR (@stage = 0 AND r.condition IN (N'RunEnded', N'TargetsFailed', N'RunTooLong')));
 
-    -- Runs that have ended, and entries of runs that were purged, or whose jobs were deleted. Usually there are none.
-    IF EXISTS (SELECT 1 FROM jobs_internal.alert_runs AS q)
+    -- Runs that have ended. Entries of runs that were purged, or whose jobs were deleted, are only removed. Entries that another
+    -- transaction holds are left to a later batch.
+    IF @stage = 0
     BEGIN
+        INSERT INTO @taken (execution_id)
+        SELECT TOP (@batch) q.execution_id
+        FROM jobs_internal.alert_runs AS q WITH (UPDLOCK, READPAST, ROWLOCK)
+        WHERE q.execution_id > @runs_after
+            AND q.execution_id <= @runs_to
+        ORDER BY q.execution_id;
+        SET @taken_runs = @@ROWCOUNT;
         INSERT INTO @runs (
             execution_id, job_execution_id, job_id, job_name, lifecycle, begin_at, end_time, message, targets, not_succeeded
         )
-        SELECT TOP (@batch)
+        SELECT
             e.execution_id, e.job_execution_id, e.job_id, j.name, e.lifecycle, COALESCE(e.start_time, e.create_time), e.end_time,
             LEFT(e.last_message, 2000), 0, 0
-        FROM jobs_internal.alert_runs AS q
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = q.execution_id
+        FROM @taken AS q
+        INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = q.execution_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
         WHERE e.is_active = 0
             AND e.purged_at IS NULL
-            AND j.deleted_at IS NULL
-        ORDER BY q.execution_id;
-        IF @@ROWCOUNT = @batch
-            SET @has_more = 1;
-        DELETE q
-        FROM jobs_internal.alert_runs AS q
-        WHERE NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_executions AS e
-            INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-            WHERE e.execution_id = q.execution_id
-                AND e.purged_at IS NULL
-                AND j.deleted_at IS NULL
-        );
+            AND j.deleted_at IS NULL;
     END;
 
-    -- Plan: per run without success the range of IX_target_executions_execution_id, once.
+    -- Each step that has ended knows the number of its targets. Plan: per run without success the range of UQ_step_executions_step_id, as
+    -- many rows as the run has had steps.
     IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition = N'TargetsFailed')
         UPDATE x
         SET x.targets = c.targets,
             x.not_succeeded = c.not_succeeded
         FROM (
             SELECT
-                t.execution_id,
-                COUNT(*) AS targets,
-                SUM(CASE WHEN t.lifecycle IN (N'Failed', N'TimedOut', N'Canceled') THEN 1 ELSE 0 END) AS not_succeeded
+                s.execution_id,
+                SUM(COALESCE(s.targets, 0)) AS targets,
+                SUM(COALESCE(s.not_succeeded, 0)) AS not_succeeded
             FROM @runs AS r
-            INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id
+            INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = r.execution_id
             WHERE r.lifecycle IN (N'Failed', N'TimedOut', N'Canceled')
-            GROUP BY t.execution_id
+            GROUP BY s.execution_id
         ) AS c
         INNER JOIN @runs AS x ON x.execution_id = c.execution_id;
 
     -- Active runs get their limit once. Plan: IX_job_executions_active_create_time, and per new run the latest 200 runs of its job.
     IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition = N'RunTooLong')
     BEGIN
-        INSERT INTO jobs_internal.alert_run_limits (rule_id, execution_id)
-        SELECT TOP (200) r.rule_id, e.execution_id
-        FROM @rules AS r
-        CROSS JOIN (
-            SELECT TOP (10000) a.execution_id, a.job_id, a.start_time
-            FROM jobs_internal.job_executions AS a
-            WHERE a.is_active = 1
-            ORDER BY a.create_time DESC, a.job_execution_id
-        ) AS e
-        INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-        WHERE r.condition = N'RunTooLong'
-            AND e.start_time IS NOT NULL
-            AND j.deleted_at IS NULL
-            AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)))
-            AND NOT EXISTS (
-                SELECT 1
-                FROM jobs_internal.alert_run_limits AS l
-                WHERE l.rule_id = r.rule_id
-                    AND l.execution_id = e.execution_id
-            );
+        IF @stage <> 0
+        BEGIN
+            INSERT INTO jobs_internal.alert_run_limits (rule_id, execution_id)
+            SELECT TOP (200) r.rule_id, e.execution_id
+            FROM @rules AS r
+            CROSS JOIN (
+                SELECT TOP (10000) a.execution_id, a.job_id, a.lifecycle
+                FROM jobs_internal.job_executions AS a
+                WHERE a.is_active = 1
+                ORDER BY a.create_time DESC, a.job_execution_id
+            ) AS e
+            INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+            WHERE r.condition = N'RunTooLong'
+                AND e.lifecycle <> N'Created'
+                AND j.deleted_at IS NULL
+                AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)))
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.alert_run_limits AS l
+                    WHERE l.rule_id = r.rule_id
+                        AND l.execution_id = e.execution_id
+                );
+            IF @@ROWCOUNT = 200
+                SET @more = 1;
+        END;
         -- Those that ended before they were seen, and took long enough.
         -- plan: there are few rules
         INSERT INTO jobs_internal.alert_run_limits (rule_id, execution_id)
@@ -316,16 +345,18 @@ BEGIN
     INNER JOIN @rules AS r ON r.rule_id = l.rule_id
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-    WHERE l.limit_at <= @now
+    WHERE l.rule_id = @stage
+        AND l.limit_at <= @now
         AND l.is_raised = 0
         AND e.is_active = 1
         AND j.deleted_at IS NULL;
 
     -- Whether anything can run.
-    SELECT @live_agents = COUNT(*)
-    FROM jobs_internal.terms AS t
-    WHERE t.ended_at IS NULL
-        AND t.expires_at > @now;
+    IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition NOT IN (N'RunEnded', N'TargetsFailed', N'RunTooLong'))
+        SELECT @live_agents = COUNT(*)
+        FROM jobs_internal.terms AS t
+        WHERE t.ended_at IS NULL
+            AND t.expires_at > @now;
     IF @live_agents = 0
     BEGIN
         -- Plan: the last keys of PK_terms.
@@ -405,7 +436,19 @@ BEGIN
             AND r.condition = N'RunNotStarted'
             AND c.changed_at <= DATEADD(SECOND, -r.seconds, @now)
             AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)));
-        -- Runs that were created and have not begun, one of each job. Plan: IX_job_executions_hot.
+        -- Runs that were created and have not begun, one of each job.
+        -- Plan: the first keys of IX_job_executions_hot.
+        INSERT INTO @waiting (execution_id, job_execution_id, job_id, create_time)
+        SELECT TOP (10000) e.execution_id, e.job_execution_id, e.job_id, e.create_time
+        FROM jobs_internal.job_executions AS e
+        WHERE e.is_active = 1
+            AND e.parked = 0
+            AND e.lifecycle = N'Created'
+            AND e.create_time <= DATEADD(SECOND, -@least_grace, @now)
+        ORDER BY e.execution_id;
+        IF @@ROWCOUNT = 10000
+            SET @is_cut = 1;
+        -- plan: there is one rule
         INSERT INTO @found (rule_id, subject_key, event_key, subject_kind, subject, job_id, job_execution_id, at, title, message)
         SELECT
             f.rule_id, CONCAT(N'job:', f.job_id), CONCAT(N'run:', f.execution_id), N'Job', f.job_name, f.job_id, f.job_execution_id,
@@ -426,13 +469,10 @@ BEGIN
                 j.name AS job_name,
                 COUNT(*) OVER (PARTITION BY r.rule_id, e.job_id) AS total,
                 ROW_NUMBER() OVER (PARTITION BY r.rule_id, e.job_id ORDER BY e.execution_id) AS place
-            FROM jobs_internal.job_executions AS e
+            FROM @waiting AS e
             INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
             CROSS JOIN @rules AS r
-            WHERE e.is_active = 1
-                AND e.parked = 0
-                AND e.start_time IS NULL
-                AND j.deleted_at IS NULL
+            WHERE j.deleted_at IS NULL
                 AND r.condition = N'RunNotStarted'
                 AND e.create_time <= DATEADD(SECOND, -r.seconds, @now)
                 AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)))
@@ -456,7 +496,15 @@ BEGIN
         FROM @rules AS r
         CROSS JOIN (
             SELECT
-                (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.parked = 0) AS active_runs,
+                (
+                    SELECT COUNT(*)
+                    FROM (
+                        SELECT TOP (10000) e.execution_id
+                        FROM jobs_internal.job_executions AS e
+                        WHERE e.is_active = 1
+                            AND e.parked = 0
+                    ) AS h
+                ) AS active_runs,
                 (SELECT COUNT(*) FROM jobs_internal.schedules AS s WHERE s.next_fire_at <= @now) AS due_schedules,
                 (SELECT COUNT(*) FROM jobs_internal.schedules AS s WHERE s.awaits_verdict = 1) AS new_schedules
         ) AS w
@@ -464,7 +512,7 @@ BEGIN
             AND COALESCE(@last_live_at, r.watches_from) <= DATEADD(SECOND, -r.seconds, @now)
             AND w.active_runs + w.due_schedules + w.new_schedules > 0;
 
-    IF @is_slow = 1
+    IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition IN (N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent'))
     BEGIN
         -- Plan: per rule the jobs in its scope, and per job a range of IX_job_executions_job_id_create_time.
         INSERT INTO @found (rule_id, subject_key, event_key, subject_kind, subject, job_id, at, title, message)
@@ -598,37 +646,116 @@ BEGIN
             );
     END;
 
-    -- The unresolved alerts, and those of them that no other transaction holds. acknowledge_note is in no index, so that the locks are on
-    -- the clustered keys.
-    INSERT INTO @unresolved (alert_id, rule_id, subject_key, is_locked)
-    SELECT a.alert_id, a.rule_id, a.subject_key, 0
-    FROM jobs_internal.alerts AS a
-    WHERE a.resolved_at IS NULL;
+    -- The unresolved alerts of the stage. Plan: UQ_alerts_subject_key.
+    IF @stage = 0
+        -- plan: each rule with each job
+        INSERT INTO @unresolved (alert_id, rule_id, subject_key, event_key, is_wanted)
+        SELECT a.alert_id, a.rule_id, a.subject_key, a.event_key, 1
+        FROM (
+            SELECT DISTINCT r.rule_id, CONCAT(N'job:', x.job_id) AS subject_key
+            FROM @rules AS r
+            CROSS JOIN @runs AS x
+        ) AS k
+        INNER LOOP JOIN jobs_internal.alerts AS a ON a.rule_id = k.rule_id AND a.subject_key = k.subject_key
+        WHERE a.resolved_at IS NULL;
+    ELSE IF @stage = @last_stage
+    BEGIN
+        INSERT INTO @unresolved (alert_id, rule_id, subject_key, event_key, is_wanted)
+        SELECT TOP (@most) a.alert_id, a.rule_id, a.subject_key, a.event_key, 1
+        FROM jobs_internal.alerts AS a
+        WHERE a.resolved_at IS NULL
+            AND (
+                NOT EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS r WHERE r.rule_id = a.rule_id AND r.enabled = 1)
+                OR (
+                    a.job_id IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = a.job_id AND j.deleted_at IS NULL)
+                )
+            );
+        IF @@ROWCOUNT = @most
+            SET @over = 1;
+    END
+    ELSE
+    BEGIN
+        INSERT INTO @unresolved (alert_id, rule_id, subject_key, event_key)
+        SELECT a.alert_id, a.rule_id, a.subject_key, a.event_key
+        FROM jobs_internal.alerts AS a
+        WHERE a.rule_id = @stage
+            AND a.resolved_at IS NULL;
+        -- What is counted already is not new; of what is new, as much as one transaction changes.
+        UPDATE f
+        SET f.is_new = 0
+        FROM @found AS f
+        INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
+        WHERE u.event_key = f.event_key;
+        WITH newest AS (
+            SELECT f.is_new, ROW_NUMBER() OVER (ORDER BY f.at, f.subject_key, f.event_key) AS place
+            FROM @found AS f
+            WHERE f.is_new = 1
+        )
+        UPDATE n
+        SET n.is_new = 0
+        FROM newest AS n
+        WHERE n.place > @most;
+        IF @@ROWCOUNT > 0
+            SET @over = 1;
+        UPDATE u
+        SET u.is_wanted = 1
+        FROM @unresolved AS u
+        WHERE EXISTS (SELECT 1 FROM @found AS f WHERE f.rule_id = u.rule_id AND f.subject_key = u.subject_key AND f.is_new = 1);
+        -- RunTooLong is resolved by a run that ends.
+        IF @is_cut = 0 AND NOT EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition = N'RunTooLong')
+        BEGIN
+            UPDATE TOP (@most) u
+            SET u.is_wanted = 1
+            FROM @unresolved AS u
+            WHERE u.is_wanted = 0
+                AND NOT EXISTS (SELECT 1 FROM @found AS f WHERE f.rule_id = u.rule_id AND f.subject_key = u.subject_key);
+            IF @@ROWCOUNT = @most
+                SET @over = 1;
+        END;
+    END;
+
+    -- Those of them that no other transaction holds. acknowledge_note is in no index, so that the locks are on the clustered keys.
     INSERT INTO @locked (alert_id, note)
     SELECT a.alert_id, a.acknowledge_note
     FROM @unresolved AS u
     INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = u.alert_id
-    WHERE a.resolved_at IS NULL;
+    WHERE u.is_wanted = 1
+        AND a.resolved_at IS NULL;
     UPDATE u
     SET u.is_locked = 1
     FROM @locked AS l
     INNER JOIN @unresolved AS u ON u.alert_id = l.alert_id;
     -- Events about the others wait, and so do their runs.
-    DELETE f
+    UPDATE f
+    SET f.is_new = 0
     FROM @found AS f
+    INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
+    WHERE u.is_locked = 0;
+    DELETE x
+    FROM @runs AS x
     WHERE EXISTS (
         SELECT 1
         FROM @unresolved AS u
-        WHERE u.rule_id = f.rule_id
-            AND u.subject_key = f.subject_key
+        WHERE u.is_wanted = 1
             AND u.is_locked = 0
+            AND u.subject_key = CONCAT(N'job:', x.job_id)
     );
-    DELETE x
-    FROM @runs AS x
-    WHERE EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.is_locked = 0 AND u.subject_key = CONCAT(N'job:', x.job_id));
     DELETE g
     FROM @judged AS g
     WHERE NOT EXISTS (SELECT 1 FROM @runs AS x WHERE x.execution_id = g.execution_id);
+    DELETE q
+    FROM @taken AS q
+    WHERE @stage = 0
+        AND NOT EXISTS (SELECT 1 FROM @runs AS x WHERE x.execution_id = q.execution_id)
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+            WHERE e.execution_id = q.execution_id
+                AND e.purged_at IS NULL
+                AND j.deleted_at IS NULL
+        );
 
     -- New events of unresolved alerts. A message of a condition that lasts is not replaced, because only its age differs.
     UPDATE a
@@ -657,25 +784,28 @@ BEGIN
             COUNT(*) OVER (PARTITION BY f.rule_id, f.subject_key) AS events,
             ROW_NUMBER() OVER (PARTITION BY f.rule_id, f.subject_key ORDER BY f.at DESC, f.event_key DESC) AS place
         FROM @found AS f
-        WHERE NOT EXISTS (
-            SELECT 1
-            FROM @unresolved AS u
-            INNER JOIN jobs_internal.alerts AS a ON a.alert_id = u.alert_id
-            WHERE u.rule_id = f.rule_id
-                AND u.subject_key = f.subject_key
-                AND a.event_key = f.event_key
-        )
+        WHERE f.is_new = 1
+            AND NOT EXISTS (
+                SELECT 1
+                FROM @unresolved AS u
+                WHERE u.rule_id = f.rule_id
+                    AND u.subject_key = f.subject_key
+                    AND u.event_key = f.event_key
+            )
     ) AS c
     INNER JOIN @unresolved AS u ON u.rule_id = c.rule_id AND u.subject_key = c.subject_key
     INNER JOIN @rules AS r ON r.rule_id = c.rule_id
     INNER JOIN jobs_internal.alerts AS a ON a.alert_id = u.alert_id
     WHERE c.place = 1;
+    SET @changed = @@ROWCOUNT;
 
     -- New alerts. The throttle counts notifications about the same subject in earlier alerts, too. Plan: IX_alerts_notified_at.
     INSERT INTO jobs_internal.alerts (
         rule_id, rule_name, condition, severity, subject_key, subject_kind, subject, job_id, schedule_id, agent_id, job_execution_id,
         event_key, state, occurrences, first_at, last_at, raised_at, title, message, notify_at, notifications
     )
+    OUTPUT inserted.alert_id, inserted.rule_id, inserted.subject_key, inserted.event_key, 1, 1
+    INTO @unresolved (alert_id, rule_id, subject_key, event_key, is_wanted, is_locked)
     SELECT
         c.rule_id, r.name, r.condition, r.severity, c.subject_key, c.subject_kind, c.subject, c.job_id, c.schedule_id, c.agent_id,
         c.job_execution_id, c.event_key, N'Open', c.events, c.first_at, c.at, @now, c.title, c.message,
@@ -692,7 +822,8 @@ BEGIN
             COUNT(*) OVER (PARTITION BY f.rule_id, f.subject_key) AS events,
             ROW_NUMBER() OVER (PARTITION BY f.rule_id, f.subject_key ORDER BY f.at DESC, f.event_key DESC) AS place
         FROM @found AS f
-        WHERE NOT EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.rule_id = f.rule_id AND u.subject_key = f.subject_key)
+        WHERE f.is_new = 1
+            AND NOT EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.rule_id = f.rule_id AND u.subject_key = f.subject_key)
     ) AS c
     INNER JOIN @rules AS r ON r.rule_id = c.rule_id
     OUTER APPLY (
@@ -703,28 +834,33 @@ BEGIN
             AND a.notified_at IS NOT NULL
     ) AS p
     WHERE c.place = 1;
+    SET @changed = @changed + @@ROWCOUNT;
     -- Active runs that take too long are raised once.
     UPDATE l
     SET l.is_raised = 1
     FROM jobs_internal.alert_run_limits AS l
     INNER JOIN @found AS f ON f.rule_id = l.rule_id AND f.event_key = CONCAT(N'run:', l.execution_id)
-    WHERE l.limit_at <= @now
+    WHERE f.is_new = 1
+        AND l.limit_at <= @now
         AND l.is_raised = 0;
 
-    EXECUTE jobs_internal.notify_alerts @now = @now;
+    -- What the runs of a batch have raised is notified before they resolve it.
+    IF @stage IN (0, @last_stage)
+        EXECUTE jobs_internal.notify_alerts @now = @now;
 
     -- Alerts are resolved: by the latest run that says something, by a condition that does not hold any more, with their rules and jobs.
     INSERT INTO @resolved (alert_id, reason)
     SELECT a.alert_id, w.reason
-    FROM jobs_internal.alerts AS a
-    LEFT JOIN @rules AS r ON r.rule_id = a.rule_id
+    FROM @unresolved AS u
+    INNER LOOP JOIN jobs_internal.alerts AS a ON a.alert_id = u.alert_id
     CROSS APPLY (
         SELECT CASE
-            WHEN r.rule_id IS NULL THEN N'The rule was deleted or disabled.'
-            WHEN a.job_id IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = a.job_id AND j.deleted_at IS NULL
-            ) THEN N'The job was deleted.'
-            WHEN a.condition IN (N'RunEnded', N'TargetsFailed', N'RunTooLong') THEN (
+            WHEN @stage = @last_stage THEN CASE
+                WHEN EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS r WHERE r.rule_id = a.rule_id AND r.enabled = 1)
+                    THEN N'The job was deleted.'
+                ELSE N'The rule was deleted or disabled.'
+            END
+            WHEN @stage = 0 THEN (
                 SELECT CASE
                     WHEN b.is_met = 0
                         THEN CONCAT(N'The run of ', CONVERT(NVARCHAR(19), b.begin_at, 126), N'Z ended as ', b.lifecycle, N'.')
@@ -740,18 +876,20 @@ BEGIN
                 ) AS b
             )
             WHEN EXISTS (SELECT 1 FROM @found AS f WHERE f.rule_id = a.rule_id AND f.subject_key = a.subject_key) THEN NULL
+            WHEN NOT EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = a.job_id AND j.deleted_at IS NULL)
+                AND a.job_id IS NOT NULL THEN N'The job was deleted.'
             WHEN a.condition = N'RunNotStarted' THEN N'It has begun, or is not due any more.'
             WHEN a.condition = N'NoAgent' THEN N'An agent works, or no work waits.'
-            WHEN @is_slow = 0 THEN NULL
             WHEN a.condition = N'NoRun' THEN N'It has run.'
             WHEN a.condition = N'ScheduleFaulted' THEN N'The schedule is not Faulted any more.'
             WHEN a.condition = N'SchedulePaused' THEN N'The schedule is not paused any more.'
             WHEN a.condition = N'AgentSilent' THEN N'The agent works again, has ended in order, or has been gone for a week.'
         END AS reason
     ) AS w
-    WHERE a.resolved_at IS NULL
-        AND w.reason IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.alert_id = a.alert_id AND u.is_locked = 0);
+    WHERE u.is_wanted = 1
+        AND u.is_locked = 1
+        AND w.reason IS NOT NULL;
+    SET @changed = @changed + @@ROWCOUNT;
     IF EXISTS (SELECT 1 FROM @resolved)
     BEGIN
         -- Nothing more is sent for rules that are gone.
@@ -763,7 +901,7 @@ BEGIN
         INNER JOIN jobs_internal.alerts AS a ON a.alert_id = v.alert_id
         INNER JOIN jobs_internal.alert_deliveries AS d ON d.alert_id = a.alert_id
         WHERE d.state = N'Pending'
-            AND NOT EXISTS (SELECT 1 FROM @rules AS r WHERE r.rule_id = a.rule_id);
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS r WHERE r.rule_id = a.rule_id AND r.enabled = 1);
         INSERT INTO jobs_internal.alert_deliveries (
             notification_id, alert_id, channel_id, channel_name, kind, title, message, occurrences, last_at, state, created_at, expires_at,
             next_attempt_at, attempts
@@ -793,18 +931,31 @@ BEGIN
     END;
 
     -- The runs are done with; so are limits of runs that have ended, and of rules that are gone.
-    DELETE q
-    FROM @runs AS x
-    INNER LOOP JOIN jobs_internal.alert_runs AS q ON q.execution_id = x.execution_id;
-    IF EXISTS (SELECT 1 FROM jobs_internal.alert_run_limits AS l)
-        DELETE l
+    IF @stage = 0
+        DELETE q
+        FROM @taken AS x
+        INNER LOOP JOIN jobs_internal.alert_runs AS q ON q.execution_id = x.execution_id;
+    IF @stage = @last_stage AND EXISTS (SELECT 1 FROM jobs_internal.alert_run_limits AS l)
+    BEGIN
+        DELETE TOP (1000) l
         FROM jobs_internal.alert_run_limits AS l
-        WHERE NOT EXISTS (SELECT 1 FROM @rules AS r WHERE r.rule_id = l.rule_id AND r.condition = N'RunTooLong')
+        WHERE NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.alert_rules AS r
+                WHERE r.rule_id = l.rule_id
+                    AND r.enabled = 1
+                    AND r.condition = N'RunTooLong'
+            )
             OR NOT EXISTS (
                 SELECT 1
                 FROM jobs_internal.job_executions AS e
                 WHERE e.execution_id = l.execution_id
                     AND e.is_active = 1
             ) AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_runs AS q WHERE q.execution_id = l.execution_id);
+        IF @@ROWCOUNT = 1000
+            SET @more = 1;
+    END;
+    IF (@over = 1 AND @changed > 0) OR @taken_runs = @batch
+        SET @more = 1;
     RETURN 0;
 END;

@@ -96,6 +96,7 @@ CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_execution
 CREATE INDEX IX_job_executions_start_time ON jobs_internal.job_executions (start_time);
 CREATE INDEX IX_job_executions_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id);
 CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id)
+    INCLUDE (job_id, lifecycle)
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_time)
     INCLUDE (job_id, purged_at)

@@ -25,6 +25,8 @@
 --                       depend on it.
 --   result              For the steps that come after it, whatever its lifecycle is: Failed or Canceled; NULL: as the
 --                       lifecycle says. See DESIGN.md, "Dependencies".
+--   targets, not_succeeded  Number of its targets, and of those that ended as Failed, TimedOut or Canceled, as advance
+--                       counted them when the step ended; NULL: it had none, or has not ended.
 CREATE TABLE jobs_internal.step_executions (
     step_execution_id  BIGINT NOT NULL IDENTITY(1, 1),
     execution_id       BIGINT NOT NULL,
@@ -46,6 +48,8 @@ CREATE TABLE jobs_internal.step_executions (
     unfollowed         BIT NOT NULL CONSTRAINT DF_step_executions_unfollowed DEFAULT 0,
     skipped_by_condition BIT NOT NULL CONSTRAINT DF_step_executions_skipped_by_condition DEFAULT 0,
     result             NVARCHAR(10) NULL,
+    targets            INT NULL,
+    not_succeeded      INT NULL,
     CONSTRAINT PK_step_executions PRIMARY KEY (step_execution_id),
     CONSTRAINT UQ_step_executions_step_id UNIQUE (execution_id, step_id),
     CONSTRAINT UQ_step_executions_execution_id UNIQUE (execution_id, step_execution_id), -- for the foreign key of tasks
