@@ -225,7 +225,7 @@ func (h *taskHost) result(task controldb.Task, res targets.Result) report {
 	h.log.Debug("attempt ended", fields...)
 	return report{task: task.ID, phases: res.Phases, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
-		Unsent: !res.Sent, NoRetry: res.NoRetry, RetryAfter: res.RetryAfter,
+		Unsent: !res.Sent, Unknown: res.OutcomeUnknown, NoRetry: res.NoRetry, RetryAfter: res.RetryAfter,
 		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
 	}}
 }

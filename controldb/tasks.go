@@ -387,6 +387,8 @@ type Outcome struct {
 	// Unsent means that no part of the script was sent, for any reason. If the outcome of the
 	// previous attempt is unknown, it stays unknown.
 	Unsent bool
+	// Unknown means of TimedOut that the script may still run, or the request take effect.
+	Unknown bool
 	// Messages are the messages and row counts of the attempt, in order.
 	Messages []targets.Message
 	// RowsAffected, Elapsed and SPID are stored for diagnosis only.
@@ -417,6 +419,7 @@ type outcomeJSON struct {
 	SessionID      int           `json:"session_id,omitempty"`
 	Unreached      bool          `json:"unreached,omitempty"`
 	Unsent         bool          `json:"unsent,omitempty"`
+	Unknown        bool          `json:"outcome_unknown,omitempty"`
 	NoRetry        bool          `json:"no_retry,omitempty"`
 	RetryAfterMS   int64         `json:"retry_after_ms,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
@@ -443,6 +446,7 @@ func (o Outcome) json() outcomeJSON {
 		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
 		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
 		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
+		Unknown: o.Unknown && o.Outcome == targets.TimedOut,
 		NoRetry: o.NoRetry, RetryAfterMS: o.RetryAfter.Milliseconds(),
 	}
 	if o.Outcome == targets.NotSent {

@@ -135,6 +135,9 @@ type Result struct {
 	// Sent says whether any batch of the script, or any byte of an action's request, was handed to
 	// the network. For a process, it says whether the process was started.
 	Sent bool
+	// OutcomeUnknown says of TimedOut that the command may go on or take effect: its end, or the
+	// answer to its request, was not seen (I8). Unknown and NoAnswer say so themselves.
+	OutcomeUnknown bool
 	// NoRetry says that another attempt cannot help, whatever the step's policy is: a fault of the
 	// definition, for example.
 	NoRetry bool

@@ -18,6 +18,7 @@
 --              message, error_number, error_severity, error_state, error_line, error_procedure,
 --              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused),
 --              unsent (true: no part of the script was sent, so an unknown outcome of the previous attempt stays unknown),
+--              outcome_unknown (true, with TimedOut: the script may still run, or the request take effect),
 --              no_retry (true: a failure is not retried), retry_after_ms (the least wait before a retry, within the policy's
 --              maximum), messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the refused outcomes.
@@ -68,6 +69,7 @@ BEGIN
         waits_until         DATETIME2(7) NULL -- NULL: the target does not wait for a callback
     );
     DECLARE @unsent TABLE (task_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @unknown TABLE (task_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @retries TABLE (
         task_id        BIGINT NOT NULL PRIMARY KEY,
         no_retry       BIT NULL,
@@ -231,6 +233,15 @@ BEGIN
             unsent  BIT
         ) AS u
         WHERE u.unsent = 1;
+
+    IF CHARINDEX(N'"outcome_unknown":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        INSERT INTO @unknown (task_id)
+        SELECT u.task_id
+        FROM OPENJSON(@outcomes) WITH (
+            task_id         BIGINT,
+            outcome_unknown BIT
+        ) AS u
+        WHERE u.outcome_unknown = 1;
 
     IF CHARINDEX(N'"no_retry":', @outcomes COLLATE Latin1_General_BIN2) > 0
         OR CHARINDEX(N'"retry_after_ms":', @outcomes COLLATE Latin1_General_BIN2) > 0
@@ -408,6 +419,7 @@ BEGIN
             t.error_line = g.error_line,
             t.outcome_unknown = CASE
                 WHEN a.outcome = N'Unknown' OR (@ended = 1 AND a.outcome IN (N'TimedOut', N'Canceled')) THEN 1
+                WHEN EXISTS (SELECT 1 FROM @unknown AS u WHERE u.task_id = a.task_id) THEN 1
                 WHEN a.outcome = N'Returned' OR EXISTS (SELECT 1 FROM @unsent AS u WHERE u.task_id = a.task_id) THEN t.outcome_unknown
                 ELSE 0
             END

@@ -10,8 +10,8 @@
 --   is_active             1: not final.
 --   lifecycle             As in jobs.job_executions.
 --   outcome_unknown       1: it is unknown whether the script ran in the latest attempt that sent anything, so it may
---                         have run, wholly or in part, whatever the lifecycle is (Failed, TimedOut, Canceled, or still
---                         active).
+--                         have run, wholly or in part, or may still run, whatever the lifecycle is (Failed, TimedOut,
+--                         Canceled, or still active).
 --   rerun_state           The state for @only of jobs.sp_rerun_job_execution: Unknown if outcome_unknown is 1, else the
 --                         lifecycle; NULL while the target is active and if it succeeded.
 CREATE OR ALTER VIEW jobs.job_execution_outcomes

@@ -38,7 +38,7 @@ func (t *attempt) interrupted(cause error) targets.Result {
 	result := targets.Result{Err: cause, Error: targets.ErrorDetail{Text: cause.Error(), Class: targets.ClassStopped}}
 	switch {
 	case errors.Is(cause, targets.ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
-		result.Outcome, result.Error.Class = targets.TimedOut, targets.ClassTimeout
+		result.Outcome, result.Error.Class, result.OutcomeUnknown = targets.TimedOut, targets.ClassTimeout, t.sent
 		result.Summary = "The step's time limit passed " + end
 	case errors.Is(cause, targets.ErrStopRequested) && !t.sent:
 		result.Outcome, result.Summary = targets.Canceled, "The run was stopped "+end

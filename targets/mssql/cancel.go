@@ -8,15 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Cancellation of a script. When the attempt's context ends, the driver sends an attention. The
 // server acknowledges it (DONE with DONE_ATTN) when the request has ended, and an answer to SELECT
 // @@SPID on the same connection proves that the session is free. Without an acknowledgment or an
-// answer the connection is discarded, and a second connection looks for the session. The session
-// disappears as soon as the server notices the lost connection. A session that is still there after
-// killAfter is ended with KILL.
+// answer, a second connection, the witness, looks for the session before the connection is cut. The
+// session disappears as soon as the server notices the lost connection. A session that is still
+// there after killAfter is ended with KILL.
+//
+// That a session is not found proves that it has ended only if the same witness has seen it before.
+// A login may be shown its own session only, whatever HAS_PERMS_BY_NAME says; a server may cut
+// program_name; and behind a listener, a balancer, or a name with several addresses, the witness may
+// be on another server. In each of these cases the end is not known (I8).
 const (
 	// ackWait is how long a canceled session may take to acknowledge before its connection is cut.
 	// SqlClient also gives a server 5 s to answer an attention. A server that is only slow has
@@ -24,13 +30,16 @@ const (
 	ackWait = 5 * time.Second
 	// answerWait is how long a session that acknowledged may take to answer SELECT @@SPID.
 	answerWait = 2 * time.Second
+	// cutWait is how long the connection may stay open for the witness to see its session. A script
+	// whose term is lost must end before another agent runs it, so that the witness is not waited for
+	// any longer.
+	cutWait = 3 * time.Second
 	// killAfter is how long a session may outlive its connection before KILL.
 	killAfter = 3 * time.Second
-	// endLimit bounds all work on the second connection, so that a frozen server does not hold a
-	// worker.
+	// endLimit bounds all work of the witness, so that a frozen server does not hold a worker.
 	endLimit = 15 * time.Second
-	// endLogin bounds the login of the second connection. It is shorter than endLimit, so that the
-	// message names a login without an answer as the reason.
+	// endLogin bounds the login of the witness. It is shorter than endLimit, so that the message names
+	// a login without an answer as the reason.
 	endLogin = 10 * time.Second
 	// minPoll and maxPoll are the shortest and the longest time between two looks at the session.
 	minPoll, maxPoll = 50 * time.Millisecond, time.Second
@@ -54,17 +63,22 @@ func newToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// programName returns the program_name of a session with a token. It has at most 128 characters
-// (sys.dm_exec_sessions).
-func programName(app, token string) string {
-	const most = 128
+// programName returns the program_name of a session: the application, the token, and a description
+// of the attempt. The token comes early, so that a server that shows fewer than the 128 characters
+// of sys.dm_exec_sessions still shows it.
+func programName(app, token, description string) string {
+	const most, tokenLength = 128, 2 * 8
 	name := []rune(app)
-	return string(name[:min(len(name), most-1-len(token))]) + " " + token
+	name = append(name[:min(len(name), most-1-tokenLength)], []rune(" "+token)...)
+	if description != "" {
+		name = append(name, []rune(" "+description)...)
+	}
+	return string(name[:min(len(name), most)])
 }
 
 // confirmEnd makes sure that the server ends the request of a canceled attempt, and returns what is
 // known about that. acknowledged means that the driver has read the server's acknowledgment.
-// confirmEnd closes a session that does not answer.
+// confirmEnd cuts the connection of a session that does not answer.
 func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool) ending {
 	ctx = context.WithoutCancel(ctx) // ctx has ended already
 	if acknowledged {
@@ -75,11 +89,10 @@ func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool)
 		}
 	}
 	t.spid = s.spid()
-	s.discard()
 	const cut = "the server did not confirm in time that it canceled the script, and the connection was cut; "
 	limited, cancel := context.WithTimeoutCause(ctx, endLimit, fmt.Errorf("no end within %s", endLimit))
 	defer cancel()
-	killed, err := t.endSession(limited, s.token)
+	killed, err := t.endSession(limited, s)
 	name := "the session"
 	if t.spid != 0 {
 		name = fmt.Sprintf("session %d", t.spid)
@@ -102,35 +115,41 @@ func (s *session) answers(ctx context.Context) (id int, err error) {
 	return s.number(ctx, "SELECT @@SPID")
 }
 
-// endSession polls on a second connection until the session with a token is gone, and kills it
-// after killAfter. The error says why the session is not known to be gone.
-func (t *attempt) endSession(ctx context.Context, token string) (killed bool, err error) {
+// endSession cuts the connection of a session, and polls on a second one, the witness, until the
+// session is gone. It kills the session after killAfter. The error says why the session is not known
+// to be gone.
+func (t *attempt) endSession(ctx context.Context, s *session) (killed bool, err error) {
+	cut := sync.OnceFunc(s.discard)
+	defer cut()
+	latest := time.AfterFunc(cutWait, cut)
+	defer latest.Stop()
+
 	login, cancel := context.WithTimeoutCause(ctx, endLogin, errLoginTimeout)
 	defer cancel()
-	second, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
+	witness, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
 	if err != nil {
 		return false, causeOr(ctx, err)
 	}
-	defer second.close()
-	defer cutAfter(ctx, second.wire, 0)()
+	defer witness.close()
+	defer cutAfter(ctx, witness.wire, 0)()
 	var refused error
-	there := false // the login can see the session, so that a session no longer found is gone
+	seen := false // the witness has seen the session, so that a session that it no longer finds is gone
 	began := time.Now()
 	for wait := minPoll; ; wait = min(2*wait, maxPoll) {
-		seen, err := second.find(ctx, token)
+		id, err := witness.find(ctx, s.token)
+		cut() // the witness has looked once while the connection was open
 		switch {
 		case err != nil:
 			return killed, causeOr(ctx, fmt.Errorf("look at it: %w", err))
-		case seen.id != 0:
-			t.spid, there = seen.id, true
-		case !seen.others && !there:
-			return killed, errors.New("the login may not see other sessions; grant it VIEW SERVER STATE " +
-				"(SQL Server 2022 and later: VIEW SERVER PERFORMANCE STATE, Azure SQL Database: VIEW DATABASE STATE)")
-		default:
+		case id != 0:
+			t.spid, seen = id, true
+		case seen:
 			return killed, nil
+		default:
+			return false, errNotSeen
 		}
 		if time.Since(began) >= killAfter && !killed && refused == nil {
-			if refused = second.kill(ctx, token); refused == nil {
+			if refused = witness.kill(ctx, s.token); refused == nil {
 				killed, wait = true, minPoll
 			}
 		}
@@ -151,36 +170,29 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 	}
 }
 
-// sessionState is what a second connection sees of a session.
-type sessionState struct {
-	id     int  // session ID; 0: not found
-	others bool // the login sees sessions of other logins
-}
+// errNotSeen means that the witness has never found the session.
+var errNotSeen = errors.New("a second connection did not find it, which proves nothing: " +
+	"the login may not see other sessions (grant it VIEW SERVER STATE; SQL Server 2022 and later: VIEW SERVER PERFORMANCE STATE, " +
+	"Azure SQL Database: VIEW DATABASE STATE), " +
+	"the server's name may lead to several servers, or the session was lost before")
 
-// find looks for the session with a token. A login without VIEW SERVER STATE sees its own sessions
-// only, and would take any other session for gone
-// (https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql,
-// "Permissions"). The required permission depends on product, version and service objective, so the
-// rows decide first: a visible session of another login, such as the server's own, proves the
-// permission. (EXECUTE AS in a script may have given its session to another login.)
-func (s *session) find(ctx context.Context, token string) (seen sessionState, err error) {
-	var row [2]driver.Value
-	err = s.row(ctx, `SELECT
-    (SELECT MAX(CONVERT(INT, s.session_id)) FROM sys.dm_exec_sessions AS s WHERE `+hasToken(token)+`),
-    CASE
-        WHEN EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.original_login_name <> ORIGINAL_LOGIN()) THEN 1
-        WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 THEN 1
-        ELSE 0
-    END;`, row[:])
+// find looks for the session with a token and returns its ID; 0 means that it was not found.
+// (EXECUTE AS in a script may have given the session to another login, so that the login is not
+// compared.)
+func (s *session) find(ctx context.Context, token string) (id int, err error) {
+	var row [1]driver.Value
+	err = s.row(ctx, "SELECT MAX(CONVERT(INT, s.session_id)) FROM sys.dm_exec_sessions AS s WHERE "+hasToken(token)+";", row[:])
 	if err != nil {
-		return seen, err
+		return 0, err
 	}
-	if id, ok := row[0].(int64); ok {
-		seen.id = int(id)
+	switch n := row[0].(type) {
+	case nil:
+		return 0, nil
+	case int64:
+		return int(n), nil
+	default:
+		return 0, fmt.Errorf("the answer to a query of the agent is a %T, want an integer", n)
 	}
-	others, _ := row[1].(int64)
-	seen.others = others == 1
-	return seen, nil
 }
 
 // kill ends the session with a token, if it is still there. KILL takes neither a variable nor a
@@ -205,7 +217,7 @@ const noSuchSession = 6106
 // hasToken returns the condition for a row s of sys.dm_exec_sessions. A token consists of
 // hexadecimal digits.
 func hasToken(token string) string {
-	return "s.program_name LIKE N'% " + token + "' AND s.session_id <> @@SPID"
+	return "s.program_name LIKE N'% " + token + "%' AND s.session_id <> @@SPID"
 }
 
 // endText returns how a stopped script ended, as the second half of a sentence.

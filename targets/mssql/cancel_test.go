@@ -3,12 +3,14 @@ package mssql_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets"
@@ -91,6 +93,137 @@ func TestSessionEndsWithItsConnection(t *testing.T) {
 		require.False(t, killed.Load())
 	})
 }
+
+// A session that is not found has ended only if the same witness has seen it before: a server may
+// show a login nothing but its own session, or cut program_name before the token, and the second
+// connection may reach another server.
+func TestSessionThatWasNeverSeenProvesNothing(t *testing.T) {
+	t.Parallel()
+	elsewhere := func(t *testing.T, f *fixture) *mssql.Runner {
+		other := newFixture(t, tsqld.Config{})
+		return f.dialing(t, &alternating{dialers: []mssqldb.HostDialer{f.server.Dialer(), other.server.Dialer()}})
+	}
+	for name, c := range map[string]struct {
+		cfg    tsqld.Config
+		runner func(*testing.T, *fixture) *mssql.Runner
+	}{
+		"own session only":               {cfg: tsqld.Config{OwnSessionsOnly: true}},
+		"program_name of 20 bytes":       {cfg: tsqld.Config{ProgramName: 20}},
+		"another server behind the name": {runner: elsewhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c.cfg.Fault = deaf
+				f := newFixture(t, c.cfg)
+				f.exec(t, "d", "CREATE TABLE t (n int);")
+				for cause, want := range map[error]targets.Outcome{
+					targets.ErrStopRequested: targets.Unknown, targets.ErrTimeout: targets.TimedOut,
+				} {
+					runner := f.runner
+					if c.runner != nil {
+						runner = c.runner(t, f)
+					}
+					res := canceled(t, runner, cause, "/* deaf */ WAITFOR DELAY '00:05:00'; INSERT INTO t VALUES (1);")
+					require.Equal(t, want, res.Outcome, res.Summary)
+					require.Equal(t, want == targets.TimedOut, res.OutcomeUnknown)
+					require.Contains(t, res.Summary, "whether session ")
+					require.Contains(t, res.Summary, "did not find it, which proves nothing")
+				}
+				require.Equal(t, []string{"0"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
+				<-time.After(5 * time.Minute)
+				require.Equal(t, []string{"2"}, f.query(t, "d", "SELECT COUNT(*) FROM t"), "both scripts went on")
+			})
+		})
+	}
+}
+
+// The token precedes the description of the attempt, so that a server that shows 63 characters of
+// program_name still proves the end of a session.
+func TestSessionIsFoundByACutProgramName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, tsqld.Config{Fault: deaf, ProgramName: 63})
+		f.exec(t, "d", "CREATE TABLE t (n int);")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(targets.ErrStopRequested) })
+		a := onD(endless)
+		a.Session = sessionText + strings.Repeat("j", 100)
+		res := f.runner.Run(ctx, a)
+		require.Equal(t, targets.Canceled, res.Outcome, res.Summary)
+		require.Contains(t, res.Summary, "was ended with KILL")
+		require.False(t, res.OutcomeUnknown)
+	})
+}
+
+// A second connection that does not come delays the cut of the first one by no more than 3 s,
+// because a script whose term is lost must end before another agent runs it.
+func TestConnectionIsCutWithoutAWitness(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, tsqld.Config{Fault: deaf})
+		f.exec(t, "d", "CREATE TABLE t (n int);")
+		d := &alternating{dialers: []mssqldb.HostDialer{f.server.Dialer(), never{}}}
+		start := time.Now()
+		res := canceled(t, f.dialing(t, d), errors.New("term lost"), endless)
+		require.Equal(t, targets.Unknown, res.Outcome, res.Summary)
+		require.Contains(t, res.Summary, "no answer to the login in time")
+		require.LessOrEqual(t, time.Unix(0, d.closed.Load()).Sub(start), 9*time.Second+time.Millisecond) // 1 s, 5 s, 3 s
+	})
+}
+
+// dialing returns a runner that dials through d.
+func (f *fixture) dialing(t *testing.T, d mssqldb.HostDialer) *mssql.Runner {
+	t.Helper()
+	cfg := f.config(t, "disable")
+	cfg.Dialer = d
+	servers, err := mssql.NewServers(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	return mssql.NewRunner(servers, targets.Limits{})
+}
+
+// alternating uses its first dialer for the first connection and its last one for all others, as a
+// balancer may do.
+type alternating struct {
+	dialers []mssqldb.HostDialer
+	dials   atomic.Int32
+	closed  atomic.Int64 // when the first connection was closed, in nanoseconds
+}
+
+func (d *alternating) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	n := d.dials.Add(1)
+	c, err := d.dialers[min(int(n), len(d.dialers))-1].DialContext(ctx, network, addr)
+	if err == nil && n == 1 {
+		c = &closeTimed{Conn: c, at: &d.closed}
+	}
+	return c, err
+}
+
+func (d *alternating) HostName() string {
+	return d.dialers[0].(interface{ HostName() string }).HostName()
+}
+
+// closeTimed records when it is closed first.
+type closeTimed struct {
+	net.Conn
+	at *atomic.Int64
+}
+
+func (c *closeTimed) Close() error {
+	c.at.CompareAndSwap(0, time.Now().UnixNano())
+	return c.Conn.Close()
+}
+
+// never is a network without an answer.
+type never struct{}
+
+func (never) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (never) HostName() string { return "" }
 
 // An end that cannot be verified is Unknown, and the message names the remedy.
 func TestEndThatIsNotVerifiedIsUnknown(t *testing.T) {
@@ -196,4 +329,24 @@ func TestCancelUnderTLS(t *testing.T) {
 		require.Positive(t, res.SPID, encrypt)
 		require.NoError(t, servers.Close())
 	}
+}
+
+// An error before the connection was lost does not tell whether the rest of the script ran. An
+// error with which the server ends the session does.
+func TestErrorBeforeALostConnection(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {
+		if p.Kind == tsqld.MidRow && strings.Contains(p.Request, "marker") {
+			return tsqld.ErrClose
+		}
+		return nil
+	}})
+	res := f.run(t, "RAISERROR('first', 16, 1) WITH NOWAIT;\nSELECT 1 AS marker;")
+	require.Equal(t, targets.Unknown, res.Outcome, res.Summary)
+	require.Contains(t, res.Summary, "The connection was lost after the script was sent")
+	require.Contains(t, res.Summary, "Before: Msg 50000, Level 16, State 1, Line 1: first")
+
+	res = f.run(t, "RAISERROR('fatal', 20, 1) WITH LOG;\nSELECT 1 AS never;")
+	require.Equal(t, targets.Failed, res.Outcome, res.Summary)
+	require.Contains(t, res.Summary, "Level 20")
 }

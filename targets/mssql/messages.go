@@ -17,6 +17,11 @@ const errorReserve = 20
 // PRINT has 0, warnings have 1 to 10 (SQL Server, "Database Engine error severities").
 const firstFailing = 11
 
+// firstFatal is the lowest severity with which the server ends the session: "the client connection is
+// terminated after receiving the message"
+// (https://learn.microsoft.com/sql/t-sql/language-elements/raiserror-transact-sql).
+const firstFatal = 20
+
 // Information messages about a change that the script made on purpose. They are not kept.
 const (
 	changedDatabase = 5701 // "Changed database context to …"
@@ -108,6 +113,13 @@ func (c *collector) failure() error {
 		return nil
 	}
 	return *c.firstError
+}
+
+// endedSession reports whether the server has said that it ends the session.
+func (c *collector) endedSession() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastError != nil && c.lastError.Class >= firstFatal
 }
 
 // asServerError finds the server's error in err. Some errors of the driver have the same type; they

@@ -23,6 +23,7 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,
 	}
 	res.Outcome, res.Summary = t.outcome(err, cause)
+	res.OutcomeUnknown = res.Outcome == targets.TimedOut && t.open
 	var variable *VariableError
 	res.NoRetry = res.Outcome == targets.Failed && errors.As(err, &variable)
 	var limit *limitError
@@ -47,6 +48,8 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		res.Summary += " " + limit.Error()
 	case res.Error.Number != 0 && res.Outcome != targets.Failed:
 		res.Summary += " " + res.Error.String()
+	case res.Outcome == targets.Unknown && c.lastError != nil:
+		res.Summary += " Before: " + describe(*c.lastError).String()
 	}
 	return res
 }
@@ -55,24 +58,22 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 // of the error. err is the error of run, and cause the reason of an interruption, or nil.
 // t.messages.mu must be held.
 func (t *attempt) outcome(err, cause error) (targets.Outcome, string) {
-	reported := t.messages.firstError != nil
+	reported := t.messages.firstError != nil && !t.open // an error, and nothing ran after it that was not seen
 	var limit *limitError
 	switch {
 	case err == nil:
 		return targets.Succeeded, strings.TrimSpace(t.leftOpen + " " + t.successText())
-	case errors.Is(cause, targets.ErrStopRequested) && t.sent && !t.ending.verified:
+	case errors.Is(cause, targets.ErrStopRequested) && t.open:
 		return targets.Unknown, "The run was stopped, but the script may go on: " + t.endText()
 	case errors.Is(cause, targets.ErrStopRequested):
 		return targets.Canceled, "The run was stopped; " + t.endText()
 	case errors.Is(cause, targets.ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
 		return targets.TimedOut, "The step's time limit passed; " + t.endText()
 	case errors.As(err, &limit):
-		// Failed requires that the server has ended the script, or that it had reported an error
-		// before (I8).
-		if t.ending.verified || reported {
-			return targets.Failed, "The target exceeded a limit; " + t.endText()
+		if t.open { // I8
+			return targets.Unknown, "The target exceeded a limit; " + t.endText()
 		}
-		return targets.Unknown, "The target exceeded a limit; " + t.endText()
+		return targets.Failed, "The target exceeded a limit; " + t.endText()
 	case reported:
 		return targets.Failed, ""
 	case cause != nil && !t.sent:

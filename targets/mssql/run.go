@@ -69,8 +69,10 @@ type attempt struct {
 	servers  *Servers
 	messages *collector
 
-	spid   int
-	sent   bool
+	spid int
+	sent bool
+	// open means that a batch was sent and that its end is not known.
+	open   bool
 	phases []targets.Phase
 	// announced says that CONTEXT_INFO was set, in the packet of the script's first batch.
 	announced bool
@@ -202,11 +204,11 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 	// The leading blank keeps the driver from taking a batch of one word for a procedure's name.
 	answer, err := s.query(ctx, " "+text, &queue, args...)
 	if after, _ := s.wire.state(); after > before {
-		t.sent = true
+		t.sent, t.open = true, true
 	}
 	if err != nil {
 		if ctx.Err() != nil && t.sent {
-			t.ending = t.confirmEnd(ctx, s, false)
+			t.end(t.confirmEnd(ctx, s, false))
 		}
 		return causeOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
 	}
@@ -222,21 +224,28 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 	var exceeded *tdsguard.Exceeded
 	switch {
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
+		t.open = false
 		return cmp.Or(t.messages.failure(), outputErr)
 	case ctx.Err() != nil:
-		t.ending = t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err()))
+		t.end(t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err())))
 		return context.Cause(ctx)
 	case errors.As(broken, &exceeded):
-		if t.ending = (ending{true, "the script was canceled on the server"}); !s.wire.cancel(ackWait) {
-			t.ending = t.confirmEnd(ctx, s, false)
+		how := ending{true, "the script was canceled on the server"}
+		if !s.wire.cancel(ackWait) {
+			how = t.confirmEnd(ctx, s, false)
 		}
+		t.end(how)
 		return &limitError{exceeded}
-	case t.messages.failure() != nil:
-		return t.messages.failure() // the attempt has failed, whatever followed
+	case t.messages.endedSession():
+		t.open = false
+		return t.messages.failure()
 	default:
 		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, cmp.Or(broken, p.err, err))
 	}
 }
+
+// end records how a canceled script ended.
+func (t *attempt) end(how ending) { t.ending, t.open = how, !how.verified }
 
 // takeOutput writes the first result set of the script, if any, to the output table, and leaves the
 // rest of the answer unread. readErr means that the answer cannot be read any further.

@@ -18,14 +18,18 @@ func TestProgramName(t *testing.T) {
 	token := newToken()
 	require.Len(t, token, 16)
 	require.NotEqual(t, token, newToken())
-	require.Equal(t, "jobagent "+token, programName("jobagent", token))
+	require.Equal(t, "jobagent "+token, programName("jobagent", token, ""))
+	require.Equal(t, "jobagent "+token+" run=1", programName("jobagent", token, "run=1"))
 	long := make([]rune, 200)
 	for i := range long {
 		long[i] = 'ö'
 	}
-	name := []rune(programName(string(long), token))
+	name := []rune(programName(string(long), token, "run=1"))
 	require.Len(t, name, 128)
 	require.Equal(t, " "+token, string(name[128-17:]))
+	name = []rune(programName("jobagent", token, string(long)))
+	require.Len(t, name, 128)
+	require.Equal(t, "jobagent "+token+" ö", string(name[:27]))
 }
 
 // An attempt that is stopped between two batches leaves nothing behind on the server.

@@ -284,6 +284,7 @@ func (t *attempt) result(err error) targets.Result {
 	}
 	res.Messages = append(res.Messages, t.closing...)
 	res.Outcome, res.Summary = t.outcome(err)
+	res.OutcomeUnknown = res.Outcome == targets.TimedOut && t.sent && !t.ended
 	if err == nil {
 		return res
 	}

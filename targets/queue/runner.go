@@ -197,7 +197,7 @@ func (t *attempt) interrupted(ctx context.Context, res *targets.Result) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, targets.ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
-		res.Outcome = targets.TimedOut
+		res.Outcome, res.OutcomeUnknown = targets.TimedOut, t.sent
 	case t.sent:
 		res.Outcome = targets.Unknown
 	case errors.Is(cause, targets.ErrStopRequested):

@@ -371,12 +371,12 @@ func Modes() []Mode {
 			})
 		}},
 		// answers to the agent's own queries
-		answers("fewer columns than asked for", Ints(1), IntRow(1), Done(0x10, 1)),
+		answers("a session that never ends", Ints(1), IntRow(1), Done(0x10, 1)),
 		answers("more columns than asked for", Ints(9), IntRow(1, 2, 3, 4, 5, 6, 7, 8, 9), Done(0x10, 1)),
 		answers("other types than asked for", maxText, join(0xD1, uint64(2), uint32(2), "x", uint32(0)), Done(0x10, 1)),
-		answers("more rows than asked for", Ints(2), IntRow(1, 2), IntRow(1, 2), Done(0x10, 2)),
-		answers("more sets than asked for", Ints(2), IntRow(1, 2), Done(more|0x10, 1), Ints(3), IntRow(1, 2, 3), Done(0x10, 1)),
-		answers("no rows", Ints(2), Done(0x10, 0)),
+		answers("more rows than asked for", Ints(1), IntRow(1), IntRow(1), Done(0x10, 2)),
+		answers("more sets than asked for", Ints(1), IntRow(1), Done(more|0x10, 1), Ints(3), IntRow(1, 2, 3), Done(0x10, 1)),
+		answers("no rows", Ints(1), Done(0x10, 0)),
 		answers("no result set", Done(0, 0)),
 		claims("identity of fewer columns", Ints(1), IntRow(1), Done(0x10, 1)),
 		claims("identity of other types", Ints(5), IntRow(1, 2, 3, 4, 5), Done(0x10, 1)),

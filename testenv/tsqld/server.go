@@ -60,6 +60,11 @@ type Config struct {
 	// disk at login. The error may hold the beginning of a statement in SQLite's dialect, which
 	// contains no values.
 	OnError func(err error)
+	// OwnSessionsOnly and ProgramName make system views show sessions as some other servers do, for
+	// tests of clients that look for a session: a session sees nothing but itself, although
+	// permission functions say that it may see all, and program_name has this many bytes (0: all).
+	OwnSessionsOnly bool
+	ProgramName     int
 	// Fault is called at every [Point] and decides whether a fault happens there. Several
 	// connections may call it at once.
 	Fault func(Point) error
@@ -97,6 +102,9 @@ func New(cfg Config) (*Server, error) {
 		OnWait:     cfg.OnWait,
 		OnError:    cfg.OnError,
 		MaxMemory:  cfg.MaxMemory,
+
+		OwnSessionsOnly: cfg.OwnSessionsOnly,
+		ProgramName:     cfg.ProgramName,
 	}
 	if cfg.Fault != nil {
 		engineConfig.CommitFault = func() error { return cfg.Fault(Point{Kind: BeforeCommit, Context: context.Background()}) }

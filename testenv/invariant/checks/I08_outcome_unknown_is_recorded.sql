@@ -1,7 +1,8 @@
 -- I8: a target that has not succeeded has outcome_unknown = 1 if its latest attempt ended as
 -- Unknown without a report, or waited for a report until its deadline or a stop. Attempts with the
 -- outcome Returned do not count, because nothing was sent. A target has outcome_unknown = 1 only if
--- one of its attempts ended so; a later attempt that did not reach the target keeps the value.
+-- one of its attempts ended so, or as TimedOut, which does not tell whether the script has ended; a
+-- later attempt that did not reach the target keeps the value.
 SELECT CONCAT(
     N'target execution ', t.target_execution_id, N' (', t.lifecycle, N') has outcome_unknown = ', t.outcome_unknown,
     N', and its latest attempt ended as ', a.outcome, N', and its callback by ' + c.closed_by
@@ -25,7 +26,7 @@ WHERE (a.outcome = N'Unknown' AND c.success IS NULL AND t.outcome_unknown = 0 AN
             FROM jobs_internal.task_executions AS k
             WHERE k.execution_id = t.execution_id -- execution_id has an index
                 AND k.target_execution_id = t.target_execution_id
-                AND k.outcome = N'Unknown'
+                AND k.outcome IN (N'Unknown', N'TimedOut')
         )
         AND NOT EXISTS (
             SELECT 1

@@ -38,6 +38,11 @@ type Config struct {
 	// of the server or a damaged file. The error may contain the beginning of a SQLite statement,
 	// but no values.
 	OnError func(err error)
+	// OwnSessionsOnly makes system views show a session nothing but itself, although permission
+	// functions say that it may see all. ProgramName, if above 0, is how many characters of
+	// program_name they show. Some servers that speak TDS do so.
+	OwnSessionsOnly bool
+	ProgramName     int
 	// CommitFault, if not nil, is called before each commit. Its error simulates a full disk
 	// (1105).
 	CommitFault func() error

@@ -40,7 +40,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	s.publishState() // a session sees its own current state
 	e.Sessions = append(e.Sessions, s.describe())
 	for _, o := range s.inst.allSessions() {
-		if o != s {
+		if o != s && !s.inst.cfg.OwnSessionsOnly {
 			e.Sessions = append(e.Sessions, o.describe())
 		}
 	}
@@ -96,6 +96,9 @@ func (s *Session) describe() catalog.SessionRow {
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)),
 		LastRequestEnd:   datetime(q.ended, types.TicksOf(q.ended)),
+	}
+	if most := s.inst.cfg.ProgramName; most > 0 && len(out.Program) > most {
+		out.Program = out.Program[:most]
 	}
 	if q.tranCount > 0 {
 		out.TransactionName, out.TransactionStart = cmp.Or(q.tranName, "user_transaction"), datetime(q.tranStart,
