@@ -21,8 +21,8 @@ import (
 //
 // That a session is not found proves that it has ended only if the same witness has seen it before.
 // A login may be shown its own session only, whatever HAS_PERMS_BY_NAME says; a server may cut
-// program_name; and behind a listener, a balancer, or a name with several addresses, the witness may
-// be on another server. In each of these cases the end is not known (I8).
+// program_name; and behind a listener, a balancer, or a name with several addresses, the witness
+// may be on another server. In each of these cases the end is not known (I8).
 const (
 	// ackWait is how long a canceled session may take to acknowledge before its connection is cut.
 	// SqlClient also gives a server 5 s to answer an attention. A server that is only slow has
@@ -31,15 +31,15 @@ const (
 	// answerWait is how long a session that acknowledged may take to answer SELECT @@SPID.
 	answerWait = 2 * time.Second
 	// cutWait is how long the connection may stay open for the witness to see its session. A script
-	// whose term is lost must end before another agent runs it, so that the witness is not waited for
-	// any longer.
+	// whose term is lost must end before another agent runs it, so that the witness is not waited
+	// for any longer.
 	cutWait = 3 * time.Second
 	// killAfter is how long a session may outlive its connection before KILL.
 	killAfter = 3 * time.Second
 	// endLimit bounds all work of the witness, so that a frozen server does not hold a worker.
 	endLimit = 15 * time.Second
-	// endLogin bounds the login of the witness. It is shorter than endLimit, so that the message names
-	// a login without an answer as the reason.
+	// endLogin bounds the login of the witness. It is shorter than endLimit, so that the message
+	// names a login without an answer as the reason.
 	endLogin = 10 * time.Second
 	// minPoll and maxPoll are the shortest and the longest time between two looks at the session.
 	minPoll, maxPoll = 50 * time.Millisecond, time.Second
@@ -116,8 +116,8 @@ func (s *session) answers(ctx context.Context) (id int, err error) {
 }
 
 // endSession cuts the connection of a session, and polls on a second one, the witness, until the
-// session is gone. It kills the session after killAfter. The error says why the session is not known
-// to be gone.
+// session is gone. It kills the session after killAfter. The error says why the session is not
+// known to be gone.
 func (t *attempt) endSession(ctx context.Context, s *session) (killed bool, err error) {
 	cut := sync.OnceFunc(s.discard)
 	defer cut()

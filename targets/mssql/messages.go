@@ -17,8 +17,8 @@ const errorReserve = 20
 // PRINT has 0, warnings have 1 to 10 (SQL Server, "Database Engine error severities").
 const firstFailing = 11
 
-// firstFatal is the lowest severity with which the server ends the session: "the client connection is
-// terminated after receiving the message"
+// firstFatal is the lowest severity with which the server ends the session: "the client connection
+// is terminated after receiving the message"
 // (https://learn.microsoft.com/sql/t-sql/language-elements/raiserror-transact-sql).
 const firstFatal = 20
 

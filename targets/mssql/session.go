@@ -34,8 +34,8 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 	return s.openFor(ctx, server, database, credential, token, "")
 }
 
-// openFor is open with a description of the attempt, which becomes the end of program_name. It costs
-// nothing: each attempt has a login of its own.
+// openFor is open with a description of the attempt, which becomes the end of program_name. It
+// costs nothing: each attempt has a login of its own.
 func (s *Servers) openFor(ctx context.Context, server, database, credential, token, description string) (*session, error) {
 	app := s.cfg.AppName
 	if s.cfg.AnonymousSessions {
