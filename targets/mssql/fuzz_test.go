@@ -1,6 +1,7 @@
 package mssql
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -88,6 +89,11 @@ func answersOf(t testing.TB) [][]byte {
 		if !s.Login && len(s.Answer) < 32000 {
 			all = append(all, append(append([]byte{}, login...), packet(s.Answer)...))
 		}
+	}
+	// An error that ends a transaction, with ENVCHANGE before its DONE and behind it.
+	said, ended := hostile.Message(8134, 16, "zero"), []byte{0xE3, 11, 0, 10, 0, 8, 1, 0, 0, 0, 0, 0, 0, 0}
+	for _, tokens := range [][][]byte{{said, ended, hostile.Done(2, 0)}, {said, hostile.Done(1|2, 0), ended, hostile.Done(0, 0)}} {
+		all = append(all, append(append([]byte{}, login...), packet(bytes.Join(tokens, nil))...))
 	}
 	return all
 }

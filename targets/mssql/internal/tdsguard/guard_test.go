@@ -230,19 +230,49 @@ func TestPrelogin(t *testing.T) {
 // token that would block it.
 func TestAnswerEndsAtItsFirstError(t *testing.T) {
 	t.Parallel()
-	first := bytes.Join([][]byte{hostile.Message(50000, 16, "no"), hostile.Done(1|2, 0)}, nil)
+	said := hostile.Message(50000, 16, "no")
+	first := bytes.Join([][]byte{said, hostile.Done(1|2, 0)}, nil)
 	rest := bytes.Join([][]byte{hostile.Done(1, 0), hostile.Ints(1), hostile.IntRow(1), hostile.Done(1|0x10, 1)}, nil)
 	message := bytes.Join([][]byte{first, bytes.Repeat(rest, 20), hostile.Done(0x10, 7)}, nil)
+	ended := bytes.Join([][]byte{said, hostile.Done(0x10, 7)}, nil)
 	for _, size := range []int{1, 5, 100, 4088} {
-		for rows, want := range map[Rows][]byte{
-			OwnRows: bytes.Join([][]byte{first, hostile.Done(0x10, 7)}, nil),
-			AllRows: bytes.Join([][]byte{first, hostile.Done(0x10, 7)}, nil), KeptRows: message,
-		} {
-			again := bytes.Join([][]byte{packets(message, size), packets(hostile.Done(0, 0), 100)}, nil)
-			got, err := io.ReadAll(session(bytes.NewReader(again), Limits{}, rows, nil))
-			require.NoError(t, err)
-			require.Equal(t, append(want[:len(want):len(want)], hostile.Done(0, 0)...), payloads(t, got), "%d %d", size, rows)
-			require.Equal(t, 2, lasts(got), "the driver reads no further than to a last packet")
+		for rows, want := range map[Rows][]byte{OwnRows: ended, AllRows: ended, KeptRows: message} {
+			requireAnswer(t, message, want, size, rows)
 		}
 	}
+}
+
+// requireAnswer sends a message and another answer, and requires that the message becomes want.
+func requireAnswer(t *testing.T, message, want []byte, size int, rows Rows) {
+	t.Helper()
+	again := bytes.Join([][]byte{packets(message, size), packets(hostile.Done(0, 0), 100)}, nil)
+	got, err := io.ReadAll(session(bytes.NewReader(again), Limits{}, rows, nil))
+	require.NoError(t, err)
+	require.Equal(t, append(want[:len(want):len(want)], hostile.Done(0, 0)...), payloads(t, got), "%d %d", size, rows)
+	require.Equal(t, 2, lasts(got), "the driver reads no further than to a last packet")
+}
+
+// An error may end a transaction. The server's ENVCHANGE about that reaches the driver wherever it
+// is, and before the end of the answer.
+func TestEndOfTransactionAfterAnError(t *testing.T) {
+	t.Parallel()
+	said, rolledBack := hostile.Message(8134, 16, "zero"), []byte{tokenEnvChange, 11, 0, envRollback, 0, 8, 1, 0, 0, 0, 0, 0, 0, 0}
+	failed, last := hostile.Done(1|2, 0), hostile.Done(2, 0)
+	want := bytes.Join([][]byte{said, rolledBack, last}, nil)
+	for name, message := range map[string][][]byte{
+		"before DONE":          {said, rolledBack, last},
+		"behind DONE":          {said, failed, rolledBack, last},
+		"between result sets":  {said, failed, hostile.Ints(1), hostile.IntRow(1), rolledBack, hostile.Done(1|0x10, 1), last},
+		"behind a second DONE": {said, failed, said, failed, rolledBack, last},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{1, 2, 3, 7, 20, 4088} {
+				requireAnswer(t, bytes.Join(message, nil), want, size, AllRows)
+				requireAnswer(t, bytes.Join(message, nil), want, size, OwnRows)
+			}
+		})
+	}
+	// A DONE that reports an error without an ERROR token.
+	message := bytes.Join([][]byte{failed, said, rolledBack, last}, nil)
+	requireAnswer(t, message, bytes.Join([][]byte{failed, rolledBack, last}, nil), 5, AllRows)
 }

@@ -104,7 +104,7 @@ type scanner struct {
 
 	errs, errBytes int  // errors since the last DONE
 	queued         int  // queued tokens in the answer to a login
-	suppressed     bool // only the end of this answer goes to the driver
+	suppressed     bool // only ENVCHANGE and the end of this answer go to the driver
 
 	remaining int64 // unread bytes of the token or of its list
 	env       byte
@@ -292,8 +292,11 @@ func (g *Guard) startToken() error {
 			}
 		}
 	}
-	if g.suppressed {
-		disposition = drop
+	switch {
+	case g.suppressed && t == tokenEnvChange:
+		// The driver's reading goroutine handles ENVCHANGE itself and does not wait for a reader.
+	case g.suppressed, g.errs > 0 && (t == tokenDone || t == tokenDoneProc) && g.stopsAtErrors():
+		disposition = drop // done passes on the end of the answer
 	}
 	g.setDisposition(disposition)
 	if next == atRow || next == atRowBits || next == atReturnValue {
@@ -321,12 +324,7 @@ func (g *Guard) done() error {
 	g.state = atToken
 	g.columns.known = false // the result set has ended, and the next one has columns of its own
 	if g.token != tokenDoneInProc {
-		// The driver stops reading an answer at its first error unless a message queue takes
-		// everything. Its reading goroutine would wait for a reader for ever, and so would the
-		// connection's next user.
-		rows := Rows(g.rows.Load())
-		stops := rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin
-		if stops && (status&wrong != 0 || g.errs > 0) {
+		if g.stopsAtErrors() && (status&wrong != 0 || g.errs > 0) {
 			g.suppressed = true
 		}
 		g.errs, g.errBytes = 0, 0
@@ -340,6 +338,18 @@ func (g *Guard) done() error {
 		g.endAnswer()
 	}
 	return nil
+}
+
+// stopsAtErrors reports whether the driver stops reading the current answer at its first DONE after
+// an error, because no message queue takes everything. Its reading goroutine would wait for a
+// reader for ever, and so would the connection's next user. The guard therefore drops what follows
+// the first error, and this DONE too. Two kinds of tokens pass: each ENVCHANGE, which tells the
+// driver that a transaction has ended, and the last DONE. They reach the driver in this order, so
+// that the driver knows of the transaction's end before its caller knows of the error. Otherwise
+// the next request could name a transaction that the server has rolled back (error 3989).
+func (g *Guard) stopsAtErrors() bool {
+	rows := Rows(g.rows.Load())
+	return rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin
 }
 
 // endAnswer ends an answer. The driver stops reading here and takes the next packet for the
