@@ -185,6 +185,34 @@ func TestOnceWaitsForAnEarlierAttempt(t *testing.T) {
 	})
 }
 
+// When a script has ended the transaction, its row is inserted also if it must be tried again, or
+// if the script has set IMPLICIT_TRANSACTIONS. Without the row the next attempt would run the
+// script.
+func TestOnceRecordsAnEndedTransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, tsqld.Config{})
+		f.exec(t, "d", "CREATE TABLE t (n int);")
+		id := uuid.New()
+		ended := make(chan targets.Result, 1)
+		go func() {
+			ended <- f.runner.Run(t.Context(), once(id, "COMMIT; SET LOCK_TIMEOUT 0;\nWAITFOR DELAY '00:00:10';"))
+		}()
+		synctest.Wait() // the script is at its WAITFOR
+		f.exec(t, "d", "BEGIN TRANSACTION; SELECT n FROM t WITH (TABLOCKX); "+
+			"SELECT 1 FROM jobagent.executed_scripts WITH (TABLOCKX); DELETE FROM jobagent.executed_scripts; "+
+			"WAITFOR DELAY '00:00:10.250'; COMMIT;")
+		res := <-ended
+		require.Contains(t, res.Summary, "the script ended the transaction")
+		require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT COUNT(*) FROM jobagent.executed_scripts"))
+
+		id = uuid.New()
+		res = f.runner.Run(t.Context(), once(id, "SET IMPLICIT_TRANSACTIONS ON; COMMIT;"))
+		require.Contains(t, res.Summary, "the script ended the transaction")
+		res = f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);"))
+		require.Contains(t, res.Summary, "an earlier attempt ended the transaction")
+	})
+}
+
 // A stop request rolls everything back, so that the next attempt may run.
 func TestOnceRollsBackAStoppedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
