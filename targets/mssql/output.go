@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
@@ -73,46 +74,147 @@ func (e *OutputError) Error() string { return "output table " + e.Table + ": " +
 // Unwrap returns the reason.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// writeOutput reads a result set to its end and writes it to the output table. After an error
-// nothing is written, and the set may have unread rows.
-func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err error) {
+// accessQuery asks, for the table @table, whether it exists and whether the login may write to it,
+// or create it. The right is NULL if the server does not say.
+const accessQuery = `SELECT
+    CASE WHEN OBJECT_ID(@table) IS NULL THEN 0 ELSE 1 END,
+    CASE
+        WHEN OBJECT_ID(@table) IS NULL THEN HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'CREATE TABLE')
+        WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'INSERT') = 0 THEN 0
+        ELSE HAS_PERMS_BY_NAME(@table, N'OBJECT', N'DELETE')
+    END;`
+
+// openOutput makes sure, before the script is sent, that the agent can log in to the output table's
+// database and may write to the table. Otherwise each attempt would run the script before it fails.
+// The caller releases t.outputs if it is not nil. No session is held while the script runs, because
+// that may take hours; it goes back to the pool.
+func (t *attempt) openOutput(ctx context.Context) (err error) {
 	o := t.Output
 	defer func() {
 		if err != nil {
-			t.written = 0
 			err = &OutputError{Table: o.name(), Err: err}
 		}
 	}()
+	if t.outputs, err = t.servers.acquire(o.Server, o.Database, o.Credential, true); err != nil {
+		return err
+	}
+	exists, allowed, err := t.outputAccess(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !allowed.Valid || allowed.Int64 != 0:
+		return nil
+	case exists:
+		err = errors.New("the login may not write to it; grant it INSERT and DELETE on the table")
+	default:
+		err = errors.New("it does not exist, and the login may not create it; " +
+			"create it, or grant the login CREATE TABLE in the database and ALTER on the schema")
+	}
+	return &targets.ConfigError{Subject: "database " + o.Database, Err: err}
+}
+
+// outputAccess sends accessQuery, on another session if a pooled one is dead.
+func (t *attempt) outputAccess(ctx context.Context) (exists bool, allowed sql.NullInt64, err error) {
+	ask := func() (lost bool, err error) {
+		conn, err := t.outputs.db.Conn(ctx)
+		if err != nil {
+			return false, fmt.Errorf("connect: %w", err)
+		}
+		w := &outputWriter{conn: conn, wire: wireOf(conn)}
+		defer func() { w.close(err == nil) }()
+		defer cutAfter(ctx, w.wire, ackWait)()
+		err = conn.QueryRowContext(ctx, accessQuery, sql.Named("table", t.Output.table())).Scan(&exists, &allowed)
+		if err != nil {
+			return w.lost(err), fmt.Errorf("look for the table: %w", err)
+		}
+		return false, nil
+	}
+	for try := 1; ; try++ {
+		lost, err := ask()
+		if err == nil || !lost || try == outputTries || ctx.Err() != nil {
+			return exists, allowed, err
+		}
+	}
+}
+
+// outputTries is how often the agent tries to write a result set. Each idle session of the pool may
+// be dead.
+const outputTries = poolIdle + 1
+
+// writeOutput reads a result set to its end and writes it to the output table. After an error
+// nothing is written, and the set may have unread rows.
+//
+// The script is running and may have changed data, so that a failure of the agent's own statements
+// would make the next attempt run the script again. After an error that may pass, the agent
+// therefore tries again by itself, if it still has all rows. Everything that a try does is safe to
+// repeat: the table is created once, the staging table ends with its session, and replace replaces
+// the rows of this execution.
+func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) error {
 	columns, err := outputColumns(set.columns)
 	if err != nil {
-		return err
+		return &OutputError{Table: t.Output.name(), Err: err}
 	}
-	shared, err := t.servers.acquire(o.Server, o.Database, o.Credential, true)
-	if err != nil {
-		return err
+	rows := &outputRows{set: set, columns: columns}
+	for try := 1; ; try++ {
+		written, repeat, err := t.tryOutput(ctx, rows, p)
+		if err == nil {
+			t.written = written
+			return nil
+		}
+		if !repeat || try == outputTries || !rows.rewind() || !pause(ctx, try) {
+			return &OutputError{Table: t.Output.name(), Err: err}
+		}
 	}
-	defer t.servers.release(shared)
-	conn, err := shared.db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer cutAfter(ctx, wireOf(conn), ackWait)() // the server may not read what is written to it
-	w := &outputWriter{output: o, conn: conn, columns: columns}
-	defer func() { w.close(err == nil) }()
+}
 
-	if err := w.prepare(ctx, t.messages); err != nil {
-		return err
+// pause waits before the next try: 0.1 s after the first one, and then four times as long each
+// time, 8.5 s in all. It reports whether ctx has not ended. The script's session is not read
+// meanwhile. The sum is shorter than the time after which large rows lose their memory (15 s).
+func pause(ctx context.Context, try int) bool {
+	timer := time.NewTimer(100 * time.Millisecond << (2 * (try - 1)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	if err := w.load(ctx, set); err != nil {
-		return err
+}
+
+// tryOutput is one try of writeOutput. repeat means that another try may succeed.
+func (t *attempt) tryOutput(ctx context.Context, rows *outputRows, p *pump) (written int64, repeat bool, err error) {
+	conn, err := t.outputs.db.Conn(ctx)
+	if err != nil {
+		return 0, Classify(err).Class.Retryable(), fmt.Errorf("connect: %w", err)
+	}
+	wire := wireOf(conn)
+	defer cutAfter(ctx, wire, ackWait)() // the server may not read what is written to it
+	w := &outputWriter{output: t.Output, conn: conn, wire: wire, columns: rows.columns}
+	clean := false
+	defer func() { w.close(clean) }()
+
+	if err := w.prepare(ctx); err != nil {
+		return 0, w.mayRepeat(err), err
+	}
+	if err := w.load(ctx, rows); err != nil {
+		return 0, w.mayRepeat(err), err
 	}
 	// An error may have ended the result set early.
 	p.sync()
 	if t.messages.failure() != nil || ctx.Err() != nil {
-		return errors.New("the result set was not complete")
+		return 0, false, errors.New("the result set was not complete")
 	}
-	t.written, err = w.replace(ctx)
-	return err
+	if written, err = w.replace(ctx); err != nil {
+		return 0, w.mayRepeat(err), err
+	}
+	if !w.indexed {
+		t.messages.remark(fmt.Sprintf("The output table %s has no index on %s: replacing rows reads the whole table. "+
+			"Create it with CREATE NONCLUSTERED INDEX %s.", t.Output.name(), executionColumn, tsql.Name(t.Output.index())))
+	}
+	// The rows are committed. A staging table that cannot be dropped ends with its session.
+	_, dropErr := conn.ExecContext(ctx, "DROP TABLE "+staging+";")
+	clean = dropErr == nil
+	return written, false, nil
 }
 
 // outputColumn is a column of the result set.
@@ -216,8 +318,10 @@ func bytesToText(v any) (any, error) {
 type outputWriter struct {
 	output  *Output
 	conn    *sql.Conn
+	wire    *wire
 	columns []outputColumn
 	target  []string // column names as the table spells them
+	indexed bool     // the table has an index on the execution's ID
 }
 
 // close returns the session to its pool. After an error the session is closed instead, because its
@@ -229,28 +333,49 @@ func (w *outputWriter) close(good bool) {
 	_ = w.conn.Close()
 }
 
+// lost reports whether the session has ended.
+func (w *outputWriter) lost(err error) bool {
+	_, broken := w.wire.state()
+	return broken != nil || errors.Is(err, driver.ErrBadConn)
+}
+
+// mayRepeat reports whether a statement that failed with err may succeed later: after a deadlock, a
+// transient error or the loss of the session. A server that violates the protocol is not asked
+// again.
+func (w *outputWriter) mayRepeat(err error) bool {
+	if _, broken := w.wire.state(); isRefusal(broken) {
+		return false
+	}
+	return w.lost(err) || Classify(err).Class.Retryable()
+}
+
 // prepare creates the output table unless it exists, checks its columns, and creates the staging
 // table.
-func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
+func (w *outputWriter) prepare(ctx context.Context) error {
 	found, err := w.tableColumns(ctx)
 	if err != nil {
 		return err
 	}
 	for try := 1; len(found) == 0; try++ {
-		if err := w.create(ctx); err != nil && (try == createTries || Classify(err).Class != targets.ClassDeadlock) {
-			return err
+		failed := w.create(ctx)
+		if failed != nil && !isServerError(failed) {
+			return failed
 		}
+		// Whatever the server reports, another target may have created the table meanwhile. Which
+		// error the later one gets depends on the place where the two met: 2714, 1913, 1205, or the
+		// duplicate key of a catalog.
 		if found, err = w.tableColumns(ctx); err != nil {
 			return err
 		}
-		if try == createTries {
+		if len(found) > 0 || failed == nil {
 			break
+		}
+		class := Classify(failed).Class
+		if try == createTries || class == targets.ClassAuth || class == targets.ClassConfig || !pause(ctx, try) {
+			return failed
 		}
 	}
 	if err := w.match(found); err != nil {
-		return err
-	}
-	if err := w.checkIndex(ctx, messages); err != nil {
 		return err
 	}
 	var stage []string
@@ -266,18 +391,29 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	return nil
 }
 
-// createTries is how often the creation of the table is tried. Targets that create it at the same
-// time may be victims of a deadlock with each other.
+// createTries is how often the creation of the table is tried. The session that wins may not have
+// committed yet when another one fails.
 const createTries = 3
 
 // tableColumn is a column of the output table.
 type tableColumn struct {
 	name, typ string
+	leads     bool // an index begins with the column
 }
 
 // tableColumns returns the columns of the output table; none if it does not exist.
 func (w *outputWriter) tableColumns(ctx context.Context) ([]tableColumn, error) {
-	rows, err := w.conn.QueryContext(ctx, `SELECT c.name, TYPE_NAME(c.system_type_id)
+	rows, err := w.conn.QueryContext(ctx, `SELECT
+    c.name,
+    TYPE_NAME(c.system_type_id),
+    CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM sys.index_columns AS ic
+            WHERE ic.object_id = c.object_id AND ic.column_id = c.column_id AND ic.key_ordinal = 1
+        ) THEN 1
+        ELSE 0
+    END
 FROM sys.columns AS c
 WHERE c.object_id = OBJECT_ID(@table)
 ORDER BY c.column_id;`, sql.Named("table", w.output.table()))
@@ -288,10 +424,11 @@ ORDER BY c.column_id;`, sql.Named("table", w.output.table()))
 	var found []tableColumn
 	for rows.Next() {
 		var name, typ sql.NullString
-		if err := rows.Scan(&name, &typ); err != nil {
+		var leads bool
+		if err := rows.Scan(&name, &typ, &leads); err != nil {
 			return nil, fmt.Errorf("look for the table: %w", err)
 		}
-		found = append(found, tableColumn{name.String, typ.String})
+		found = append(found, tableColumn{name.String, typ.String, leads})
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("look for the table: %w", err)
@@ -299,14 +436,8 @@ ORDER BY c.column_id;`, sql.Named("table", w.output.table()))
 	return found, nil
 }
 
-// The errors of a CREATE that another session has overtaken.
-const (
-	errObjectExists = 2714 // "There is already an object named … in the database."
-	errIndexExists  = 1913 // "The operation failed because an index or statistics with name … already exists"
-)
-
 // create creates the table and its index in one transaction, so that no session sees one without
-// the other. A table that another target created meanwhile is not an error.
+// the other. After an error nothing is left.
 func (w *outputWriter) create(ctx context.Context) error {
 	definition := []string{tsql.Name(executionColumn) + " uniqueidentifier NOT NULL"}
 	for _, c := range w.columns {
@@ -325,9 +456,6 @@ func (w *outputWriter) create(ctx context.Context) error {
 		err = tx.Commit()
 	} else {
 		_ = tx.Rollback()
-	}
-	if e, ok := asServerError(err); ok && (e.Number == errObjectExists || e.Number == errIndexExists) {
-		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("create the table: %w", err)
@@ -348,7 +476,7 @@ func (w *outputWriter) match(found []tableColumn) error {
 	var faults []string
 	if id, ok := byName[targets.FoldName(executionColumn)]; !ok {
 		faults = append(faults, "the table has no column "+executionColumn+" uniqueidentifier")
-	} else if id.typ != "uniqueidentifier" {
+	} else if w.indexed = id.leads; id.typ != "uniqueidentifier" {
 		faults = append(faults, fmt.Sprintf("the column %s is %s: it must be uniqueidentifier", executionColumn, id.typ))
 	}
 	var missing []string
@@ -370,30 +498,9 @@ func (w *outputWriter) match(found []tableColumn) error {
 	return nil
 }
 
-// checkIndex adds a remark if the documented index is missing. Rows are replaced correctly without
-// it, but slowly.
-func (w *outputWriter) checkIndex(ctx context.Context, messages *collector) error {
-	var n int
-	err := w.conn.QueryRowContext(ctx, `SELECT COUNT(*)
-FROM sys.indexes AS i
-INNER JOIN sys.index_columns AS ic ON ic.object_id = i.object_id AND ic.index_id = i.index_id AND ic.key_ordinal = 1
-INNER JOIN sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id
-WHERE i.object_id = OBJECT_ID(@table) AND c.name = @column;`,
-		sql.Named("table", w.output.table()), sql.Named("column", executionColumn)).Scan(&n)
-	if err != nil {
-		return fmt.Errorf("look for the table's index: %w", err)
-	}
-	if n == 0 {
-		messages.remark(fmt.Sprintf("The output table %s has no index on %s: replacing rows reads the whole table. "+
-			"Create it with CREATE NONCLUSTERED INDEX %s.", w.output.name(), executionColumn, tsql.Name(w.output.index())))
-	}
-	return nil
-}
-
 // load streams the result set into the staging table.
-func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
+func (w *outputWriter) load(ctx context.Context, rows *outputRows) error {
 	names := make([]string, len(w.columns))
-	values := make([]any, len(w.columns))
 	for i := range w.columns {
 		names[i] = fmt.Sprintf("c%d", i)
 	}
@@ -402,22 +509,13 @@ func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
 		return fmt.Errorf("copy the rows: %w", err)
 	}
 	defer stmt.Close()
-	for n := 1; set.next(); n++ {
-		for i, c := range w.columns {
-			values[i] = set.row[i]
-			if values[i] == nil || c.convert == nil {
-				continue
-			}
-			if values[i], err = c.convert(values[i]); err != nil {
-				return fmt.Errorf("row %d, column %q: %w", n, c.name, err)
-			}
-		}
-		if _, err := stmt.ExecContext(ctx, values...); err != nil {
-			return fmt.Errorf("copy row %d: %w", n, err)
+	for rows.next() {
+		if _, err := stmt.ExecContext(ctx, rows.values...); err != nil {
+			return fmt.Errorf("copy row %d: %w", rows.number, err)
 		}
 	}
-	if set.err != nil {
-		return fmt.Errorf("read the result set: %w", set.err)
+	if rows.err != nil {
+		return rows.err
 	}
 	if _, err := stmt.ExecContext(ctx); err != nil { // no values mark the end of the rows
 		return fmt.Errorf("copy the rows: %w", err)
@@ -425,8 +523,20 @@ func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
 	return nil
 }
 
-// replace replaces the rows of earlier attempts in the output table by those of the staging table.
-func (w *outputWriter) replace(ctx context.Context) (int64, error) {
+// replace replaces the rows of earlier attempts in the output table by those of the staging table,
+// and returns the number of rows. After a deadlock, for example, the staging table still has all
+// rows, and replace tries again.
+func (w *outputWriter) replace(ctx context.Context) (n int64, err error) {
+	for try := 1; ; try++ {
+		n, err = w.replaceOnce(ctx)
+		if err == nil || try == outputTries || w.lost(err) || !w.mayRepeat(err) || !pause(ctx, try) {
+			return n, err
+		}
+	}
+}
+
+// replaceOnce is one try of replace, in one transaction.
+func (w *outputWriter) replaceOnce(ctx context.Context) (int64, error) {
 	names, values := []string{tsql.Name(executionColumn)}, []string{"@id"}
 	for i, c := range w.columns {
 		names = append(names, tsql.Name(w.target[i]))
@@ -457,9 +567,6 @@ func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 	}
 	if err := tx.Commit(); err != nil {
 		return 0, fmt.Errorf("replace the rows: %w", err)
-	}
-	if _, err := w.conn.ExecContext(ctx, "DROP TABLE "+staging+";"); err != nil {
-		return n, fmt.Errorf("drop the staging table: %w", err)
 	}
 	return n, nil
 }

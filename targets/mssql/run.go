@@ -79,6 +79,7 @@ type attempt struct {
 	// ending is set when a script was canceled.
 	ending ending
 
+	outputs      *pool // of the output table's database; nil if there is none
 	hadResultSet bool
 	written      int64 // rows in the output table
 	// alreadyRan means that an earlier attempt had committed the script, so that this attempt did
@@ -130,6 +131,15 @@ func (t *attempt) run(ctx context.Context) error {
 	if t.Once != nil {
 		if t.alreadyRan, err = t.beginOnce(ctx, s); err != nil || t.alreadyRan {
 			return err
+		}
+	}
+	if t.Output != nil {
+		err := t.openOutput(ctx)
+		if t.outputs != nil {
+			defer t.servers.release(t.outputs)
+		}
+		if err != nil {
+			return causeOr(ctx, err)
 		}
 	}
 	for _, b := range batches {

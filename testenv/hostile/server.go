@@ -17,6 +17,7 @@ const (
 	// PacketAttention is the type of a cancel request.
 	PacketAttention = 0x06
 
+	packetRPC      = 0x03
 	packetLogin    = 0x10
 	packetPrelogin = 0x12
 )
@@ -322,6 +323,8 @@ func (c *Conn) Own(r Request) error {
 		return c.Answer(join(0x81, uint16(5), number, name, name, number, number), row, Done(0x10, 1))
 	case r.Own():
 		return c.Answer(Ints(1), IntRow(77), Done(0x10, 1))
+	case r.Type == packetRPC: // whether the output table exists and the login may write to it
+		return c.Answer(Ints(2), IntRow(1, 1), Done(0x10, 1))
 	default:
 		return c.Answer(Done(0, 0))
 	}
