@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -212,7 +213,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}
 	res := h.runner.Run(ctx, a)
 	r := h.result(task, res)
-	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreached(res.Err)
+	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedTarget(res)
 	return r
 }
 
@@ -237,6 +238,17 @@ func (h *taskHost) retreat(ctx context.Context, task controldb.Task, reason stri
 		return h.unsent(ctx, task)
 	}
 	return notSent(task, reason)
+}
+
+// unreachedTarget reports whether an attempt of which nothing was sent had no session on its
+// target: there was no connection, the login was refused, or the agent refused the target. A
+// session that was lost later, and a right that the login lacks there, do not make the target
+// unreachable.
+func unreachedTarget(res targets.Result) bool {
+	loggedIn := slices.ContainsFunc(res.Phases, func(p targets.Phase) bool {
+		return p.Name == targets.PhaseConnect && !p.Failed
+	})
+	return unreached(res.Err) && (!loggedIn || res.Error.Class == targets.ClassConfig)
 }
 
 // unreached reports whether err means that a server did not answer or refused the login. err ended

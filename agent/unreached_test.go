@@ -2,11 +2,14 @@ package agent
 
 import (
 	"errors"
+	"io"
 	"testing"
 
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 func TestUnreachedAction(t *testing.T) {
@@ -21,4 +24,22 @@ func TestUnreachedAction(t *testing.T) {
 	require.True(t, unreachedAction(result(targets.ClassAuth, errNetwork)), "no token")
 	require.False(t, unreachedAction(result(targets.ClassConfig, setting)), "a refused address")
 	require.False(t, unreachedAction(result(targets.ClassPermanent, errNetwork)), "a fault of the definition")
+}
+
+// A target with which a session was made is reached, whatever happened then.
+func TestUnreachedTarget(t *testing.T) {
+	t.Parallel()
+	result := func(loggedIn bool, err error) targets.Result {
+		return targets.Result{
+			Err: err, Error: targets.ErrorDetail{Class: mssql.Classify(err).Class},
+			Phases: []targets.Phase{{Name: targets.PhaseConnect, Failed: !loggedIn}},
+		}
+	}
+	refused := &targets.ConfigError{Subject: "target s/d", Err: errors.New("it is the control database")}
+	require.True(t, unreachedTarget(result(false, io.EOF)))
+	require.True(t, unreachedTarget(targets.Result{Err: refused, Error: targets.ErrorDetail{Class: targets.ClassConfig}}), "nothing was dialed")
+	require.True(t, unreachedTarget(result(true, refused)), "the agent refuses the target")
+	require.False(t, unreachedTarget(result(true, io.EOF)), "the session was lost before the script was sent")
+	require.False(t, unreachedTarget(result(true, mssqldb.Error{Number: 262})), "a missing right in the database")
+	require.False(t, unreachedTarget(result(false, &mssql.OutputError{Table: "t", Err: io.EOF})), "another server")
 }

@@ -93,7 +93,11 @@ func (t *attempt) beginOnce(ctx context.Context, s *session) (done bool, err err
 	stop := cutAfter(ctx, s.wire, ackWait)
 	defer stop()
 	state, err := s.answer(ctx, Expand(onceBegin, t.Once.variables(t.Target.Database)))
+	_, broken := s.wire.state()
 	switch {
+	case err != nil && (broken != nil || !isServerError(err)):
+		// Nothing of the script was sent, and the row is rolled back.
+		return false, causeOr(ctx, fmt.Errorf("%w before the script was sent: %w", errConnectionLost, cmp.Or(broken, err)))
 	case err != nil:
 		return false, causeOr(ctx, &onceError{firstServerError(err)})
 	case state == onceBegun:

@@ -151,6 +151,32 @@ func TestOnceRecognizesACommitWhoseAnswerWasLost(t *testing.T) {
 	require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT n FROM t"))
 }
 
+// When the connection is lost before the script was sent, the message does not blame the table, and
+// the next attempt runs the script.
+func TestOnceLosesItsConnectionBeforeTheScript(t *testing.T) {
+	t.Parallel()
+	var lose atomic.Bool
+	f := newFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {
+		if p.Kind == tsqld.BeforeStatement && strings.Contains(p.Request, "sp_getapplock") && lose.CompareAndSwap(true, false) {
+			return tsqld.ErrClose
+		}
+		return nil
+	}})
+	f.exec(t, "d", "CREATE TABLE t (n int);")
+	id := uuid.New()
+	lose.Store(true)
+	res := f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);"))
+	require.Equal(t, targets.Failed, res.Outcome)
+	require.False(t, res.Sent)
+	require.Equal(t, targets.ClassLostConnection, res.Error.Class)
+	require.Regexp(t, "^connection lost before the script was sent: ", res.Summary)
+	require.NotContains(t, res.Summary, "executed_scripts")
+	require.False(t, res.Phases[0].Failed, "the login succeeded")
+	res = f.runner.Run(t.Context(), once(id, "INSERT INTO t VALUES (1);"))
+	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
+	require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
+}
+
 // While the session of an earlier attempt still runs the script, as that of a frozen agent does,
 // the next attempt waits for its end.
 func TestOnceWaitsForAnEarlierAttempt(t *testing.T) {
