@@ -31,6 +31,7 @@ type rawClient struct {
 // rawAnswer is a decoded answer, with the tokens that the tests need.
 type rawAnswer struct {
 	t       *testing.T
+	tokens  []byte  // kinds of all tokens
 	numbers []int32 // of errors and messages
 	class   []byte
 	lines   []int
@@ -103,6 +104,7 @@ func (c *rawClient) answer() *rawAnswer {
 	for len(b) > 0 {
 		token := b[0]
 		b = b[1:]
+		a.tokens = append(a.tokens, token)
 		switch token {
 		case 0xAA, 0xAB, 0xAD, 0xE3:
 			n := int(binary.LittleEndian.Uint16(b))

@@ -222,3 +222,38 @@ func (c *wireClient) held(t *testing.T, v wireValue, typ types.Type) types.Value
 	require.NoError(t, err)
 	return val
 }
+
+// TestTransactionChangesOnTheWire: where the ENVCHANGE of a transaction is among the tokens. The
+// rollback that an error causes is announced behind the error and before the DONE, so that a client
+// that reads up to the DONE with the error knows of it. MS-TDS 2.2.7.9 prescribes no order; SQL
+// Server's is known from issue 245 of tiberius ("deadlock victim receives error token, followed by
+// ENVCHANGE(TransactionRollback)").
+func TestTransactionChangesOnTheWire(t *testing.T) {
+	t.Parallel()
+	const (
+		errorToken, infoToken, env = 0xAA, 0xAB, 0xE3
+		done, doneProc, doneInProc = 0xFD, 0xFE, 0xFF
+	)
+	c := newWireClient(t)
+	c.run("CREATE TABLE tempdb.dbo.t (a INT);")
+	c.run("CREATE PROCEDURE p AS SET XACT_ABORT ON; BEGIN TRANSACTION; THROW 50001, N'x', 1;")
+	for _, tc := range []struct {
+		text   string
+		tokens []byte
+		env    []byte
+	}{
+		{"SET XACT_ABORT ON; BEGIN TRANSACTION; THROW 50001, N'x', 1;",
+			[]byte{done, env, done, errorToken, env, done}, []byte{8, 10}},
+		{"EXECUTE p;", []byte{doneInProc, env, doneInProc, errorToken, env, doneInProc, doneProc}, []byte{8, 10}},
+		{"SET XACT_ABORT ON; BEGIN TRANSACTION; BEGIN TRY THROW 50001, N'x', 1; END TRY BEGIN CATCH PRINT 'caught'; END CATCH;",
+			[]byte{done, env, done, infoToken, done, errorToken, env, done}, []byte{8, 10}},
+		{"BEGIN TRANSACTION; ROLLBACK;", []byte{env, done, env, done}, []byte{8, 10}},
+		{"SET IMPLICIT_TRANSACTIONS ON; INSERT tempdb.dbo.t VALUES (1); COMMIT;",
+			[]byte{done, env, done, env, done}, []byte{8, 9}},
+	} {
+		c.batch(tc.text)
+		a := c.answer()
+		require.Equal(t, tc.tokens, a.tokens, tc.text)
+		require.Equal(t, tc.env, a.env, tc.text)
+	}
+}

@@ -394,6 +394,22 @@ func TestLike(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, got, "%q LIKE %q", c.s, c.pattern)
 	}
+	for _, c := range []struct {
+		s, pattern string
+		want       bool
+	}{
+		{"a", "a", true}, {"a  ", "a", true}, {"a  ", "a ", true}, {"a  ", "a  ", true}, {"a  ", "a   ", false},
+		{"a", "a ", false}, {"a  ", "a_", true}, {"a  ", "a____", false}, {"   ", "", true}, {"   ", "  ", true},
+		{"Robert King   ", "% King", true}, {"Robert King   ", "% King ", true}, {"Robert King", "% King ", false},
+		{"a b  ", "a%b_", true}, {"a b  ", "%b", true}, {"a b  x", "%b", false}, {"a b  ", "%c", false}, {"ab ", "a%[^b]", true},
+		{"  ", "%%_", true}, {"x", "%x%", true}, {"é  ", "%É", true},
+	} {
+		p, err := CompileLike(c.pattern, "", types.CI)
+		require.NoError(t, err)
+		got, err := p.MatchPadded(nil, c.s)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%q LIKE %q, not Unicode", c.s, c.pattern)
+	}
 	got, err := like("ABC", "abc", "", types.CS)
 	require.NoError(t, err)
 	require.False(t, got)

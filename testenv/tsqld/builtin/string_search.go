@@ -273,20 +273,31 @@ func (p patternPart) one(r rune, c types.Collation) bool {
 
 // Match reports whether the whole text matches. It searches every segment once, so that no pattern
 // makes it slow.
-func (p *Pattern) Match(m *meter.Meter, s string) (bool, error) {
+func (p *Pattern) Match(m *meter.Meter, s string) (bool, error) { return p.match(m, s, 0) }
+
+// MatchPadded is Match for texts of non-Unicode types, whose trailing blanks "aren't significant"
+// (documentation of LIKE): the text matches if it does without some or all of them. Trailing blanks
+// of the pattern are significant.
+func (p *Pattern) MatchPadded(m *meter.Meter, s string) (bool, error) {
+	return p.match(m, s, len(s)-len(types.TrimBlanks(s)))
+}
+
+// match is Match for a text that need not match in its last bytes, which are blanks.
+func (p *Pattern) match(m *meter.Meter, s string, blanks int) (bool, error) {
 	first, rest := p.segments[0], p.segments[1:]
 	end, ok, err := matches(m, first, s)
 	if !ok || err != nil {
 		return false, err
 	}
 	if len(rest) == 0 {
-		return end == len(s), nil
+		return end >= len(s)-blanks, nil
 	}
-	return p.matchRest(m, rest, s[end:])
+	return p.matchRest(m, rest, s[end:], blanks)
 }
 
-// matchRest matches segments that have a % before each.
-func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string) (bool, error) {
+// matchRest matches segments that have a % before each. The last bytes of s, which are blanks, need
+// not match.
+func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string, blanks int) (bool, error) {
 	last := rest[len(rest)-1]
 	for _, g := range rest[:len(rest)-1] {
 		start, end, err := search(m, g, s)
@@ -301,7 +312,11 @@ func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string) (bool, err
 	if len(last.parts) > len(s) {
 		return false, nil
 	}
-	at := back(s, len(s), len(last.parts))
+	at := back(s, max(len(s)-blanks, 0), len(last.parts))
+	if blanks > 0 { // every match after this place ends among the blanks
+		start, _, err := search(m, last, s[max(at, 0):])
+		return start >= 0, err
+	}
 	if at < 0 {
 		return false, nil
 	}
@@ -324,7 +339,7 @@ func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
 		if n == 0 {
 			return 0, nil
 		}
-		ok, err := p.matchRest(m, rest, s)
+		ok, err := p.matchRest(m, rest, s, 0)
 		if !ok || err != nil {
 			return -1, err
 		}
@@ -336,7 +351,7 @@ func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
 	}
 	// A % precedes the rest: if the rest does not match after the first place, it matches after no
 	// later one.
-	ok, err := p.matchRest(m, rest[1:], s[end:])
+	ok, err := p.matchRest(m, rest[1:], s[end:], 0)
 	if !ok || err != nil {
 		return -1, err
 	}

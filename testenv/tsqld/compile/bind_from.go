@@ -263,6 +263,7 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 // tableOf returns the source of a table. db is nil for temporary tables.
 func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, base: t}
+	b.needs.Tables = true
 	if db == nil {
 		src.table = "temp." + quote(t.SQLName)
 		b.needLocal(t)
@@ -379,6 +380,7 @@ func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([
 // systemTable returns the source of a row set of the server.
 func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name}
+	b.needs.Tables = true
 	if t.Empty() {
 		src.table = emptyTableSQL(t)
 	} else {

@@ -396,12 +396,11 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 			l = &compiled{pattern, escape, p}
 			last.Store(l)
 		}
-		ok, err := l.p.Match(m, text)
-		if !ok && err == nil && padded {
-			if trimmed := types.TrimBlanks(text); len(trimmed) < len(text) {
-				ok, err = l.p.Match(m, trimmed)
-			}
+		match := l.p.Match
+		if padded {
+			match = l.p.MatchPadded
 		}
+		ok, err := match(m, text)
 		return boolValue(ok), err
 	}
 }

@@ -67,6 +67,8 @@ type Needs struct {
 	// attached.
 	Databases []int
 	Snapshots []*catalog.Database
+	// Tables is set if the statement reads a table, table variable or system view.
+	Tables bool
 	// Local lists the temporary tables and table variables that the statement uses.
 	Local []*catalog.Table
 	// System lists the system row sets to materialise as temporary tables.

@@ -96,6 +96,9 @@ func (r *run) bulk(load BulkLoad) error {
 		return mserr.New(4002, 16,
 			"The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
 	}
+	if err := r.startImplicitly(); err != nil {
+		return err
+	}
 	n, err := r.load(target, load)
 	if err != nil {
 		return err

@@ -23,11 +23,15 @@ func (r *run) change(st syntax.Stmt) error {
 	}
 	dml, err := r.changePlan(st)
 	var instead *compile.InsteadOf
-	if errors.As(err, &instead) {
-		return r.fire(instead)
-	}
-	if err != nil {
+	fires := errors.As(err, &instead)
+	if err != nil && !fires {
 		return err
+	}
+	if err := r.startImplicitly(); err != nil {
+		return err
+	}
+	if fires {
+		return r.fire(instead)
 	}
 	n, err := r.changeBy(dml, nil)
 	if err != nil {

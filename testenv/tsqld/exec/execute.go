@@ -26,10 +26,12 @@ type callArg struct {
 	sent      *sentTable // a table-valued parameter from the client
 }
 
-// batch executes a unit as the batch of a request.
+// batch executes a unit as the batch of a request. SCOPE_IDENTITY() keeps its value between the
+// batches of a session: example B of its documentation reads it after GO.
 func (r *run) batch(u *unit) error {
 	s := r.s
-	f := &frame{kind: batchFrame, unit: u, schema: s.defaultSchema(), owner: -1}
+	f := &frame{kind: batchFrame, unit: u, schema: s.defaultSchema(), owner: -1, identity: s.batchIdentity}
+	defer func() { s.batchIdentity = f.identity }()
 	return r.inFrame(f, func() error {
 		if err := r.variables(f); err != nil {
 			return r.settle(nil, compileFailure(err))

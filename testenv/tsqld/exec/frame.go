@@ -33,9 +33,9 @@ type frame struct {
 	tables    map[string]*tableVar
 	temps     tempTables // temporary tables visible to the caller; restored at the end
 	cursors   map[string]*cursor
-	line      int32 // line of the current statement
-	tries     int   // open TRY blocks of this frame
-	identity  types.Value
+	line      int32       // line of the current statement
+	tries     int         // open TRY blocks of this frame
+	identity  types.Value // SCOPE_IDENTITY()
 	status    int32       // return code of a procedure
 	result    types.Value // return value of a scalar function
 }

@@ -23,6 +23,9 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	if st.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... EXEC")
 	}
+	if err := r.startImplicitly(); err != nil {
+		return err
+	}
 	own := s.tran.level == 0
 	if own {
 		s.start("")

@@ -68,6 +68,11 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 	if err != nil {
 		return err
 	}
+	if (p.Tables || p.Into != nil) && !r.s.opts.fmtOnly {
+		if err := r.startImplicitly(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case p.Into != nil:
 		return r.selectInto(st, p)
@@ -76,12 +81,6 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 	}
 	if r.inFunction {
 		return mserr.SelectInFunction()
-	}
-	if r.s.opts.implicitTransactions && r.s.tran.level == 0 && len(p.Databases) > 0 {
-		r.s.start("")
-		if err := r.notifyTransaction(EnvBeginTran); err != nil {
-			return err
-		}
 	}
 	return r.withSequences(&p.Needs, func() error { return r.sendRows(p) })
 }

@@ -161,7 +161,11 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	snap, sets, ended := s.inst.catalog.Snapshot(), r.resultSets, r.doneCount
 	mark := s.meter.Mark()
 	defer s.meter.Release(mark)
-	err := r.simpleStmt(st)
+	err := r.beginImplicitly(st)
+	if err != nil {
+		return ctl{}, err
+	}
+	err = r.simpleStmt(st)
 	if err != nil && r.definitionsChanged(err, snap, sets) {
 		err = r.simpleStmt(st)
 	}
@@ -340,18 +344,16 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	if err := r.report(st, f); err != nil {
 		return err
 	}
-	if f.reach >= endTransaction && s.tran.level > 0 {
-		if err := s.rollback(r); err != nil {
-			return err
-		}
-	}
 	if f.reach == endStatement {
 		return nil
 	}
 	return f
 }
 
-// report sends an error that is not caught.
+// report sends an error that is not caught, and rolls back the transaction that it ends. The client
+// is notified of the rollback between the error and the DONE of the statement, as by SQL Server: a
+// victim of a deadlock "receives error token, followed by ENVCHANGE(TransactionRollback)" (issue 245
+// of tiberius). MS-TDS 2.2.7.9 prescribes no order.
 func (r *run) report(st syntax.Stmt, f *failure) error {
 	if f.before != nil {
 		if err := r.info(f.before); err != nil {
@@ -365,6 +367,11 @@ func (r *run) report(st syntax.Stmt, f *failure) error {
 		end := mserr.StatementTerminated()
 		end.Line, end.Proc = f.err.Line, f.err.Proc
 		if err := sinkFailure(r.out.Message(end)); err != nil {
+			return err
+		}
+	}
+	if f.reach >= endTransaction && r.s.tran.level > 0 {
+		if err := r.s.rollback(r); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,7 @@ type Session struct {
 	fetchStatus   int
 	cursorRows    int
 	lastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
+	batchIdentity types.Value // SCOPE_IDENTITY() of batches
 	caught        *mserr.Error
 	random        builtin.Generator
 	bulk          *bulkTarget
@@ -274,7 +275,8 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 		s.meter.Drop(p.size())
 	}
 	s.cursors, s.handles, s.contextKeys, s.contextSize, s.bulk, s.tempProcs = nil, nil, nil, 0, nil, nil
-	s.rowCount, s.lastError, s.fetchStatus, s.lastIdentity, s.caught = 0, 0, 0, nil, nil
+	s.rowCount, s.lastError, s.fetchStatus, s.caught = 0, 0, 0, nil
+	s.lastIdentity, s.batchIdentity = nil, nil
 	s.dbID = s.homeDB
 	if s.databaseByID(s.dbID) == nil {
 		s.dbID = catalog.DatabaseMaster

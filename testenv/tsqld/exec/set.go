@@ -160,7 +160,10 @@ func (s *Session) setNumber(option string, n int64) error {
 		}
 		s.opts.dateFirst = int(n)
 	case "TEXTSIZE":
-		if n <= 0 || n > 2147483647 {
+		switch {
+		case n == 0: // "A value of 0 resets the size to the default value of 4 KB" (SET TEXTSIZE)
+			n = 4096
+		case n < 0 || n > 2147483647: // "-1 indicates unlimited size"
 			n = 2147483647
 		}
 		s.opts.textSize = int(n)

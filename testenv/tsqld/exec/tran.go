@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -283,12 +284,6 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 	if s.tran.level > 0 && s.tran.doomed {
 		return mserr.Uncommittable()
 	}
-	if s.tran.level == 0 && s.opts.implicitTransactions {
-		s.start("")
-		if err := r.notifyTransaction(EnvBeginTran); err != nil {
-			return err
-		}
-	}
 	own := s.tran.level == 0 && !s.tran.begun
 	if err := s.enlistPast(r.ctx, ids, past); err != nil {
 		if own {
@@ -412,7 +407,7 @@ func (s *Session) rollbackOpen() error {
 	return nil
 }
 
-// begin executes BEGIN TRANSACTION.
+// begin begins a transaction, or another level of the open transaction.
 func (s *Session) begin(r *run, name string) error {
 	if s.tran.level > 0 {
 		s.tran.level++
@@ -494,7 +489,42 @@ func (r *run) beginTran(st *syntax.BeginTranStmt) error {
 		return err
 	}
 	r.s.rowCount = 0
+	// "When SET IMPLICIT_TRANSACTIONS is ON, a BEGIN TRANSACTION statement issues two nested
+	// transactions" (documentation of SET IMPLICIT_TRANSACTIONS and of BEGIN TRANSACTION).
+	if err := r.startImplicitly(); err != nil {
+		return err
+	}
 	return r.s.begin(r, name)
+}
+
+// startImplicitly begins a transaction under SET IMPLICIT_TRANSACTIONS ON, if none is open. The
+// statement that calls it is one that begins a transaction.
+func (r *run) startImplicitly() error {
+	if !r.s.opts.implicitTransactions || r.s.tran.level > 0 || r.inFunction {
+		return nil
+	}
+	return r.s.begin(r, "")
+}
+
+// beginImplicitly begins the transaction of a statement that begins one whatever it does. The list
+// is that of "SET IMPLICIT_TRANSACTIONS (Transact-SQL)". Others begin theirs after compiling: SELECT
+// if it "selects from a table", and INSERT, UPDATE, DELETE and MERGE.
+func (r *run) beginImplicitly(st syntax.Stmt) error {
+	if !r.s.opts.implicitTransactions || r.s.tran.level > 0 {
+		return nil
+	}
+	switch st.(type) {
+	case *syntax.OpenStmt, *syntax.FetchStmt, *syntax.TruncateStmt, *syntax.AlterTableStmt:
+		return r.startImplicitly()
+	case *syntax.BlockStmt, *syntax.SelectStmt, *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt,
+		*syntax.MergeStmt, *syntax.UnsupportedStmt, *syntax.DeclareStmt:
+		return nil
+	}
+	switch verb, _, _ := strings.Cut(statementName(st), " "); verb {
+	case "CREATE", "DROP", "GRANT", "REVOKE":
+		return r.startImplicitly()
+	}
+	return nil
 }
 
 // commitTran executes COMMIT.

@@ -237,7 +237,8 @@ func (p *clockParser) clock(hour int) parseFault {
 	return parsedOK
 }
 
-// zone reads ±hh:mm.
+// zone reads ±hh:mm. One digit of minutes is accepted: "datetimeoffset (Transact-SQL)" converts the
+// literal '1912-10-25 12:24:32 +10:0'.
 func (p *clockParser) zone() parseFault {
 	isWest := p.s[p.pos] == '-'
 	p.pos++
@@ -247,7 +248,7 @@ func (p *clockParser) zone() parseFault {
 	}
 	p.pos++
 	minute, width, ok := p.digits()
-	if !ok || width != 2 {
+	if !ok || width > 2 {
 		return badSyntax
 	}
 	offset := 60*hour + minute
