@@ -142,8 +142,8 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 			"User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.",
 			st.Name.Name)
 	}
-	// "The ALTER DATABASE statement must run in auto-commit mode … and isn't allowed in an explicit or
-	// implicit transaction" (documentation of ALTER DATABASE).
+	// "The ALTER DATABASE statement must run in autocommit mode … and is not allowed in an
+	// explicit or implicit transaction" (documentation of ALTER DATABASE).
 	if s.tran.level > 0 || s.opts.implicitTransactions {
 		return mserr.DatabaseNotInTransaction("ALTER DATABASE")
 	}

@@ -350,10 +350,10 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	return f
 }
 
-// report sends an error that is not caught, and rolls back the transaction that it ends. The client
-// is notified of the rollback between the error and the DONE of the statement, as by SQL Server: a
-// victim of a deadlock "receives error token, followed by ENVCHANGE(TransactionRollback)" (issue 245
-// of tiberius). MS-TDS 2.2.7.9 prescribes no order.
+// report sends an error that is not caught, and rolls back the transaction that it ends. The
+// client is notified of the rollback between the error and the DONE of the statement, as by SQL
+// Server: a victim of a deadlock "receives error token, followed by
+// ENVCHANGE(TransactionRollback)" (issue 245 of tiberius). MS-TDS 2.2.7.9 prescribes no order.
 func (r *run) report(st syntax.Stmt, f *failure) error {
 	if f.before != nil {
 		if err := r.info(f.before); err != nil {

@@ -507,8 +507,8 @@ func (r *run) startImplicitly() error {
 }
 
 // beginImplicitly begins the transaction of a statement that begins one whatever it does. The list
-// is that of "SET IMPLICIT_TRANSACTIONS (Transact-SQL)". Others begin theirs after compiling: SELECT
-// if it "selects from a table", and INSERT, UPDATE, DELETE and MERGE.
+// is that of "SET IMPLICIT_TRANSACTIONS (Transact-SQL)". Others begin theirs after compiling:
+// SELECT if it selects from a table, and INSERT, UPDATE, DELETE and MERGE.
 func (r *run) beginImplicitly(st syntax.Stmt) error {
 	if !r.s.opts.implicitTransactions || r.s.tran.level > 0 {
 		return nil
