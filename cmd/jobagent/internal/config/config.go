@@ -54,7 +54,7 @@ type File struct {
 	// Agent configures `jobagent run`.
 	Agent struct {
 		ID                   string   `json:"id"`                     // GUID; an agent that restarts with the same ID ends its previous term
-		MaxConcurrentTargets string   `json:"max_concurrent_targets"` // a number, or JA100, JA200, JA400, JA800
+		MaxConcurrentTargets Workers  `json:"max_concurrent_targets"` // a number, or JA100, JA200, JA400, JA800
 		Prefetch             int      `json:"prefetch"`               // most tasks claimed beyond the free workers; default: max_concurrent_targets
 		OutcomeBuffer        int      `json:"outcome_buffer"`         // undelivered outcomes that stop claiming; default: 10 × max_concurrent_targets
 		Lease                Duration `json:"lease"`                  // duration of a term without renewal; default 30s
@@ -193,6 +193,26 @@ func Resolve(text string) (string, error) {
 		return "", exit.Usagef("connection string %s: %w", text, err)
 	}
 	return strings.TrimSpace(value), nil
+}
+
+// Workers is a number of concurrent targets; 0 means the default. In JSON it is a number, or a
+// string with a number or the name of a tier.
+type Workers int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *Workers) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if len(b) > 0 && b[0] == '"' {
+		if err := json.Unmarshal(b, &text); err != nil {
+			return err
+		}
+	}
+	if text == "null" {
+		return nil
+	}
+	n, err := ParseConcurrency(text)
+	*w = Workers(n)
+	return err
 }
 
 // tierTargets maps the capacity tiers of Azure Elastic Jobs to concurrent targets (decision 32).

@@ -60,7 +60,7 @@ func parse(data []byte, cfg *File) error {
 	if err := c.value(reflect.TypeFor[File](), ""); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, cfg); err != nil {
+	if err := json.Unmarshal(c.numbers(), cfg); err != nil {
 		return fmt.Errorf("invalid value: %w", err) // a type that the checker does not know
 	}
 	return nil
@@ -71,6 +71,22 @@ func parse(data []byte, cfg *File) error {
 type checker struct {
 	text []byte
 	dec  *json.Decoder
+	// quoted has the offsets of the numbers that are given as strings, in ascending order.
+	quoted []span
+}
+
+// span is a part of the text.
+type span struct{ start, end int }
+
+// numbers returns the text with its quoted numbers as JSON numbers.
+func (c *checker) numbers() []byte {
+	var b []byte
+	at := 0
+	for _, q := range c.quoted {
+		b = append(append(b, c.text[at:q.start]...), c.text[q.start+1:q.end-1]...)
+		at = q.end
+	}
+	return append(b, c.text[at:]...)
 }
 
 // next returns the offset of the next token.
@@ -129,19 +145,41 @@ func (c *checker) value(t reflect.Type, path string) error {
 	if token == nil && path != "" { // null stands for a setting that is left out
 		return nil
 	}
-	if found, wanted := describe(token), describeType(t); found != wanted && (found != "a number" || wanted != wholeNumber) {
+	if wanted := describeType(t); wanted == number || wanted == wholeNumber {
+		return c.number(t, token, start, path)
+	} else if found := describe(token); found != wanted {
 		return c.errorf(start, path, "want %s, found %s", wanted, found)
 	}
-	switch token := token.(type) {
-	case json.Delim:
+	if token, ok := token.(json.Delim); ok {
 		if token == '[' {
 			return c.list(t, path)
 		}
 		return c.object(t, path)
+	}
+	return nil
+}
+
+// number checks a number, which may be given as a string. No setting is negative.
+func (c *checker) number(t reflect.Type, token json.Token, start int, path string) error {
+	wanted, end := describeType(t), int(c.dec.InputOffset())
+	var text string
+	switch token := token.(type) {
 	case json.Number:
-		if err := json.Unmarshal([]byte(token), reflect.New(t).Interface()); err != nil {
-			return c.errorf(start, path, "want %s, found %s", describeType(t), token)
+		text = token.String()
+	case string:
+		text = token
+		if string(c.text[start+1:end-1]) != text { // it has escape sequences
+			return c.errorf(start, path, "want %s, found %q", wanted, text)
 		}
+		c.quoted = append(c.quoted, span{start, end})
+	default:
+		return c.errorf(start, path, "want %s, found %s", wanted, describe(token))
+	}
+	if err := json.Unmarshal([]byte(text), reflect.New(t).Interface()); err != nil || text == "null" {
+		return c.errorf(start, path, "want %s, found %s", wanted, c.text[start:end])
+	}
+	if strings.HasPrefix(text, "-") {
+		return c.errorf(start, path, "want %s that is not negative, found %s", wanted, c.text[start:end])
 	}
 	return nil
 }
@@ -230,8 +268,11 @@ func fieldsOf(t reflect.Type) (names []string, fields map[string]reflect.Type) {
 	return names, fields
 }
 
-// wholeNumber describes integers.
-const wholeNumber = "a whole number"
+// The descriptions of numbers.
+const (
+	number      = "a number"
+	wholeNumber = "a whole number"
+)
 
 // describeType names the JSON values of a type.
 func describeType(t reflect.Type) string {
@@ -241,7 +282,7 @@ func describeType(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Float32, reflect.Float64:
-		return "a number"
+		return number
 	case reflect.Slice, reflect.Array:
 		return "a list"
 	case reflect.Struct, reflect.Map:
@@ -258,7 +299,7 @@ func describe(token json.Token) string {
 	case bool:
 		return "true or false"
 	case json.Number:
-		return "a number"
+		return number
 	case json.Delim:
 		if token == '[' {
 			return "a list"

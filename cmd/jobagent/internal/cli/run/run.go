@@ -298,11 +298,11 @@ func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lea
 			return cfg, exit.Usagef("invalid agent ID %q: not a GUID", id)
 		}
 	}
-	if !cmd.Flags().Changed("max-concurrent-targets") {
-		concurrency = file.Agent.MaxConcurrentTargets
-	}
-	if cfg.MaxConcurrentTargets, err = config.ParseConcurrency(concurrency); err != nil {
-		return cfg, err
+	cfg.MaxConcurrentTargets = int(file.Agent.MaxConcurrentTargets)
+	if cmd.Flags().Changed("max-concurrent-targets") {
+		if cfg.MaxConcurrentTargets, err = config.ParseConcurrency(concurrency); err != nil {
+			return cfg, err
+		}
 	}
 	if cmd.Flags().Changed("lease") {
 		cfg.Lease = lease
