@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
@@ -241,8 +244,12 @@ func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
 		// The procedures of a newer version could store such a kind.
 		f.exec(t, f.Control, "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
-		f.startAgent(t, slowPolling)
+		core, logs := observer.New(zapcore.InfoLevel)
+		hosting, err := agent.New(slowPolling, f.Store, f.Tools(t, f.Store), nil, zap.New(core))
+		require.NoError(t, err)
+		testenv.RunAgent(t, hosting)
 		waitUntil(t, "00:25:00")
+		require.Zero(t, logs.FilterMessageSnippet("schedules are due and do not fire").Len())
 		s := f.readSchedule(t, "j")
 		require.Equal(t, "Enabled", s.State)
 		require.Equal(t, "Waits for an agent to validate it.", s.Reason)
@@ -257,6 +264,14 @@ SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next
 		require.Empty(t, f.skips(t, "j"), "the instant stays due")
 		require.Equal(t, "00:30:00", clockOf(f.readSchedule(t, "j").NextDue))
 		require.Len(t, f.runs(t, "known"), 5)
+		warnings := logs.FilterMessageSnippet("schedules are due and do not fire").All()
+		require.Greater(t, len(warnings), 5)
+		require.Less(t, len(warnings), 16, "once a minute")
+		require.Equal(t, "00:30:00", clockOf(warnings[0].ContextMap()["due_at"].(time.Time)))
+		require.True(t, warnings[0].Time.After(f.readSchedule(t, "j").NextDue.Add(time.Minute)))
+		f.exec(t, f.Control, "UPDATE jobs_internal.schedules SET next_fire_at = NULL WHERE schedule_id = @p1;", int64(id))
+		waitUntil(t, "00:48:00")
+		require.Equal(t, 1, logs.FilterMessageSnippet("schedules fire again").Len())
 	})
 }
 

@@ -45,6 +45,10 @@ type scheduler struct {
 	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
 	// schedules of these kinds again.
 	unknownKinds []string
+	// statusAt is when to look next for schedules that are due and do not fire; unfired is set once
+	// they were logged.
+	statusAt time.Time
+	unfired  bool
 }
 
 func newScheduler(
@@ -110,6 +114,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	s.watch(ctx)
 	if validated || fired {
 		return 0, nil
 	}
@@ -121,6 +126,28 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
 	}
 	return wait, nil
+}
+
+// watch logs, at most once a minute, that schedules are due and do not fire: rounds do not see
+// schedules that another transaction has locked. An error is not reported, because the next call of
+// the round meets it, too.
+func (s *scheduler) watch(ctx context.Context) {
+	now := time.Now()
+	if now.Before(s.statusAt) {
+		return
+	}
+	s.statusAt = now.Add(time.Minute)
+	status, err := s.store.AdvanceStatus(ctx)
+	switch {
+	case err != nil:
+	case !status.UnfiredSince.IsZero():
+		s.unfired = true
+		s.log.Warn("schedules are due and do not fire: another transaction has locked them or their jobs, or no agent supports their kind",
+			zap.Time(keyDueAt, status.UnfiredSince))
+	case s.unfired:
+		s.unfired = false
+		s.log.Info("schedules fire again")
+	}
 }
 
 // validate validates the schedules that wait for it and records the results. more means that the

@@ -15,6 +15,9 @@ type AdvanceStatus struct {
 	// SkippedSince is set when executions are active and an agent is live, yet no pass has advanced
 	// executions for ten seconds or more; it is the time since when. Zero otherwise.
 	SkippedSince time.Time `db:"skipped_since"`
+	// UnfiredSince is set when an agent is live and the job agent permits firings, yet a schedule has
+	// been due for a minute or more; it is the time since when. Zero otherwise.
+	UnfiredSince time.Time `db:"unfired_since"`
 }
 
 // AdvanceStatus reads the view jobs_internal.advance_status.
@@ -34,7 +37,7 @@ func readAdvanceStatus(ctx context.Context, db queryer) (AdvanceStatus, error) {
 	rows, err := selectRows[AdvanceStatus](
 		ctx,
 		db,
-		"SELECT last_advanced_at, skipped_since FROM jobs_internal.advance_status;",
+		"SELECT last_advanced_at, skipped_since, unfired_since FROM jobs_internal.advance_status;",
 	)
 	if err != nil || len(rows) == 0 {
 		return AdvanceStatus{}, err

@@ -122,3 +122,34 @@ func TestLocksNeedMembership(t *testing.T) {
 		require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.jobs), (SELECT COUNT(*) FROM jobs_internal.job_executions)`))
 	})
 }
+
+// TestUnfiredSchedules: schedules that have been due for a minute although an agent is live are
+// reported, unless the job agent is disabled.
+func TestUnfiredSchedules(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.makeAgent(t)
+		c.job(t, "j", nil)
+		c.term(t)
+		c.exec(t, `EXECUTE jobs.sp_add_schedule N'j', N's', N'cron5', N'0 0 1 1 *';
+UPDATE s SET s.next_due_at = x.at, s.next_fire_at = x.at, s.awaits_verdict = 0
+FROM jobs_internal.schedules AS s CROSS JOIN (SELECT DATEADD(SECOND, -30, SYSUTCDATETIME()) AS at) AS x WHERE s.name = N's';`)
+		unfired := func() time.Time {
+			status, err := c.AdvanceStatus(t.Context())
+			require.NoError(t, err)
+			return status.UnfiredSince
+		}
+		require.Zero(t, unfired(), "not for long")
+		c.exec(t, `UPDATE s SET s.next_fire_at = DATEADD(MINUTE, -1, s.next_fire_at) FROM jobs_internal.schedules AS s WHERE s.next_fire_at IS NOT NULL;`)
+		require.Zero(t, unfired(), "the agent began just now")
+		c.exec(t, `UPDATE t SET t.started_at = DATEADD(SECOND, -61, t.started_at) FROM jobs_internal.terms AS t;`)
+		require.NotZero(t, unfired())
+		found := c.findings(t, controldb.CodeAdvance)
+		require.Len(t, found, 1)
+		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Contains(t, found[0].Found, "do not fire")
+		c.exec(t, found[0].SQL)
+		require.NoError(t, c.DisableJobAgent(t.Context(), "repairs"))
+		require.Zero(t, unfired(), "nothing fires")
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeAdvance)))
+	})
+}

@@ -423,6 +423,17 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 // termDelay is how long an expired term may lack its end: any live agent ends it within seconds.
 const termDelay = time.Minute
 
+// unfiredSQL lists schedules that are due and the sessions with open transactions, the oldest first.
+const unfiredSQL = `SELECT TOP (20) j.name AS job_name, s.name AS schedule_name, s.kind, s.next_fire_at
+FROM jobs_internal.schedules AS s
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+WHERE s.next_fire_at < DATEADD(MINUTE, -1, SYSUTCDATETIME()) AND j.deleted_at IS NULL
+ORDER BY s.next_fire_at;
+SELECT s.session_id, s.login_name, s.program_name, s.host_name, s.last_request_start_time
+FROM sys.dm_exec_sessions AS s
+WHERE s.database_id = DB_ID() AND s.open_transaction_count > 0
+ORDER BY s.last_request_start_time;`
+
 // checkAdvance checks that passes advance executions, and reports the sessions that prevent it.
 func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
@@ -432,8 +443,18 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	var found []Finding
+	if !status.UnfiredSince.IsZero() {
+		found = append(found, Finding{Code: CodeAdvance, Severity: SeverityError,
+			Found: fmt.Sprintf("schedules have been due since %s and do not fire", status.UnfiredSince.Format(time.RFC3339)),
+			Why:   "an open transaction has locked the schedule or its job, or no live agent supports its kind",
+			SQL:   unfiredSQL})
+	}
 	if status.SkippedSince.IsZero() {
-		return []Finding{good(CodeAdvance, "passes of agents advance executions")}, nil
+		if len(found) == 0 {
+			found = append(found, good(CodeAdvance, "passes of agents advance executions, and schedules fire"))
+		}
+		return found, nil
 	}
 	holders, visible, err := readLockHolders(ctx, e.conn)
 	if err != nil {
@@ -448,14 +469,14 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 		Why: "executions neither start nor end"}
 	if len(holders) == 0 {
 		f.Command = "jobagent doctor, with a login that has the permission VIEW SERVER STATE, to see the session that holds the lock"
-		return []Finding{f}, nil
+		return append(found, f), nil
 	}
 	var kills []string
 	for _, h := range holders {
 		kills = append(kills, fixSession(h.SessionID))
 	}
 	f.SQL = strings.Join(kills, "\n")
-	return []Finding{f}, nil
+	return append(found, f), nil
 }
 
 // checkAgents checks the agents' latest terms.

@@ -255,7 +255,7 @@ var conditions = map[int32]condition{
 	50131: {KindConflict, nil, "the calendar is used by a schedule"},
 	50132: {KindNotFound, ErrBackfillNotFound, "the backfill does not exist"},
 	50135: {KindNotFound, ErrCallbackNotFound, "there is no such callback"},
-	50136: {KindConflict, nil, "a report is made inside a transaction"},
+	50136: {KindConflict, nil, "a report or a change of the job agent is made inside a transaction"},
 	50137: {KindConflict, ErrCallbackEnded, "the callback has ended with another report, or without one"},
 	50142: {KindNotFound, ErrStepNotFound, "@after names a step that does not exist"},
 	50143: {KindConflict, nil, "steps come after each other"},

@@ -339,3 +339,44 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 		require.Len(t, pass(terms[0]), 2)
 	})
 }
+
+// TestJobAgentOutsideOfTransactions: whoever changes the state of the job agent inside a
+// transaction would stop all schedules and starts until it ends. This also holds for a transaction
+// that IMPLICIT_TRANSACTIONS has begun. A call of such a client that begins none is committed at
+// once.
+func TestJobAgentOutsideOfTransactions(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.makeAgent(t)
+		for _, call := range []string{"sp_disable_job_agent", "sp_enable_job_agent", "sp_delete_job_agent N'a1'", "sp_set_job_agent N'a1'"} {
+			c.fails(t, 50136, "BEGIN TRANSACTION; EXECUTE jobs."+call+";")
+			c.fails(t, 50136, "SET IMPLICIT_TRANSACTIONS ON; SELECT COUNT(*) FROM jobs.jobs; EXECUTE jobs."+call+";")
+		}
+		conn, err := c.db.Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close()) }()
+		_, err = conn.ExecContext(t.Context(), "SET IMPLICIT_TRANSACTIONS ON; EXECUTE jobs.sp_disable_job_agent;")
+		require.NoError(t, err)
+		a, err := c.JobAgent(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, controldb.AgentDisabled, a.State, "committed, although the client has committed nothing")
+	})
+}
+
+// TestRunsOfADeletedJobAgentAreStopped: a run that was started while the deletion began, by a
+// transaction that committed after its end, does not run for the next job agent.
+func TestRunsOfADeletedJobAgentAreStopped(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.makeAgent(t)
+		c.job(t, "j", nil)
+		id := c.start(t, "j")
+		c.exec(t, `UPDATE jobs_internal.job_executions SET is_active = 0, lifecycle = N'Canceled', end_time = SYSUTCDATETIME();
+EXECUTE jobs.sp_delete_job_agent N'a1';
+EXECUTE jobs_internal.advance_job_agent;
+UPDATE jobs_internal.job_executions SET is_active = 1, lifecycle = N'Created', end_time = NULL;`) // the commit
+		a, err := c.JobAgent(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, controldb.AgentDeleted, a.State)
+		c.makeAgent(t)
+		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1 AND stop_requested_at IS NOT NULL;`, id.String()))
+	})
+}

@@ -92,8 +92,8 @@ type reason struct {
 var differentRows = []reason{
 	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
-	{"advance_job_agent", "", []string{"jobs", "limits"},
-		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit waits for the row of the job agent before."},
+	{"advance_job_agent", "", []string{"jobs", "limits", "job_agent"},
+		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit finds it by the same key of UQ_limits_name."},
 	{"record_outcomes", "record_outcomes", running,
 		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids."},
 	{"record_outcomes", "advance", running,
@@ -156,24 +156,6 @@ var differentReads = []reason{
 		"start_buffered_runs",
 		[]string{"schedules", "job_executions"},
 		"It finds buffered instants by an index of schedules with such instants, which has no deleted schedules.",
-	},
-	{
-		"stop_rest_runs",
-		"sp_start_job",
-		[]string{"job_executions", "payloads"},
-		"A caller locks the run of the id that it gives, if there is one; stop_rest_runs changes runs that schedules made, whose ids no caller gives.",
-	},
-	{
-		"stop_rest_runs",
-		"sp_rerun_job_execution",
-		[]string{"job_executions", "payloads"},
-		"The same.",
-	},
-	{
-		"stop_rest_runs",
-		"store_payload",
-		[]string{"job_executions", "payloads"},
-		"The same: sp_start_job stores parameters after it has looked for the run of the given id.",
 	},
 	{
 		"sp_delete_alert_channel",
@@ -321,6 +303,13 @@ func (r *tree) delayed(procedure string, passes ...*lockWalk) []string {
 	found := map[string]bool{}
 	kept := r.walkLocks(procedure, true, true).kept
 	for _, q := range passes {
+		for _, n := range q.kept {
+			for _, h := range kept {
+				if n.kind == "insert" && h.gap && h.table == n.table && h.index == n.index {
+					found[fmt.Sprintf("%s inserts into a gap of %s, which %s has locked", n.where(), n, h.where())] = true
+				}
+			}
+		}
 		for _, w := range q.waits {
 			for i, h := range kept {
 				if h.table == w.wanted.table && conflicts(w.wanted.mode, h.mode) && apart(w.wanted, h, w.held, kept[:i]) == "" {
@@ -348,6 +337,29 @@ func TestOpenTransactions(t *testing.T) {
 	}
 }
 
+// TestJobAgentIsNotLocked: only procedures that change the job agent, and refuse to run inside a
+// transaction of the caller, lock its row. A lock that a caller keeps, even a shared one, would stop
+// all schedules: a change of the state waits for it, and later readers wait for the change.
+func TestJobAgentIsNotLocked(t *testing.T) {
+	r := readTree(t)
+	for _, p := range r.roots() {
+		if p == "jobs_internal.advance_job_agent" {
+			continue // agents and fronts call it, never in a transaction
+		}
+		require.NotContains(t, tablesOf(r.walkLocks(p, true, true).kept), "job_agent", p)
+	}
+	require.Contains(t, tablesOf(r.walkLocks("jobs.sp_disable_job_agent", true, false).kept), "job_agent")
+}
+
+// tablesOf returns the tables of accesses.
+func tablesOf(list []*access) []string {
+	tables := make([]string, 0, len(list))
+	for _, a := range list {
+		tables = append(tables, a.table)
+	}
+	return tables
+}
+
 // TestLockModel: the model finds its deadlocks, and accepts the reasons.
 func TestLockModel(t *testing.T) {
 	const tables = `CREATE TABLE jobs_internal.jobs (job_id BIGINT NOT NULL, note NVARCHAR(MAX) NULL, CONSTRAINT PK_jobs PRIMARY KEY (job_id));
@@ -364,6 +376,8 @@ CREATE TABLE jobs_internal.things (id BIGINT NOT NULL, job_id BIGINT NOT NULL, n
 		giveUp   = "IF @n = 1\nBEGIN\n    COMMIT TRANSACTION;\n    RETURN 0;\nEND;\n"
 		pickJobs = "INSERT INTO @v (job_id) SELECT j.job_id FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST);\n"
 		byList   = "UPDATE j SET j.note = N'' FROM @v AS v INNER JOIN jobs_internal.jobs AS j ON j.job_id = v.job_id;\n"
+		gap      = "SELECT @n = COUNT(*) FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK) WHERE j.job_id = @id;\n"
+		newJob   = "INSERT INTO jobs_internal.jobs (job_id) SELECT @id;\n"
 		notList  = "UPDATE j SET j.note = N'' FROM jobs_internal.jobs AS j WHERE NOT EXISTS (SELECT 1 FROM @v AS v WHERE v.job_id = j.job_id);\n"
 	)
 	trees := func(p, q string) *tree {
@@ -412,6 +426,19 @@ CREATE TABLE jobs_internal.things (id BIGINT NOT NULL, job_id BIGINT NOT NULL, n
 	} {
 		t.Run("Delayed"+name, func(t *testing.T) {
 			r := trees(job, test.pass)
+			require.Equal(t, test.delayed, len(r.delayed("jobs_internal.p", r.walkLocks("jobs_internal.q", true, false))) > 0)
+		})
+	}
+	for name, test := range map[string]struct {
+		call    string
+		delayed bool
+	}{
+		"Range":  {gap, true},
+		"NoLock": {"SELECT @n = COUNT(*) FROM jobs_internal.jobs AS j WHERE j.job_id = @id;\n", false},
+		"Other":  {"SELECT @n = COUNT(*) FROM jobs_internal.things AS x WITH (UPDLOCK, HOLDLOCK) WHERE x.id = @id;\n", false},
+	} {
+		t.Run("Gap"+name, func(t *testing.T) {
+			r := trees(test.call, newJob)
 			require.Equal(t, test.delayed, len(r.delayed("jobs_internal.p", r.walkLocks("jobs_internal.q", true, false))) > 0)
 		})
 	}

@@ -45,6 +45,7 @@ type access struct {
 	kept      bool     // held until the transaction ends
 	waits     bool     // waits for other transactions' locks; not with READPAST, and not for new rows
 	one       bool     // one row, by a key
+	gap       bool     // also locks the gaps around the keys, so that nobody else inserts there
 	own       lockMode // the transaction's earlier lock on the same rows; 0: none that is known
 	under     []string // held application locks
 }
@@ -348,6 +349,7 @@ func (w *lockWalk) scope(sc scope, safe map[string]lockMode) []*access {
 		case hint(name, "REPEATABLEREAD", "HOLDLOCK", "SERIALIZABLE"):
 			a.kind, a.kept, a.waits = "hint", true, true
 		}
+		a.gap = hint(name, "HOLDLOCK", "SERIALIZABLE")
 		a.one = oneRow(t, sc, alias) || said == "one row" && sc.target == alias
 		a.own = safe[t.name]
 		if hint(name, "READPAST") {

@@ -38,7 +38,13 @@ const badTables = `CREATE TABLE jobs_internal.things (
     CONSTRAINT PK_things PRIMARY KEY (id),
     CONSTRAINT UQ_things_name UNIQUE (parent, name)
 );
-CREATE INDEX IX_things_name ON jobs_internal.things (name);`
+CREATE INDEX IX_things_name ON jobs_internal.things (name);
+CREATE TABLE jobs_internal.state (
+    id    TINYINT NOT NULL,
+    state NVARCHAR(20) NOT NULL,
+    CONSTRAINT PK_state PRIMARY KEY (id),
+    CONSTRAINT CK_state_id CHECK (id = 1)
+);`
 
 // requireFindings checks that a rule has exactly these findings in the body of a procedure.
 func requireFindings(t *testing.T, check rule, body string, want ...string) {

@@ -22,6 +22,7 @@ var textRules = map[string]func(r *tree, name string) []string{
 	"past":    eachStatement(skippedRows),
 	"options": callersOptions,
 	"filter":  lookedUpFilters,
+	"single":  eachStatement(skippedAnswer),
 }
 
 // eachStatement makes a rule of objects of one of statements.
@@ -152,4 +153,42 @@ func lookedUpFilters(r *tree, name string) []string {
 		}
 	}
 	return found
+}
+
+// skippedAnswer is rule "single": READPAST on a table with one row, or inside EXISTS, makes a locked
+// row look like one that does not exist, silently and for as long as the other transaction lasts. A
+// comment "-- past: reason" says why that is right.
+func skippedAnswer(r *tree, _ string, s statement) []string {
+	if s.answer("past") != "" {
+		return nil
+	}
+	var found []string
+	for _, n := range s.own() {
+		syntax.Inspect(n, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.ExistsCond:
+				if skipsRows(n) {
+					found = append(found, "EXISTS skips locked rows")
+					return false
+				}
+			case *syntax.TableName:
+				if t := r.table(n.Name); t != nil && t.single && hint(n, "READPAST") {
+					found = append(found, fmt.Sprintf("the only row of %s is skipped while it is locked", t.name))
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// skipsRows reports whether a table below n has the hint READPAST.
+func skipsRows(n syntax.Node) bool {
+	skips := false
+	syntax.Inspect(n, func(n syntax.Node) bool {
+		t, ok := n.(*syntax.TableName)
+		skips = skips || ok && hint(t, "READPAST")
+		return true
+	})
+	return skips
 }

@@ -33,6 +33,7 @@ type schemaTable struct {
 	name    string
 	indexes []*schemaIndex // the clustered one first
 	foreign []*schemaForeignKey
+	single  bool // a CHECK permits one row: id = 1
 }
 
 // clustered is the key of the clustered index, which is also in each nonclustered one.
@@ -167,6 +168,12 @@ func (r *tree) addTable(s *syntax.CreateTableStmt) {
 				f.columns = append(f.columns, col.Name)
 			}
 			table.foreign = append(table.foreign, f)
+		case *syntax.CheckConstraint:
+			if x, ok := c.Cond.(*syntax.CompareCond); ok && x.Op == syntax.OpEQ {
+				_, column := x.X.(*syntax.ColumnRef)
+				one, literal := x.Y.(*syntax.Literal)
+				table.single = table.single || column && literal && one.Text == "1"
+			}
 		}
 	}
 	r.tables[table.name] = table

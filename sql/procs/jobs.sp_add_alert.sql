@@ -37,7 +37,7 @@
 --   @description       Free text.
 --   @enabled           1 (default) or 0.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the job's row (U), channels (S), the range of the name in alert_rules (U); an insert into
+-- Locks:     the job's row (U), channels (S), the range of the name in alert_rules (U); an insert into
 --            audit_entries.
 -- Returns:   0.
 -- Throws:

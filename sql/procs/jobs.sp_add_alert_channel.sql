@@ -15,7 +15,7 @@
 --   @definition    JSON object.
 --   @enabled       1 (default) or 0.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the range of the name in alert_channels (U); an insert into audit_entries.
+-- Locks:     the range of the name in alert_channels (U); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50034 the channel name is missing or empty.

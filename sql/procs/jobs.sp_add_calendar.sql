@@ -4,7 +4,7 @@
 --   @calendar_name  Name; unique.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the range of the name in calendars (U), the schedules that name it (X); an insert into
+-- Locks:     the range of the name in calendars (U), the schedules that name it (X); an insert into
 --            audit_entries.
 -- Returns:   0.
 -- Throws:

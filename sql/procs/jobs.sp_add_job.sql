@@ -10,7 +10,7 @@
 --   @schedule_end_time        Time after which no run may begin (UTC).
 --   @job_id                   Receives the new id.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the range of the name in jobs (U); then inserts into jobs, job_versions, schedules; an insert
+-- Locks:     the range of the name in jobs (U); then inserts into jobs, job_versions, schedules; an insert
 --            into audit_entries.
 -- Returns:   0.
 -- Throws:

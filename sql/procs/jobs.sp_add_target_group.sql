@@ -4,7 +4,7 @@
 --   @target_group_name  Name; unique.
 --   @target_group_id    Receives the new id.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the range of the name in target_groups (U); an insert into audit_entries.
+-- Locks:     the range of the name in target_groups (U); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.

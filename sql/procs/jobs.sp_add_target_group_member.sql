@@ -12,7 +12,7 @@
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the target group's row (U, X); an insert into audit_entries.
+-- Locks:     the target group's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.

@@ -3,7 +3,7 @@
 -- Parameters:
 --   @alert_name  Name of the rule.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the rule's row (U, X) and its channels (X); an insert into audit_entries.
+-- Locks:     the rule's row (U, X) and its channels (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50034 the name is missing or empty.

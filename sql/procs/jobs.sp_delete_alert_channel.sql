@@ -3,7 +3,7 @@
 -- Parameters:
 --   @channel_name  Name of the channel.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the channel's row (U, X), its waiting deliveries (X); an insert into audit_entries.
+-- Locks:     the channel's row (U, X), its waiting deliveries (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50034 the channel name is missing or empty.

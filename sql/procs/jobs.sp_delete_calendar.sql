@@ -3,7 +3,7 @@
 -- Parameters:
 --   @calendar_name  Name of the calendar.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the calendar's row (U, X); an insert into audit_entries.
+-- Locks:     the calendar's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.

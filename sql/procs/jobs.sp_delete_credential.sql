@@ -4,7 +4,7 @@
 --   @credential_name  Name of the credential.
 --   @if_match         The credential's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (S), the credential's row (U, X), its secret (X) and the rows of it in secret_data_keys (X).
+-- Locks:     the credential's row (U, X), its secret (X) and the rows of it in secret_data_keys (X).
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.

@@ -13,6 +13,7 @@
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.
+--   50136 the caller has a transaction.
 --   50184 another operation on the job agent is in progress.
 --   50185 the job agent does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_job_agent
@@ -32,6 +33,8 @@ BEGIN
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_before NVARCHAR(MAX);
 
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'The job agent is not changed inside a transaction, because passes of agents would wait for it. Commit first.', 1;
     IF DATALENGTH(@agent_name) > 256
         THROW 50097, N'Invalid @agent_name: want at most 128 characters, not 129 or more.', 1;
 

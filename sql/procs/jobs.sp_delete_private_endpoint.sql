@@ -4,7 +4,7 @@
 --   @private_endpoint_name  Its name.
 --   @if_match               Its revision must be this one; NULL: any.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (S), the private endpoint's row (U, X).
+-- Locks:     the private endpoint's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.

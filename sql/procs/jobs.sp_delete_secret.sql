@@ -3,7 +3,7 @@
 -- Parameters:
 --   @name  Name of the secret.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the secret's row (X) and its rows of secret_data_keys (X); an insert into audit_entries.
+-- Locks:     the secret's row (X) and its rows of secret_data_keys (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50074 the name of a secret is missing or invalid.

@@ -4,7 +4,7 @@
 --   @target_group_name  Name of the target group.
 --   @if_match           The group's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the target group's row (U, then X); an insert into audit_entries.
+-- Locks:     the target group's row (U, then X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.

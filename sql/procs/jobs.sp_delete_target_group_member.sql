@@ -4,7 +4,7 @@
 --   @target_group_name  Name of the target group.
 --   @target_id          Id of the member: the column target_id of jobs.target_group_members.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the target group's row (U, X), the member's row (X); an insert into audit_entries.
+-- Locks:     the target group's row (U, X), the member's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.

@@ -10,6 +10,7 @@
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.
+--   50136 the caller has a transaction.
 --   50184 an operation on the job agent is in progress.
 --   50185 there is no job agent.
 --   50187 the job agent is Faulted.
@@ -30,6 +31,8 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @old_reason NVARCHAR(2000);
 
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'The job agent is not changed inside a transaction, because passes of agents would wait for it. Commit first.', 1;
     IF DATALENGTH(@reason) > 4000
         THROW 50097, N'Invalid @reason: want at most 2000 characters, not 2001 or more.', 1;
 

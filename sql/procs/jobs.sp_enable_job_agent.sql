@@ -4,6 +4,7 @@
 -- Locks:     the row of the job agent (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50136 the caller has a transaction.
 --   50184 an operation on the job agent is in progress.
 --   50185 there is no job agent.
 CREATE OR ALTER PROCEDURE jobs.sp_enable_job_agent
@@ -19,6 +20,8 @@ BEGIN
     DECLARE @state NVARCHAR(20);
     DECLARE @audit_before NVARCHAR(MAX);
 
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'The job agent is not changed inside a transaction, because passes of agents would wait for it. Commit first.', 1;
     BEGIN TRANSACTION;
 
     SELECT

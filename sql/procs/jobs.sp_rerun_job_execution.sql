@@ -11,7 +11,7 @@
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21).
 -- Called by: members of the role jobs_operator.
--- Locks:     the row of the job agent (S), the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
+-- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
 --            insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
@@ -133,11 +133,12 @@ BEGIN
 
     IF @new_job_execution_id IS NOT NULL
     BEGIN
-        -- index: UQ_job_executions_job_execution_id, in which other sessions may add the same id
+        -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not committed,
+        -- the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and passes insert there.
         SELECT
             @other_job = e.job_id,
             @other_origin = e.rerun_of
-        FROM jobs_internal.job_executions AS e WITH (UPDLOCK, HOLDLOCK)
+        FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @new_job_execution_id;
         IF @other_job = @job_id AND @other_origin = @origin_id
         BEGIN

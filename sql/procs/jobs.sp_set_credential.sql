@@ -10,7 +10,7 @@
 --   @created          Receives 1 if the credential is new.
 --   @revision         Receives its revision.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (S), the name in credentials (U, X), the rows of all keys (S), the name in secrets (U, X), its
+-- Locks:     the name in credentials (U, X), the rows of all keys (S), the name in secrets (U, X), its
 --            rows of secret_data_keys (X).
 -- Returns:   0.
 -- Throws:

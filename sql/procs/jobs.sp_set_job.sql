@@ -15,7 +15,7 @@
 --   @created                  Receives 1 if the job is new.
 --   @revision                 Receives its revision.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the range of the name in jobs (U), the job's row (U, X), the job's schedule (X).
+-- Locks:     the range of the name in jobs (U), the job's row (U, X), the job's schedule (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.

@@ -24,6 +24,7 @@
 --   50095 the SKU or the capacity is invalid, or they do not match.
 --   50096 the tags are not a JSON object of texts.
 --   50097 a text is longer than its limit.
+--   50136 the caller has a transaction.
 --   50184 an operation on the job agent is in progress.
 --   50185 the job agent does not exist.
 --   50186 the control database has a job agent of another name.
@@ -58,6 +59,8 @@ BEGIN
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
 
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'The job agent is not changed inside a transaction, because passes of agents would wait for it. Commit first.', 1;
     IF DATALENGTH(@agent_name) > 256
         THROW 50097, N'Invalid @agent_name: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@location) > 256

@@ -13,7 +13,7 @@
 --                            of its own for it, counted separately. NULL for other scopes.
 --   @max_concurrent_targets  At least 1. NULL: removes the limit.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the job's row (U) for a job; the limit's row (X); an insert into audit_entries.
+-- Locks:     the job's row (U) for a job; the limit's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -41,7 +41,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_name NVARCHAR(128);
     DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @found BIT;
+    DECLARE @limit_id INT;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @audit_name NVARCHAR(300);
@@ -103,27 +103,24 @@ BEGIN
         EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
     END;
 
-    -- index: PK_limits, whose few rows may all be locked
-    -- plan: there are few limits
-    SET @found = CASE
-        WHEN EXISTS (
-            SELECT 1
-            FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
-            WHERE l.scope = @scope
-                AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
-                    OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name))
-        ) THEN 1
-        ELSE 0
-    END;
-
-    -- plan: there are few limits
+    IF @job_id IS NOT NULL
+        -- index: UQ_limits_job_id, in which another session may insert the same limit
+        SELECT @limit_id = l.limit_id
+        FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
+        WHERE l.job_id = @job_id;
+    ELSE
+        -- index: UQ_limits_name, in which another session may insert the same limit
+        SELECT @limit_id = l.limit_id
+        FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
+        WHERE l.scope = @scope
+            AND l.name = @name
+            AND l.server_name = @server_name
+            AND l.job_id IS NULL;
     SELECT @old = l.max_concurrent_targets
     FROM jobs_internal.limits AS l
-    WHERE l.scope = @scope
-        AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
-            OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
+    WHERE l.limit_id = @limit_id;
 
-    IF @max_concurrent_targets IS NULL AND @found = 0
+    IF @max_concurrent_targets IS NULL AND @limit_id IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The limit of ', @scope, N' ''', @name, N'''', N' on server ''' + NULLIF(@server_name, N'') + N'''',
@@ -132,21 +129,15 @@ BEGIN
         THROW 50120, @message, 1;
     END;
     IF @max_concurrent_targets IS NULL
-        -- plan: there are few limits
         DELETE l
         FROM jobs_internal.limits AS l
-        WHERE l.scope = @scope
-            AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
-                OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
-    ELSE IF @found = 1
-        -- plan: there are few limits
+        WHERE l.limit_id = @limit_id;
+    ELSE IF @limit_id IS NOT NULL
         UPDATE l
         SET l.max_concurrent_targets = @max_concurrent_targets,
             l.updated_at = @now
         FROM jobs_internal.limits AS l
-        WHERE l.scope = @scope
-            AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
-                OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
+        WHERE l.limit_id = @limit_id;
     ELSE
         INSERT INTO jobs_internal.limits (scope, name, server_name, job_id, max_concurrent_targets, updated_at)
         VALUES (@scope, CASE WHEN @job_id IS NULL THEN @name ELSE N'' END, @server_name, @job_id, @max_concurrent_targets, @now);

@@ -8,7 +8,7 @@
 --   @created                    Receives 1 if the private endpoint is new.
 --   @revision                   Receives its revision.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (S), the name in private_endpoints (U, X).
+-- Locks:     the name in private_endpoints (U, X).
 -- Returns:   0.
 -- Throws:
 --   50080 a name is missing or empty.

@@ -25,7 +25,7 @@
 --   @created                       Receives 1 if the job was created.
 --   @revision                      Receives the revision of the job.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the row in job_collections (U), the job's row (U, X) or the range of its name, the
+-- Locks:     the row in job_collections (U), the job's row (U, X) or the range of its name, the
 --            schedule's row (U, X), rows of schedule_buffer (X), the keys of secrets (S), the names in secrets (U, X); inserts into
 --            job_versions, step_commands and job_steps.
 -- Returns:   0.

@@ -6,7 +6,7 @@
 --            hexadecimal digits), ciphertext (hexadecimal digits), keys (array of id and data, one for each active key), and
 --            hosts (array of the patterns of the hosts that may receive the value, for which it was sealed; absent: any host).
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X);
+-- Locks:     the rows of all keys (S), the name in secrets (U, X), its rows of secret_data_keys (X);
 --            an insert into audit_entries.
 -- Returns:   0.
 -- Throws:

@@ -11,7 +11,7 @@
 --   @created            Receives 1 if the group is new.
 --   @revision           Receives its revision.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the range of the name in target_groups (U), the target group's row (U, X), its members (X).
+-- Locks:     the range of the name in target_groups (U), the target group's row (U, X), its members (X).
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.

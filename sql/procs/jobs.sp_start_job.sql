@@ -55,11 +55,12 @@ BEGIN
 
     IF @job_execution_id IS NOT NULL
     BEGIN
-        -- index: UQ_job_executions_job_execution_id, in which other sessions may add the same id
+        -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not committed,
+        -- the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and passes insert there.
         SELECT
             @other = e.job_id,
             @other_payload = e.payload_id
-        FROM jobs_internal.job_executions AS e WITH (UPDLOCK, HOLDLOCK)
+        FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @job_execution_id;
         IF @other = @job_id
         BEGIN

@@ -18,7 +18,7 @@
 --   @description       Free text.
 --   @enabled           1 or 0.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the job's row (U), channels (S), the rule's row (U, X); an insert into audit_entries.
+-- Locks:     the job's row (U), channels (S), the rule's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.

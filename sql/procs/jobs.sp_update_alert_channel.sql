@@ -5,7 +5,7 @@
 --   @definition    JSON object; see jobs.sp_add_alert_channel.
 --   @enabled       1 or 0.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the channel's row (U, X); an insert into audit_entries.
+-- Locks:     the channel's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50034 the channel name is missing or empty.

@@ -4,7 +4,7 @@
 --   @calendar_name  Name of the calendar.
 --   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
--- Locks:     the row of the job agent (S), the calendar's row (X), the schedules that name it (X); an insert into audit_entries.
+-- Locks:     the calendar's row (X), the schedules that name it (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50053 the calendar name is missing or empty.

@@ -193,19 +193,43 @@ BEGIN
             WHERE t.ended_at IS NULL;
             DELETE l
             FROM jobs_internal.limits AS l
-            WHERE l.scope = N'Agent';
+            WHERE l.scope = N'Agent'
+                AND l.name = N'*'
+                AND l.server_name = N''
+                AND l.job_id IS NULL;
         END;
         ELSE IF @to = N'Ready' AND @code IS NULL
         BEGIN
-            -- jobs.sp_set_limit waits for the row of the job agent.
+            -- index: UQ_limits_name, in which jobs.sp_set_limit may insert the same limit
             INSERT INTO jobs_internal.limits (scope, name, max_concurrent_targets, updated_at)
             SELECT N'Agent', N'*', @capacity, @now
-            WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.limits AS l WHERE l.scope = N'Agent');
+            WHERE NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
+                WHERE l.scope = N'Agent'
+                    AND l.name = N'*'
+                    AND l.server_name = N''
+                    AND l.job_id IS NULL
+            );
             UPDATE l
             SET l.max_concurrent_targets = @capacity,
                 l.updated_at = @now
             FROM jobs_internal.limits AS l
-            WHERE l.scope = N'Agent';
+            WHERE l.scope = N'Agent'
+                AND l.name = N'*'
+                AND l.server_name = N''
+                AND l.job_id IS NULL;
+            -- Runs of the time before: whoever started them had read the state before the deletion began, and has committed after its end.
+            IF @state = N'Creating'
+                AND @from_state = N'Deleted'
+                -- order: one operation has one holder at a time; READPAST leaves a locked run to its own procedure
+                UPDATE e
+                SET e.stop_requested_at = @now,
+                    e.stop_requested_by = @caller,
+                    e.parked = 0
+                FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE e.is_active = 1
+                    AND e.stop_requested_at IS NULL;
         END;
     END;
     COMMIT TRANSACTION;

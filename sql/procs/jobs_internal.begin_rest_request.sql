@@ -9,7 +9,7 @@
 --   @answer    Receives the answer to the earlier request; NULL: not known.
 --   @now       Time of the request.
 -- Called by: the procedures of jobs_rest that change something, at the beginning of their transactions.
--- Locks:     the row of the job agent (S), the request's row (U, X).
+-- Locks:     the request's row (U, X).
 -- Returns:   0.
 -- Throws:
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.

@@ -1,9 +1,9 @@
 -- Checks that definitions may change and runs may start: the job agent, if there is one, is not being deleted, and neither
--- Disabled nor Faulted. Its state does not change until the caller's transaction ends.
+-- Disabled nor Faulted. The state may change before the caller's transaction ends (sql/DESIGN.md, "Job agents").
 --
 -- Called by: the public procedures that change definitions or start runs, first in their transactions. Procedures that end
 --            work are always permitted.
--- Locks:     the row of the job agent (S).
+-- Locks:     none.
 -- Returns:   0.
 -- Throws:
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -19,7 +19,7 @@ BEGIN
     SELECT
         @state = a.state,
         @reason = a.reason
-    FROM jobs_internal.job_agent AS a WITH (REPEATABLEREAD)
+    FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
     IF @state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
     BEGIN

@@ -154,6 +154,7 @@ BEGIN
         AND k.kind = N'Run'
     GROUP BY v.limit_key;
 
+    -- past: a queue whose due targets are all being claimed has nothing to claim now
     INSERT INTO @queues (queue_id, room)
     SELECT q.queue_id, @room
     FROM @ready AS r

@@ -103,10 +103,9 @@ BEGIN
                 AND c.deadline_at <= @now
         )
     BEGIN
-        -- A row that another transaction has changed and not committed is left out: no pass waits for it (I14).
         IF EXISTS (
             SELECT 1
-            FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            FROM jobs_internal.job_agent AS a
             WHERE a.id = 1
                 AND a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
         )
@@ -129,7 +128,8 @@ BEGIN
         IF @lock >= 0
         BEGIN
             EXECUTE jobs_internal.advance @more = @more OUTPUT, @now = @now;
-            -- At most once a second. READPAST: it only serves diagnosis, so it never waits.
+            -- At most once a second.
+            -- past: the time only serves diagnosis, so no pass waits for it
             UPDATE a
             SET a.last_advanced_at = @now
             FROM jobs_internal.advance_state AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
@@ -167,6 +167,7 @@ BEGIN
             END;
         END;
         ELSE
+            -- past: the time only serves diagnosis, so no pass waits for the one that writes it
             SELECT @advanced_at = a.last_advanced_at
             FROM jobs_internal.advance_state AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK);
         COMMIT TRANSACTION;

@@ -54,7 +54,7 @@ BEGIN
     SET @other_kinds = CONCAT(N',', @other_kinds, N',');
     IF EXISTS (
         SELECT 1
-        FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+        FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
             AND a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
     )

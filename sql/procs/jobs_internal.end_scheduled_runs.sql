@@ -67,8 +67,8 @@ BEGIN
         AND e.is_active = 0
         AND e.job_id IN (SELECT l.job_id FROM @locked_jobs AS l)
         AND (
-            -- This lock is not kept: it only detects schedules that other transactions have changed, so that their
-            -- runs are not selected here.
+            -- past: the lock is not kept: it only detects schedules that other transactions have changed, so that their
+            -- runs are left to a later pass
             EXISTS (
                 SELECT 1
                 FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)

@@ -7,7 +7,7 @@
 --   @server_name  Without effect; agents of protocol 1 send it. An empty text is refused.
 --   @now          For tests only.
 -- Called by: agent/maintainer.go.
--- Locks:     the range of the reserved name in jobs (U).
+-- Locks:     the application lock jobagent.system_jobs; the job's row (U), its schedule (X) if it must be restored.
 -- Returns:   0.
 -- Throws:
 --   50029 the server name is empty.
@@ -32,14 +32,28 @@ BEGIN
     DECLARE @schedule_id BIGINT;
     DECLARE @version INT;
     DECLARE @command_id BIGINT;
+    DECLARE @lock INT;
 
     IF LTRIM(@server_name) = N''
         THROW 50029, N'Invalid @server_name of ensure_system_jobs: want NULL or a name that is not empty.', 1;
 
     BEGIN TRANSACTION;
 
-    SELECT @job_id = j.job_id, @version = j.current_version
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    -- One agent at a time. No other procedure adds the reserved name, so that no lock on it is needed: it would be one on a range of
+    -- names, and wait for any open transaction that adds a name next to it.
+    EXECUTE @lock = sp_getapplock
+        @Resource = N'jobagent.system_jobs',
+        @LockMode = N'Exclusive',
+        @LockOwner = N'Transaction',
+        @LockTimeout = 10000,
+        @DbPrincipal = N'jobs_agent';
+    IF @lock < 0
+    BEGIN
+        COMMIT TRANSACTION;
+        RETURN 0; -- the session that holds the lock does the same
+    END;
+    SELECT @job_id = j.job_id
+    FROM jobs_internal.jobs AS j
     WHERE j.name = @job_name
         AND j.deleted_at IS NULL;
     IF @job_id IS NULL
@@ -50,15 +64,20 @@ BEGIN
         VALUES (@job_id, @job_name, @description, 1, @now);
         INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
         VALUES (@job_id, 0, @now);
-        INSERT INTO jobs_internal.schedules (job_id, name, kind, interval_type, interval_count, start_time, updated_at)
-        VALUES (@job_id, N'', N'elastic', N'Days', 1, @start, @now);
     END;
+    -- current_version is in no index, so that the lock is on the clustered key.
+    SELECT @version = j.current_version
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK)
+    WHERE j.job_id = @job_id;
     UPDATE j
     SET j.description = @description,
         j.is_system = 1
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id
         AND (j.description <> @description OR j.is_system = 0);
+    INSERT INTO jobs_internal.schedules (job_id, name, kind, interval_type, interval_count, start_time, updated_at)
+    SELECT @job_id, N'', N'elastic', N'Days', 1, @start, @now
+    WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.job_id = @job_id AND s.name = N'');
 
     IF (SELECT COUNT(*) FROM jobs_internal.job_steps AS s WHERE s.job_id = @job_id AND s.version = @version) <> 1
         OR NOT EXISTS (

@@ -77,7 +77,8 @@ BEGIN
         SET @state_at = NULL;
         SET @more = 0;
         BEGIN TRANSACTION;
-        -- evaluated_by is in no other index. No session waits for this lock: one that does not get it leaves the evaluation to the holder.
+        -- evaluated_by is in no other index.
+        -- past: the lock is what makes one session evaluate; one that does not get it leaves the evaluation to the holder
         SELECT
             @state_at = s.evaluated_at,
             @slow_at = s.slow_at,

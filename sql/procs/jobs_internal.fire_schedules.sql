@@ -26,7 +26,7 @@
 --             cannot continue).
 --   @now      For tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
--- Locks:     the row of the job agent (S), the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
+-- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
 --            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions,
 --            schedule_skips and rest_action_log.
 -- Returns:   one row per instant to run, and one per firing without such instants that is stale, locked or only skips:
@@ -143,13 +143,12 @@ BEGIN
     SELECT DISTINCT s.schedule_id, s.job_id
     FROM @given AS g
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id;
-    -- The state does not change until commit, so that no run is created after the job agent was deleted.
     INSERT INTO @wanted_jobs (job_id)
     SELECT DISTINCT ws.job_id
     FROM @wanted_schedules AS ws
     WHERE EXISTS (
         SELECT 1
-        FROM jobs_internal.job_agent AS a WITH (REPEATABLEREAD, READPAST, ROWLOCK)
+        FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
             AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
     );

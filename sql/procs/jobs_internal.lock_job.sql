@@ -7,7 +7,7 @@
 --   @version   Receives its current version.
 --   @revision  Receives its revision.
 -- Called by: the public procedures that change or start a job, within their transactions.
--- Locks:     the row of the job agent (S), one row of jobs (U).
+-- Locks:     one row of jobs (U).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.

@@ -6,7 +6,7 @@
 --   @state                Receives its state.
 --   @revision             Receives its revision.
 -- Called by: the public procedures of job collections and their jobs, within their transactions, before they lock a job.
--- Locks:     the row of the job agent (S), one row of job_collections (U).
+-- Locks:     one row of job_collections (U).
 -- Returns:   0.
 -- Throws:
 --   50164 the job collection does not exist.

@@ -34,8 +34,7 @@ BEGIN
     DECLARE @changed INT = 0;   -- alerts that this transaction has changed
     DECLARE @live_agents INT;
     DECLARE @last_live_at DATETIME2(7);
-    DECLARE @agent_state NVARCHAR(20) =
-        (SELECT a.state FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) WHERE a.id = 1);
+    DECLARE @agent_state NVARCHAR(20) = (SELECT a.state FROM jobs_internal.job_agent AS a WHERE a.id = 1);
     DECLARE @least_grace INT;
     DECLARE @why NVARCHAR(400); -- nothing runs
     -- The rules that are enabled.

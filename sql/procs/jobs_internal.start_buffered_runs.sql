@@ -5,7 +5,7 @@
 -- Parameters:
 --   @now  For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the row of the job agent (S) and the jobs (U) and the schedules (U, X), skipping locked rows,
+-- Locks:     the jobs (U) and the schedules (U, X), skipping locked rows,
 --            rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
@@ -49,10 +49,9 @@ BEGIN
         );
     IF NOT EXISTS (SELECT 1 FROM @idle)
         RETURN 0;
-    -- The state does not change until commit. Nothing starts while it is unknown, because another transaction changes it.
     IF NOT EXISTS (
         SELECT 1
-        FROM jobs_internal.job_agent AS a WITH (REPEATABLEREAD, READPAST, ROWLOCK)
+        FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
             AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
     )

@@ -56,11 +56,10 @@ BEGIN
         OR @protocol NOT BETWEEN p.oldest AND p.newest;
     IF @message IS NOT NULL
         THROW 50300, @message, 1;
-    -- A row that another transaction has changed and not committed is left out: a term does not wait for it.
     SELECT @message = REPLACE(LEFT(CONCAT(
         N'The job agent is ', a.state, N': ' + NULLIF(a.reason, N''), N'. Agents work for it when it is Ready.'
     ), 1000), N'%', N'%%')
-    FROM jobs_internal.job_agent AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    FROM jobs_internal.job_agent AS a
     WHERE a.id = 1
         AND a.state IN (N'Creating', N'Disabled', N'Faulted', N'Deleted');
     IF @message IS NOT NULL
