@@ -15,8 +15,8 @@ type AdvanceStatus struct {
 	// SkippedSince is set when executions are active and an agent is live, yet no pass has advanced
 	// executions for ten seconds or more; it is the time since when. Zero otherwise.
 	SkippedSince time.Time `db:"skipped_since"`
-	// UnfiredSince is set when an agent is live and the job agent permits firings, yet a schedule has
-	// been due for a minute or more; it is the time since when. Zero otherwise.
+	// UnfiredSince is set when an agent is live and the job agent permits firings, yet a schedule
+	// has been due for a minute or more; it is the time since when. Zero otherwise.
 	UnfiredSince time.Time `db:"unfired_since"`
 }
 

@@ -423,7 +423,7 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 // termDelay is how long an expired term may lack its end: any live agent ends it within seconds.
 const termDelay = time.Minute
 
-// unfiredSQL lists schedules that are due and the sessions with open transactions, the oldest first.
+// unfiredSQL lists schedules that are due, and sessions with open transactions, the oldest first.
 const unfiredSQL = `SELECT TOP (20) j.name AS job_name, s.name AS schedule_name, s.kind, s.next_fire_at
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id

@@ -173,8 +173,8 @@ func TestProcedureHeaders(t *testing.T) {
 				require.NotEmpty(t, e.Text)
 			}
 			numbers := throws(byName, d.Name, map[string]bool{})
-			// 50029 is about arguments that only a mistake of the caller makes invalid, and 50147 about
-			// the options of a session, so those of an inner procedure are not listed again.
+			// 50029 is about arguments that only a mistake of the caller makes invalid, and 50147
+			// about the options of a session, so those of an inner procedure are not listed again.
 			inner := slices.DeleteFunc(append([]string{}, numbers...), func(n string) bool {
 				return (n == "50029" || n == "50147") && !slices.Contains(listed, n)
 			})

@@ -338,8 +338,8 @@ func TestOpenTransactions(t *testing.T) {
 }
 
 // TestJobAgentIsNotLocked: only procedures that change the job agent, and refuse to run inside a
-// transaction of the caller, lock its row. A lock that a caller keeps, even a shared one, would stop
-// all schedules: a change of the state waits for it, and later readers wait for the change.
+// transaction of the caller, lock its row. A lock that a caller keeps, even a shared one, would
+// stop all schedules: a change of the state waits for it, and later readers wait for the change.
 func TestJobAgentIsNotLocked(t *testing.T) {
 	r := readTree(t)
 	for _, p := range r.roots() {

@@ -155,9 +155,9 @@ func lookedUpFilters(r *tree, name string) []string {
 	return found
 }
 
-// skippedAnswer is rule "single": READPAST on a table with one row, or inside EXISTS, makes a locked
-// row look like one that does not exist, silently and for as long as the other transaction lasts. A
-// comment "-- past: reason" says why that is right.
+// skippedAnswer is rule "single": READPAST on a table with one row, or inside EXISTS, makes a
+// locked row look like one that does not exist, silently and for as long as the other transaction
+// lasts. A comment "-- past: reason" says why that is right.
 func skippedAnswer(r *tree, _ string, s statement) []string {
 	if s.answer("past") != "" {
 		return nil
