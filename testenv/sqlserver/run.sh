@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Runs everything that needs a real SQL Server, in order: the suite, the tests that need row locks, a short crash run, the marks
-# `# verified:` in scripts, and the check for deadlocks and lock escalations on the server. Each step can run alone.
+# Runs everything that needs a real SQL Server, in order: the suite, the tests that need row locks, a short crash run, the plans of our
+# statements over a long history, the marks `# verified:` in scripts, and the check for deadlocks and lock escalations on the server. Each
+# step can run alone.
 # Usage: JOBAGENT_TEST_DSN='sqlserver://sa:…@HOST:PORT?TrustServerCertificate=true' bash testenv/sqlserver/run.sh [STEP…]
-#   STEP: wait, watch, suite, rowlocks, scenarios, crash, verify, check; without any, all of them
+#   STEP: wait, watch, suite, rowlocks, scenarios, crash, plans, verify, check; without any, all of them
 #   JOBAGENT_TEST_RCSI=on|off   READ_COMMITTED_SNAPSHOT of test databases (default: the server's)
 #   JOBAGENT_TEST_FLEET=…       the servers of the scenarios (container.sh prints it); without it, scenarios run on embedded servers only
 #   OUT=DIR                     directory for logs, deadlock graphs, the patch with the marks (default: a new temporary directory)
 #   CRASH=DURATION              duration of the crash run (default 2m)
+#   HISTORY=ROWS                rows of history under which plans are collected (default 1000000)
 # After a failed step the others still run, and the exit status is 1. The login needs sysadmin, to create databases, logins and Extended
 # Events sessions. For a server without Extended Events (`jobagent dev`), the script prints one line.
 set -uo pipefail
@@ -51,6 +53,18 @@ verify() {
 	echo "$(grep -c '^+# verified: SQL Server' "$out/verified.patch") scripts marked; the patch is $out/verified.patch"
 }
 
+# plans collects plans, costs and waits while `jobagent bench history` works on a database with a long history.
+plans() {
+	go build -o "$out/watch" ./testenv/sqlserver/watch && go build -o "$out/jobagent" ./cmd/jobagent || return
+	"$out/watch" plans "$out/plans" &
+	local watcher=$! status=0
+	JOBAGENT_DSN=$JOBAGENT_TEST_DSN "$out/jobagent" bench history --executions "${HISTORY:-1000000}" || status=$?
+	kill -INT "$watcher" 2>/dev/null # has ended already if there is nothing to collect
+	wait "$watcher" || status=$?
+	rm -f "$out/watch" "$out/jobagent"
+	return "$status"
+}
+
 one() {
 	case $1 in
 	wait) step wait go run ./testenv/sqlserver/watch wait ;;
@@ -62,17 +76,18 @@ one() {
 		step scenarios go test -count=1 -timeout 90m -v ./testenv/scenario
 		;;
 	crash) step crash go test -count=1 -timeout 60m -v ./cmd/jobagent -run '^TestCrash$' -crash.duration "${CRASH:-2m}" ;;
+	plans) step plans plans ;;
 	verify) step verify verify ;;
 	check) step check go run ./testenv/sqlserver/watch check "$out/since" "$out/events" ;;
 	*)
-		echo "invalid step $1: want wait, watch, suite, rowlocks, scenarios, crash, verify or check" >&2
+		echo "invalid step $1: want wait, watch, suite, rowlocks, scenarios, crash, plans, verify or check" >&2
 		exit 2
 		;;
 	esac
 }
 
 steps=("$@")
-[ $# -gt 0 ] || steps=(wait watch suite rowlocks scenarios crash verify check)
+[ $# -gt 0 ] || steps=(wait watch suite rowlocks scenarios crash plans verify check)
 for s in "${steps[@]}"; do
 	one "$s"
 done

@@ -4,9 +4,12 @@
 //	go run ./testenv/sqlserver/watch wait          # waits at most three minutes for the server; prints its version
 //	go run ./testenv/sqlserver/watch start FILE    # starts the Extended Events session; writes the server's time to FILE
 //	go run ./testenv/sqlserver/watch check FILE DIR   # waits until events are written; prints those since; writes graphs to DIR
+//	go run ./testenv/sqlserver/watch plans DIR        # until interrupted, collects the plans of our modules; writes plans, costs and waits to DIR
 //
-// JOBAGENT_TEST_DSN names the server. check exits with status 1 if there is an event. Without
-// Extended Events (on the embedded server) the commands print one line and succeed.
+// JOBAGENT_TEST_DSN names the server. check exits with status 1 if there is an event, and plans if
+// a plan has what no frequent statement may have (sqlserver.Examine) and
+// testenv/sqlserver/expected_plans.txt does not list. Without Extended Events (on the embedded
+// server) the commands print one line and succeed.
 package main
 
 import (
@@ -76,8 +79,10 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		return check(ctx, db, since, args[2])
+	case len(args) == 2 && args[0] == "plans":
+		return plans(ctx, db, args[1])
 	}
-	return errors.New("usage: watch wait | start FILE | check FILE DIR")
+	return errors.New("usage: watch wait | start FILE | check FILE DIR | plans DIR")
 }
 
 // wait pings until the server answers, and prints its version.
