@@ -62,7 +62,9 @@ BEGIN
             SELECT
                 s.name,
                 s.is_after,
-                CONCAT(N'"', STRING_ESCAPE(s.name, 'json'), N'":', CASE
+                -- The name has another collation than the value: CONCAT of both would have none, which MAX refuses
+                -- (https://learn.microsoft.com/sql/t-sql/statements/collation-precedence-transact-sql).
+                CONCAT(N'"', STRING_ESCAPE(s.name, 'json') COLLATE DATABASE_DEFAULT, N'":', CASE
                     WHEN s.value IS NULL THEN N'null'
                     WHEN LEN(s.value) > 4000 THEN CONCAT(
                         N'{"characters":', LEN(s.value), N',"sha256":"', CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', s.value), 2), N'"}'
