@@ -47,7 +47,9 @@ type Func struct {
 	// as a constant and to Eval as a varchar.
 	DatePart bool
 
-	// Collating is set if texts are compared. The compiler then gives all arguments one collation.
+	// Collating is set if the function is collation sensitive ("Collation Precedence", functions
+	// and collation). The compiler then gives all arguments one collation, and refuses arguments
+	// that have none.
 	Collating bool
 
 	// NullResult is set if the result is NULL whenever an argument is. [Func.Call] does not call
@@ -221,7 +223,7 @@ func lenient(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Result: result, Eval: eval}
 }
 
-// collating marks a function that compares texts.
+// collating marks a collation-sensitive function.
 func collating(f *Func) *Func {
 	f.Collating = true
 	return f

@@ -16,7 +16,7 @@ var logicFuncs = []*Func{
 	lenient("CHOOSE", 2, Variadic, chooseResult, evalChoose),
 	collating(lenient("GREATEST", 1, Variadic, commonResult, evalExtreme(1))),
 	collating(lenient("LEAST", 1, Variadic, commonResult, evalExtreme(-1))),
-	lenient("ISNUMERIC", 1, 1, fixed(types.IntType), evalIsNumeric),
+	collating(lenient("ISNUMERIC", 1, 1, fixed(types.IntType), evalIsNumeric)),
 	lenient("IIF", 3, 3, iifResult, evalIIF),
 	{Name: "NEWID", Volatility: PerRow, Result: fixed(types.GUIDType), Eval: evalNewID},
 	{Name: "NEWSEQUENTIALID", Volatility: PerRow, Result: fixed(types.GUIDType), Eval: evalSequentialID},

@@ -13,24 +13,24 @@ import (
 
 // stringFuncs split and change texts ("String functions (Transact-SQL)").
 var stringFuncs = []*Func{
-	pure("LEN", 1, 1, lengthResult("len"), evalLen),
+	collating(pure("LEN", 1, 1, lengthResult("len"), evalLen)),
 	pure("DATALENGTH", 1, 1, dataLengthResult, evalDataLength),
-	pure("SUBSTRING", 3, 3, substringResult, evalSubstring),
-	pure("LEFT", 2, 2, sideResult("left"), evalLeft),
-	pure("RIGHT", 2, 2, sideResult("right"), evalRight),
-	pure("UPPER", 1, 1, sameText("upper"), eachText(strings.ToUpper)),
-	pure("LOWER", 1, 1, sameText("lower"), eachText(strings.ToLower)),
-	pure("LTRIM", 1, 2, sameText("ltrim"), evalTrim(true, false)),
-	pure("RTRIM", 1, 2, sameText("rtrim"), evalTrim(false, true)),
-	pure("TRIM", 1, 2, sameText("trim"), evalTrim(true, true)),
-	pure("REVERSE", 1, 1, sameText("reverse"), eachText(reverse)),
+	collating(pure("SUBSTRING", 3, 3, substringResult, evalSubstring)),
+	collating(pure("LEFT", 2, 2, sideResult("left"), evalLeft)),
+	collating(pure("RIGHT", 2, 2, sideResult("right"), evalRight)),
+	collating(pure("UPPER", 1, 1, sameText("upper"), eachText(strings.ToUpper))),
+	collating(pure("LOWER", 1, 1, sameText("lower"), eachText(strings.ToLower))),
+	collating(pure("LTRIM", 1, 2, sameText("ltrim"), evalTrim(true, false))),
+	collating(pure("RTRIM", 1, 2, sameText("rtrim"), evalTrim(false, true))),
+	collating(pure("TRIM", 1, 2, sameText("trim"), evalTrim(true, true))),
+	collating(pure("REVERSE", 1, 1, sameText("reverse"), eachText(reverse))),
 	collating(long("REPLACE", 3, 3, replaceResult, evalReplace)),
-	lenient("STUFF", 4, 4, stuffResult, evalStuff),
+	collating(lenient("STUFF", 4, 4, stuffResult, evalStuff)),
 	collating(pure("TRANSLATE", 3, 3, sameText("translate"), evalTranslate)),
 	pure("ASCII", 1, 1, fixed(types.IntType), evalASCII),
-	pure("UNICODE", 1, 1, fixed(types.IntType), evalUnicode),
-	pure("SOUNDEX", 1, 1, fixed(types.VarCharOf(5)), evalSoundex),
-	pure("DIFFERENCE", 2, 2, fixed(types.IntType), evalDifference),
+	collating(pure("UNICODE", 1, 1, fixed(types.IntType), evalUnicode)),
+	collating(pure("SOUNDEX", 1, 1, fixed(types.VarCharOf(5)), evalSoundex)),
+	collating(pure("DIFFERENCE", 2, 2, fixed(types.IntType), evalDifference)),
 }
 
 // lengthResult is int, bigint for (max).

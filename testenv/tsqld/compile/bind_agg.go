@@ -134,8 +134,12 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 	if err != nil {
 		return nil, err
 	}
-	if t.IsCharacter() && len(args) > 0 {
-		if t.Collation, err = collationOf(strings.ToLower(f.Name), args[0]); err != nil {
+	if t.IsCharacter() {
+		if t.Collation, err = collationOf(strings.ToLower(f.Name), args...); err != nil {
+			return nil, err
+		}
+	} else if e.Distinct {
+		if _, err := collationOf("DISTINCT", args...); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +147,9 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 	n := &node{op: opAgg, typ: t, null: true, agg: agg, traits: hasAgg | hasColumn | canFail}
 	for _, a := range args {
 		n.traits |= a.traits
-		n.label = n.label.higher(a.label)
+		if t.IsCharacter() {
+			n.label = n.label.higher(a.label)
+		}
 	}
 	switch f.Name {
 	case "COUNT", "COUNT_BIG":

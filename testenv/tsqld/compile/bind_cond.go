@@ -363,6 +363,9 @@ func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkColumnCollations(sub); err != nil {
+		return nil, err
+	}
 	c := sub.cols[0]
 	return &node{
 		op:        opScalar,

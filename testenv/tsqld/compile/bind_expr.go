@@ -427,6 +427,9 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 		}
 	}
 	if to.IsCharacter() && x.typ.IsCharacter() {
+		if x.label.hasConflict() && !to.IsUnicode() {
+			return nil, mserr.NoCollation("CONVERT")
+		}
 		to.Collation = x.typ.Collation // typeOf has set the collation of the database
 	}
 	if style == nil {

@@ -59,7 +59,10 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src := q.source(b.alias("q"), ts.Alias.Name)
+		src, err := q.rows(b.alias("q"), ts.Alias.Name)
+		if err != nil {
+			return nil, err
+		}
 		src.lineage = q.core
 		return src, l.expose(src, true)
 	case *syntax.ValuesTable:
@@ -70,7 +73,10 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src := q.source(b.alias("q"), ts.Alias.Name)
+		src, err := q.rows(b.alias("q"), ts.Alias.Name)
+		if err != nil {
+			return nil, err
+		}
 		return src, l.expose(src, true)
 	case *syntax.TableFunc:
 		src, err := b.tableFunc(ts, outer)
@@ -477,14 +483,10 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 		if q, err = nameColumns(q, name, st.Columns); err != nil {
 			return err
 		}
-		src = q.source(b.alias("q"), name)
-		src.schema, src.db, src.lineage = schema, db, q.core
-		for i := range src.cols { // view columns have an implicit label, even where the view uses COLLATE
-			if c := &src.cols[i]; c.label == labelExplicit {
-				c.label = labelImplicit
-			}
+		if src, err = q.rows(b.alias("q"), name); err == nil {
+			src.schema, src.db, src.lineage = schema, db, q.core
 		}
-		return nil
+		return err
 	})
 	return src, err
 }

@@ -396,7 +396,7 @@ func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*node, error) {
 		}
 		args = append(args, pair...)
 	}
-	return jsonCall(keyJSONObject, e.AbsentOnNull, args)
+	return b.jsonCall(keyJSONObject, e.AbsentOnNull, args)
 }
 
 // jsonArray binds JSON_ARRAY.
@@ -405,12 +405,12 @@ func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonCall(keyJSONArray, !e.NullOnNull, args)
+	return b.jsonCall(keyJSONArray, !e.NullOnNull, args)
 }
 
 // jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
 // marks arguments that are JSON already.
-func jsonCall(key string, absent bool, args []*node) (*node, error) {
+func (b *binder) jsonCall(key string, absent bool, args []*node) (*node, error) {
 	parts := []string{key, "0"}
 	if absent {
 		parts[1] = "1"
@@ -422,7 +422,7 @@ func jsonCall(key string, absent bool, args []*node) (*node, error) {
 		}
 		parts = append(parts, k)
 	}
-	n, err := call(makeKey(parts...), types.NVarCharMax, args...)
+	n, err := call(makeKey(parts...), b.ofDatabase(types.NVarCharMax), args...)
 	if err == nil {
 		n.null = false
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -40,8 +41,8 @@ type conflict struct {
 	operation string // name in messages
 }
 
-// hasConflict reports whether a value has no collation. Such a value can be selected, but not
-// compared or stored.
+// hasConflict reports whether a value has no collation. Only collation-insensitive operations take
+// such a value.
 func (l label) hasConflict() bool { return l.precedence == precedenceNone }
 
 // higher returns the label with the higher precedence.
@@ -73,19 +74,25 @@ func combine(operation string, nodes ...*node) (types.Collation, label, error) {
 	return best, l, nil
 }
 
-// collationOf returns the collation in which an operation compares its operands. Error 468 if there
-// is none.
+// collationOf returns the collation of a collation-sensitive operation. Errors if there is none:
+// 446 if an operand has none, 468 if the collations of the operands differ.
 func collationOf(operation string, nodes ...*node) (types.Collation, error) {
 	c, l, err := combine(operation, nodes...)
-	if err == nil && l.hasConflict() {
+	switch {
+	case err != nil || !l.hasConflict():
+	case slices.ContainsFunc(nodes, func(n *node) bool { return n.typ.IsCharacter() && n.label.hasConflict() }):
+		err = mserr.NoCollation(operation)
+	default:
 		err = mserr.CollationConflict(l.conflict.a.String(), l.conflict.b.String(), operation)
 	}
 	return c, err
 }
 
-// checkCollation returns error 457 if a value without a collation is assigned to a character type.
+// checkCollation returns error 457 if a char or varchar value without a collation is assigned to a
+// character type. Assignment is collation insensitive, but the conversion of char and varchar is
+// not ("Collation Precedence"): the code page of the value is unknown.
 func checkCollation(n *node, to types.Type) error {
-	if c := n.label.conflict; c != nil && to.IsCharacter() && n.typ.IsCharacter() {
+	if c := n.label.conflict; c != nil && to.IsCharacter() && n.typ.IsCharacter() && !n.typ.IsUnicode() {
 		return mserr.UnresolvedCollation(n.typ.Name(), to.Name(), c.a.String(), c.b.String(), c.operation)
 	}
 	return nil
@@ -127,7 +134,9 @@ func (b *binder) ofDatabase(t types.Type) types.Type {
 	return t
 }
 
-// collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name.
+// collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name, 445 and
+// 449 for a value that has a COLLATE clause already, 446 for a char or varchar value without a
+// collation.
 func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
 	c, err := b.collationNamed(e.Collation)
 	if err != nil {
@@ -142,6 +151,14 @@ func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
 	}
 	if !x.typ.IsCharacter() {
 		return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(x.typ))
+	}
+	switch {
+	case x.label == labelExplicit && x.typ.Collation == c:
+		return nil, mserr.CollateTwice()
+	case x.label == labelExplicit:
+		return nil, mserr.CollateConflict(x.typ.Collation.String(), c.String())
+	case x.label.hasConflict() && !x.typ.IsUnicode():
+		return nil, mserr.NoCollation("COLLATE")
 	}
 	if x, err = toCodePage(x, c); err != nil {
 		return nil, err

@@ -74,9 +74,10 @@ func (b *binder) cte(s *cteScope) (src *source, err error) {
 		if err != nil {
 			return err
 		}
-		src = q.source(b.alias("q"), name)
-		src.lineage = q.core
-		return nil
+		if src, err = q.rows(b.alias("q"), name); err == nil {
+			src.lineage = q.core
+		}
+		return err
 	})
 	return src, err
 }
@@ -180,7 +181,10 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	if anchor, err = anchor.converted(ts); err != nil {
 		return nil, err
 	}
-	src := anchor.source(b.alias("r"), name)
+	src, err := anchor.rows(b.alias("r"), name)
+	if err != nil {
+		return nil, err
+	}
 	src.query = nil
 	for i := range src.cols {
 		src.cols[i].null = true

@@ -47,7 +47,7 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 		}
 	}
 	if f.Kind == syntax.ForXML {
-		return documentXMLOf(q, f, columns)
+		return b.documentXMLOf(q, f, columns)
 	}
 	spec := forJSON{Columns: columns}
 	for _, o := range f.Options {
@@ -98,7 +98,7 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 		document:    documentJSON,
 		documentKey: makeKey(keyForJSON, string(text)),
 		isWrapped:   !spec.NoWrapper,
-		cols:        []outColumn{{name: nameOfJSON, typ: types.NVarCharMax, null: true}},
+		cols:        []outColumn{{name: nameOfJSON, typ: b.ofDatabase(types.NVarCharMax), null: true}},
 	}, nil
 }
 

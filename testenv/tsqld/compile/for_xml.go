@@ -22,7 +22,7 @@ type forXML struct {
 }
 
 // documentXMLOf binds FOR XML PATH and RAW.
-func documentXMLOf(q *query, f *syntax.ForClause, columns []documentColumn) (*query, error) {
+func (b *binder) documentXMLOf(q *query, f *syntax.ForClause, columns []documentColumn) (*query, error) {
 	if f.Mode != "PATH" && f.Mode != "RAW" {
 		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
 	}
@@ -30,7 +30,7 @@ func documentXMLOf(q *query, f *syntax.ForClause, columns []documentColumn) (*qu
 	if f.Element != nil {
 		spec.Element = f.Element.Text
 	}
-	t := types.NVarCharMax
+	t := b.ofDatabase(types.NVarCharMax)
 	for _, o := range f.Options {
 		switch o.Name {
 		case "ROOT":

@@ -182,11 +182,16 @@ func call(key string, t types.Type, args ...*node) (*node, error) {
 // columnNode returns a reference to a column of a source.
 func columnNode(src *source, i int) *node {
 	c := &src.cols[i]
-	n := &node{op: opCol, typ: c.typ, null: c.null, src: src, col: i, traits: hasColumn, label: c.label}
-	if c.typ.IsCharacter() && n.label == labelCoercible {
-		n.label = labelImplicit
+	return &node{op: opCol, typ: c.typ, null: c.null, src: src, col: i, traits: hasColumn, label: referenceLabel(c)}
+}
+
+// referenceLabel returns the label of a reference to a column. Columns of FROM are Implicit at
+// least. Only the operands that the compiler itself makes of queries have other labels.
+func referenceLabel(c *sourceColumn) label {
+	if c.typ.IsCharacter() && c.label == labelCoercible {
+		return labelImplicit
 	}
-	return n
+	return c.label
 }
 
 // retyped returns a copy of a node with another type. The values must be valid in that type

@@ -63,7 +63,10 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 	if q, err = nameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
-	src := q.source(b.alias("q"), ts.Alias.Name)
+	src, err := q.rows(b.alias("q"), ts.Alias.Name)
+	if err != nil {
+		return nil, err
+	}
 	return src, l.expose(src, true)
 }
 
@@ -115,7 +118,8 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 		}
 		name := ts.Columns[i].Column()
 		q.add(v, outColumn{name: ts.Value.Name, typ: v.typ, label: v.label})
-		q.add(constant(name, types.SysName), outColumn{name: ts.Column.Name, typ: types.SysName})
+		sysname := b.ofDatabase(types.SysName)
+		q.add(constant(name, sysname), outColumn{name: ts.Column.Name, typ: sysname})
 		if all == nil {
 			all = q
 		} else if all, err = setOf("UNION ALL", all, q); err != nil {
@@ -129,7 +133,10 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 			}
 		}
 	}
-	src := all.source(b.alias("q"), ts.Alias.Name)
+	src, err := all.rows(b.alias("q"), ts.Alias.Name)
+	if err != nil {
+		return nil, err
+	}
 	return src, l.expose(src, true)
 }
 

@@ -153,6 +153,22 @@ func (q *query) source(alias, name string) *source {
 	return src
 }
 
+// rows returns the query as a table of FROM: a derived table, a common table expression, a view or
+// an inline function. A reference to a column of it has the label Implicit, even if the column was
+// made by COLLATE ("Collation Precedence"), and a column must have a collation (error 451).
+func (q *query) rows(alias, name string) (*source, error) {
+	if err := checkColumnCollations(q); err != nil {
+		return nil, err
+	}
+	src := q.source(alias, name)
+	for i := range src.cols {
+		if c := &src.cols[i]; c.typ.IsCharacter() {
+			c.label = labelImplicit
+		}
+	}
+	return src, nil
+}
+
 // selectAll returns SELECT * over a source, including hidden columns.
 func selectAll(src *source) *query {
 	q := &query{core: &core{from: src}}

@@ -449,6 +449,10 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	text := b.ofDatabase(types.NVarCharMax) // the type of value, in the collation of the JSON text
+	if args[0].typ.IsCharacter() {
+		text.Collation = args[0].typ.Collation
+	}
 	for i, a := range args {
 		if args[i], err = convertImplicit(a, types.NVarCharMax); err != nil {
 			return nil, err
@@ -457,6 +461,9 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 	src := &source{alias: b.alias("j"), name: ts.Alias.Name}
 	key := []string{keyRowset, "OPENJSON"}
 	for _, c := range builtin.OpenJSONColumns {
+		if c.Type == types.NVarCharMax {
+			c.Type = text
+		}
 		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit})
 	}
 	if ts.Columns != nil {
@@ -723,8 +730,8 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 		if q, err = nameColumns(q, f.Name, nil); err != nil {
 			return err
 		}
-		src = q.source(b.alias("q"), f.Name)
-		return nil
+		src, err = q.rows(b.alias("q"), f.Name)
+		return err
 	})
 	return src, err
 }

@@ -121,6 +121,9 @@ func (s *source) resolve(i int) (*node, error) {
 	}
 	named := *n
 	named.via = &s.cols[i]
+	if named.typ.IsCharacter() {
+		named.label = referenceLabel(&s.cols[i])
+	}
 	return &named, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -171,16 +172,19 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	}
 	if !t.IsCharacter() {
 		if def.Collation != "" {
-			return mserr.New(453, 16, "COLLATE clause cannot be used on expressions or columns of type %s.", t.Name())
+			return mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", t.Name())
 		}
 		return nil
 	}
 	c.Collation = b.d.Options.Collation
+	switch {
+	case def.Collation == "" && b.t.Temporary && strings.HasPrefix(b.t.Name, "#"):
+		c.Collation = b.r.s.databaseByID(catalog.DatabaseTemp).Options.Collation // "Set or change the column collation"
+	case def.Collation != "" && !equalNames(def.Collation, "database_default"):
+		c.Collation = def.Collation
+	}
 	if c.Collation == "" {
 		c.Collation = catalog.DefaultCollation
-	}
-	if def.Collation != "" && !equalNames(def.Collation, "database_default") {
-		c.Collation = def.Collation
 	}
 	col, ok := types.CollationByName(c.Collation)
 	if !ok {

@@ -116,10 +116,11 @@ func (g *generator) value(k kind) string {
 	return g.literal(k)
 }
 
-// cast converts an expression to the type of its kind.
+// cast converts an expression to the type of its kind. A text with COLLATE keeps the collation, and
+// must not have a second COLLATE.
 func (g *generator) cast(k kind, e string) string {
 	s := "CAST(" + e + " AS " + castType[k] + ")"
-	if k == binaryTextKind {
+	if k == binaryTextKind && !strings.HasSuffix(e, binaryCollation) {
 		return s + binaryCollation
 	}
 	return s

@@ -123,10 +123,27 @@ func NotDistinct(name string) *Error {
 // InvalidCollation is error 448.
 func InvalidCollation(name string) *Error { return New(448, 16, "Invalid collation '%s'.", name) }
 
+// CollateTwice is error 445: COLLATE of a value that has a COLLATE clause already.
+func CollateTwice() *Error {
+	return New(445, 16, "COLLATE clause cannot be used on expressions containing a COLLATE clause.")
+}
+
+// CollateConflict is error 449: COLLATE of a value that has a COLLATE clause with another
+// collation.
+func CollateConflict(a, b string) *Error {
+	return New(449, 16, "Collation conflict caused by collate clauses with different collation '%s' and '%s'.", a, b)
+}
+
+// NoCollation is error 446: the operand of a collation-sensitive operation has no collation.
+// operation is "patindex", "equal to" and the like.
+func NoCollation(operation string) *Error {
+	return New(446, 16, "Cannot resolve collation conflict for %s operation.", operation).WithState(9)
+}
+
 // CollationConflict is error 468; operation is "equal to", "UNION" and the like.
 func CollationConflict(a, b, operation string) *Error {
 	return New(468, 16, "Cannot resolve the collation conflict between \"%s\" and \"%s\" in the %s "+
-		"operation.", a, b, operation)
+		"operation.", a, b, operation).WithState(9)
 }
 
 // CollationConflictColumn is error 451; operator is "add", "UNION ALL" and the like, clause SELECT
