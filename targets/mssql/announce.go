@@ -13,6 +13,29 @@ import (
 const announcement = "DECLARE @jobagent_context VARBINARY(128) = CAST(CAST(APP_NAME() AS VARCHAR(128)) AS VARBINARY(128)); " +
 	"SET CONTEXT_INFO @jobagent_context; "
 
+// The values of SERVERPROPERTY('EngineEdition')
+// (https://learn.microsoft.com/sql/t-sql/functions/serverproperty-transact-sql) that stand for
+// products with SET CONTEXT_INFO.
+const (
+	editionStandard   = 2
+	editionEnterprise = 3
+	editionExpress    = 4
+	editionAzure      = 5 // Azure SQL Database
+	editionManaged    = 8 // Azure SQL Managed Instance
+)
+
+// announceTo reports whether SET CONTEXT_INFO is documented for an edition: "SQL Server, Azure SQL
+// Database, Azure SQL Managed Instance"
+// (https://learn.microsoft.com/sql/t-sql/statements/set-context-info-transact-sql). Any other
+// server, such as Azure Synapse Analytics (6, 11), may refuse the whole batch.
+func announceTo(edition int) bool {
+	switch edition {
+	case editionStandard, editionEnterprise, editionExpress, editionAzure, editionManaged:
+		return true
+	}
+	return false
+}
+
 // announceable matches the beginnings of batches that may follow other statements. All else is
 // left as it is: a procedure's name without EXECUTE, and CREATE PROCEDURE and the like, must be the
 // first in their batch; SET SHOWPLAN must be alone.

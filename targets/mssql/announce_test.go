@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv/hostile"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
@@ -101,6 +102,53 @@ func TestAnonymousSessions(t *testing.T) {
 	f.runAs(t, mssql.NewRunner(servers, targets.Limits{}), "secret plan", "INSERT INTO seen (text)"+ownSession)
 	seen := f.query(t, "d", "SELECT text FROM seen")
 	require.Regexp(t, `^jobagent [0-9a-f]{16}\|\x00*\|$`, seen[0])
+}
+
+// Only servers that document SET CONTEXT_INFO get it: others may refuse the script's batch.
+func TestAnnouncementByEdition(t *testing.T) {
+	t.Parallel()
+	for edition, want := range map[uint32]bool{0: false, 2: true, 3: true, 4: true, 5: true, 6: false, 8: true, 11: false, 99: false} {
+		for _, allow := range []bool{false, true} {
+			scripts := make(chan string, 2)
+			server := hostile.New(hostile.Mode{Name: "edition", Serve: func(c *hostile.Conn) error {
+				if err := c.Login(); err != nil {
+					return err
+				}
+				for {
+					r, err := c.Next()
+					switch {
+					case err != nil:
+						return err
+					case r.Identity():
+						err = c.Answer(hostile.Identity(edition))
+					case strings.Contains(r.Text, "EngineEdition"):
+						err = c.Answer(hostile.Ints(1), hostile.IntRow(edition), hostile.Done(0x10, 1))
+					default:
+						scripts <- r.Text
+						err = c.Answer(hostile.Done(0, 0))
+					}
+					if err != nil {
+						return err
+					}
+				}
+			}})
+			defer server.Close()
+			set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "sa", "secret", "*"))
+			require.NoError(t, err)
+			servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: server, AllowControlDatabase: allow})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, servers.Close()) }()
+			for range 2 { // the second time from memory
+				res := mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{
+					Target: targets.NewTarget("s", "d", ""), Command: "PRINT 'x'", Session: sessionText + "j",
+				}})
+				require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
+				script := <-scripts
+				require.Equal(t, want, strings.Contains(script, "SET CONTEXT_INFO"), "%d %v", edition, allow)
+				require.True(t, strings.HasSuffix(script, "PRINT 'x'"), script)
+			}
+		}
+	}
 }
 
 // BenchmarkAttempt measures an attempt of a short script with and without its announcement.

@@ -112,7 +112,7 @@ var hostileEnds = map[string]struct {
 	"no result set": {targets.TimedOut,
 		"the answer to a query of the agent has 0 columns"},
 	"identity of fewer columns": {targets.Failed,
-		"ask s/d for its identity: the answer to a query of the agent has 1 columns, want 5"},
+		"ask s/d for its identity: the answer to a query of the agent has 1 columns, want 6"},
 	"identity of other types": {targets.Failed,
 		"ask s/d for its identity: the answer has other types"},
 	"identity refused": {targets.Failed, "Msg 229"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -44,13 +45,25 @@ func (i Instance) matches(server, database, guid string) bool {
 		(targets.FoldName(i.Server) == targets.FoldName(server) || i.hasGUID(guid))
 }
 
-// The queries to a session's server.
+// The queries to a session's server. They are sent without their comments.
 var (
 	//go:embed identity.sql
-	identityText string
+	identityFile string
+	//go:embed identity_database.sql
+	identityDatabaseFile string
 	//go:embed identity_control.sql
-	identityControlText string
+	identityControlFile string
+
+	identityText, identityDatabaseText = withoutComments(identityFile), withoutComments(identityDatabaseFile)
+	identityControlText                = withoutComments(identityControlFile)
 )
+
+// comment matches a comment of a query of the agent with the white space before it, and with its
+// line if there is nothing else. No such query has two hyphens elsewhere.
+var comment = regexp.MustCompile(`(?m)^[ \t]*--.*\n|[ \t]+--.*$`)
+
+// withoutComments returns a query of the agent without its comments.
+func withoutComments(text string) string { return comment.ReplaceAllString(text, "") }
 
 // identity is the answer to identity.sql.
 type identity struct {
@@ -60,28 +73,55 @@ type identity struct {
 	hasSchema bool
 	// mayEnter means that the login can enter a database with the control database's name.
 	mayEnter bool
+	// edition is SERVERPROPERTY('EngineEdition'); 0 means unknown.
+	edition int
 }
 
 // identify asks a session's server for its identity.
 func (s *session) identify(ctx context.Context, control Instance) (id identity, err error) {
-	var row [5]driver.Value
+	var row [6]driver.Value
 	if err := s.row(ctx, control.expand(identityText), row[:]); err != nil {
 		return id, err
 	}
-	spid, ok := row[0].(int64)
-	id.spid = int(spid)
-	for i, to := range []*string{&id.server, &id.database} {
-		text, is := row[1+i].(string)
-		*to, ok = text, ok && is
+	return id, scan(row[:], &id.spid, &id.server, &id.database, &id.hasSchema, &id.mayEnter, &id.edition)
+}
+
+// identifyDatabase asks for what depends on the session's database. The rest is that of a session
+// with the same credential on another database of the server.
+//
+// The rights to impersonate or to change logins are those of the login, and a credential that is a
+// contained user of one database may be a login in another. HAS_DBACCESS is therefore asked again:
+// it is about this session.
+func (s *session) identifyDatabase(ctx context.Context, control Instance, of identity) (id identity, err error) {
+	var row [3]driver.Value
+	if err := s.row(ctx, control.expand(identityDatabaseText), row[:]); err != nil {
+		return id, err
 	}
-	for i, to := range []*bool{&id.hasSchema, &id.mayEnter} {
-		n, is := row[3+i].(int64)
-		*to, ok = n != 0, ok && is
+	id = of
+	var enters bool
+	err = scan(row[:], &id.database, &id.hasSchema, &enters)
+	id.mayEnter = of.mayEnter || enters && of.edition != editionAzure
+	return id, err
+}
+
+// scan takes the values of a row.
+func scan(row []driver.Value, into ...any) error {
+	for i, to := range into {
+		n, number := row[i].(int64)
+		text, ok := row[i].(string)
+		switch to := to.(type) {
+		case *int:
+			*to, ok = int(n), number
+		case *bool:
+			*to, ok = n != 0, number
+		case *string:
+			*to = text
+		}
+		if !ok {
+			return errors.New("the answer has other types")
+		}
 	}
-	if !ok {
-		return id, errors.New("the answer has other types")
-	}
-	return id, nil
+	return nil
 }
 
 // expand inserts the name of i into a query.
@@ -146,87 +186,145 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 }
 
 // admit refuses a session on which text of a job's author would have rights on the control
-// database. It returns the session's ID, or 0 if it did not ask. admit costs one round trip, which
-// replaces the one for the session ID. It costs a second one if the database or the login is
-// suspect and the server's name differs from that of the control database's server.
+// database. It returns what it learned of the session: at least the edition. admit costs one round
+// trip, which replaces the one for the session ID. It costs a second one if the database or the
+// login is suspect and the server's name differs from that of the control database's server.
 //
 // An admission is remembered for admissionTime by the address that was finally dialed, so that a
-// DNS change leads to a new check. A refusal is not remembered.
-func (s *Servers) admit(ctx context.Context, sess *session, server, database, credential string) (spid int, err error) {
-	if s.cfg.AllowControlDatabase {
-		return 0, nil
-	}
+// DNS change leads to a new check. A refusal is not remembered. Most of the answer is the same for
+// all databases of a server. For a further database, admit asks only for the rest.
+func (s *Servers) admit(ctx context.Context, sess *session, server, database, credential string) (id identity, err error) {
 	if credential == "" {
 		credential = targets.DefaultCredential
 	}
-	key := admissionKey{
-		address: sess.wire.address(), server: targets.FoldName(server),
-		database: targets.FoldName(database), credential: targets.FoldName(credential),
-	}
+	key := admissionKey{sess.wire.address(), targets.FoldName(server), targets.FoldName(credential)}
 	remember := sess.spid() != 0
-	if remember && s.admitted.has(key) {
-		return 0, nil
+	known, admitted := identity{}, false
+	if remember {
+		known, admitted = s.admitted.find(key, targets.FoldName(database))
 	}
-	id, err := sess.identify(ctx, s.cfg.Control)
+	further := known.server != ""
+	switch {
+	case admitted:
+		return known, nil
+	case further:
+		id, err = sess.identifyDatabase(ctx, s.cfg.Control, known)
+	default:
+		id, err = sess.identify(ctx, s.cfg.Control)
+	}
 	if err != nil {
-		return 0, fmt.Errorf("ask %s/%s for its identity: %w", server, database, err)
+		return id, fmt.Errorf("ask %s/%s for its identity: %w", server, database, err)
 	}
 	why, err := s.cfg.Control.refusal(id, func() (has, seen bool, err error) {
 		return sess.hasControl(ctx, s.cfg.Control)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("ask %s/%s for the control database: %w", server, database, err)
+		return id, fmt.Errorf("ask %s/%s for the control database: %w", server, database, err)
 	}
 	if why != "" {
-		return id.spid, &targets.ConfigError{
+		return id, &targets.ConfigError{
 			Subject: fmt.Sprintf("target %s/%s with credential %q", server, database, credential),
 			Err: fmt.Errorf("%s, on which no script of a job may have rights, "+
 				"unless targets.allow_control_database is true in the agent's configuration", why),
 		}
 	}
 	if remember {
-		s.admitted.add(key)
+		s.admitted.add(key, targets.FoldName(database), id, further)
 	}
-	return id.spid, nil
+	return id, nil
+}
+
+// editionOf returns the edition of a session's server, where admit is not used. It is remembered
+// like an admission.
+func (s *Servers) editionOf(ctx context.Context, sess *session, server, credential string) (int, error) {
+	key := admissionKey{sess.wire.address(), targets.FoldName(server), targets.FoldName(credential)}
+	if known, found := s.admitted.find(key, ""); found {
+		return known.edition, nil
+	}
+	edition, err := sess.number(ctx, "SELECT COALESCE(CAST(SERVERPROPERTY('EngineEdition') AS INT), 0)")
+	if err != nil && !isServerError(err) {
+		return 0, fmt.Errorf("ask %s for its edition: %w", server, err)
+	}
+	s.admitted.add(key, "", identity{edition: edition}, false)
+	return edition, nil
 }
 
 // admissions remembers admitted sessions for admissionTime. Safe for concurrent use.
 type admissions struct {
-	mu    sync.Mutex
-	since map[admissionKey]time.Time
+	mu        sync.Mutex
+	servers   map[admissionKey]*admission
+	databases int // of all servers
 }
 
-// admissionKey identifies equivalent sessions. All names are folded.
-type admissionKey struct{ address, server, database, credential string }
+// admissionKey identifies equivalent sessions, but for their database. All names are folded.
+type admissionKey struct{ address, server, credential string }
+
+// admission is what is remembered of a server. It ends as a whole, so that no answer about the
+// server or the login is older than admissionTime.
+type admission struct {
+	since     time.Time
+	id        identity
+	databases map[string]struct{} // admitted ones, folded
+}
 
 const (
 	// admissionTime is how long an admission is valid. A login that is granted access, and an
 	// address that a cluster moves, are noticed after this time.
 	admissionTime = 30 * time.Second
-	// maxAdmissions bounds the memory of admissions.
+	// maxAdmissions bounds the memory of admissions, in databases.
 	maxAdmissions = 20_000
 )
 
-func (a *admissions) has(k admissionKey) bool {
+// find returns what is known of a server, and whether the database is admitted. The identity is
+// that of a session on any database; it is zero if nothing is known.
+func (a *admissions) find(k admissionKey, database string) (id identity, admitted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	since, ok := a.since[k]
-	return ok && time.Since(since) < admissionTime
+	one := a.servers[k]
+	if one == nil || time.Since(one.since) >= admissionTime {
+		return identity{}, false
+	}
+	_, admitted = one.databases[database]
+	id = one.id
+	id.spid = 0
+	return id, admitted
 }
 
-func (a *admissions) add(k admissionKey) {
+// add remembers that a database is admitted. The identity of a server is that of its first session.
+// A further database, whose identity comes in part from what is remembered, is forgotten with it.
+func (a *admissions) add(k admissionKey, database string, id identity, further bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.since) >= maxAdmissions {
-		maps.DeleteFunc(a.since, func(_ admissionKey, since time.Time) bool { return time.Since(since) >= admissionTime })
+	if a.databases >= maxAdmissions {
+		maps.DeleteFunc(a.servers, func(_ admissionKey, one *admission) bool {
+			ended := time.Since(one.since) >= admissionTime
+			if ended {
+				a.databases -= len(one.databases)
+			}
+			return ended
+		})
 	}
-	if len(a.since) >= maxAdmissions {
+	if a.databases >= maxAdmissions {
 		return
 	}
-	if a.since == nil {
-		a.since = make(map[admissionKey]time.Time)
+	one := a.servers[k]
+	if one == nil || time.Since(one.since) >= admissionTime {
+		if further {
+			return
+		}
+		if one != nil {
+			a.databases -= len(one.databases)
+		}
+		if a.servers == nil {
+			a.servers = make(map[admissionKey]*admission)
+		}
+		one = &admission{since: time.Now(), id: id, databases: make(map[string]struct{})}
+		a.servers[k] = one
 	}
-	a.since[k] = time.Now()
+	if _, found := one.databases[database]; !found {
+		one.databases[database] = struct{}{}
+		a.databases++
+	}
 }
 
 // Principal is the identity of a credential in a database.

@@ -19,4 +19,5 @@ SELECT
         WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'IMPERSONATE ANY LOGIN') = 1 THEN 1
         WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'ALTER ANY LOGIN') = 1 THEN 1
         ELSE 0
-    END AS may_enter_control;
+    END AS may_enter_control,
+    COALESCE(CAST(SERVERPROPERTY('EngineEdition') AS INT), 0) AS engine_edition;

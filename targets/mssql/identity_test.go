@@ -1,7 +1,11 @@
 package mssql_test
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,9 +17,9 @@ import (
 // newGuardFixture adds to a server the control database "control", another agent's database
 // "foreign", and logins: owner owns d and out, and has no other rights; reader can also enter
 // control; deputy may set the passwords of other logins.
-func newGuardFixture(t *testing.T) (f *fixture, control mssql.Instance) {
+func newGuardFixture(t *testing.T, cfg tsqld.Config) (f *fixture, control mssql.Instance) {
 	t.Helper()
-	f = newFixture(t, tsqld.Config{})
+	f = newFixture(t, cfg)
 	f.exec(t, "master", "CREATE DATABASE control; CREATE DATABASE foreign_control; CREATE LOGIN owner WITH PASSWORD = 'Pa55word'; "+
 		"CREATE LOGIN reader WITH PASSWORD = 'Pa55word'; CREATE LOGIN deputy WITH PASSWORD = 'Pa55word'; ALTER SERVER ROLE securityadmin ADD MEMBER deputy;")
 	for _, database := range []string{"d", "out"} {
@@ -46,7 +50,7 @@ func cut(s string) (before, after string, found bool) {
 // was reached by, and whatever the server's name was when the agent started.
 func TestControlDatabaseIsNoTarget(t *testing.T) {
 	t.Parallel()
-	f, control := newGuardFixture(t)
+	f, control := newGuardFixture(t, tsqld.Config{})
 	elsewhere := control // after a failover the server has another name
 	elsewhere.Server = "before"
 	unrelated := mssql.Instance{Server: "other", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
@@ -117,11 +121,58 @@ func TestControlDatabaseIsNoTarget(t *testing.T) {
 	}
 }
 
+// Further databases of a server cost a smaller query. It still notices a login that was granted
+// access to the control database, and another agent's control database.
+func TestFurtherDatabases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var whole, further atomic.Int32
+		f, control := newGuardFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {
+			switch {
+			case p.Kind != tsqld.BeforeStatement || !strings.Contains(p.Request, "may_enter_control"):
+			case strings.Contains(p.Request, "@@SPID"):
+				whole.Add(1)
+			default:
+				further.Add(1)
+			}
+			return nil
+		}})
+		set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "owner", "Pa55word", "*"))
+		require.NoError(t, err)
+		servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer(), Control: control})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, servers.Close()) }()
+		run := func(database string, outcome targets.Outcome, whole1, further1 int32) {
+			t.Helper()
+			whole.Store(0)
+			further.Store(0)
+			res := mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(),
+				mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("s", database, ""), Command: "PRINT 'x'"}})
+			require.Equal(t, outcome, res.Outcome, res.Summary)
+			require.Equal(t, []int32{whole1, further1}, []int32{whole.Load(), further.Load()}, database)
+			require.NotZero(t, res.SPID)
+		}
+		run("d", targets.Succeeded, 1, 0)
+		run("d", targets.Succeeded, 0, 0)
+		run("foreign_control", targets.Failed, 0, 1)
+		run("out", targets.Succeeded, 0, 1)
+		run("out", targets.Succeeded, 0, 0)
+		run("master", targets.Failed, 0, 1)
+		f.exec(t, "master", "CREATE DATABASE late;")
+		f.exec(t, "late", "CREATE USER owner FOR LOGIN owner; ALTER ROLE db_owner ADD MEMBER owner;")
+		f.exec(t, "control", "CREATE USER owner FOR LOGIN owner;")
+		run("late", targets.Failed, 0, 1)
+		run("d", targets.Succeeded, 0, 0) // remembered
+		time.Sleep(30 * time.Second)
+		run("d", targets.Failed, 1, 0)
+	})
+}
+
 // A result set is not written into a control database either, because the author chooses the
 // table's name.
 func TestControlDatabaseTakesNoOutput(t *testing.T) {
 	t.Parallel()
-	f, control := newGuardFixture(t)
+	f, control := newGuardFixture(t, tsqld.Config{})
 	f.exec(t, "control", "CREATE TABLE dbo.terms (internal_execution_id UNIQUEIDENTIFIER, a INT);")
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "owner", "Pa55word", "*"),
 		mssql.LoginCredential("writer", "sa", "secret", "*"))

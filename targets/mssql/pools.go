@@ -139,7 +139,7 @@ func (c *namedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.checked {
+	if !c.checked || c.servers.cfg.AllowControlDatabase {
 		return connector.Connect(ctx)
 	}
 	own, err := connect(ctx, connector, c.server, c.database)

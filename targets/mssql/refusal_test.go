@@ -60,22 +60,52 @@ func TestInstanceIs(t *testing.T) {
 	require.False(t, Instance{}.matches("", "", ""))
 }
 
-// An admission is valid for admissionTime, for the same address, database and credential.
+// An admission is valid for admissionTime, for the same address, database and credential. The
+// admission of a further database ends with the answers about the server that it relies on.
 func TestAdmissionsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p admissions
-		k := admissionKey{"10.0.0.1:1433", "s", "d", "c"}
-		require.False(t, p.has(k))
-		p.add(k)
-		require.True(t, p.has(k))
-		require.False(t, p.has(admissionKey{"10.0.0.2:1433", "s", "d", "c"}))
-		time.Sleep(admissionTime)
-		require.False(t, p.has(k))
-		for i := range maxAdmissions + 1 {
-			p.add(admissionKey{server: string(rune('a' + i))})
+		has := func(k admissionKey, database string) bool {
+			_, admitted := p.find(k, database)
+			return admitted
 		}
-		require.LessOrEqual(t, len(p.since), maxAdmissions)
-		require.True(t, p.has(admissionKey{server: "a"}))
+		k, id := admissionKey{"10.0.0.1:1433", "s", "c"}, identity{spid: 51, server: "S", edition: 3}
+		require.False(t, has(k, "d"))
+		p.add(k, "d", id, false)
+		require.True(t, has(k, "d"))
+		require.False(t, has(admissionKey{"10.0.0.2:1433", "s", "c"}, "d"))
+		require.False(t, has(k, "e"))
+		known, _ := p.find(k, "e")
+		require.Equal(t, identity{server: "S", edition: 3}, known, "the session is another one")
+		time.Sleep(admissionTime - time.Second)
+		p.add(k, "e", id, true)
+		require.True(t, has(k, "e"))
+		time.Sleep(time.Second)
+		require.False(t, has(k, "d"))
+		require.False(t, has(k, "e"))
+		p.add(k, "e", id, true)
+		require.False(t, has(k, "e"), "the answers about the server have expired")
+		p.add(k, "e", id, false)
+		require.True(t, has(k, "e"))
+		require.False(t, has(k, "d"))
+		time.Sleep(admissionTime)
+		for i := range maxAdmissions + 1 {
+			p.add(admissionKey{server: string(rune('a' + i%100))}, string(rune('a'+i)), identity{}, false)
+		}
+		require.Equal(t, maxAdmissions, p.databases)
+		require.Len(t, p.servers, 100)
+		require.True(t, has(admissionKey{server: "a"}, "a"))
 	})
+}
+
+// The queries are sent without their comments.
+func TestQueriesWithoutComments(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{identityText, identityDatabaseText, identityControlText} {
+		require.NotContains(t, text, "--")
+		require.NotContains(t, text, "\n\n")
+		require.Regexp(t, `(?s)^SELECT\n.*;\n$`, text)
+	}
+	require.Equal(t, "SELECT\n    1\n", withoutComments("-- a\n-- b\nSELECT\n    -- c\n    1 -- d\n"))
 }

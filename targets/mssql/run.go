@@ -74,8 +74,9 @@ type attempt struct {
 	// open means that a batch was sent and that its end is not known.
 	open   bool
 	phases []targets.Phase
-	// announced says that CONTEXT_INFO was set, in the packet of the script's first batch.
-	announced bool
+	// announces says that CONTEXT_INFO is to be set in the packet of the script's first batch that
+	// permits it, and announced that it was.
+	announces, announced bool
 	// ending is set when a script was canceled.
 	ending ending
 
@@ -114,11 +115,11 @@ func (t *attempt) run(ctx context.Context) error {
 	}
 	defer s.close()
 	defer func() { t.messages.drop(s.wire.droppedErrors()) }()
-	if t.spid, err = t.admit(ctx, s); err != nil {
+	if err = t.admit(ctx, s); err != nil {
 		return causeOr(ctx, err)
 	}
 	if t.spid == 0 {
-		t.spid = s.spid()
+		t.spid = s.spid() // admit did not ask
 	}
 	if t.spid == 0 { // the driver encrypts, and packets cannot be read
 		stop := cutAfter(ctx, s.wire, ackWait)
@@ -162,10 +163,21 @@ func (t *attempt) run(ctx context.Context) error {
 	return nil
 }
 
-// admit is Servers.admit, cut when ctx ends.
-func (t *attempt) admit(ctx context.Context, s *session) (spid int, err error) {
+// admit is Servers.admit, cut when ctx ends. It decides whether the session is announced.
+func (t *attempt) admit(ctx context.Context, s *session) error {
 	defer cutAfter(ctx, s.wire, ackWait)()
-	return t.servers.admit(ctx, s, t.Target.Server, t.Target.Database, t.Credential)
+	t.announces = t.Session != "" && !t.servers.cfg.AnonymousSessions
+	if t.servers.cfg.AllowControlDatabase {
+		if !t.announces {
+			return nil
+		}
+		edition, err := t.servers.editionOf(ctx, s, t.Target.Server, t.Credential)
+		t.announces = announceTo(edition)
+		return err
+	}
+	id, err := t.servers.admit(ctx, s, t.Target.Server, t.Target.Database, t.Credential)
+	t.spid, t.announces = cmp.Or(id.spid, s.spid()), t.announces && announceTo(id.edition)
+	return err
 }
 
 // noteOpenTransactions adds a remark about transactions that the script left open. The server rolls
@@ -207,7 +219,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 		rows = tdsguard.KeptRows
 	}
 	s.wire.setRows(rows)
-	if !t.announced && t.Session != "" && !t.servers.cfg.AnonymousSessions && len(args) == 0 {
+	if t.announces && !t.announced && len(args) == 0 {
 		text, t.announced = announced(text)
 	}
 	var queue sqlexp.ReturnMessage

@@ -379,7 +379,7 @@ func Modes() []Mode {
 		answers("no rows", Ints(1), Done(0x10, 0)),
 		answers("no result set", Done(0, 0)),
 		claims("identity of fewer columns", Ints(1), IntRow(1), Done(0x10, 1)),
-		claims("identity of other types", Ints(5), IntRow(1, 2, 3, 4, 5), Done(0x10, 1)),
+		claims("identity of other types", Ints(6), IntRow(1, 2, 3, 4, 5, 6), Done(0x10, 1)),
 		claims("identity refused", Message(229, 14, "no"), Done(2, 0)),
 		answers("a huge answer", join(maxText, 0xD1, uint64(4<<20), uint32(4<<20), make([]byte, 4<<20), uint32(0)), Done(0x10, 1)),
 	}

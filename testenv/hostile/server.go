@@ -309,6 +309,13 @@ func (c *Conn) Script() error {
 	}
 }
 
+// Identity is the answer to the identity query of a server with an engine edition.
+func Identity(edition uint32) []byte {
+	number, name := join(uint32(0), uint16(0), 0x38, 1, "c"), join(uint32(0), uint16(1), 0xE7, uint16(512), uint32(0x409), 0x34, 1, "c")
+	row := join(0xD1, uint32(77), uint16(8), "host", uint16(2), "d", uint32(0), uint32(0), edition)
+	return join(0x81, uint16(6), number, name, name, number, number, number, row, Done(0x10, 1))
+}
+
 // Own answers a query of the agent as a healthy server without other sessions does.
 func (c *Conn) Own(r Request) error {
 	switch {
@@ -317,10 +324,8 @@ func (c *Conn) Own(r Request) error {
 	case strings.Contains(r.Text, "dm_exec_sessions"):
 		null := join(0x81, uint16(2), uint32(0), uint16(1), 0x26, 4, 0, uint32(0), uint16(1), 0x26, 4, 0, 0xD1, 0, 4, uint32(1))
 		return c.Answer(null, Done(0x10, 1))
-	case r.Identity(): // session, server, database, whether it has a control schema, whether the login may enter one
-		number, name := join(uint32(0), uint16(0), 0x38, 1, "c"), join(uint32(0), uint16(1), 0xE7, uint16(512), uint32(0x409), 0x34, 1, "c")
-		row := join(0xD1, uint32(77), uint16(8), "host", uint16(2), "d", uint32(0), uint32(0))
-		return c.Answer(join(0x81, uint16(5), number, name, name, number, number), row, Done(0x10, 1))
+	case r.Identity(): // session, server, database, whether it has a control schema, whether the login may enter one, edition
+		return c.Answer(Identity(3))
 	case r.Own():
 		return c.Answer(Ints(1), IntRow(77), Done(0x10, 1))
 	case r.Type == packetRPC: // whether the output table exists and the login may write to it
