@@ -89,6 +89,27 @@ func TestDoctorExitCodes(t *testing.T) {
 		embedded.TargetLogin, "--target-servers", "127.0.0.1")
 	require.Equal(t, exit.CodeRunFailed, code, stderr)
 	require.Regexp(t, `(?m)^warning +target-writing +.*/frozen is read-only$`, stdout)
+
+	// Targets with the same fault share a finding.
+	for i := range 4 {
+		code, _, stderr := command(embedded.ControlDatabase, "target-group", "add", "g", "--server", server.ServerName(), "--database", fmt.Sprint("d", i))
+		require.Equal(t, exit.CodeOK, code, stderr)
+	}
+	code, stdout, stderr = command(embedded.ControlDatabase, "doctor", "--targets", "g", "-o", "json")
+	require.Equal(t, exit.CodeRunFailed, code, stderr)
+	views = nil
+	require.NoError(t, json.Unmarshal([]byte(stdout), &views))
+	views = slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != "target-login" })
+	require.Len(t, views, 1)
+	require.Regexp(t, `^5 databases \(\S+/d0, \S+/d1, \S+/d2 and 2 more\): credential "default"`, views[0].Found)
+	code, stdout, stderr = command(embedded.ControlDatabase, "doctor", "--targets", "g", "-o", "json", "--target-user",
+		embedded.TargetLogin, "--target-servers", "127.0.0.1")
+	require.Equal(t, exit.CodeRunFailed, code, stderr)
+	views = nil
+	require.NoError(t, json.Unmarshal([]byte(stdout), &views))
+	views = slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != "target-login" })
+	require.Len(t, views, 4, "each error names its database")
+	require.Regexp(t, `/d0: `, views[0].Found)
 }
 
 // A credential of targets that can enter the control database is an error, with the T-SQL that

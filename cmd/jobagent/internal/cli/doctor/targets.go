@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,8 +145,8 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	return append([]controldb.Finding{summary}, probed...), nil
 }
 
-// probeTargets probes all targets and returns the findings in the order of the targets. It returns
-// after all probes have ended.
+// probeTargets probes all targets and returns the findings in the order of the targets, those about
+// failed probes first. It returns after all probes have ended.
 func probeTargets(ctx context.Context, tools agent.Tools, credential string,
 	list []targets.Target) ([]controldb.Finding, error) {
 	results := make([]targets.Result, len(list))
@@ -165,24 +166,60 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string,
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	var found []controldb.Finding
+	found := loginFindings(list, results)
 	for i, r := range results {
 		readOnly := slices.ContainsFunc(r.Messages, func(m targets.Message) bool {
 			return m.Kind == targets.KindInfo &&
 				m.Text == "read-only"
 		})
-		switch {
-		case r.Outcome != targets.Succeeded:
-			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError,
-				Found: fmt.Sprintf("%s: %s", list[i], r.Summary),
-				Why:   "a run on this target fails", Command: fixClass(r.Error.Class)})
-		case readOnly:
+		if r.Outcome == targets.Succeeded && readOnly {
 			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning,
 				Found: fmt.Sprintf("%s is read-only", list[i]),
 				Why:   "scripts that change data fail on it (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
 		}
 	}
 	return found, nil
+}
+
+// namedTargets is how many targets a finding about several of them names.
+const namedTargets = 3
+
+// loginFindings returns a finding for each fault of the failed probes. Targets with the same fault,
+// such as a missing credential, share a finding. A fault may name its target.
+func loginFindings(list []targets.Target, results []targets.Result) []controldb.Finding {
+	var found []controldb.Finding
+	var sharing [][]targets.Target // for each finding
+	faults := map[string]int{}
+	for i, r := range results {
+		if r.Outcome == targets.Succeeded {
+			continue
+		}
+		fault := strings.ReplaceAll(r.Summary, list[i].String(), "")
+		at, known := faults[fault]
+		if !known {
+			at, faults[fault] = len(found), len(found)
+			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError,
+				Found: r.Summary, Why: "a run on this target fails", Command: fixClass(r.Error.Class)})
+			sharing = append(sharing, nil)
+		}
+		sharing[at] = append(sharing[at], list[i])
+	}
+	for at, of := range sharing {
+		var names []string
+		for _, one := range of[:min(len(of), namedTargets)] {
+			names = append(names, one.String())
+		}
+		who := strings.Join(names, ", ")
+		if len(of) > 1 {
+			found[at].Why = "a run on these targets fails"
+			if more := len(of) - len(names); more > 0 {
+				who += fmt.Sprintf(" and %d more", more)
+			}
+			who = fmt.Sprintf("%s (%s)", output.Count(len(of), "database"), who)
+		}
+		found[at].Found = who + ": " + found[at].Found
+	}
+	return found
 }
 
 // fixTarget returns the remedy for an error of a target's server.
