@@ -11,9 +11,7 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
-	mssqldb "github.com/microsoft/go-mssqldb"
 
-	"github.com/jobagent/jobagent/jobs/tsql"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -59,17 +57,7 @@ func (s *Store) install(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
-			for _, o := range objects {
-				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
-					return err
-				}
-			}
-			for _, o := range triggers {
-				if err := runBatch(ctx, tx, o.Name, o.Text); err != nil {
-					return err
-				}
-			}
+		err = deployObjects(ctx, conn, slices.Concat(objects, triggers), func(tx *sqlx.Tx) error {
 			all := []deployedMigration{{Version: 0, Name: "install", SHA256: strings.Repeat("0", 64)}}
 			for _, m := range migrations {
 				all = append(all, deployedMigration{Version: m.Version, Name: m.Name, SHA256: m.SHA256})
@@ -99,95 +87,6 @@ ORDER BY s.name, t.name;`)
 		total, names = r.Total, append(names, r.Name)
 	}
 	return total, names, err
-}
-
-// Migrate upgrades an installed schema to this program's version. It applies pending migrations,
-// each in a transaction of its own. Then, in one transaction, it creates or replaces the
-// procedures, views and roles that are missing or have another text, and drops those that this
-// program no longer has.
-//
-// It returns [ErrNotInstalled] when there is no schema, [ErrSchemaVersion] when the schema is newer
-// than this program, and an *[UnfitError] when the database or the login does not meet the
-// requirements.
-func (s *Store) Migrate(ctx context.Context) error {
-	return s.retry(ctx, "migrate the control schema", func() (bool, error) { return true, s.migrate(ctx) })
-}
-
-// migrate is Migrate without retries.
-func (s *Store) migrate(ctx context.Context) error {
-	objects, migrations, err := embedded()
-	if err != nil {
-		return err
-	}
-	triggers, err := sqlfs.ReadOnly()
-	if err != nil {
-		return fmt.Errorf("read the embedded schema: %w", err)
-	}
-	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
-		have, err := installedVersion(ctx, conn)
-		if err != nil {
-			return err
-		}
-		if have > len(migrations) {
-			return &SchemaVersionError{Have: have, Want: len(migrations)}
-		}
-		if err := checkNotNewer(ctx, conn); err != nil {
-			return err
-		}
-		if _, err := checkDeployment(ctx, conn, false); err != nil {
-			return err
-		}
-		for _, m := range migrations[have:] {
-			err := inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
-				if err := runBatch(ctx, tx, "migrations/"+m.Name+".sql", m.Text); err != nil {
-					return err
-				}
-				return record(ctx, tx, nil, []deployedMigration{{Version: m.Version, Name: m.Name, SHA256: m.SHA256}})
-			})
-			if err != nil {
-				return err
-			}
-		}
-		deployed, err := deployedObjects(ctx, conn)
-		if err != nil {
-			return err
-		}
-		differs, err := compareObjects(ctx, conn, objects, deployed)
-		if err != nil {
-			return err
-		}
-		return inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
-			known := map[string]bool{}
-			for _, o := range objects {
-				known[strings.ToLower(o.Name)] = true
-				if !o.Kind.IsCode() ||
-					!slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
-					continue
-				}
-				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
-					return err
-				}
-			}
-			for _, o := range triggers {
-				if !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) &&
-					!slices.Contains(differs.Missing, sqlfs.ViewOf(o)) {
-					continue
-				}
-				if err := runBatch(ctx, tx, o.Name, o.Text); err != nil {
-					return err
-				}
-			}
-			for key, d := range deployed {
-				if known[key] {
-					continue
-				}
-				if err := runBatch(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, tsql.Name(strings.Split(d.Name, ".")...))); err != nil {
-					return err
-				}
-			}
-			return record(ctx, tx, objects, nil)
-		})
-	})
 }
 
 // checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures. A
@@ -538,23 +437,6 @@ func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations
 	}
 	if _, err := tx.ExecContext(ctx, c.proc, c.args...); err != nil {
 		return translate("record the deployment", err)
-	}
-	return nil
-}
-
-// runBatch sends one batch. The error names its file and line.
-func runBatch(ctx context.Context, tx *sqlx.Tx, file, text string) error {
-	if _, err := tx.ExecContext(ctx, text); err != nil {
-		// The first error has the reason: the last one of a failed CREATE says only that it failed.
-		var e mssqldb.Error
-		if errors.As(err, &e) && len(e.All) > 1 {
-			err = e.All[0]
-		}
-		where := file
-		if e, ok := sqlError(err); ok && e.LineNo > 0 {
-			where = fmt.Sprintf("%s:%d", file, e.LineNo)
-		}
-		return translate("deploy "+where, err)
 	}
 	return nil
 }

@@ -67,6 +67,7 @@ const (
 	CodeLockEscalation = "lock-escalation"
 	CodeForeign        = "foreign-objects"
 	CodeRights         = "rights"
+	CodeGrants         = "grants"
 	CodeCallers        = "callers"
 	CodeDeployRights   = "deployment-rights"
 	CodeClock          = "clock"
@@ -116,6 +117,7 @@ var checks = []check{
 	{CodeCollation, checkCollations, true},
 	{CodeForeign, checkForeign, true},
 	{CodeRights, checkRights, false},
+	{CodeGrants, checkGrants, true},
 	{CodeCallers, checkCallers, false},
 	{CodeSettings, checkSettings, false},
 	{CodeHistory, checkHistory, false},

@@ -40,6 +40,7 @@ type databaseFacts struct {
 // Values of SERVERPROPERTY('EngineEdition')
 // (https://learn.microsoft.com/sql/t-sql/functions/serverproperty-transact-sql).
 const (
+	editionEnterprise      = 3 // and Developer, and Evaluation
 	editionExpress         = 4
 	editionAzureDatabase   = 5
 	editionSynapse         = 6
@@ -50,6 +51,7 @@ const (
 
 const (
 	minMajorVersion       = 14 // SQL Server 2017
+	majorVersion2022      = 16
 	minCompatibilityLevel = 130
 )
 
@@ -342,12 +344,19 @@ func takenSchemasFinding(objects []schemaObject) Finding {
 
 // tryDeployment creates one object of each kind in a transaction that is rolled back.
 func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
-	_, err := conn.ExecContext(ctx, doctorText("deployment_rights"))
+	tx, err := conn.BeginTxx(ctx, nil)
+	if err != nil {
+		return Finding{}, err
+	}
+	_, err = tx.ExecContext(ctx, doctorText("deployment_rights"))
+	if rollbackErr := tx.Rollback(); err == nil {
+		err = rollbackErr
+	}
 	if err == nil {
 		return good(CodeDeployRights, "the login may deploy"), nil
 	}
 	server, ok := sqlError(err)
-	if !ok {
+	if !ok || server.Number == numLockTimeout || server.Number == errorDeadlock {
 		return Finding{}, err
 	}
 	if len(server.All) > 0 {

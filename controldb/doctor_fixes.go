@@ -50,6 +50,23 @@ func fixImpersonate(user string) string {
 	return fmt.Sprintf("GRANT IMPERSONATE ON USER::%s TO jobs_front;", user)
 }
 
+// fixGrant gives a permission to a role; on is "SELECT ON OBJECT::…".
+func fixGrant(on, role string) string { return fmt.Sprintf("GRANT %s TO %s;", on, tsql.Name(role)) }
+
+// fixRevoke takes a permission away from a role. withOption says that the role may grant it to
+// others; with keep, only this is taken away.
+func fixRevoke(on, role string, withOption, keep bool) string {
+	text := "REVOKE "
+	if withOption && keep {
+		text += "GRANT OPTION FOR "
+	}
+	text += fmt.Sprintf("%s FROM %s", on, tsql.Name(role))
+	if withOption {
+		text += " CASCADE"
+	}
+	return text + ";"
+}
+
 // fixEmptySchema drops an empty schema.
 func fixEmptySchema(schema string) string {
 	return fmt.Sprintf("DROP SCHEMA %s;", tsql.Name(schema))

@@ -48,7 +48,7 @@ func TestExamineFresh(t *testing.T) {
 		for _, code := range []string{
 			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
 			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeSnapshot, controldb.CodeIdentityCache, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
-			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeCallers, controldb.CodeClock,
+			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeGrants, controldb.CodeCallers, controldb.CodeClock,
 			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms,
 		} {
 			require.True(t, codes[code], "no finding %s", code)
@@ -130,6 +130,21 @@ func TestExamine(t *testing.T) {
 			name: "lock escalation", code: controldb.CodeLockEscalation, severity: controldb.SeverityWarning,
 			found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
 			setup: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`},
+		},
+		{
+			name: "extra grants", code: controldb.CodeGrants, severity: controldb.SeverityWarning,
+			found: "roles have 2 permissions beyond their files (jobs_reader: EXECUTE ON OBJECT::[jobs].[sp_start_job], jobs_reader: EXECUTE ON SCHEMA::[jobs])",
+			setup: []string{`GRANT EXECUTE ON SCHEMA::jobs TO jobs_reader; GRANT EXECUTE ON OBJECT::jobs.sp_start_job TO jobs_reader;`},
+		},
+		{
+			name: "missing grants", code: controldb.CodeGrants, severity: controldb.SeverityError,
+			found: "roles lack 2 permissions (jobs_agent: EXECUTE ON OBJECT::[jobs_internal].[renew_term], jobs_front: IMPERSONATE ON USER::[jobagent_admin])",
+			setup: []string{`REVOKE IMPERSONATE ON USER::jobagent_admin FROM jobs_front; REVOKE EXECUTE ON OBJECT::jobs_internal.renew_term FROM jobs_agent;`},
+		},
+		{
+			name: "denied", code: controldb.CodeGrants, severity: controldb.SeverityWarning,
+			found: "1 permission denied to roles (jobs_operator: EXECUTE ON OBJECT::[jobs].[sp_stop_job])",
+			setup: []string{`DENY EXECUTE ON OBJECT::jobs.sp_stop_job TO jobs_operator;`},
 		},
 		{
 			name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning,

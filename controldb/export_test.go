@@ -1,6 +1,35 @@
 package controldb
 
-import "database/sql"
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jmoiron/sqlx"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
 
 // Pool returns the connections of a store, for tests of what a call leaves behind.
 func Pool(s *Store) *sql.DB { return s.db.DB }
+
+// MigrateTo is Migrate with these migrations instead of the embedded ones, for tests of steps.
+func MigrateTo(ctx context.Context, s *Store, migrations []sqlfs.Migration, tell func(string)) error {
+	objects, err := sqlfs.Objects()
+	if err != nil {
+		return err
+	}
+	return s.migrate(ctx, objects, migrations, tell)
+}
+
+// ApplyMigrations applies migrations without deploying the procedures of this release, as a
+// deployment that ended between the two.
+func ApplyMigrations(ctx context.Context, s *Store, upTo int) error {
+	migrations, err := sqlfs.Migrations()
+	if err != nil {
+		return err
+	}
+	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
+		m := &migration{conn: conn, tell: func(string) {}}
+		return m.applyPending(ctx, migrations[:upTo])
+	})
+}
