@@ -12,7 +12,6 @@ import (
 	"github.com/jmoiron/sqlx"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
-	"github.com/jobagent/jobagent/jobs/tsql"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -321,10 +320,6 @@ func (f databaseFacts) lowPriority() bool {
 // renewal never waits for the others. They are replaced in one transaction, because procedures of
 // two releases must not call each other, and in one round trip, because each waits for all others.
 func (m *migration) deployCode(ctx context.Context, objects []sqlfs.Object) error {
-	triggers, err := sqlfs.ReadOnly()
-	if err != nil {
-		return fmt.Errorf("read the embedded schema: %w", err)
-	}
 	deployed, err := deployedObjects(ctx, m.conn)
 	if err != nil {
 		return err
@@ -333,31 +328,9 @@ func (m *migration) deployCode(ctx context.Context, objects []sqlfs.Object) erro
 	if err != nil {
 		return err
 	}
-	differ := func(name string) bool {
-		return slices.Contains(differs.Changed, name) || slices.Contains(differs.Missing, name)
-	}
-	var lease, rest []sqlfs.Object
-	known := map[string]bool{}
-	for _, o := range objects {
-		known[strings.ToLower(o.Name)] = true
-		switch {
-		case !o.Kind.IsCode() || !differ(o.Name):
-		case slices.Contains(sqlfs.LeaseProcedures, o.Name):
-			lease = append(lease, o)
-		default:
-			rest = append(rest, o)
-		}
-	}
-	for _, o := range triggers {
-		if differ(o.Name) || slices.Contains(differs.Missing, sqlfs.ViewOf(o)) {
-			rest = append(rest, o)
-		}
-	}
-	for key, d := range deployed {
-		if !known[key] {
-			rest = append(rest, sqlfs.Object{Name: d.Name, File: d.Name,
-				Text: fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, tsql.Name(strings.Split(d.Name, ".")...))})
-		}
+	lease, rest, err := codeChanges(objects, deployed, differs)
+	if err != nil {
+		return err
 	}
 	for _, part := range []struct {
 		what    string

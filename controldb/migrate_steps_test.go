@@ -305,3 +305,62 @@ ORDER BY 1, 2;`))
 		require.NoError(t, c.Verify(t.Context()))
 	})
 }
+
+// TestPlanMigration: the plan has the steps that Migrate carries out, with the rows of their
+// tables, and changes nothing.
+func TestPlanMigration(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		ctx := t.Context()
+		c := release0(t, env)
+		c.job(t, "j", nil)
+		term := c.term1(t)
+		c.start(t, "j")
+		c.resolve(t, term, "a", "b", "d")
+		require.Len(t, c.pass(t, term).Tasks, 3)
+		require.NoError(t, controldb.ApplyMigrations(ctx, c.Store, 4))
+		before := c.tableDefinitions(t)
+		p, err := c.PlanMigration(ctx)
+		require.NoError(t, err)
+		require.Equal(t, before, c.tableDefinitions(t))
+		require.Equal(t, []any{4, controldb.SchemaVersion(), true}, []any{p.Version, p.Want, p.Online})
+		require.Greater(t, p.Code, 200)
+		require.Len(t, p.Agents, 1)
+		require.Equal(t, controldb.PlannedAgent{Host: "host", Version: "1", Protocol: 1, Tasks: 3}, p.Agents[0])
+		require.Empty(t, p.Warnings)
+		require.Equal(t, controldb.PlannedStep{
+			Migration: "0005_actions", Step: 14, Of: 18, Table: "jobs_internal.target_executions", Rows: 3,
+			Statements: []controldb.PlannedStatement{
+				{Kind: sqlfs.AlterMetadata, Text: "ALTER TABLE jobs_internal.target_executions DROP CONSTRAINT CK_target_executions_lifecycle;",
+					Lock: "Sch-M for a moment: only metadata changes"},
+				{Kind: sqlfs.CheckRows, Text: "ALTER TABLE jobs_internal.target_executions WITH CHECK ADD CONSTRAINT CK_target_executions_lifecycle CHECK (",
+					Lock: "Sch-M while each row is read: all others wait", Grows: true},
+			},
+		}, withoutSize(p.Steps[13]))
+		require.Equal(t, "S for a moment at the begin and at the end: built online", p.Steps[14].Statements[0].Lock)
+
+		done := 0
+		cut, cancel := context.WithCancel(ctx)
+		defer cancel()
+		require.Error(t, c.MigrateWith(cut, func(line string) {
+			if strings.HasPrefix(line, "migration ") {
+				if done++; done == 7 {
+					cancel()
+				}
+			}
+		}))
+		again, err := c.PlanMigration(ctx)
+		require.NoError(t, err)
+		require.Equal(t, p.Steps[6:], again.Steps, "steps that have ended are not planned")
+		require.NoError(t, c.Migrate(ctx))
+		none, err := c.PlanMigration(ctx)
+		require.NoError(t, err)
+		require.Empty(t, none.Steps)
+		require.Zero(t, none.Code)
+	})
+}
+
+// withoutSize returns a step without the size of its table, which depends on the server.
+func withoutSize(s controldb.PlannedStep) controldb.PlannedStep {
+	s.MB = 0
+	return s
+}

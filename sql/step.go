@@ -23,16 +23,16 @@ const (
 	ManyKinds     StatementKind = "several, with variables" // a batch that cannot be divided
 )
 
-// LongTables are the tables whose rows grow with runs, targets and calls. A statement whose duration
-// depends on their rows needs a comment "-- size:".
+// LongTables are the tables whose rows grow with runs, targets and calls. A statement whose
+// duration depends on their rows needs a comment "-- size:".
 var LongTables = []string{
 	"jobs_internal.job_executions", "jobs_internal.step_executions", "jobs_internal.target_queues",
 	"jobs_internal.target_executions", "jobs_internal.task_executions", "jobs_internal.task_messages",
 	"jobs_internal.callbacks", "jobs_internal.audit_entries",
 }
 
-// LeaseTable is the table that a renewal of a lease writes to. It is changed by steps of its own, so
-// that no lease waits for another table.
+// LeaseTable is the table that a renewal of a lease writes to. It is changed by steps of its own,
+// so that no lease waits for another table.
 const LeaseTable = "jobs_internal.terms"
 
 // LeaseProcedures are the procedures that a renewal of a lease executes. They read and write no
@@ -98,10 +98,10 @@ func (s Step) Tables() []string {
 }
 
 // Steps divides a migration into steps. Statements about the same table that follow each other are
-// one step, so that a constraint is checked in the transaction that has filled its column. Each index
-// of an existing table is a step. So no transaction holds the locks of two tables that exist. A
-// migration with variables or control flow is one step. sp_executesql with a constant text
-// stands for the statements in it, since each statement is a batch anyway.
+// one step, so that a constraint is checked in the transaction that has filled its column. Each
+// index of an existing table is a step. So no transaction holds the locks of two tables that exist.
+// A migration with variables or control flow is one step. sp_executesql with a constant text stands
+// for the statements in it, since each statement is a batch anyway.
 func (m Migration) Steps() ([]Step, error) {
 	all, err := splitStatements(m.Text, 1)
 	if err != nil {
@@ -296,9 +296,10 @@ func stringEnd(text string) int {
 }
 
 // Online returns the text of CREATE INDEX with ONLINE = ON, for an edition that permits it. With
-// lowPriority, the locks at the begin and the end of the build wait at low priority for a minute, so
-// that nobody queues behind them (SQL Server 2022 and later, Azure SQL;
-// https://learn.microsoft.com/sql/t-sql/statements/create-index-transact-sql, "WAIT_AT_LOW_PRIORITY").
+// lowPriority, the locks at the begin and the end of the build wait at low priority for a minute,
+// so that nobody queues behind them (SQL Server 2022 and later, Azure SQL;
+// https://learn.microsoft.com/sql/t-sql/statements/create-index-transact-sql,
+// "WAIT_AT_LOW_PRIORITY").
 func (s Statement) Online(lowPriority bool) string {
 	option := "ONLINE = ON"
 	if lowPriority {

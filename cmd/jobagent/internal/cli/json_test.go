@@ -41,6 +41,7 @@ version
 db install
 db verify
 db migrate
+db migrate --plan
 db grants --login a --role jobs_reader
 target-group create g
 target-group add g --server SERVER --database tenant

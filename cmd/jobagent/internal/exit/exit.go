@@ -88,7 +88,7 @@ func Code(err error) int {
 		return CodeConnection
 	case errors.Is(err, controldb.ErrNotInstalled), errors.Is(err, controldb.ErrSchemaVersion):
 		return CodeSchema
-	case errors.Is(err, controldb.ErrUnfit):
+	case errors.Is(err, controldb.ErrUnfit), errors.Is(err, controldb.ErrInUse), errors.Is(err, controldb.ErrLocked):
 		return CodeConflict
 	}
 	switch controldb.KindOf(err) {

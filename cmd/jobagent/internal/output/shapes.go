@@ -60,6 +60,8 @@ var Shapes = []Shape{
 	{"db grants", []GrantSection{}},
 	{"db install", Deployment{}},
 	{"db migrate", Deployment{}},
+	{"db migrate --plan", MigrationPlan{}},
+	{"db uninstall", Uninstallation{}},
 	{"db verify", Verification{}},
 	{"demo", DemoRun{}},
 	{"dev", Ready{}},

@@ -19,8 +19,8 @@ import (
 
 // NewCommand returns `jobagent db`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("db", "Install, verify and migrate the control database",
-		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newDescribeCommand(a), newGrantsCommand(a))
+	return command.NewGroup("db", "Install, verify, migrate and uninstall the control schema",
+		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newUninstallCommand(a), newDescribeCommand(a), newGrantsCommand(a))
 }
 
 func newInstallCommand(a *connect.App) *cobra.Command {
@@ -32,11 +32,133 @@ func newInstallCommand(a *connect.App) *cobra.Command {
 }
 
 func newMigrateCommand(a *connect.App) *cobra.Command {
-	return newSchemaCommand(a, "migrate", "Migrate the control schema to this program's version",
-		(*controldb.Store).Migrate, func(version int, warnings []output.Finding) error {
+	cmd := newSchemaCommand(a, "migrate", "Migrate the control schema to this program's version",
+		func(s *controldb.Store, ctx context.Context) error {
+			return s.MigrateWith(ctx, func(line string) {
+				if !a.Structured() {
+					fmt.Fprintln(a.Stderr, line)
+				}
+			})
+		}, func(version int, warnings []output.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is at version %d", version)
 		})
+	cmd.Long = `Migrate the control schema to this program's version.
+
+Agents may go on: they keep their leases and repeat calls that meet a change. Each step takes effect
+by itself. A step that does not get its locks lets the others pass and tries again, for about three
+minutes. After an error, call the command again: it goes on with the step that has not ended.
+
+--plan shows the steps, the rows of their tables and their locks, and changes nothing.`
+	plan := cmd.Flags().Bool("plan", false, "show what would be done, and change nothing")
+	migrate := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*plan {
+			return migrate(cmd, args)
+		}
+		store, err := a.OpenStore(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		p, err := store.PlanMigration(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return a.Emit(output.NewMigrationPlan(p), func(w io.Writer) error { return writePlan(w, p) })
+	}
+	return cmd
+}
+
+// writePlan writes a plan for people.
+func writePlan(w io.Writer, p controldb.MigrationPlan) error {
+	var b strings.Builder
+	online := "indexes are built offline: writers wait for them"
+	if p.Online {
+		online = "indexes are built online"
+	}
+	fmt.Fprintf(&b, "The control schema has version %d, and this program has %d. %s: %s.\n", p.Version, p.Want, p.Edition, online)
+	last := ""
+	for _, s := range p.Steps {
+		if s.Migration != last {
+			fmt.Fprintf(&b, "\n%s\n", s.Migration)
+			last = s.Migration
+		}
+		fmt.Fprintf(&b, "  step %d of %d", s.Step, s.Of)
+		if s.Table != "" {
+			fmt.Fprintf(&b, ": %s, %d rows, %d MB", s.Table, s.Rows, s.MB)
+		}
+		b.WriteString("\n")
+		for _, st := range s.Statements {
+			fmt.Fprintf(&b, "    %s: %s\n", st.Kind, st.Text)
+			fmt.Fprintf(&b, "      lock: %s\n", st.Lock)
+			if st.Size != "" {
+				fmt.Fprintf(&b, "      size: %s\n", st.Size)
+			}
+		}
+	}
+	if len(p.Steps) > 0 {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%d procedures, views, triggers and roles to create, replace or drop, in one round trip; their calls wait meanwhile.\n", p.Code)
+	for _, x := range p.Agents {
+		fmt.Fprintf(&b, "agent on %s: version %s, protocol %d, %d tasks\n", x.Host, x.Version, x.Protocol, x.Tasks)
+	}
+	for _, x := range p.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", x)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// newUninstallCommand returns `jobagent db uninstall`.
+func newUninstallCommand(a *connect.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "uninstall", Short: "Drop the control schema, with all jobs and their history", Args: cobra.NoArgs,
+		Long: `Drop everything that jobagent has created in the database: tables with all jobs, runs and
+history, procedures, views, roles, users without a login, and schemas. Nothing else is dropped:
+objects of others in the schemas, users and the database itself stay.
+
+It is refused while a run is active or an agent is at work. Without a terminal it needs --yes.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			store, err := a.OpenStoreToChange(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			err = command.Confirm(cmd, func() (string, int, error) {
+				u, err := store.PlanUninstall(cmd.Context())
+				if err != nil {
+					return "", 0, err
+				}
+				for _, o := range u.Objects {
+					fmt.Fprintln(a.Stderr, o)
+				}
+				return fmt.Sprintf("This drops these %d objects with all jobs and the history of %d runs", len(u.Objects), u.Runs), len(u.Objects), nil
+			})
+			if err != nil {
+				return err
+			}
+			u, err := store.Uninstall(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !a.Structured() {
+				for _, m := range u.Members {
+					fmt.Fprintf(a.Stderr, "note: the user %s has lost this role\n", m)
+				}
+				for _, k := range u.Kept {
+					fmt.Fprintf(a.Stderr, "note: %s stays, and so does its schema: it is not of jobagent\n", k)
+				}
+			}
+			v := output.Uninstallation{
+				Objects: append([]string{}, u.Objects...), Members: append([]string{}, u.Members...), Kept: append([]string{}, u.Kept...), Runs: u.Runs,
+			}
+			return a.Done(v, "dropped the control schema: %d objects", len(u.Objects))
+		},
+	}
+	command.AddYes(cmd)
+	return cmd
 }
 
 func newVerifyCommand(a *connect.App) *cobra.Command {
