@@ -6,3 +6,10 @@ var knownJoins = map[string]bool{}
 
 // knownOrders lists objects with unanswered findings of rule "order". The list only shrinks.
 var knownOrders = map[string]bool{}
+
+// knownTexts lists objects whose findings of text rules are being mended, by rule. The list only
+// shrinks.
+var knownTexts = map[string][]string{
+	"batch":  {"jobs_internal.purge_history"},
+	"output": {"jobs_internal.start_term"},
+}

@@ -344,7 +344,9 @@ func (w *lockWalk) scope(sc scope, safe map[string]lockMode) []*access {
 		case sc.target == alias:
 			a.mode, a.kind, a.kept, a.waits = modeX, "update", true, true
 			touched = append(touched, changedIndexes(t, sc.node)...)
-		case hint(name, "UPDLOCK", "XLOCK"):
+		case hint(name, "XLOCK"):
+			a.mode, a.kind, a.kept, a.waits = modeX, "hint", true, true
+		case hint(name, "UPDLOCK"):
 			a.mode, a.kind, a.kept, a.waits = modeU, "hint", true, true
 		case hint(name, "REPEATABLEREAD", "HOLDLOCK", "SERIALIZABLE"):
 			a.kind, a.kept, a.waits = "hint", true, true
@@ -585,8 +587,11 @@ func locked(s syntax.Stmt) map[string]lockMode {
 	syntax.Inspect(s, func(n syntax.Node) bool {
 		if t, ok := n.(*syntax.TableName); ok && hint(t, lockHints...) {
 			found[t.Name.Last()] = modeS
-			if hint(t, "UPDLOCK", "XLOCK") {
+			if hint(t, "UPDLOCK") {
 				found[t.Name.Last()] = modeU
+			}
+			if hint(t, "XLOCK") {
+				found[t.Name.Last()] = modeX
 			}
 		}
 		return true
@@ -606,6 +611,7 @@ var gates = map[string][]string{
 	"step_commands":        {"jobs"},
 	"target_group_members": {"target_groups"},
 	"rest_jobs":            {"jobs"},
+	"scheduler_jobs":       {"jobs"},
 	"rest_schedules":       {"jobs", "schedules"},
 	"rest_action_log":      {"jobs"},
 }

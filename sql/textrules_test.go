@@ -23,6 +23,11 @@ var textRules = map[string]func(r *tree, name string) []string{
 	"options": callersOptions,
 	"filter":  lookedUpFilters,
 	"single":  eachStatement(skippedAnswer),
+	"count":   countsTransactions,
+	"output":  eachStatement(sentOutput),
+	"wide":    wideKeys,
+	"save":    eachStatement(savepoints),
+	"batch":   deletesOnce,
 }
 
 // eachStatement makes a rule of objects of one of statements.
@@ -48,7 +53,9 @@ func TestTextRules(t *testing.T) {
 	for name, check := range textRules {
 		t.Run(name, func(t *testing.T) {
 			for object := range r.batches {
-				assert.Empty(t, check(r, object), object)
+				if !slices.Contains(knownTexts[name], object) {
+					assert.Empty(t, check(r, object), object)
+				}
 			}
 			text, err := os.ReadFile(filepath.Join("testdata", "rules", name+".sql"))
 			require.NoError(t, err)
@@ -191,4 +198,146 @@ func skipsRows(n syntax.Node) bool {
 		return true
 	})
 	return skips
+}
+
+// countsTransactions is rule "count": a procedure that asks for @@TRANCOUNT turns
+// IMPLICIT_TRANSACTIONS off first. With it on, @@TRANCOUNT is 0 until the first statement, and then
+// a transaction is open
+// (https://learn.microsoft.com/sql/t-sql/statements/set-implicit-transactions-transact-sql).
+func countsTransactions(r *tree, name string) []string {
+	p := r.procedures[name]
+	if p == nil || strings.Contains(r.source[name], "\n    SET IMPLICIT_TRANSACTIONS OFF;\n") {
+		return nil
+	}
+	var found []string
+	syntax.Inspect(p, func(n syntax.Node) bool {
+		if g, ok := n.(*syntax.GlobalRef); ok && g.Name == "@@TRANCOUNT" {
+			found = append(found, fmt.Sprintf("line %d: @@TRANCOUNT while IMPLICIT_TRANSACTIONS may be on", g.Pos().Line))
+		}
+		return true
+	})
+	return found
+}
+
+// sentOutput is rule "output": OUTPUT has INTO. Without it, a statement fails (334) as soon as
+// replication or a tool of auditing adds a trigger to the table
+// (https://learn.microsoft.com/sql/t-sql/queries/output-clause-transact-sql#triggers).
+func sentOutput(_ *tree, _ string, s statement) []string {
+	sends := false
+	switch s := s.Stmt.(type) {
+	case *syntax.InsertStmt:
+		sends = s.Output != nil
+	case *syntax.UpdateStmt:
+		sends = s.Output != nil
+	case *syntax.DeleteStmt:
+		sends = s.Output != nil
+	}
+	if sends {
+		return []string{"OUTPUT without INTO"}
+	}
+	return nil
+}
+
+// wideKeys is rule "wide": the primary key of a table variable has at most 900 bytes, and any
+// other key 1,700. Otherwise SQL Server warns when the procedure is created (1945), and fails for
+// a longer key (1946)
+// (https://learn.microsoft.com/sql/sql-server/maximum-capacity-specifications-for-sql-server).
+func wideKeys(r *tree, name string) []string {
+	p := r.procedures[name]
+	if p == nil {
+		return nil
+	}
+	var found []string
+	syntax.Inspect(p, func(n syntax.Node) bool {
+		d, ok := n.(*syntax.VarDecl)
+		if !ok || d.Table == nil {
+			return true
+		}
+		size := map[string]int{}
+		for _, c := range d.Table.Columns {
+			size[c.Name.Name] = keySize(c.Type)
+		}
+		check := func(columns []string, primary bool) {
+			sum, most := 0, 1700
+			if primary {
+				most = 900
+			}
+			for _, c := range columns {
+				sum += size[c]
+			}
+			if sum > most {
+				found = append(found, fmt.Sprintf("line %d: a key of %s may have %d bytes", d.Pos().Line, d.Name, sum))
+			}
+		}
+		for _, c := range d.Table.Columns {
+			for _, k := range c.Constraints {
+				if k, ok := k.(*syntax.KeyConstraint); ok {
+					check([]string{c.Name.Name}, k.Primary)
+				}
+			}
+		}
+		for _, k := range d.Table.Constraints {
+			if k, ok := k.(*syntax.KeyConstraint); ok {
+				check(indexColumns(k.Columns), k.Primary)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// savepoints is rule "save": SAVE TRANSACTION is not possible in a distributed transaction (627),
+// to which TransactionScope and linked servers promote the transaction of a caller. A comment "--
+// save: reason" says why there is no other way
+// (https://learn.microsoft.com/sql/t-sql/language-elements/save-transaction-transact-sql#remarks).
+func savepoints(_ *tree, _ string, s statement) []string {
+	if _, ok := s.Stmt.(*syntax.SaveTranStmt); ok && s.answer("save") == "" {
+		return []string{"SAVE TRANSACTION"}
+	}
+	return nil
+}
+
+// deletesOnce is rule "batch": DELETE TOP is in a loop. Otherwise more may come than it deletes. A
+// comment "-- rows: reason" says who calls it again.
+func deletesOnce(r *tree, name string) []string {
+	p := r.procedures[name]
+	if p == nil {
+		return nil
+	}
+	looped := map[syntax.Stmt]bool{}
+	syntax.Inspect(p, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.WhileStmt); ok {
+			syntax.Inspect(w.Body, func(n syntax.Node) bool {
+				if d, ok := n.(*syntax.DeleteStmt); ok {
+					looped[d] = true
+				}
+				return true
+			})
+		}
+		return true
+	})
+	var found []string
+	for _, s := range statements(r.source[name], p) {
+		d, ok := s.Stmt.(*syntax.DeleteStmt)
+		if ok && d.Top != nil && !looped[d] && s.answer("rows") == "" {
+			found = append(found, fmt.Sprintf("line %d: DELETE TOP without a loop", d.Pos().Line))
+		}
+	}
+	return found
+}
+
+// keySize returns the maximum number of bytes of a type in the key of an index. Types of fixed size
+// count as 16 bytes, the size of the largest.
+func keySize(t *syntax.TypeRef) int {
+	length := 1
+	if len(t.Args) > 0 {
+		length = t.Args[0]
+	}
+	switch strings.ToUpper(t.Name.Last()) {
+	case "NVARCHAR", "NCHAR":
+		return 2 * length
+	case "VARCHAR", "CHAR", "VARBINARY", "BINARY":
+		return length
+	}
+	return 16
 }

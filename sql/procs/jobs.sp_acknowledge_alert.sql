@@ -48,7 +48,7 @@ BEGIN
         @subject = a.subject,
         @rule_name = a.rule_name,
         @job_id = a.job_id
-    FROM jobs_internal.alerts AS a WITH (UPDLOCK, HOLDLOCK)
+    FROM jobs_internal.alerts AS a WITH (UPDLOCK)
     WHERE a.alert_id = @alert_id;
     IF @state IS NULL
     BEGIN

@@ -36,8 +36,7 @@ BEGIN
         description            NVARCHAR(1000) NOT NULL,
         max_concurrent_targets INT NOT NULL,
         running                INT NOT NULL,
-        waiting                INT NOT NULL,
-        PRIMARY KEY (limit_key, job_id)
+        waiting                INT NOT NULL
     );
 
     -- Plan: IX_task_executions_held once, and the queues' ranges of IX_target_executions_queue_id, which contain what waits.

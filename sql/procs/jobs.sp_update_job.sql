@@ -46,6 +46,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @other_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @cause NVARCHAR(20);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
@@ -70,6 +71,13 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    -- Names are locked in their order: two sessions that swap the names of two jobs would otherwise wait for each other.
+    IF @new_name < @job_name
+        -- index: UQ_jobs_name, in which other sessions may add the same name
+        SELECT @other_id = j.job_id
+        FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+        WHERE j.name = @new_name
+            AND j.deleted_at IS NULL;
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
     EXECUTE jobs_internal.check_no_collection @job_id = @job_id, @job_name = @job_name;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;

@@ -15,7 +15,7 @@
 --            transactions.
 -- Locks:     inserts into job_versions, job_steps and job_step_dependencies; the job's row (X).
 -- Returns:   0.
--- Throws:    nothing.
+-- Throws:    nothing; in a distributed transaction of the caller error 627, because savepoints are not possible there.
 CREATE OR ALTER PROCEDURE jobs_internal.copy_steps
     @job_id      UNIQUEIDENTIFIER,
     @version     INT,
@@ -30,6 +30,7 @@ BEGIN
     DECLARE @positions TABLE (step_id INT NOT NULL PRIMARY KEY, new_step_id INT NOT NULL);
 
     -- finish_version goes back to here if the new version does not differ.
+    -- save: to delete the new version instead, SQL Server would look for runs of it among all runs of the job (foreign key)
     SAVE TRANSACTION new_version;
     SET @job_version = @version + 1;
     INSERT INTO jobs_internal.job_versions (job_id, version, created_at)

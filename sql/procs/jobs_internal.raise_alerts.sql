@@ -891,14 +891,14 @@ BEGIN
     SET @changed = @changed + @@ROWCOUNT;
     IF EXISTS (SELECT 1 FROM @resolved)
     BEGIN
-        -- Nothing more is sent for rules that are gone.
+        -- Nothing more is sent for rules that are gone. A delivery that another session holds is being sent or canceled.
         UPDATE d
         SET d.state = N'Canceled',
             d.next_attempt_at = NULL,
             d.last_error = COALESCE(d.last_error, N'Not sent: the rule was deleted or disabled.')
         FROM @resolved AS v
         INNER JOIN jobs_internal.alerts AS a ON a.alert_id = v.alert_id
-        INNER JOIN jobs_internal.alert_deliveries AS d ON d.alert_id = a.alert_id
+        INNER JOIN jobs_internal.alert_deliveries AS d WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON d.alert_id = a.alert_id
         WHERE d.state = N'Pending'
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS r WHERE r.rule_id = a.rule_id AND r.enabled = 1);
         INSERT INTO jobs_internal.alert_deliveries (
@@ -936,6 +936,7 @@ BEGIN
         INNER LOOP JOIN jobs_internal.alert_runs AS q ON q.execution_id = x.execution_id;
     IF @stage = @last_stage AND EXISTS (SELECT 1 FROM jobs_internal.alert_run_limits AS l)
     BEGIN
+        -- rows: the next evaluation goes on
         DELETE TOP (1000) l
         FROM jobs_internal.alert_run_limits AS l
         WHERE NOT EXISTS (

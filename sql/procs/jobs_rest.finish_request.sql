@@ -33,6 +33,7 @@ BEGIN
         q.delivered = COALESCE(@delivered, 0)
     FROM jobs_internal.rest_requests AS q
     WHERE q.request_hash = @request;
+    -- rows: ten for each request, and each request adds one
     -- A request counts for a minute. Plan: the start of IX_rest_requests_created_at.
     DELETE TOP (10) q
     FROM jobs_internal.rest_requests AS q WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)

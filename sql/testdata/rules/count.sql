@@ -1,0 +1,19 @@
+-- want: @@TRANCOUNT while IMPLICIT_TRANSACTIONS may be on
+CREATE OR ALTER PROCEDURE jobs_internal.refuses
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'Commit first.', 1;
+END;
+GO
+CREATE OR ALTER PROCEDURE jobs_internal.asks
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'Commit first.', 1;
+END;
