@@ -1,7 +1,7 @@
 -- Tenants of the SAP surface. The row of a tenant stays after its last subscription was removed, so that its tokens are refused.
 --
 -- Columns:
---   tenant_id      Id of the tenant, as in tokens. Compared exactly.
+--   tenant_id      Id of the tenant, as in tokens. Compared exactly; no id ends in a blank, which comparisons would ignore.
 --   subdomain      Subdomain of the tenant.
 --   is_provider    1: the tenant of the provider; jobs that the provider creates belong to it.
 --   is_subscribed  1: it has a subscription, or is the provider's.

@@ -419,7 +419,8 @@ func (a *Auth) byJWT(h *http.Request, surface, text string) (rest.Principal, err
 	}
 	if surface == surfaceSAP {
 		p.Scopes, p.Instance = c.scopes(from), from.instance
-		if p.Tenant == "" {
+		// SQL Server ignores blanks at the end when it compares tenants.
+		if p.Tenant == "" || strings.HasSuffix(p.Tenant, " ") {
 			return rest.Principal{}, a.invalid(surface, errTenant)
 		}
 	}

@@ -181,6 +181,7 @@ func TestCase094(t *testing.T) {
 		"issuer below":                 sign(jwt.SigningMethodRS256, k.rsa, map[string]any{"iss": "https://front/uaa/provider/x"}),
 		"another key":                  sign(jwt.SigningMethodRS256, k.rsa2, nil),
 		"no tenant":                    sign(jwt.SigningMethodRS256, k.rsa, map[string]any{"zid": ""}),
+		"a tenant that ends in blanks": sign(jwt.SigningMethodRS256, k.rsa, map[string]any{"zid": "provider-id "}),
 	} {
 		_, err := a.authenticate(request(t, "bearer "+token), surfaceSAP)
 		e := refused(t, err, http.StatusUnauthorized)
