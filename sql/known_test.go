@@ -12,4 +12,5 @@ var knownOrders = map[string]bool{}
 var knownTexts = map[string][]string{
 	"batch":  {"jobs_internal.purge_history"},
 	"output": {"jobs_internal.start_term"},
+	"rows":   {"jobs_internal.complete_resolution", "jobs_internal.delete_audit_entries", "jobs.sp_purge_jobhistory"},
 }

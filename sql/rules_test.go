@@ -39,6 +39,7 @@ const badTables = `CREATE TABLE jobs_internal.things (
     CONSTRAINT UQ_things_name UNIQUE (parent, name)
 );
 CREATE INDEX IX_things_name ON jobs_internal.things (name);
+ALTER TABLE jobs_internal.things SET (LOCK_ESCALATION = DISABLE);
 CREATE TABLE jobs_internal.state (
     id    TINYINT NOT NULL,
     state NVARCHAR(20) NOT NULL,

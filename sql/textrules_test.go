@@ -28,6 +28,7 @@ var textRules = map[string]func(r *tree, name string) []string{
 	"wide":    wideKeys,
 	"save":    eachStatement(savepoints),
 	"batch":   deletesOnce,
+	"rows":    eachStatement(unboundedChange),
 }
 
 // eachStatement makes a rule of objects of one of statements.
@@ -340,4 +341,50 @@ func keySize(t *syntax.TypeRef) int {
 		return length
 	}
 	return 16
+}
+
+// unboundedChange is rule "rows": a statement that changes rows of a table whose locks do not
+// escalate has a bound. Otherwise its locks may use up the memory of the lock manager (1204), and
+// its rollback takes as long as itself: TOP, a list in a table variable, one row of a key, or a
+// comment "-- rows: bound"
+// (https://learn.microsoft.com/sql/t-sql/statements/alter-table-transact-sql#lock_escalation).
+func unboundedChange(r *tree, _ string, s statement) []string {
+	var target syntax.TableSource
+	switch x := s.Stmt.(type) {
+	case *syntax.UpdateStmt:
+		target = x.Target
+	case *syntax.DeleteStmt:
+		target = x.Target
+	case *syntax.InsertStmt:
+		if _, query := x.Source.(*syntax.InsertQuery); query {
+			target = x.Target
+		}
+	}
+	name, ok := target.(*syntax.TableName)
+	if !ok || s.answer("rows") != "" || s.answer("order") == "one row" {
+		return nil
+	}
+	table := r.table(name.Name)
+	for _, sc := range scopes(s.Stmt) {
+		for _, src := range sources(sc.from) {
+			if n, ok := src.(*syntax.TableName); ok && sc.target != "" && aliasOf(src) == sc.target {
+				if table = r.table(n.Name); table != nil && oneRow(table, sc, aliasOf(src)) {
+					return nil
+				}
+			}
+		}
+	}
+	if table == nil || !table.rowLocks {
+		return nil
+	}
+	bounded := len(readsVariables(s.Stmt)) > 0
+	syntax.Inspect(s.Stmt, func(n syntax.Node) bool {
+		_, top := n.(*syntax.Top)
+		bounded = bounded || top
+		return true
+	})
+	if bounded {
+		return nil
+	}
+	return []string{"any number of rows of " + table.name}
 }

@@ -1,6 +1,7 @@
 package sqlfs
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,8 @@ type schemaTable struct {
 	indexes []*schemaIndex // the clustered one first
 	foreign []*schemaForeignKey
 	single  bool // a CHECK permits one row: id = 1
+	// rowLocks is set if locks on rows do not become a lock on the table.
+	rowLocks bool
 }
 
 // clustered is the key of the clustered index, which is also in each nonclustered one.
@@ -86,6 +89,9 @@ func readTree(t *testing.T) *tree {
 	return newTree(t, texts...)
 }
 
+// neverEscalated matches the statement by which locks on rows of a table stay such.
+var neverEscalated = regexp.MustCompile(`ALTER TABLE jobs_internal\.(\w+) SET \(LOCK_ESCALATION = DISABLE\)`)
+
 // newTree parses the given batches.
 func newTree(t *testing.T, texts ...string) *tree {
 	t.Helper()
@@ -114,6 +120,9 @@ func newTree(t *testing.T, texts ...string) *tree {
 				name = s.Name.String()
 				r.procedures[name], r.source[name] = s, text
 			}
+		}
+		for _, m := range neverEscalated.FindAllStringSubmatch(text, -1) {
+			r.tables[m[1]].rowLocks = true
 		}
 		r.batches[name] = b
 	}

@@ -66,6 +66,7 @@ BEGIN
         a.notify_at = NULL
     FROM jobs_internal.alerts AS a
     WHERE a.alert_id = @alert_id;
+    -- rows: the deliveries of one alert, a few for each notification
     -- order: the deliveries of one alert; sessions that change several alerts hold none of these
     UPDATE d
     SET d.state = N'Canceled',

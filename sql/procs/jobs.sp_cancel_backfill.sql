@@ -77,6 +77,7 @@ BEGIN
         ));
     SET @canceled = @@ROWCOUNT;
 
+    -- rows: at most a hundred instants of one backfill wait
     DELETE b
     OUTPUT deleted.due_at
     INTO @skipped (due_at)

@@ -90,6 +90,7 @@ BEGIN
         s.updated_at = @now
     FROM @schedules AS w
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
+    -- rows: the waiting instants of the schedules of one job
     DELETE b
     FROM jobs_internal.schedules AS s
     INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
@@ -104,6 +105,7 @@ BEGIN
     WHERE s.job_id = @job_id
         AND f.state = N'Open';
 
+    -- rows: the active runs of one job
     -- order: that of IX_job_executions_active_job_id, which ends with execution_id
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),

@@ -83,6 +83,7 @@ BEGIN
     END;
 
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
+    -- rows: one
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, unaccounted, started_by, traceparent,
         last_message

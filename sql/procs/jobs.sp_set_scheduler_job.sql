@@ -306,6 +306,7 @@ BEGIN
         VALUES (@job_id, 0, @now);
         INSERT INTO jobs_internal.schedules (job_id, name, kind, interval_type, interval_count, enabled, created_at, updated_at)
         VALUES (@job_id, N'', N'elastic', N'Once', 1, 0, @now, @now);
+        -- rows: one
         INSERT INTO jobs_internal.schedules (
             job_id, name, kind, spec, time_zone, catch_up, overlap, enabled, paused, paused_by, paused_at, pause_note, created_at,
             updated_at

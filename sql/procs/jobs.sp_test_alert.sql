@@ -55,6 +55,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    -- rows: one for each channel
     INSERT INTO jobs_internal.alert_deliveries (
         notification_id, alert_id, channel_id, channel_name, kind, title, message, occurrences, last_at, state, created_at, expires_at,
         next_attempt_at, attempts

@@ -46,6 +46,7 @@ BEGIN
 
     SET @id = NEWID();
     -- next_run_id marks the schedules of this surface.
+    -- rows: one
     INSERT INTO jobs_internal.schedules (
         job_id, name, kind, spec, time_zone, catch_up, overlap, payload_id, enabled, next_run_id, created_at, updated_at
     )

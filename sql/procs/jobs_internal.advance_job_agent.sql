@@ -222,6 +222,7 @@ BEGIN
             -- Runs of the time before: whoever started them had read the state before the deletion began, and has committed after its end.
             IF @state = N'Creating'
                 AND @from_state = N'Deleted'
+                -- rows: the few runs that were started while the last deletion ended
                 -- order: one operation has one holder at a time; READPAST leaves a locked run to its own procedure
                 UPDATE e
                 SET e.stop_requested_at = @now,

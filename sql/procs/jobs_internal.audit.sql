@@ -98,6 +98,7 @@ BEGIN
             RETURN 0;
     END;
 
+    -- rows: one
     INSERT INTO jobs_internal.audit_entries (
         at, door, caller, original_login, host, program, address, correlation_id, action, object_kind, object_name, object_id, job_id,
         job_name, before_change, after_change, version_before, version_after, revision_before, revision_after

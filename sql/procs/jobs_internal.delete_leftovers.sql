@@ -127,6 +127,7 @@ BEGIN
             END;
             IF @rows = 0
             BEGIN
+                -- rows: the steps of one run, whose targets are gone
                 DELETE s
                 FROM jobs_internal.step_executions AS s
                 WHERE s.execution_id = @execution_id;

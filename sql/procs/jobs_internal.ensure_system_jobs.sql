@@ -75,6 +75,7 @@ BEGIN
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id
         AND (j.description <> @description OR j.is_system = 0);
+    -- rows: one
     INSERT INTO jobs_internal.schedules (job_id, name, kind, interval_type, interval_count, start_time, updated_at)
     SELECT @job_id, N'', N'elastic', N'Days', 1, @start, @now
     WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.job_id = @job_id AND s.name = N'');

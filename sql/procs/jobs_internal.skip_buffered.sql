@@ -29,6 +29,7 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = @schedule_id)
         RETURN 0;
 
+    -- rows: the instants of one schedule that wait
     DELETE b
     OUTPUT deleted.schedule_id, deleted.due_at, deleted.job_id, COALESCE(@cause, CASE WHEN s.paused = 1 THEN N'Paused' ELSE N'Disabled' END)
     INTO @skipped (schedule_id, due_at, job_id, cause)
