@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,5 +94,47 @@ func TestAgentNeedsRowVersions(t *testing.T) {
 		f.startAgent(t, cfg)
 		rows := f.ended(t, f.Start(t, "j"), time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+	})
+}
+
+// TestMigrateUnderAgent deploys all procedures again while an agent runs scripts, and while a
+// report keeps its locks for a time: the agent keeps its term, and no attempt is repeated.
+func TestMigrateUnderAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
+		db := f.DB(t, f.Control)
+		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:01:00'; SELECT 1;"}, retries(3, 1))
+		f.AddJob(t, "short", []string{"SELECT 1;", "SELECT 2;"})
+		f.startAgent(t, agent.Config{AgentID: uuid.New(), Lease: 30 * time.Second, PollIdle: 2 * time.Second})
+		long := f.Start(t, "long")
+		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool {
+			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
+		})
+		before, err := f.Store.Agents(t.Context())
+		require.NoError(t, err)
+		short := f.Start(t, "short")
+		_, err = db.ExecContext(t.Context(), `UPDATE c SET c.sha256 = REPLICATE('0', 64) FROM jobs_internal.code_objects AS c;`)
+		require.NoError(t, err)
+		report, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = report.ExecContext(t.Context(), `SELECT COUNT(*) FROM jobs_internal.job_executions WITH (HOLDLOCK);`)
+		require.NoError(t, err)
+		waits := 0
+		require.NoError(t, f.Store.MigrateWith(t.Context(), func(line string) {
+			if strings.Contains(line, "tries again in") {
+				if waits++; waits == 2 {
+					require.NoError(t, report.Commit())
+				}
+			}
+		}))
+		require.Equal(t, 2, waits)
+		require.NoError(t, f.Store.Verify(t.Context()))
+		require.Equal(t, "Succeeded", string(f.ended(t, short, time.Minute)[0].Lifecycle))
+		rows := f.ended(t, long, 2*time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+		require.Equal(t, 1, rows[len(rows)-1].Attempts)
+		after, err := f.Store.Agents(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, before[0].Term, after[0].Term, "the agent has kept its term")
 	})
 }
