@@ -92,7 +92,7 @@ func TestEndsOfExecute(t *testing.T) {
 		"EXEC ('EXEC (''SELECT 1'')')":                                   "in proc",
 		"DECLARE @t TABLE (a int); INSERT @t EXEC ('SELECT 1')":          "done",
 		"EXEC ('SELECT 1/0'); SELECT 2":                                  "in proc done",
-		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "",
+		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "in proc",
 		"EXEC sp_executesql N'SELECT 1'; EXEC sp_executesql N'SELECT 2'": "in proc in proc",
 	} {
 		var e procDoneRecorder

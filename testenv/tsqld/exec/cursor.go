@@ -67,9 +67,10 @@ func conflictingOptions(def *syntax.CursorDef) (x, y string) {
 	return "", ""
 }
 
-// declareCursor executes DECLARE name CURSOR.
+// declareCursor executes DECLARE name CURSOR, which sets @@ROWCOUNT to 1 (documentation of
+// @@ROWCOUNT).
 func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
-	r.s.rowCount = 0
+	r.s.rowCount = 1
 	c, err := r.newCursor(st, st.Cursor)
 	if err != nil {
 		return err

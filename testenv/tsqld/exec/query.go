@@ -113,6 +113,11 @@ func (r *run) query(p *compile.Plan) (*store.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.start(p)
+}
+
+// start executes the SQL of a plan that readable has returned.
+func (r *run) start(p *compile.Plan) (*store.Rows, error) {
 	args, err := p.Args(r, nil)
 	if err != nil {
 		return nil, err
@@ -132,19 +137,25 @@ func (r *run) sendRows(p *compile.Plan) error {
 		}
 		return r.done(0, CommandSelect)
 	}
-	rows, err := r.query(p)
+	p, err := r.readable(p)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	// The first row is computed before the columns are sent, so that an error in the first row does
-	// not leave an empty result set.
-	more := rows.Next()
-	if !more && rows.Err() != nil {
-		return rows.Err()
+	more := false
+	rows, err := r.start(p)
+	if err == nil {
+		defer rows.Close()
+		more = rows.Next()
+		err = rows.Err()
 	}
-	if err := r.columns(p.Columns); err != nil {
-		return err
+	if err != nil && (isMissingObject(err) || r.ctx.Err() != nil) {
+		return err // the statement may be repeated, or its client has gone
+	}
+	// An error in the first row follows the columns: SELECT 4/0 shows its header before message
+	// 8134, and in a TRY block "(0 row(s) affected)" (blog sqlprogrammability of the T-SQL team,
+	// "TSQL Try-Catch", 2006-03-30).
+	if sent := r.columns(p.Columns); sent != nil || err != nil {
+		return errors.Join(err, sent)
 	}
 	n, limit := int64(0), r.s.opts.rowCount
 	for ; more; more = rows.Next() {
@@ -181,6 +192,7 @@ func (r *run) sendRow(row []types.Value) error {
 			return err
 		}
 	}
+	r.resultRows++
 	err := sinkFailure(r.out.Row(row))
 	r.s.meter.Release(mark)
 	return err

@@ -21,6 +21,7 @@ type run struct {
 	tries          int                     // open TRY blocks in all frames
 	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise
 	resultOpen     bool                    // a result set has started and not ended
+	resultRows     int64                   // number of rows that the open result set has sent
 	doneCount      int                     // number of statements whose DONE was sent
 	resultSets     int                     // number of result sets that have started
 	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
@@ -339,7 +340,8 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		if s.tran.level > 0 && dooms(f.err, f.from, s.opts.xactAbort) {
 			s.tran.doomed = true
 		}
-		return errors.Join(f, r.endResult(Done{Command: CommandSelect}))
+		end := Done{Rows: r.resultRows, Count: !s.opts.noCount, Command: CommandSelect}
+		return errors.Join(f, r.endResult(end))
 	}
 	if err := r.report(st, f); err != nil {
 		return err
@@ -407,7 +409,7 @@ func (r *run) columns(cols []types.Column) error {
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
-	r.resultOpen = true
+	r.resultOpen, r.resultRows = true, 0
 	r.resultSets++
 	return sinkFailure(r.out.Columns(cols))
 }
