@@ -34,6 +34,8 @@ type transaction struct {
 	name    string // name of the outermost BEGIN TRANSACTION
 	started time.Time
 	doomed  bool // XACT_STATE() = -1
+	// implicit is set if SET IMPLICIT_TRANSACTIONS began the transaction.
+	implicit bool
 
 	begun     bool         // the SQLite transaction is open
 	exclusive map[int]bool // databases whose writer locks are held exclusively
@@ -503,7 +505,11 @@ func (r *run) startImplicitly() error {
 	if !r.s.opts.implicitTransactions || r.s.tran.level > 0 || r.inFunction {
 		return nil
 	}
-	return r.s.begin(r, "")
+	if err := r.s.begin(r, ""); err != nil {
+		return err
+	}
+	r.s.tran.implicit = true
+	return nil
 }
 
 // beginImplicitly begins the transaction of a statement that begins one whatever it does. The list
