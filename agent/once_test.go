@@ -121,7 +121,7 @@ func TestAtMostOnceUnderEveryFault(t *testing.T) {
 			var armed atomic.Bool
 			env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
 				// The program_name of a script session names its run.
-				if armed.Load() && strings.HasPrefix(p.App, "jobagent run=") && int(seen.Add(1)) == n {
+				if armed.Load() && strings.Contains(p.App, " run=") && int(seen.Add(1)) == n {
 					return tsqld.ErrClose
 				}
 				return nil
