@@ -30,6 +30,9 @@ credential of targets is tried on the control database, which must refuse it. Th
 actions in the configuration file are checked without connecting. With --targets, the databases of a
 target group are tried from this machine, with the credentials of the configuration.
 
+Run the suggested T-SQL in a session with QUOTED_IDENTIFIER ON, which SSMS has and sqlcmd needs -I for:
+SQL Server changes tables with filtered indexes in no other session.
+
 The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
