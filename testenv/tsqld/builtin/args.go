@@ -171,6 +171,13 @@ func anyUnicode(args ...types.Type) bool {
 	return false
 }
 
+// inCase applies f to the first argument's text, in the collation of the result.
+func inCase(f func(types.Collation, string) string) evalFunc {
+	return func(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+		return eachText(func(s string) string { return f(result.Collation, s) })(env, ts, result, args)
+	}
+}
+
 // eachText applies f to the first argument's text.
 func eachText(f func(string) string) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {

@@ -107,7 +107,7 @@ func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Va
 	case "codepage":
 		n = c.CodePage()
 	case "lcid":
-		n = types.LCID
+		n = c.LCID()
 	case "comparisonstyle":
 		n = c.ComparisonStyle()
 	case "version":

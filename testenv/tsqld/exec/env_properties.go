@@ -63,7 +63,8 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 		c, _ := types.CollationByName(d.Options.Collation)
 		return int64(c.SortID()), types.TinyIntType, true
 	case "lcid":
-		return int64(types.LCID), types.IntType, true
+		c, _ := types.CollationByName(d.Options.Collation)
+		return int64(c.LCID()), types.IntType, true
 	case "comparisonstyle":
 		c, _ := types.CollationByName(d.Options.Collation)
 		return int64(c.ComparisonStyle()), types.IntType, true

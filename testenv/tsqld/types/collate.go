@@ -47,6 +47,9 @@ var asciiWeight = func() (w [utf8.RuneSelf]uint8) {
 // "A" and differs from "á"; CS orders a, A, á. Binary collations compare code points.
 func Collate(a, b string, c Collation) int { return collate(a, b, c.info().class) }
 
+// isI reports whether an ASCII character is i or I, which are different letters in Turkish.
+func isI(b byte) bool { return b|0x20 == 'i' }
+
 // collate is Collate for a kind of comparison.
 func collate(a, b string, c comparison) int {
 	a, b = TrimBlanks(a), TrimBlanks(b)
@@ -65,6 +68,9 @@ func collate(a, b string, c comparison) int {
 		}
 		if x == y {
 			continue
+		}
+		if c&dottedI != 0 && (isI(x) || isI(y)) {
+			return collateRunes(a, b, c)
 		}
 		if wx, wy := asciiWeight[x], asciiWeight[y]; wx != wy {
 			return cmp.Compare(wx, wy)
@@ -95,6 +101,7 @@ func Equal(a, b string, c Collation) bool { return Collate(a, b, c) == 0 }
 // element is one collation element of a text: primary weight, accents, case.
 type element struct {
 	primary uint32
+	dot     bool   // a Turkish i or İ, which follows ı and I
 	accent  uint32 // sum of the combining marks, weighted by position
 	upper   bool
 }
@@ -109,7 +116,16 @@ var strokes = map[rune]rune{'ø': 'o', 'Ø': 'O', 'đ': 'd', 'Đ': 'D', 'ð': 'd
 // elements splits a text into its collation elements.
 func elements(s string, c comparison) []element {
 	out := make([]element, 0, len(s))
+	if c&dottedI != 0 {
+		s = strings.ReplaceAll(s, "İ", string(dottedCapital)) // NFD would separate the dot
+	}
 	for _, r := range norm.NFD.String(s) {
+		if c&dottedI != 0 {
+			if e, ok := turkishI[r]; ok {
+				out = append(out, e)
+				continue
+			}
+		}
 		if r < utf8.RuneSelf {
 			out = append(out, elementOf(r))
 			continue
@@ -137,6 +153,15 @@ func elements(s string, c comparison) []element {
 		}
 	}
 	return out
+}
+
+// dottedCapital stands for İ in a text whose characters are decomposed.
+const dottedCapital = '\uE130'
+
+// turkishI are the elements of the Turkish letters ı and i.
+var turkishI = map[rune]element{
+	'ı': {primary: uint32(asciiWeight['i'])}, 'I': {primary: uint32(asciiWeight['i']), upper: true},
+	'i': {primary: uint32(asciiWeight['i']), dot: true}, dottedCapital: {primary: uint32(asciiWeight['i']), dot: true, upper: true},
 }
 
 // firstWide is the ideographic space, the first character that has another width or is kana.
@@ -177,6 +202,12 @@ func collateRunes(a, b string, c comparison) int {
 		if ea[i].primary != eb[i].primary {
 			return cmp.Compare(ea[i].primary, eb[i].primary)
 		}
+		if ea[i].dot != eb[i].dot {
+			if eb[i].dot {
+				return -1
+			}
+			return 1
+		}
 	}
 	if len(ea) != len(eb) {
 		return cmp.Compare(len(ea), len(eb))
@@ -208,7 +239,7 @@ func CollationKey(s string, coll Collation) string {
 	if c&binaryOrder != 0 {
 		return s
 	}
-	if isASCII(s) {
+	if isASCII(s) && (c&dottedI == 0 || !strings.ContainsAny(s, "iI")) {
 		if c&caseSensitive == 0 {
 			return strings.ToLower(s)
 		}
@@ -224,6 +255,9 @@ func CollationKey(s string, coll Collation) string {
 				ch -= 'a' - 'A'
 			}
 			b.WriteByte(ch)
+			if e.dot {
+				b.WriteByte(4)
+			}
 		default:
 			b.WriteRune(rune(e.primary - utf8.RuneSelf))
 			if c&caseSensitive != 0 && e.upper {
@@ -249,6 +283,9 @@ var asciiOf = func() (c [utf8.RuneSelf]byte) {
 	return c
 }()
 
+// turkishLetters are the two letters whose case Turkish pairs otherwise.
+const turkishLetters = "iIıİ"
+
 // SameRune reports whether two characters are equal in a collation. Unlike in whole texts, a blank
 // counts.
 func SameRune(a, b rune, c Collation) bool {
@@ -259,6 +296,8 @@ func SameRune(a, b rune, c Collation) bool {
 	switch {
 	case k&binaryOrder != 0:
 		return false
+	case k&dottedI != 0 && (strings.ContainsRune(turkishLetters, a) || strings.ContainsRune(turkishLetters, b)):
+		return k&caseSensitive == 0 && unicode.TurkishCase.ToLower(a) == unicode.TurkishCase.ToLower(b)
 	case a < utf8.RuneSelf && b < utf8.RuneSelf:
 		return k&caseSensitive == 0 && a|0x20 == b|0x20 && a|0x20 >= 'a' && a|0x20 <= 'z'
 	case k&caseSensitive == 0 && unicode.ToLower(a) == unicode.ToLower(b):

@@ -195,3 +195,46 @@ func TestGUID(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, -1, Compare(low, high, GUIDType))
 }
+
+// TestTurkish checks that Turkish collations pair ı with I and i with İ ("Windows Collation Name
+// (Transact-SQL)"), and have code page 1254.
+func TestTurkish(t *testing.T) {
+	ci, ok := CollationByName("Turkish_100_CI_AS")
+	require.True(t, ok)
+	cs, ok := CollationByName("Turkish_CS_AS")
+	require.True(t, ok)
+	for _, c := range []struct {
+		a, b string
+		coll Collation
+		want int
+	}{
+		{"INLINE", "inline", ci, -1},
+		{"İNLİNE", "inline", ci, 0},
+		{"ILIK", "ılık", ci, 0},
+		{"ILIK", "ılık", cs, 1},
+		{"ılık", "ILIK", cs, -1},
+		{"İ", "i", cs, 1},
+		{"ıb", "ia", ci, -1},
+		{"h", "ı", ci, -1},
+		{"i", "j", ci, -1},
+		{"ABC ", "abc", ci, 0},
+		{"i ", "i", ci, 0},
+		{"ş", "Ş", ci, 0},
+	} {
+		require.Equal(t, c.want, Collate(c.a, c.b, c.coll), "%q %q %s", c.a, c.b, c.coll)
+		require.Equal(t, -c.want, Collate(c.b, c.a, c.coll), "%q %q %s", c.b, c.a, c.coll)
+		require.Equal(t, c.want == 0, CollationKey(c.a, c.coll) == CollationKey(c.b, c.coll), "%q %q %s", c.a, c.b, c.coll)
+	}
+	require.True(t, SameRune('I', 'ı', ci))
+	require.True(t, SameRune('i', 'İ', ci))
+	require.False(t, SameRune('i', 'I', ci))
+	require.False(t, SameRune('i', 'İ', cs))
+	require.Equal(t, "İIŞ", ci.Upper("iış"))
+	require.Equal(t, "iış", ci.Lower("İIŞ"))
+	require.Equal(t, "ISS", CI.Upper("iss"))
+	require.Equal(t, 1254, ci.CodePage())
+	require.Equal(t, []byte{0xDD, 0xFD}, ToCodePage("İı", ci))
+	require.Equal(t, "İı", FromCodePage([]byte{0xDD, 0xFD}, ci))
+	require.Equal(t, []byte("??"), ToCodePage("İı", CI))
+	require.Equal(t, ci, CollationFromWire(ci.Wire(), ci.SortID()))
+}

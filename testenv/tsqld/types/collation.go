@@ -3,6 +3,9 @@ package types
 import (
 	"encoding/json"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // Collation is the number of a collation in this server's table. Its zero value is
@@ -33,6 +36,9 @@ const (
 	kanaSensitive
 	widthSensitive
 	binaryOrder // alone: code points
+	dottedI     // i and İ are one letter, and ı and I another one (Turkish)
+
+	comparisons = dottedI << 1 // number of values
 )
 
 // collationInfo is a row of the table of collations.
@@ -80,6 +86,13 @@ func makeCollations() []collationInfo {
 	add("Latin1_General_100", 2, "", false, false)
 	add("Latin1_General_100", 2, "_SC", true, false)
 	add("Latin1_General_100", 2, "_SC_UTF8", true, true)
+	latin := len(out)
+	add("Turkish", 0, "", false, false)
+	add("Turkish_100", 2, "", false, false)
+	add("Turkish_100", 2, "_SC", true, false)
+	for i := range out[latin:] {
+		out[latin+i].class |= dottedI
+	}
 	return out
 }
 
@@ -154,15 +167,50 @@ func (c Collation) SortID() uint8 { return c.info().sortID }
 // Version returns COLLATIONPROPERTY(…, 'Version').
 func (c Collation) Version() uint8 { return c.info().version }
 
-// LCID is the Windows locale of all collations of this server: English of the United States.
-const LCID = 0x0409
+// LCID returns the Windows locale of the collation: English of the United States, or Turkish.
+func (c Collation) LCID() int {
+	if c.IsTurkish() {
+		return 0x041F
+	}
+	return 0x0409
+}
+
+// IsTurkish reports whether i and I are different letters.
+func (c Collation) IsTurkish() bool { return c != CI && c.info().class&dottedI != 0 }
 
 // CodePage returns the code page of char and varchar, 65001 for UTF-8.
 func (c Collation) CodePage() int {
-	if c.IsUTF8() {
+	switch {
+	case c.IsUTF8():
 		return 65001
+	case c.IsTurkish():
+		return 1254
 	}
 	return 1252
+}
+
+// codePage returns the characters of the code page, if it is not UTF-8.
+func (c Collation) codePage() *charmap.Charmap {
+	if c.IsTurkish() {
+		return charmap.Windows1254
+	}
+	return charmap.Windows1252
+}
+
+// Upper returns a text in capitals, as UPPER does in the collation.
+func (c Collation) Upper(s string) string {
+	if c.IsTurkish() {
+		return strings.ToUpperSpecial(unicode.TurkishCase, s)
+	}
+	return strings.ToUpper(s)
+}
+
+// Lower returns a text in small letters, as LOWER does in the collation.
+func (c Collation) Lower(s string) string {
+	if c.IsTurkish() {
+		return strings.ToLowerSpecial(unicode.TurkishCase, s)
+	}
+	return strings.ToLower(s)
 }
 
 // Flags of [Collation.ComparisonStyle], those of the Windows function LCMapString.
@@ -212,7 +260,7 @@ const (
 // [Collation.SortID].
 func (c Collation) Wire() uint32 {
 	i := c.info()
-	w := uint32(LCID) | uint32(i.version)<<wireVersion
+	w := uint32(c.LCID()) | uint32(i.version)<<wireVersion
 	if i.utf8 {
 		w |= wireUTF8
 	}
@@ -273,6 +321,9 @@ func CollationFromWire(info uint32, sortID uint8) Collation {
 func (c Collation) Description() string {
 	i := c.info()
 	parts := []string{"Latin1-General"}
+	if c.IsTurkish() {
+		parts[0] = "Turkish"
+	}
 	if i.version == 2 {
 		parts[0] += "-100"
 	}

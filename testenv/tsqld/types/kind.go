@@ -75,10 +75,11 @@ const (
 )
 
 // sqliteNames are the names in SQLite by kind of comparison. Files persist them.
-var sqliteNames = func() (names [binaryOrder + 1]string) {
+var sqliteNames = func() (names [comparisons]string) {
 	names[binaryOrder] = CollationBin
 	for c := range binaryOrder {
 		names[c] = strings.ToLower(strings.NewReplacer("_AS", "", "_", "").Replace(c.suffix()))
+		names[c|dottedI] = "tr" + names[c]
 	}
 	return names
 }()

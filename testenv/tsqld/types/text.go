@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 )
 
 // Units returns the length of a text in UTF-16 units, SQL Server's count of characters in
@@ -108,15 +106,15 @@ func isASCII(s string) bool {
 	return true
 }
 
-// ToCodePage returns the bytes of a char or varchar text under a collation: UTF-8, or Windows code
-// page 1252, where other characters become '?'.
+// ToCodePage returns the bytes of a char or varchar text under a collation: UTF-8, or the Windows
+// code page of the collation, where other characters become '?'.
 func ToCodePage(s string, c Collation) []byte {
 	if c.IsUTF8() || isASCII(s) {
 		return []byte(s)
 	}
-	out := make([]byte, 0, len(s))
+	out, page := make([]byte, 0, len(s)), c.codePage()
 	for _, r := range s {
-		b, ok := charmap.Windows1252.EncodeRune(r)
+		b, ok := page.EncodeRune(r)
 		if !ok {
 			b = '?'
 			if r > 0xFFFF { // once for each half of the pair
@@ -135,8 +133,9 @@ func FromCodePage(b []byte, c Collation) string {
 	}
 	var out strings.Builder
 	out.Grow(len(b))
-	for _, c := range b {
-		out.WriteRune(charmap.Windows1252.DecodeByte(c))
+	page := c.codePage()
+	for _, x := range b {
+		out.WriteRune(page.DecodeByte(x))
 	}
 	return out.String()
 }
