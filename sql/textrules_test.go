@@ -19,16 +19,17 @@ import (
 // separated by GO. A batch has one comment "-- want: FINDING" for each finding that the rule must
 // have in it; a batch without such comments must have no findings. Each file has both kinds.
 var textRules = map[string]func(r *tree, name string) []string{
-	"past":    eachStatement(skippedRows),
-	"options": callersOptions,
-	"filter":  lookedUpFilters,
-	"single":  eachStatement(skippedAnswer),
-	"count":   countsTransactions,
-	"output":  eachStatement(sentOutput),
-	"wide":    wideKeys,
-	"save":    eachStatement(savepoints),
-	"batch":   deletesOnce,
-	"rows":    eachStatement(unboundedChange),
+	"past":      eachStatement(skippedRows),
+	"options":   callersOptions,
+	"filter":    lookedUpFilters,
+	"single":    eachStatement(skippedAnswer),
+	"count":     countsTransactions,
+	"output":    eachStatement(sentOutput),
+	"wide":      wideKeys,
+	"save":      eachStatement(savepoints),
+	"batch":     deletesOnce,
+	"rows":      eachStatement(unboundedChange),
+	"collation": eachStatement(mixedCollations),
 }
 
 // eachStatement makes a rule of objects of one of statements.

@@ -52,10 +52,10 @@ BEGIN
     IF (@before IS NOT NULL AND @after IS NOT NULL) OR LEN(@before) > 4000 OR LEN(@after) > 4000
     BEGIN
         WITH states AS (
-            SELECT o.[key] COLLATE Latin1_General_100_BIN2 AS name, o.value, o.type, 0 AS is_after
+            SELECT o.[key] AS name, o.value, o.type, 0 AS is_after -- key has a BIN2 collation
             FROM OPENJSON(@before) AS o
             UNION ALL
-            SELECT o.[key] COLLATE Latin1_General_100_BIN2, o.value, o.type, 1
+            SELECT o.[key], o.value, o.type, 1
             FROM OPENJSON(@after) AS o
         ),
         members AS (
