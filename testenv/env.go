@@ -36,6 +36,9 @@ const envDSN = "JOBAGENT_TEST_DSN"
 // or empty for the server's default.
 const envRCSI = "JOBAGENT_TEST_RCSI"
 
+// envCollation names the collation of test databases; empty: the server's.
+const envCollation = "JOBAGENT_TEST_COLLATION"
+
 // Capability is a property that some servers lack.
 type Capability string
 
@@ -234,7 +237,11 @@ func (e *Env) CreateDatabase(t testing.TB, prefix string) string {
 	return e.CreateDatabaseWith(t, prefix, "")
 }
 
-// CreateDatabaseWith is CreateDatabase with a collation. An empty collation is the server's.
+// Collation returns the collation of test databases, or "" for the server's.
+func Collation() string { return os.Getenv(envCollation) }
+
+// CreateDatabaseWith is CreateDatabase with a collation. An empty collation is that of the
+// environment, or the server's.
 func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string {
 	t.Helper()
 	name := prefix
@@ -243,7 +250,7 @@ func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string 
 	}
 	master := e.DB(t, "master")
 	create := "CREATE DATABASE [" + name + "]"
-	if collation != "" {
+	if collation = cmp.Or(collation, Collation()); collation != "" {
 		create += " COLLATE " + collation
 	}
 	_, err := master.ExecContext(t.Context(), create+";")

@@ -27,7 +27,8 @@
 //	subtest NAME                     no SQL: the records up to the next subtest are a Go subtest
 //	session NAME                     no SQL: the next records run on this session; the first is called default
 //	skipif NAME                      no SQL: the next record does not run on the server NAME
-//	onlyif NAME                      no SQL: the next record runs only on NAME: embedded or sqlserver
+//	onlyif NAME                      no SQL: the next record runs only on NAME: embedded, sqlserver, or cased,
+//	                                 which is a database whose collation distinguishes capital and small letters
 //
 // # Queries
 //

@@ -21,6 +21,14 @@ func TestSpec(t *testing.T) { runAll(t, "testdata/spec/*.txt") }
 // TestTSQL runs the scripts of testdata/tsql, which test statements that were wrong once.
 func TestTSQL(t *testing.T) { runAll(t, "testdata/tsql/*.txt") }
 
+// conditions returns the conditions of scripts that the collation of the environment fulfils.
+func conditions() []string {
+	if c := testenv.Collation(); strings.Contains(c, "_CS") || strings.Contains(c, "_BIN") {
+		return []string{script.Cased}
+	}
+	return nil
+}
+
 // runAll runs scripts, each in a new control database.
 func runAll(t *testing.T, pattern string) {
 	t.Helper()
@@ -35,7 +43,7 @@ func runAll(t *testing.T, pattern string) {
 					env = testenv.Embedded(t, testenv.Options{}) // each script has a server of its own
 				}
 				_, database := env.Control(t)
-				script.Run(t, path, env.Name, func(t testing.TB, _ string) script.Session { return script.Connect(t, env.DB(t, database)) })
+				script.Run(t, path, env.Name, func(t testing.TB, _ string) script.Session { return script.Connect(t, env.DB(t, database)) }, conditions()...)
 				env.CheckInvariants(t, database, false)
 			})
 		}

@@ -22,12 +22,16 @@ var (
 	rewriteVerified = flag.Bool("rewrite-verified", false, "write the version of a real server into the scripts that pass on it")
 )
 
+// Cased is the condition that the collation of the database distinguishes capital and small
+// letters.
+const Cased = "cased"
+
 // embedded is the name of the embedded server. Its runs do not verify a script.
 const embedded = "embedded"
 
-// Run runs a script. server is the server's name in skipif and onlyif. open opens a session; Run
-// closes it when the test ends.
-func Run(t *testing.T, path, server string, open func(t testing.TB, session string) Session) {
+// Run runs a script. server is the server's name in skipif and onlyif, and conditions are other
+// names that hold there, such as Cased. open opens a session; Run closes it when the test ends.
+func Run(t *testing.T, path, server string, open func(t testing.TB, session string) Session, conditions ...string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -37,7 +41,7 @@ func Run(t *testing.T, path, server string, open func(t testing.TB, session stri
 		t.Logf("%s: not verified on SQL Server", path)
 	}
 	r := &run{
-		path: path, server: server, open: open, script: s, session: defaultSession,
+		path: path, server: server, names: append(conditions, server), open: open, script: s, session: defaultSession,
 		sessions: map[string]Session{}, vars: map[string]string{}, rewritten: map[int][][]string{},
 	}
 	defer r.close(t)
@@ -53,6 +57,7 @@ func Run(t *testing.T, path, server string, open func(t testing.TB, session stri
 // run is one run of a script.
 type run struct {
 	path, server string
+	names        []string // names that hold in skipif and onlyif
 	open         func(testing.TB, string) Session
 	script       *Script
 
@@ -98,7 +103,7 @@ func (r *run) close(t testing.TB) {
 // record runs one record within the subtest t.
 func (r *run) record(t testing.TB, index int) {
 	rec := &r.script.records[index]
-	if rec.skip == r.server || rec.only != "" && rec.only != r.server {
+	if slices.Contains(r.names, rec.skip) || rec.only != "" && !slices.Contains(r.names, rec.only) {
 		return
 	}
 	if rec.kind == kindSession {
