@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // Config configures an agent. The zero value of each field means its default.
@@ -38,6 +39,9 @@ type Config struct {
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.
 	OutcomeBuffer int
+	// TargetsPerCall is how many targets of a resolution one call to the control database has; a
+	// larger list takes several calls. Default 5000.
+	TargetsPerCall int
 
 	// Lease is how long a term lasts without renewal. The tasks of an agent that was killed are
 	// handed to another agent after at most two leases. Default 30 s, at least 1 s.
@@ -88,6 +92,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxConcurrentTargets = cmp.Or(c.MaxConcurrentTargets, 100)
 	c.Prefetch = cmp.Or(c.Prefetch, c.MaxConcurrentTargets)
 	c.OutcomeBuffer = cmp.Or(c.OutcomeBuffer, 10*c.MaxConcurrentTargets)
+	c.TargetsPerCall = cmp.Or(c.TargetsPerCall, controldb.TargetsPerCall)
 	c.Lease = cmp.Or(c.Lease, 30*time.Second)
 	c.PollActive = cmp.Or(c.PollActive, 50*time.Millisecond)
 	c.PollIdle = cmp.Or(c.PollIdle, 300*time.Millisecond)
@@ -108,6 +113,8 @@ func (c Config) validate() error {
 		"max concurrent targets", c.MaxConcurrentTargets, "1 to 10000")
 	check(c.Prefetch >= 1 && c.Prefetch <= 10000, "prefetch", c.Prefetch, "1 to 10000")
 	check(c.OutcomeBuffer >= c.MaxConcurrentTargets, "outcome buffer", c.OutcomeBuffer, "at least max concurrent targets")
+	check(c.TargetsPerCall >= 1 && c.TargetsPerCall <= controldb.TargetsPerCall,
+		"targets per call", c.TargetsPerCall, fmt.Sprintf("1 to %d", controldb.TargetsPerCall))
 	check(c.Lease >= time.Second && c.Lease <= time.Hour, "lease", c.Lease, "1s to 1h")
 	check(c.PollActive > 0 && c.PollActive <= c.PollIdle,
 		"active poll interval", c.PollActive, "more than 0 and at most the idle poll interval")

@@ -284,7 +284,9 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	if err != nil && ctx.Err() != nil {
 		return h.unsent(ctx, task)
 	}
-	r := &controldb.Resolution{Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started)}
+	r := &controldb.Resolution{
+		Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started), PerCall: h.cfg.TargetsPerCall,
+	}
 	if definition != nil {
 		r.LimitServers = h.actionServers(ctx, task, definition, params, list)
 	}

@@ -1,6 +1,7 @@
 package controldb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -510,7 +511,14 @@ type Resolution struct {
 	Unreached bool
 	// Elapsed is stored for diagnosis only.
 	Elapsed time.Duration
+	// PerCall is the maximum number of targets in one call; 0 means [TargetsPerCall]. Only tests
+	// have fewer.
+	PerCall int
 }
+
+// TargetsPerCall is the maximum number of targets of a resolution in one call. It bounds the
+// memory of the argument, and what one transaction writes (I15).
+const TargetsPerCall = 5000
 
 // targetJSON is the form of a target in the argument of complete_resolution.
 type targetJSON struct {
@@ -523,44 +531,64 @@ type targetJSON struct {
 	LimitServer     string    `json:"limit_server,omitempty"`
 }
 
-// CompleteResolution freezes a step's target list (I3), or records that the resolution failed. If
+// CompleteResolution freezes a step's target list (I3), or records that the resolution failed. A
+// list of more than [TargetsPerCall] targets takes several calls; it counts from the last one. If
+// one call fails, CompleteResolution can be repeated as a whole, by this term. If
 // the term no longer holds the task, the result is discarded without an error, as for a refused
 // outcome. When the term has ended, the error is [ErrTermEnded].
 func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
-	c := newCall("jobs_internal.complete_resolution").in("term_id", int64(term)).in("task_id", int64(task)).
-		in("attempt", int64(r.Attempt))
+	begin := func() *call {
+		return newCall("jobs_internal.complete_resolution").in("term_id", int64(term)).in("task_id", int64(task)).
+			in("attempt", int64(r.Attempt)).in("elapsed_ms", r.Elapsed.Milliseconds())
+	}
 	if r.Failure != "" {
-		c.in("error", r.Failure)
+		c := begin().in("error", r.Failure)
 		if r.Error.Number != 0 {
 			c.in("error_number", int64(r.Error.Number))
 		}
 		if r.Unreached {
 			c.in("unreached", true)
 		}
-	} else {
-		list := make([]targetJSON, 0, len(r.Targets))
-		for i, t := range r.Targets {
-			j := targetJSON{
-				Ordinal: i + 1, TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool,
-			}
-			if t.Database == "" {
-				j.TargetType = string(targets.Endpoint)
-			}
-			if i < len(r.LimitServers) {
-				j.LimitServer = r.LimitServers[i]
-			}
-			list = append(list, j)
+		if err := s.exec(ctx, "complete a resolution", c); !errors.Is(err, ErrTaskNotHeld) {
+			return err
 		}
-		text, err := json.Marshal(list)
+		return nil
+	}
+	perCall := cmp.Or(r.PerCall, TargetsPerCall)
+	for first := 0; ; first += perCall {
+		end := min(first+perCall, len(r.Targets))
+		text, err := json.Marshal(r.part(first, end))
 		if err != nil {
 			return fmt.Errorf("complete a resolution: write targets as JSON: %w", err)
 		}
-		c.in("targets", string(text))
+		c := begin().in("targets", string(text))
+		if len(r.Targets) > perCall {
+			c.in("part", int64(first/perCall+1)).in("more", end < len(r.Targets))
+		}
+		err = s.exec(ctx, "complete a resolution", c)
+		switch {
+		case errors.Is(err, ErrTaskNotHeld):
+			return nil
+		case err != nil || end == len(r.Targets):
+			return err
+		}
 	}
-	c.in("elapsed_ms", r.Elapsed.Milliseconds())
-	err := s.exec(ctx, "complete a resolution", c)
-	if errors.Is(err, ErrTaskNotHeld) {
-		return nil
+}
+
+// part returns the targets with the indexes first <= i < end.
+func (r Resolution) part(first, end int) []targetJSON {
+	list := make([]targetJSON, 0, end-first)
+	for i, t := range r.Targets[first:end] {
+		j := targetJSON{
+			Ordinal: first + i + 1, TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool,
+		}
+		if t.Database == "" {
+			j.TargetType = string(targets.Endpoint)
+		}
+		if first+i < len(r.LimitServers) {
+			j.LimitServer = r.LimitServers[first+i]
+		}
+		list = append(list, j)
 	}
-	return err
+	return list
 }

@@ -106,6 +106,10 @@ type reason struct {
 	why    string
 }
 
+// lists are the tables of lists of targets that are being written, and of the steps that they
+// follow.
+var lists = append([]string{"step_lists", "list_parts", "step_execution_causes"}, running...)
+
 // differentRows lists pairs of procedures that lock rows of the same tables, but never the same
 // rows.
 var differentRows = []reason{
@@ -117,37 +121,20 @@ var differentRows = []reason{
 		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids."},
 	{"record_outcomes", "advance", running,
 		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds."},
-	{"record_outcomes", "freeze_failed_targets", running, "The steps whose lists it freezes have no tasks yet."},
-	{"record_outcomes", "start_dependent_steps", running,
-		"It changes steps that have ended and are not locked; outcomes change those that a task holds."},
+	{"write_list", "", lists,
+		"It writes targets of a step that is InProgress and in step_lists, or whose resolution the caller holds. No other procedure changes such a step, or reads its targets: claims, outcomes, stop requests and time limits take targets of steps whose lists are complete. The job's row is locked, so one session at a time writes the list."},
+	{"complete_resolution", "", lists,
+		"The parts are those of a task that the caller's term holds, and the step has no other task and no row in step_lists before."},
 	{"record_outcomes", "end_callbacks", running,
 		"It changes steps whose targets are known; outcomes change steps that a resolution holds."},
 	{"record_outcomes", "park_executions", running, "The same."},
-	{"record_outcomes", "start_rerun_steps", running, "The steps of reruns that it starts have no tasks yet."},
-	{
-		"record_outcomes",
-		"claim_limited_targets",
-		running,
-		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time.",
-	},
-	{"record_outcomes", "claim_unlimited_targets", running, "The same."},
-	{
-		"record_outcomes",
-		"complete_resolution",
-		running,
-		"The step and targets of a resolution are held by its own task, which has no outcome yet.",
-	},
+	{"record_outcomes", "claim_unlimited_targets", running,
+		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time."},
 	{
 		"advance",
 		"claim_unlimited_targets",
 		running,
 		"A step with targets to claim has targets that are not final, so advance does not change its row.",
-	},
-	{
-		"advance",
-		"complete_resolution",
-		running,
-		"advance waits for targets that are being created, and holds no step that is in progress.",
 	},
 	{
 		"purge_history",

@@ -473,7 +473,7 @@ BEGIN
         CASE
             WHEN s.lifecycle = N'WaitingForChildJobExecutions' THEN N'Targets'
             WHEN @stop_requested_at IS NOT NULL THEN N'Stop'
-            WHEN s.lifecycle = N'InProgress' THEN N'Resolution'
+            WHEN k.task_id IS NOT NULL THEN N'Resolution'
             WHEN s.next_attempt_at > @now THEN N'Retry'
             WHEN @agents = 0 OR x.has_agent = 0 THEN N'Agent'
             WHEN s.next_attempt_at IS NULL THEN N'Advance'

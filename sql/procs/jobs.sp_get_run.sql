@@ -121,6 +121,7 @@ BEGIN
         WHERE s.execution_id = @execution_id
             AND s.is_active = 1
             AND @is_active = 1
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = s.step_execution_id)
     ),
     due AS (
         SELECT

@@ -72,6 +72,7 @@ BEGIN
             LEFT(t.last_message, @max_length) AS message
         FROM jobs_internal.target_executions AS t
         WHERE t.step_execution_id = @step_execution_id
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = @step_execution_id)
         ORDER BY t.target_execution_id;
         RETURN 0;
     END;

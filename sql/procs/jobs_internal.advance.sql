@@ -1,6 +1,6 @@
 -- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited
--- for them, starts the steps of reruns and of failed targets, ends expired terms and hands over their tasks, carries
--- out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
+-- for them, starts the steps of reruns and of failed targets, writes lists of targets, ends expired terms and hands over
+-- their tasks, carries out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
 -- (start_dependent_steps does so if the version has dependencies) or ends runs.
 --
 -- The lifecycle of a parent is the first of these that one of its children has: Canceled, Failed, TimedOut, Skipped or
@@ -34,10 +34,11 @@ BEGIN
     SET @more = 0;
     DECLARE @room INT = @slice; -- targets that this pass may still cancel or time out
     DECLARE @count INT;
+    DECLARE @cut BIT; -- a procedure below was cut off
     DECLARE @dependent NVARCHAR(MAX); -- runs whose versions have dependencies
     DECLARE @locked_runs INT;
     DECLARE @waiting TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
-    DECLARE @stopped TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @stopped TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY, has_list BIT NOT NULL);
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
@@ -63,10 +64,19 @@ BEGIN
     -- Runs that ended in an earlier pass: jobs and schedules come first in the order of locks.
     EXECUTE jobs_internal.end_scheduled_runs @now = @now;
     EXECUTE jobs_internal.start_buffered_runs @now = @now;
-    EXECUTE jobs_internal.start_rerun_steps @now = @now;
+    EXECUTE jobs_internal.start_rerun_steps @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     -- Plan: IX_step_executions_waits_for_list, which is empty unless versions have dependencies.
     IF EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.waits_for_list = 1 AND s.is_active = 1)
-        EXECUTE jobs_internal.freeze_failed_targets @now = @now;
+    BEGIN
+        EXECUTE jobs_internal.freeze_failed_targets @slice = @slice, @more = @cut OUTPUT, @now = @now;
+        SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
+    END;
+    IF EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l) OR EXISTS (SELECT 1 FROM jobs_internal.list_parts AS p)
+    BEGIN
+        EXECUTE jobs_internal.write_lists @slice = @slice, @more = @cut OUTPUT, @now = @now;
+        SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
+    END;
 
     IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
     BEGIN
@@ -79,7 +89,8 @@ BEGIN
         EXECUTE jobs_internal.hand_over @now = @now;
     END;
 
-    EXECUTE jobs_internal.end_callbacks @more = @more OUTPUT, @now = @now;
+    EXECUTE jobs_internal.end_callbacks @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
 
     -- Runs are not parked any more if one of their steps is not. A run that another transaction holds stays parked, and so its steps
     -- do not end, until a later pass gets the lock. Plan: IX_step_executions_hot, and the key of each step's run.
@@ -153,15 +164,21 @@ BEGIN
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
         WHERE t.next_attempt_at IS NOT NULL;
 
-        INSERT INTO @stopped (step_execution_id)
-        SELECT TOP (@slice) s.step_execution_id
+        -- A list that passes have begun to write is completed, and then its targets are canceled.
+        INSERT INTO @stopped (step_execution_id, has_list)
+        SELECT TOP (@slice) s.step_execution_id, CASE WHEN l.step_execution_id IS NULL THEN 0 ELSE 1 END
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+        LEFT JOIN jobs_internal.step_lists AS l ON l.step_execution_id = s.step_execution_id AND l.written = 0
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
-            AND s.lifecycle IN (N'Created', N'WaitingForRetry');
+            AND (s.lifecycle IN (N'Created', N'WaitingForRetry') OR l.step_execution_id IS NOT NULL);
         SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE @more END;
+        DELETE l
+        FROM @stopped AS w
+        INNER JOIN jobs_internal.step_lists AS l ON l.step_execution_id = w.step_execution_id
+        WHERE w.has_list = 1;
         UPDATE s
         SET s.lifecycle = N'Canceled',
             s.is_active = 0,
@@ -170,7 +187,8 @@ BEGIN
             s.last_message = CONCAT(N'Step ', s.step_id, N' was canceled by a stop request before its targets were known.')
         FROM @stopped AS w
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
-        WHERE s.lifecycle IN (N'Created', N'WaitingForRetry');
+        WHERE s.lifecycle IN (N'Created', N'WaitingForRetry') -- a resolution may have been claimed meanwhile
+            OR w.has_list = 1;
     END;
 
     -- Time limits pass while a target waits for its next attempt, too (decision 8). Claims leave out targets past their time limit. Plan:

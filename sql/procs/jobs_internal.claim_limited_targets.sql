@@ -68,6 +68,11 @@ BEGIN
         next_attempt_at     DATETIME2(7) NOT NULL,
         turn                BIGINT NOT NULL
     );
+    DECLARE @over_limit TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @claimed_limits TABLE (
+        limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
+        picked    INT NOT NULL -- in this round
+    );
     DECLARE @picked TABLE (
         target_execution_id BIGINT NOT NULL PRIMARY KEY,
         queue_id            BIGINT NOT NULL,
@@ -168,12 +173,14 @@ BEGIN
                 AND t.next_attempt_at <= @now
         );
 
+    -- No statement here is compiled again in each call, because that takes longer than the claim, under the application lock. SQL Server
+    -- 2017 assumes one row in a table variable, so each of them is the outer side of loops over keys, or is found by its own key.
+    -- plan: per queue the seeks of the view, and one key of @running.
     INSERT INTO @queue_limits (queue_id, limit_key, room)
     SELECT v.queue_id, v.limit_key, v.max_concurrent_targets - COALESCE(b.running, 0)
     FROM @queues AS q
     INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = q.queue_id
-    LEFT JOIN @running AS b ON b.limit_key = v.limit_key
-    OPTION (RECOMPILE); -- the number of queues is unknown to a cached plan
+    LEFT JOIN @running AS b ON b.limit_key = v.limit_key;
 
     -- More targets may be running than a limit allows, because it applies only to claims that begin after it was set.
     WITH queue_room AS (
@@ -222,8 +229,7 @@ BEGIN
         w.next_attempt_at,
         r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id)
     FROM waiting AS w
-    INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id
-    OPTION (RECOMPILE); -- as above
+    INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id;
     SET @remaining = @@ROWCOUNT;
 
     -- Each round picks the candidates whose position is within each of their limits. These are never too many, but may be
@@ -231,42 +237,42 @@ BEGIN
     -- finds the former. Each round picks at least the first candidate; two rounds are enough unless limits overlap.
     WHILE @remaining > 0 AND @room > 0
     BEGIN
+        DELETE FROM @over_limit;
+        -- Ranked once, into a table: a plan for one candidate would rank all of them once for each.
+        -- plan: per candidate a range of the key of @queue_limits, which begins with queue_id
         WITH positions AS (
             SELECT
                 c.target_execution_id,
                 v.room,
                 ROW_NUMBER() OVER (PARTITION BY v.limit_key ORDER BY c.turn, c.next_attempt_at, c.target_execution_id) AS place
             FROM @candidates AS c
-            INNER JOIN @queue_limits AS v ON v.queue_id = c.queue_id
-        ),
-        over_limit AS (
-            SELECT DISTINCT p.target_execution_id
-            FROM positions AS p
-            WHERE p.place > p.room
+            INNER LOOP JOIN @queue_limits AS v ON v.queue_id = c.queue_id
         )
+        INSERT INTO @over_limit (target_execution_id)
+        SELECT DISTINCT p.target_execution_id
+        FROM positions AS p
+        WHERE p.place > p.room;
         INSERT INTO @picked (target_execution_id, queue_id, round)
         SELECT TOP (@room) c.target_execution_id, c.queue_id, @round
         FROM @candidates AS c
-        LEFT JOIN over_limit AS b ON b.target_execution_id = c.target_execution_id
-        WHERE b.target_execution_id IS NULL
-        ORDER BY c.turn, c.next_attempt_at, c.target_execution_id
-        OPTION (RECOMPILE); -- a plan for one candidate would rank all of them once for each
+        WHERE NOT EXISTS (SELECT 1 FROM @over_limit AS b WHERE b.target_execution_id = c.target_execution_id)
+        ORDER BY c.turn, c.next_attempt_at, c.target_execution_id;
         SET @room = @room - @@ROWCOUNT;
 
         IF @room > 0
         BEGIN
-            WITH claimed AS (
-                SELECT v.limit_key, COUNT(*) AS picked
-                FROM @picked AS p
-                INNER JOIN @queue_limits AS v ON v.queue_id = p.queue_id
-                WHERE p.round = @round
-                GROUP BY v.limit_key
-            )
+            DELETE FROM @claimed_limits;
+            -- plan: as above
+            INSERT INTO @claimed_limits (limit_key, picked)
+            SELECT v.limit_key, COUNT(*)
+            FROM @picked AS p
+            INNER LOOP JOIN @queue_limits AS v ON v.queue_id = p.queue_id
+            WHERE p.round = @round
+            GROUP BY v.limit_key;
             UPDATE v
             SET v.room = v.room - g.picked
-            FROM claimed AS g
-            INNER JOIN @queue_limits AS v ON v.limit_key = g.limit_key
-            OPTION (RECOMPILE); -- as above
+            FROM @queue_limits AS v
+            INNER LOOP JOIN @claimed_limits AS g ON g.limit_key = v.limit_key;
             DELETE c
             FROM @candidates AS c
             WHERE EXISTS (SELECT 1 FROM @picked AS p WHERE p.target_execution_id = c.target_execution_id)

@@ -131,8 +131,7 @@ BEGIN
         INSERT INTO @shares (step_execution_id, targets)
         SELECT f.step_execution_id, COUNT(*)
         FROM first_turns AS f
-        GROUP BY f.step_execution_id
-        OPTION (RECOMPILE); -- the number of steps is unknown to a cached plan
+        GROUP BY f.step_execution_id; -- not compiled in each call: the steps are the outer side, however many there are
 
     -- attempts is in no index, so the rows themselves are locked, after their keys in IX_target_executions_due. All procedures that change
     -- next_attempt_at take their locks in that order. READPAST never waits.

@@ -1,16 +1,20 @@
 -- Stores the result of a resolution. Either it freezes the databases of the target group as the step's list of targets
--- (I3), or it records why they could not be found, to which the step's retry policy applies (decision 6). A target on
--- which another run of the job is still at the same step is Skipped, unless the run's overlap policy allows both. An
--- empty list is a success (decision 5). While another transaction holds the job, the task is returned and becomes due
--- again after a second (I14).
+-- (I3), or it records why they could not be found, to which the step's retry policy applies (decision 6).
 --
--- Cost: (targets of the list) + (active targets of the job's other runs).
+-- A list that is given as a whole is written at once (jobs_internal.write_list). A large one comes in parts, a call each, because
+-- one transaction would take too long (I15): the parts are kept, and passes write them to the step's targets. They also
+-- write a list whose job another transaction holds (I14), so nobody has to look for the targets again.
+--
+-- A part that is stored already is not stored again, so a call without an answer can be repeated. The parts of an agent that
+-- dies before the last one belong to a task that has ended; they are deleted, and the next resolution has others.
+--
+-- Cost: (targets of the list or part).
 --
 -- Parameters:
 --   @term_id       The term that holds the task.
 --   @task_id       The task.
 --   @attempt       The attempt; must be the task's current one.
---   @targets       JSON array, each target once: ordinal (position in the list, from 1), target_id (NULL: derived
+--   @targets       JSON array, at most 5000 targets, each target once: ordinal (position in the list, from 1), target_id (NULL: derived
 --                  from the names), server_name, database_name, elastic_pool_name, target_type (Endpoint: the endpoint of an
 --                  action, whose database_name is empty; NULL: a database), limit_server (the server whose limits apply, such
 --                  as the host that an action on a database calls; NULL: server_name).
@@ -18,13 +22,16 @@
 --   @error_number  The server's error number, if the reason was an error.
 --   @elapsed_ms    Duration, by the agent's clock.
 --   @unreached     1: a server could not be reached, or refused the login.
+--   @part          Number of the part that @targets is, from 1; NULL: the whole list. (Agents of earlier releases give the whole
+--                  list, however large it is.)
+--   @more          1: more parts follow.
 --   @now           For tests only.
 -- Called by: agent/outbox.go, once per resolution.
 -- Locks:     the job's row (U), so that two of its runs see each other's targets, unless another transaction holds it; the
---            targets of other runs (S), the task, the step (X).
+--            task, the step (X); inserts into list_parts and step_lists.
 -- Returns:   0.
 -- Throws:
---   50029 both targets and error are given, or neither.
+--   50029 both targets and error are given, or neither; or a target has no ordinal, server or database.
 --   50201 the term has ended or expired.
 --   50202 the task is not held by this term, or has its outcome already.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
@@ -36,6 +43,8 @@ CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
     @error_number INT = NULL,
     @elapsed_ms   BIGINT = NULL,
     @unreached    BIT = 0,
+    @part         INT = NULL,
+    @more         BIT = 0,
     @now          DATETIME2(7) = NULL
 AS
 BEGIN
@@ -47,20 +56,31 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @outcomes NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @version INT; -- NULL: another transaction holds the job
+    DECLARE @version INT; -- NULL: another transaction holds the job, or passes write the list anyway
     DECLARE @execution_id BIGINT;
     DECLARE @claimed_at DATETIME2(7);
     DECLARE @step_execution_id BIGINT;
-    DECLARE @step_id INT;
     DECLARE @target_group_name NVARCHAR(128);
     DECLARE @is_endpoint BIT; -- 1: an action without a target group
-    DECLARE @on_targets NVARCHAR(10);
     DECLARE @stopping BIT;
-    DECLARE @allow_overlap BIT;
-    DECLARE @count INT;
 
     IF (@targets IS NULL AND @error IS NULL) OR (@targets IS NOT NULL AND @error IS NOT NULL) OR ISJSON(@targets) = 0
         THROW 50029, N'Invalid arguments of complete_resolution: want either @targets, a JSON array, or @error.', 1;
+
+    -- A pass would fail on such a target again and again, and hold up all jobs.
+    IF EXISTS (
+        SELECT 1
+        FROM OPENJSON(@targets) WITH (
+            ordinal       INT,
+            target_id     UNIQUEIDENTIFIER,
+            server_name   NVARCHAR(256),
+            database_name NVARCHAR(128)
+        ) AS o
+        WHERE o.ordinal IS NULL
+            OR o.server_name IS NULL
+            OR o.database_name IS NULL
+    )
+        THROW 50029, N'Invalid target: want an ordinal, the name of a server and the name of a database.', 1;
 
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
@@ -71,23 +91,21 @@ BEGIN
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
     WHERE k.task_id = @task_id;
     -- current_version is in no index, so that the lock is on the clustered key.
-    SELECT @version = j.current_version
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK)
-    WHERE j.job_id = @job_id;
+    IF @more = 0 AND COALESCE(@part, 1) = 1
+        SELECT @version = j.current_version
+        FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK)
+        WHERE j.job_id = @job_id;
 
     SELECT
         @execution_id = k.execution_id,
         @claimed_at = k.claimed_at, -- it is in no index, so that the lock is on the clustered key
         @step_execution_id = k.step_execution_id,
-        @step_id = s.step_id,
         @target_group_name = d.target_group_name,
         @is_endpoint = CASE
             WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
             ELSE 0
         END,
-        @on_targets = d.on_targets,
-        @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END,
-        @allow_overlap = e.allow_overlap
+        @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END
     FROM jobs_internal.task_executions AS k WITH (UPDLOCK)
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
@@ -103,24 +121,6 @@ BEGIN
             N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.'
         ), N'%', N'%%');
         THROW 50202, @message, 1;
-    END;
-
-    -- Outcomes of other jobs must not wait for a user's open transaction (I14): the task is returned uncounted, for a second.
-    IF @version IS NULL AND @error IS NULL AND @stopping = 0
-    BEGIN
-        SET @outcomes = (
-            SELECT @task_id AS task_id, @attempt AS attempt, N'Returned' AS outcome
-            FOR JSON PATH
-        );
-        EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
-        UPDATE s
-        SET s.next_attempt_at = DATEADD(SECOND, 1, @now),
-            s.last_message = CONCAT(N'Step ', s.step_id, N' waits for its targets: another transaction holds the job.')
-        FROM jobs_internal.step_executions AS s
-        WHERE s.step_execution_id = @step_execution_id
-            AND s.next_attempt_at IS NOT NULL;
-        COMMIT TRANSACTION;
-        RETURN 0;
     END;
 
     IF @error IS NOT NULL OR @stopping = 1
@@ -145,103 +145,30 @@ BEGIN
         RETURN 0;
     END;
 
-    INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
-    SELECT DISTINCT
-        @execution_id, @step_execution_id, @job_id, @step_id, COALESCE(o.limit_server, o.server_name), COALESCE(o.elastic_pool_name, N'')
-    FROM OPENJSON(@targets) WITH (
-        limit_server      NVARCHAR(256),
-        server_name       NVARCHAR(256),
-        elastic_pool_name NVARCHAR(128)
-    ) AS o;
-
-    -- The order determines the keys of the targets, and so their turns. Plan: the list is parsed once and sorted; the step's queues,
-    -- a few rows, are a range of the unique key of target_queues that begins with the step.
-    INSERT INTO jobs_internal.target_executions (
-        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
-        elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at, is_endpoint
-    )
-    SELECT
-        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, o.ordinal,
-        COALESCE(
-            o.target_id,
-            CAST(HASHBYTES('MD5', CONCAT(
-                LOWER(o.server_name COLLATE Latin1_General_100_CI_AS), N'/',
-                LOWER(o.database_name COLLATE Latin1_General_100_CI_AS)
-            )) AS UNIQUEIDENTIFIER)
-        ),
-        o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now,
-        CASE WHEN o.target_type = N'Endpoint' THEN 1 ELSE 0 END
-    FROM OPENJSON(@targets) WITH (
-        ordinal           INT,
-        target_id         UNIQUEIDENTIFIER,
-        server_name       NVARCHAR(256),
-        database_name     NVARCHAR(128),
-        elastic_pool_name NVARCHAR(128),
-        target_type       NVARCHAR(20),
-        limit_server      NVARCHAR(256)
-    ) AS o
-    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = @step_execution_id
-        AND q.server_name = COALESCE(o.limit_server, o.server_name)
-        AND q.elastic_pool_name = COALESCE(o.elastic_pool_name, N'')
-    ORDER BY o.ordinal;
-    SET @count = @@ROWCOUNT;
-
-    -- Plan: IX_step_executions_active_job_id, per other run at this step a range of IX_target_executions_active, and for each of those
-    -- targets a seek of UQ_target_executions_target_id in the new list. Usually there is no other run.
-    IF @allow_overlap = 0
-        UPDATE t
-        SET t.lifecycle = N'Skipped',
-            t.is_active = 0,
-            t.end_time = @now,
-            t.next_attempt_at = NULL,
-            t.last_message = CONCAT(
-                N'Step ', t.step_id, N' was skipped on ',
-                CASE
-                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
-                    ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
-                END,
-                N': another execution of the job is still running this step there.'
-            )
-        FROM jobs_internal.step_executions AS s
-        INNER JOIN jobs_internal.target_executions AS u ON u.job_id = s.job_id
-            AND u.step_execution_id = s.step_execution_id
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = @step_execution_id
-            AND t.target_id = u.target_id
-        WHERE s.job_id = @job_id
-            AND s.step_id = @step_id
-            AND s.is_active = 1
-            AND s.execution_id <> @execution_id
-            AND u.is_active = 1;
-
-    UPDATE k
-    SET k.ended_at = @now,
-        k.outcome = N'Succeeded',
-        k.elapsed_ms = @elapsed_ms
-    FROM jobs_internal.task_executions AS k
-    WHERE k.task_id = @task_id;
-
-    UPDATE s
-    SET s.lifecycle = CASE WHEN @count = 0 THEN N'Succeeded' ELSE N'WaitingForChildJobExecutions' END,
-        s.is_active = CASE WHEN @count = 0 THEN 0 ELSE 1 END,
-        s.end_time = CASE WHEN @count = 0 THEN @now END,
-        s.resolved_at = @now,
-        s.last_message = CASE
-            WHEN @count = 0
-                THEN CONCAT(
-                    N'Step ', @step_id,
-                    CASE
-                        WHEN @on_targets = N'Failed' THEN N' succeeded: there are no targets on which the steps before it failed.'
-                        ELSE CONCAT(N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
-                    END
-                )
-            WHEN @on_targets = N'Failed'
-                THEN CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets on which the steps before it failed.')
-            WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
-            ELSE CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets of the target group ''', @target_group_name, N'''.')
-        END
-    FROM jobs_internal.step_executions AS s
-    WHERE s.step_execution_id = @step_execution_id;
-
+    IF @more = 1 OR @part > 1 OR @version IS NULL
+        INSERT INTO jobs_internal.list_parts (task_id, part, targets)
+        SELECT @task_id, COALESCE(@part, 1), @targets
+        WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.list_parts AS p WHERE p.task_id = @task_id AND p.part = COALESCE(@part, 1));
+    IF @more = 0
+    BEGIN
+        UPDATE k
+        SET k.ended_at = @now,
+            k.outcome = N'Succeeded',
+            k.elapsed_ms = @elapsed_ms
+        FROM jobs_internal.task_executions AS k
+        WHERE k.task_id = @task_id;
+        IF @part > 1 OR @version IS NULL
+        BEGIN
+            INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source, task_id)
+            VALUES (@step_execution_id, @job_id, N'Parts', @task_id);
+            UPDATE s
+            SET s.last_message = CONCAT(N'Step ', s.step_id, N' waits until the list of its targets is complete.')
+            FROM jobs_internal.step_executions AS s
+            WHERE s.step_execution_id = @step_execution_id;
+        END;
+        ELSE
+            EXECUTE jobs_internal.write_list @step_execution_id = @step_execution_id, @targets = @targets, @now = @now;
+    END;
     COMMIT TRANSACTION;
     RETURN 0;
 END;

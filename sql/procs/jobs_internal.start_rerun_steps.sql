@@ -1,27 +1,26 @@
--- Starts steps of reruns that wait for their targets. It freezes the list, a subset of the list that the step had in
--- the origin (I3); or it requests the resolution of the step's target group, if the origin never resolved it; or it
--- ends the step. A target on which another run of the job is still at the same step is Skipped. DESIGN.md, "Reruns",
--- has the tables. Steps with on_targets = Failed are left to freeze_failed_targets.
---
--- It starts each step of a job in one rerun at a time, under the job's lock, so that two reruns see each other's targets.
--- A locked job waits for the next pass, because this procedure runs under jobagent.advance and would block all agents.
+-- Starts steps of reruns that wait for their targets. It has jobs_internal.write_lists write the list, a subset of the list that
+-- the step had in the origin (I3); or it requests the resolution of the step's target group, if the origin never resolved it; or it
+-- ends the step. DESIGN.md, "Reruns", has the tables. Steps with on_targets = Failed are left to freeze_failed_targets.
 --
 -- Parameters:
---   @now  For tests only.
--- Called by: jobs_internal.advance, within its transaction, before it has locked anything else.
--- Locks:     the jobs' rows (U), skipping locked rows; then inserts, and steps (X).
+--   @slice  Maximum number of steps that it starts, at least 1; the next pass starts the others.
+--   @more   Output. 1: that many were started, so the next pass should follow at once.
+--   @now    For tests only.
+-- Called by: jobs_internal.advance, within its transaction.
+-- Locks:     inserts into step_lists, and the steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_rerun_steps
-    @now DATETIME2(7) = NULL
+    @slice INT = 5000,
+    @more  BIT = 0 OUTPUT,
+    @now   DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
-    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
-    -- Each step of a job once, with its state in the origin.
+    SET @more = 0;
+    -- The steps, with their states in the origin.
     DECLARE @waiting TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
         execution_id      BIGINT NOT NULL,
@@ -39,6 +38,7 @@ BEGIN
         reacts            BIT NOT NULL,      -- to something that happened in the rerun
         decision          NVARCHAR(10) NULL  -- List (the targets in the wanted states), Whole (all), Resolve or Skip
     );
+    DECLARE @count INT;
     DECLARE @wanted_states TABLE (
         step_execution_id BIGINT NOT NULL,
         state             NVARCHAR(50) NOT NULL,
@@ -48,35 +48,18 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.rerun_of IS NOT NULL)
         RETURN 0;
 
-    INSERT INTO @wanted_jobs (job_id)
-    SELECT DISTINCT s.job_id
-    FROM jobs_internal.job_executions AS e
-    INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
-    WHERE e.is_active = 1
-        AND e.rerun_of IS NOT NULL
-        AND e.stop_requested_at IS NULL
-        AND s.is_active = 1
-        AND s.lifecycle = N'Created'
-        AND s.next_attempt_at IS NULL
-        AND s.waits_for_list = 0;
-    INSERT INTO @jobs (job_id, current_version)
-    SELECT j.job_id, j.current_version
-    FROM @wanted_jobs AS wj
-    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = wj.job_id;
-    IF @@ROWCOUNT = 0
-        RETURN 0;
-
+    -- Plan: IX_job_executions_active_rerun_of, per run a key of IX_step_executions_active.
     WITH first_steps AS (
-        SELECT MIN(s.step_execution_id) AS step_execution_id
-        FROM @jobs AS j
-        INNER JOIN jobs_internal.step_executions AS s ON s.job_id = j.job_id
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
-        WHERE s.is_active = 1
+        SELECT TOP (@slice) s.step_execution_id
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+        WHERE e.is_active = 1
+            AND e.rerun_of IS NOT NULL
+            AND e.stop_requested_at IS NULL
+            AND s.is_active = 1
             AND s.lifecycle = N'Created'
             AND s.next_attempt_at IS NULL
             AND s.waits_for_list = 0
-            AND e.stop_requested_at IS NULL
-        GROUP BY s.job_id, s.step_id
     )
     INSERT INTO @waiting (
         step_execution_id, execution_id, job_id, step_id, origin_id, origin_step, origin_state, has_list, is_partial,
@@ -131,6 +114,10 @@ BEGIN
         AND k.kind = N'Resolve'
         AND k.attempt = os.attempts
         AND k.outcome = N'Unknown';
+    SET @count = @@ROWCOUNT;
+    IF @count = 0
+        RETURN 0;
+    SET @more = CASE WHEN @count = @slice THEN 1 ELSE 0 END;
 
     INSERT INTO @wanted_states (step_execution_id, state)
     SELECT w.step_execution_id, p.value
@@ -171,170 +158,34 @@ BEGIN
     END
     FROM @waiting AS w;
 
-    INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
-    SELECT w.execution_id, w.step_execution_id, w.job_id, w.step_id, q.server_name, q.elastic_pool_name
+    INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source, from_step)
+    SELECT w.step_execution_id, w.job_id, CASE WHEN w.decision = N'Whole' THEN N'Whole' ELSE N'Origin' END, w.origin_step
     FROM @waiting AS w
-    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = w.origin_step
     WHERE w.decision IN (N'List', N'Whole');
 
-    -- Plan: the origin's list once, a range of UQ_target_executions_target_id with a lookup each; per target and other active step of
-    -- the job one seek there.
-    WITH wanted_targets AS (
-        SELECT
-            w.execution_id,
-            w.step_execution_id,
-            w.job_id,
-            w.step_id,
-            ROW_NUMBER() OVER (PARTITION BY w.step_execution_id ORDER BY t.ordinal) AS ordinal,
-            -- The origin's, to recognise its output rows and its scripts that run at most once. An action is asked again under another
-            -- idempotency key, unless it is unknown whether the origin's request was carried out (S-56).
-            CASE WHEN c.command_type IN (N'TSql', N'Upkeep') OR t.outcome_unknown = 1 THEN t.internal_id ELSE NEWID() END AS internal_id,
-            t.target_id,
-            t.server_name,
-            t.database_name,
-            t.elastic_pool_name,
-            t.is_endpoint,
-            oq.server_name AS limit_server,
-            CASE
-                WHEN EXISTS (
-                    SELECT 1
-                    FROM jobs_internal.step_executions AS bs
-                    INNER JOIN jobs_internal.target_executions AS bt ON bt.step_execution_id = bs.step_execution_id
-                    WHERE bs.job_id = w.job_id
-                        AND bs.step_id = w.step_id
-                        AND bs.is_active = 1
-                        AND bs.execution_id <> w.execution_id
-                        AND bt.target_id = t.target_id
-                        AND bt.is_active = 1
-                ) THEN 1
-                ELSE 0
-            END AS is_busy -- with another run of the job
-        FROM @waiting AS w
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = w.origin_step
-        INNER JOIN jobs_internal.target_queues AS oq ON oq.queue_id = t.queue_id
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
-        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
-        INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
-        WHERE w.decision = N'Whole'
-            OR (w.decision = N'List' AND EXISTS (
-                SELECT 1
-                FROM @wanted_states AS x
-                WHERE x.step_execution_id = w.step_execution_id
-                    AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
-            ))
-    )
-    INSERT INTO jobs_internal.target_executions (
-        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, internal_id, target_id, server_name, database_name,
-        elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message, is_endpoint
-    )
-    SELECT
-        v.execution_id, v.step_execution_id, v.job_id, v.step_id, q.queue_id, v.ordinal, v.internal_id, v.target_id, v.server_name,
-        v.database_name, v.elastic_pool_name,
-        CASE WHEN v.is_busy = 1 THEN N'Skipped' ELSE N'Created' END,
-        CASE WHEN v.is_busy = 1 THEN 0 ELSE 1 END,
-        @now,
-        CASE WHEN v.is_busy = 1 THEN @now END,
-        CASE WHEN v.is_busy = 0 THEN @now END,
-        CASE
-            WHEN v.is_busy = 1 THEN CONCAT(
-                N'Step ', v.step_id, N' was skipped on ',
-                CASE
-                    WHEN v.is_endpoint = 1 THEN CONCAT(N'endpoint ''', v.server_name, N'''')
-                    ELSE CONCAT(N'target (server ''', v.server_name, N''', database ''', v.database_name, N''')')
-                END,
-                N': another execution of the job is still running this step there.'
-            )
-        END,
-        v.is_endpoint
-    FROM wanted_targets AS v
-    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = v.step_execution_id
-        AND q.server_name = v.limit_server
-        AND q.elastic_pool_name = COALESCE(v.elastic_pool_name, N'');
-
-    WITH counted AS (
-        SELECT
-            w.step_execution_id,
-            w.step_id,
-            w.origin_id,
-            w.decision,
-            -- For the steps that come after it: what the rerun excludes.
-            CASE
-                WHEN w.is_dependent = 0 THEN NULL
-                WHEN w.decision = N'Skip' AND (w.origin_step IS NULL OR w.origin_state = N'Canceled') THEN N'Canceled'
-                WHEN w.decision = N'Skip' THEN COALESCE(w.origin_result, N'Failed')
-                WHEN w.decision <> N'List' THEN NULL
-                WHEN EXISTS (
-                    SELECT 1
-                    FROM jobs_internal.target_executions AS t
-                    WHERE t.step_execution_id = w.origin_step
-                        AND t.lifecycle IN (N'Failed', N'TimedOut')
-                        AND NOT EXISTS (
-                            SELECT 1
-                            FROM @wanted_states AS x
-                            WHERE x.step_execution_id = w.step_execution_id
-                                AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
-                        )
-                ) THEN N'Failed'
-                WHEN EXISTS (
-                    SELECT 1
-                    FROM jobs_internal.target_executions AS t
-                    WHERE t.step_execution_id = w.origin_step
-                        AND t.lifecycle = N'Canceled'
-                        AND NOT EXISTS (
-                            SELECT 1
-                            FROM @wanted_states AS x
-                            WHERE x.step_execution_id = w.step_execution_id
-                                AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
-                        )
-                ) THEN N'Canceled'
-                ELSE w.origin_result
-            END AS result,
-            (SELECT COUNT(*) FROM jobs_internal.target_executions AS t WHERE t.step_execution_id = w.step_execution_id) AS targets,
-            (SELECT COUNT(*) FROM jobs_internal.target_executions AS t WHERE t.step_execution_id = w.origin_step) AS origin_targets
-        FROM @waiting AS w
-    ),
-    decided AS (
-        SELECT
-            c.step_execution_id,
-            c.step_id,
-            c.origin_id,
-            c.targets,
-            c.origin_targets,
-            c.result,
-            CASE
-                WHEN c.decision = N'Resolve' THEN N'Created'
-                WHEN c.decision = N'Skip' THEN N'Skipped'
-                WHEN c.targets = 0 THEN N'Succeeded'
-                ELSE N'WaitingForChildJobExecutions'
-            END AS lifecycle
-        FROM counted AS c
-    )
     UPDATE s
-    SET s.lifecycle = d.lifecycle,
-        s.is_active = CASE WHEN d.lifecycle IN (N'Succeeded', N'Skipped') THEN 0 ELSE 1 END,
-        s.start_time = CASE WHEN d.lifecycle <> N'Created' THEN @now END,
-        s.end_time = CASE WHEN d.lifecycle IN (N'Succeeded', N'Skipped') THEN @now END,
-        s.next_attempt_at = CASE WHEN d.lifecycle = N'Created' THEN @now END,
-        s.resolved_at = CASE WHEN d.lifecycle IN (N'Succeeded', N'WaitingForChildJobExecutions') THEN @now END,
-        s.result = d.result,
-        s.last_message = CASE d.lifecycle
-            WHEN N'Created' THEN CONCAT(
-                N'Step ', d.step_id, N' waits for its target group to be resolved, which it was not in the execution ', d.origin_id, N'.'
+    SET s.lifecycle = CASE w.decision WHEN N'Resolve' THEN N'Created' WHEN N'Skip' THEN N'Skipped' ELSE N'InProgress' END,
+        s.is_active = CASE WHEN w.decision = N'Skip' THEN 0 ELSE 1 END,
+        s.start_time = CASE WHEN w.decision <> N'Resolve' THEN @now END,
+        s.end_time = CASE WHEN w.decision = N'Skip' THEN @now END,
+        s.next_attempt_at = CASE WHEN w.decision = N'Resolve' THEN @now END,
+        -- For the steps that come after it: what the rerun excludes. That of a list is known when it is complete.
+        s.result = CASE
+            WHEN w.is_dependent = 0 OR w.decision <> N'Skip' THEN NULL
+            WHEN w.origin_step IS NULL OR w.origin_state = N'Canceled' THEN N'Canceled'
+            ELSE COALESCE(w.origin_result, N'Failed')
+        END,
+        s.last_message = CASE w.decision
+            WHEN N'Resolve' THEN CONCAT(
+                N'Step ', w.step_id, N' waits for its target group to be resolved, which it was not in the execution ', w.origin_id, N'.'
             )
-            WHEN N'Skipped' THEN CONCAT(
-                N'Step ', d.step_id, N' was skipped: the execution ', d.origin_id,
+            WHEN N'Skip' THEN CONCAT(
+                N'Step ', w.step_id, N' was skipped: the execution ', w.origin_id,
                 N' did not run it, because of targets or steps that this rerun excludes.'
             )
-            WHEN N'Succeeded' THEN CONCAT(
-                N'Step ', d.step_id, N' succeeded: it needs no rerun on the ', d.origin_targets,
-                N' targets that it had in the execution ', d.origin_id, N'.'
-            )
-            ELSE CONCAT(
-                N'Step ', d.step_id, N' runs on ', d.targets, N' of the ', d.origin_targets,
-                N' targets that it had in the execution ', d.origin_id, N'.'
-            )
+            ELSE CONCAT(N'Step ', w.step_id, N' waits until the list of its targets is complete.')
         END
-    FROM decided AS d
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = d.step_execution_id;
+    FROM @waiting AS w
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
     RETURN 0;
 END;

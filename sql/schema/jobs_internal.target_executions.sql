@@ -1,5 +1,5 @@
 -- Steps on one target each: the rows of jobs.job_executions whose target_type is SqlDatabase or Endpoint. They are the
--- frozen list of targets of a step's execution (I3), created in one transaction.
+-- frozen list of targets of a step's execution (I3). Those of a step in step_lists are not complete yet, and not to be seen.
 --
 -- Columns:
 --   target_execution_id  Internal key.
@@ -74,7 +74,7 @@ CREATE TABLE jobs_internal.target_executions (
     )
 );
 
-CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id);
+CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id, step_execution_id, target_execution_id);
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (job_id, step_execution_id)
     WHERE is_active = 1;
 CREATE INDEX IX_target_executions_waiting ON jobs_internal.target_executions (step_execution_id)

@@ -20,6 +20,7 @@ SELECT
         SELECT COUNT(*)
         FROM jobs_internal.target_executions AS t
         WHERE t.step_execution_id = s.step_execution_id
+            AND l.step_execution_id IS NULL -- complete lists only
     ) AS targets,
     (
         SELECT COUNT(*)
@@ -27,9 +28,11 @@ SELECT
         WHERE a.job_id = s.job_id
             AND a.step_execution_id = s.step_execution_id
             AND a.is_active = 1
+            AND l.step_execution_id IS NULL
     ) AS active_targets
 FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+LEFT JOIN jobs_internal.step_lists AS l ON l.step_execution_id = s.step_execution_id
 WHERE e.purged_at IS NULL
     AND j.deleted_at IS NULL;

@@ -63,4 +63,5 @@ INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
 WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+    AND j.deleted_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = s.step_execution_id);

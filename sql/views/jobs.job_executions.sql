@@ -122,4 +122,5 @@ INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = t.job_id -- see above
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = t.step_id
 WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+    AND j.deleted_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = t.step_execution_id);

@@ -36,12 +36,14 @@ SELECT
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at <= SYSUTCDATETIME()
             AND v.limit_id = l.limit_id
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = t.step_execution_id)
     ) + CASE
         WHEN l.scope = N'Agent' THEN (
             SELECT COUNT(*)
             FROM jobs_internal.target_executions AS t
             WHERE t.next_attempt_at IS NOT NULL
                 AND t.next_attempt_at <= SYSUTCDATETIME()
+                AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = t.step_execution_id)
         )
         ELSE 0
     END AS waiting,

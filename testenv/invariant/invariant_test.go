@@ -105,6 +105,11 @@ SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
 		`INSERT INTO jobs_internal.secrets (name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N's', 1, 0x00, 0x00, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
 INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCOPE_IDENTITY(), N'k', 0x00);`,
 	},
+	"I15_lists_being_written": {
+		`INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source) SELECT step_execution_id, job_id, N'Failed' FROM jobs_internal.step_executions;`,
+		`UPDATE jobs_internal.step_executions SET resolved_at = NULL;`,
+		`INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source) VALUES (0, NEWID(), N'Failed');`,
+	},
 	"I12_callbacks": {
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';`,
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';

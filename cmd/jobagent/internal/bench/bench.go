@@ -23,7 +23,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 	b := &bench{App: a, format: format(output.FormatTable)}
 	cmd := command.NewGroup("bench", "Measure the agent, and the bare driver for comparison",
 		newFanoutCommand(b), newControlCommand(b), newLagCommand(b), newIdleCommand(b), newStopCommand(b),
-		newHistoryCommand(b),
+		newHistoryCommand(b), newBoundsCommand(b),
 		newCleanupCommand(b), newRESTCommand(b))
 	cmd.Long = `Measure the agent, and the bare driver for comparison. Everything runs in this process, on an
 embedded server over loopback TCP that keeps nothing.

@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// bounds are the parameters of `jobagent bench bounds`.
+type bounds struct {
+	small, large int
+}
+
+// newBoundsCommand returns `jobagent bench bounds`.
+func newBoundsCommand(b *bench) *cobra.Command {
+	n := bounds{}
+	cmd := &cobra.Command{
+		Use: "bounds", Short: "The longest call and its rows, for few and for many targets",
+		Long: `Do what changes all targets of a run, first with --small and then with --large targets: write the list
+of a resolution, cancel a stopped run, end targets past their time limit, and write the list of a
+rerun. Measure the longest call and the most rows that one call changes, which is at least what its
+longest transaction changes. Neither may grow with the number of targets (bar: 1.5 times). The rows
+are counted in the tables after each call, outside of the measured time.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if n.small < 1 || n.large < n.small || n.large > 10_000_000 {
+				return exit.Usagef("--small %d, --large %d: must be 1 to 10000000, and large not below small", n.small, n.large)
+			}
+			return b.bounds(cmd.Context(), n)
+		},
+	}
+	cmd.Flags().IntVar(&n.small, "small", 10_000, "targets of the small run")
+	cmd.Flags().IntVar(&n.large, "large", 500_000, "targets of the large run")
+	return cmd
+}
+
+// boundsJob is the name of the job and its target group.
+const boundsJob = "bench bounds"
+
+// boundsCase is work on n rows that takes several calls.
+type boundsCase struct {
+	name string
+	// begin prepares the work, without being measured.
+	begin func(ctx context.Context, n int) error
+	// call makes the next call, and returns whether more follow.
+	call func(ctx context.Context) (more bool, err error)
+	// done is a query that counts the rows that were changed so far.
+	done string
+}
+
+// boundsWork is what the cases share: a term, and the run at hand.
+type boundsWork struct {
+	*installation
+	term controldb.Term
+	run  uuid.UUID
+	// parts are calls that store the parts of a resolution, before passes write the list.
+	parts []func(context.Context) error
+}
+
+// pass makes a pass that claims nothing.
+func (w *boundsWork) pass(ctx context.Context) (more bool, err error) {
+	res, err := w.store.Pass(ctx, controldb.PassRequest{Term: w.term.ID, MaxConcurrentTargets: 1})
+	return res.More(), err
+}
+
+// cases returns the cases. Each one continues with the run of the one before it.
+func (w *boundsWork) cases() []boundsCase {
+	return []boundsCase{
+		{"resolution", w.resolve, w.write, "SELECT COUNT(*) FROM jobs_internal.target_executions;"},
+		{
+			"stop", func(ctx context.Context, _ int) error { return w.store.StopJob(ctx, w.run) }, w.pass,
+			"SELECT COUNT(*) FROM jobs_internal.target_executions WHERE lifecycle = N'Canceled';",
+		},
+		{"time_limit", w.expire, w.pass, "SELECT COUNT(*) FROM jobs_internal.target_executions WHERE lifecycle = N'TimedOut';"},
+		{"rerun", w.rerun, w.pass, "SELECT COUNT(*) FROM jobs_internal.target_executions;"},
+	}
+}
+
+// boundsTarget is a target in the argument of complete_resolution.
+type boundsTarget struct {
+	Ordinal  int    `json:"ordinal"`
+	Server   string `json:"server_name"`
+	Database string `json:"database_name"`
+}
+
+// resolve starts a run and prepares the calls that resolve its group into n databases.
+func (w *boundsWork) resolve(ctx context.Context, n int) (err error) {
+	if w.run, err = w.store.StartJob(ctx, boundsJob, uuid.Nil); err != nil {
+		return err
+	}
+	task, err := w.claim(ctx, controldb.PassRequest{Term: w.term.ID, MaxTasks: 1, MaxConcurrentTargets: 1})
+	if err != nil {
+		return err
+	}
+	for first := 0; first < n; first += controldb.TargetsPerCall {
+		end := min(first+controldb.TargetsPerCall, n)
+		list := make([]boundsTarget, 0, end-first)
+		for i := first; i < end; i++ {
+			list = append(list, boundsTarget{Ordinal: i + 1, Server: "bench.invalid", Database: fmt.Sprint("d", i)})
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return fmt.Errorf("write targets: %w", err)
+		}
+		w.parts = append(w.parts, func(ctx context.Context) error {
+			// As Store.CompleteResolution does for all parts together.
+			_, err := w.control.ExecContext(ctx, `EXECUTE jobs_internal.complete_resolution @term_id = @term, @task_id = @task,
+    @attempt = @attempt, @targets = @targets, @part = @part, @more = @more;`,
+				sql.Named("term", int64(w.term.ID)), sql.Named("task", int64(task.ID)), sql.Named("attempt", task.Attempt),
+				sql.Named("targets", string(text)), sql.Named("part", first/controldb.TargetsPerCall+1), sql.Named("more", end < n))
+			return err
+		})
+	}
+	return nil
+}
+
+// write makes the calls that resolve prepared, and then passes.
+func (w *boundsWork) write(ctx context.Context) (more bool, err error) {
+	if len(w.parts) > 0 {
+		next := w.parts[0]
+		w.parts = w.parts[1:]
+		return true, next(ctx)
+	}
+	return w.pass(ctx)
+}
+
+// finish calls more until there is no more.
+func finish(ctx context.Context, more func(context.Context) (bool, error)) error {
+	for {
+		if again, err := more(ctx); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// expire starts a run with n targets that have failed once, and whose time limit passes while they
+// wait for a retry.
+func (w *boundsWork) expire(ctx context.Context, n int) error {
+	if err := w.resolve(ctx, n); err != nil {
+		return err
+	}
+	if err := finish(ctx, w.write); err != nil {
+		return err
+	}
+	_, err := w.control.ExecContext(ctx, `UPDATE t
+SET t.lifecycle = N'WaitingForRetry', t.attempts = 1, t.deadline_at = DATEADD(SECOND, -1, t.next_attempt_at)
+FROM jobs_internal.target_executions AS t
+WHERE t.is_active = 1;`)
+	if err != nil {
+		return fmt.Errorf("set time limits: %w", err)
+	}
+	return nil
+}
+
+// rerun starts the rerun of the run at hand, all of whose targets exceeded their time limit.
+func (w *boundsWork) rerun(ctx context.Context, _ int) (err error) {
+	if w.run, err = w.store.RerunExecution(ctx, controldb.RerunRequest{Origin: w.run}); err != nil {
+		return err
+	}
+	_, err = w.pass(ctx) // creates the step
+	return err
+}
+
+// boundsFigures are the figures of one case.
+type boundsFigures struct {
+	calls   int
+	longest time.Duration
+	rows    int
+}
+
+// measure carries out a case.
+func (w *boundsWork) measure(ctx context.Context, c boundsCase, n int) (f boundsFigures, err error) {
+	if err := c.begin(ctx, n); err != nil {
+		return f, err
+	}
+	count := func() (rows int, err error) {
+		err = w.control.QueryRowContext(ctx, c.done).Scan(&rows)
+		return rows, err
+	}
+	before, err := count()
+	if err != nil {
+		return f, err
+	}
+	first := before
+	for more := true; more; f.calls++ {
+		began := time.Now()
+		if more, err = c.call(ctx); err != nil {
+			return f, err
+		}
+		f.longest = max(f.longest, time.Since(began))
+		after, err := count()
+		if err != nil {
+			return f, err
+		}
+		f.rows, before = max(f.rows, after-before), after
+	}
+	if before-first != n {
+		return f, fmt.Errorf("%d rows were changed, want %d", before-first, n)
+	}
+	return f, nil
+}
+
+// bounds implements `jobagent bench bounds`.
+func (b *bench) bounds(ctx context.Context, p bounds) (err error) {
+	s, err := b.startBench(ctx, "bounds", 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.group(ctx, boundsJob, "d"); err != nil {
+		return err
+	}
+	if err := s.job(ctx, controldb.JobSpec{Name: boundsJob}, boundsJob, "SELECT 1;"); err != nil {
+		return err
+	}
+	w := &boundsWork{installation: s}
+	if w.term, err = s.historyTerm(ctx); err != nil {
+		return err
+	}
+	figures := map[string]boundsFigures{}
+	for _, n := range []int{p.small, p.large} {
+		for _, c := range w.cases() {
+			f, err := w.measure(ctx, c, n)
+			if err != nil {
+				return fmt.Errorf("%s of %d targets: %w", c.name, n, err)
+			}
+			if n == p.small && figures[c.name].calls == 0 {
+				figures[c.name] = f
+			}
+			name := fmt.Sprintf("%s_%d", c.name, n)
+			s.report.add(name+"_calls", float64(f.calls), "", "")
+			s.report.add(name+"_longest_call", milliseconds(f.longest), "ms", "")
+			s.report.add(name+"_rows_of_a_call", float64(f.rows), "", "")
+			if n == p.large {
+				few := figures[c.name]
+				s.report.add(c.name+"_call_ratio", float64(f.longest)/float64(max(few.longest, 1)), "", "<= 1.5")
+				s.report.add(c.name+"_rows_ratio", float64(f.rows)/float64(max(few.rows, 1)), "", "<= 1.5")
+			}
+		}
+		// The rerun ends, so that the next runs begin without it.
+		if err := s.store.StopJob(ctx, w.run); err != nil {
+			return err
+		}
+		if err := finish(ctx, w.pass); err != nil {
+			return err
+		}
+	}
+	return b.print(s.report)
+}

@@ -1,0 +1,425 @@
+-- Writes the next slice of a step's list of targets (I3), and makes the step visible with the last slice: until then nobody sees,
+-- claims or counts its targets. A target on which another run of the job is still at the same step is Skipped, unless the run's overlap
+-- policy allows both. An empty list is a success (decision 5). DESIGN.md, "Slices" and "Reruns".
+--
+-- Of two runs whose lists are written at the same time, the run that writes a target first runs on it: the callers hold the
+-- job's row, so slices of the same job follow each other.
+--
+-- Cost: (targets of the slice), each with a seek per other active run at this step; one part of a list, however many targets it has.
+--
+-- Parameters:
+--   @step_execution_id  The step; it is InProgress. It has a row in step_lists unless @targets is given.
+--   @targets            The whole list, as in jobs_internal.complete_resolution; NULL: the next slice of the source in step_lists.
+--   @slice              Maximum number of targets that are read from the origin or from a step that failed, at least 1.
+--   @examined           Output. Number of targets that were read.
+--   @complete           Output. 1: it was the last slice.
+--   @now                For tests only.
+-- Called by: jobs_internal.write_lists and jobs_internal.complete_resolution, within their transactions, with the job's row locked.
+-- Locks:     inserts into target_queues and target_executions; the step (X), its row in step_lists and its parts (X).
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.write_list
+    @step_execution_id BIGINT,
+    @targets           NVARCHAR(MAX) = NULL,
+    @slice             INT = 5000,
+    @examined          INT = 0 OUTPUT,
+    @complete          BIT = 0 OUTPUT,
+    @now               DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @source NVARCHAR(10) = N'Parts';
+    DECLARE @task_id BIGINT;
+    DECLARE @from_step BIGINT;
+    DECLARE @from_execution BIGINT;
+    DECLARE @from_origin BIT = 0;
+    DECLARE @next_step BIGINT;
+    DECLARE @after BIGINT = 0;
+    DECLARE @origin_examined INT = 0;
+    DECLARE @written INT = 0;
+    DECLARE @left_failed BIT = 0;
+    DECLARE @left_canceled BIT = 0;
+    DECLARE @execution_id BIGINT;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @step_id INT;
+    DECLARE @allow_overlap BIT;
+    DECLARE @rerun_of BIGINT;
+    DECLARE @rerun_only NVARCHAR(200);
+    DECLARE @origin_id UNIQUEIDENTIFIER;
+    DECLARE @origin_step BIGINT;
+    DECLARE @origin_result NVARCHAR(10);
+    DECLARE @target_group_name NVARCHAR(128);
+    DECLARE @is_endpoint BIT; -- 1: an action without a target group
+    DECLARE @on_targets NVARCHAR(10);
+    DECLARE @is_script BIT;
+    DECLARE @is_dependent BIT;
+    DECLARE @causes TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @others TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY); -- the same step of other active runs
+    -- What the slice reads from the origin or from a step that failed.
+    DECLARE @read TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        target_id           UNIQUEIDENTIFIER NOT NULL,
+        lifecycle           NVARCHAR(50) NOT NULL,
+        state               NVARCHAR(50) NOT NULL, -- as @only of jobs.sp_rerun_job_execution names it
+        is_endpoint         BIT NOT NULL,
+        ran                 BIT NOT NULL, -- 1: of the origin, and a cause ran on it in the rerun
+        wanted              BIT NOT NULL
+    );
+    -- The targets of the slice.
+    DECLARE @rows TABLE (
+        ordinal           INT NOT NULL,
+        internal_id       UNIQUEIDENTIFIER NULL, -- NULL: a new one
+        target_id         UNIQUEIDENTIFIER NOT NULL,
+        server_name       NVARCHAR(256) NOT NULL,
+        database_name     NVARCHAR(128) NOT NULL,
+        elastic_pool_name NVARCHAR(128) NULL,
+        is_endpoint       BIT NOT NULL,
+        limit_server      NVARCHAR(256) NOT NULL,
+        is_busy           BIT NOT NULL DEFAULT 0, -- with another run of the job
+        PRIMARY KEY (ordinal, target_id)
+    );
+
+    SELECT
+        @execution_id = s.execution_id,
+        @job_id = s.job_id,
+        @step_id = s.step_id,
+        @allow_overlap = e.allow_overlap,
+        @rerun_of = e.rerun_of,
+        @rerun_only = e.rerun_only,
+        @origin_id = oe.job_execution_id,
+        @origin_step = os.step_execution_id,
+        @origin_result = os.result,
+        @target_group_name = d.target_group_name,
+        @is_endpoint = CASE
+            WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
+            ELSE 0
+        END,
+        @on_targets = d.on_targets,
+        @is_script = CASE WHEN c.command_type IN (N'TSql', N'Upkeep') THEN 1 ELSE 0 END,
+        @is_dependent = v.has_dependencies
+    FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+    INNER JOIN jobs_internal.job_versions AS v ON v.job_id = s.job_id AND v.version = s.job_version
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+    LEFT JOIN jobs_internal.job_executions AS oe ON oe.execution_id = e.rerun_of
+    LEFT JOIN jobs_internal.step_executions AS os ON os.execution_id = e.rerun_of AND os.step_id = s.step_id
+    WHERE s.step_execution_id = @step_execution_id;
+    IF @targets IS NULL
+        SELECT
+            @source = l.source,
+            @task_id = l.task_id,
+            @from_step = l.from_step,
+            @after = l.after,
+            @origin_examined = l.examined,
+            @written = l.written,
+            @left_failed = l.left_failed,
+            @left_canceled = l.left_canceled
+        FROM jobs_internal.step_lists AS l
+        WHERE l.step_execution_id = @step_execution_id;
+
+    IF @source = N'Parts'
+    BEGIN
+        IF @targets IS NULL
+            SELECT TOP (1)
+                @after = p.part,
+                @targets = p.targets
+            FROM jobs_internal.list_parts AS p
+            WHERE p.task_id = @task_id
+                AND p.part > @after
+            ORDER BY p.part;
+        -- A target that an agent lists twice would be refused by the unique key in each pass, and hold up all jobs.
+        WITH given AS (
+            SELECT
+                o.ordinal,
+                COALESCE(
+                    o.target_id,
+                    CAST(HASHBYTES('MD5', CONCAT(
+                        LOWER(o.server_name COLLATE Latin1_General_100_CI_AS), N'/',
+                        LOWER(o.database_name COLLATE Latin1_General_100_CI_AS)
+                    )) AS UNIQUEIDENTIFIER)
+                ) AS target_id,
+                o.server_name,
+                o.database_name,
+                o.elastic_pool_name,
+                CASE WHEN o.target_type = N'Endpoint' THEN 1 ELSE 0 END AS is_endpoint,
+                COALESCE(o.limit_server, o.server_name) AS limit_server
+            FROM OPENJSON(@targets) WITH (
+                ordinal           INT,
+                target_id         UNIQUEIDENTIFIER,
+                server_name       NVARCHAR(256),
+                database_name     NVARCHAR(128),
+                elastic_pool_name NVARCHAR(128),
+                target_type       NVARCHAR(20),
+                limit_server      NVARCHAR(256)
+            ) AS o
+        ),
+        numbered AS (
+            SELECT
+                g.ordinal, g.target_id, g.server_name, g.database_name, g.elastic_pool_name, g.is_endpoint, g.limit_server,
+                ROW_NUMBER() OVER (PARTITION BY g.target_id ORDER BY g.ordinal) AS place
+            FROM given AS g
+        )
+        INSERT INTO @rows (ordinal, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server)
+        SELECT n.ordinal, n.target_id, n.server_name, n.database_name, n.elastic_pool_name, n.is_endpoint, n.limit_server
+        FROM numbered AS n
+        WHERE n.place = 1
+            AND (@written = 0 OR NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.target_executions AS t
+                WHERE t.step_execution_id = @step_execution_id
+                    AND t.target_id = n.target_id
+            ));
+        SET @examined = @@ROWCOUNT;
+        SET @complete = CASE
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.list_parts AS p WHERE p.task_id = @task_id AND p.part > @after) THEN 0
+            ELSE 1
+        END;
+    END;
+    ELSE
+    BEGIN
+        IF @source = N'Failed'
+            INSERT INTO @causes (step_execution_id)
+            SELECT s.step_execution_id
+            FROM jobs_internal.step_execution_causes AS c
+            INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = c.execution_id AND s.step_id = c.cause_step_id
+            WHERE c.execution_id = @execution_id
+                AND c.step_id = @step_id;
+        SET @from_step = COALESCE(@from_step, (SELECT MIN(c.step_execution_id) FROM @causes AS c), @origin_step);
+        SET @from_origin = CASE WHEN @from_step = @origin_step THEN 1 ELSE 0 END;
+        SET @from_execution = CASE WHEN @from_origin = 1 THEN @rerun_of ELSE @execution_id END;
+
+        -- Plan: a range of IX_target_executions_execution_id with a lookup each.
+        INSERT INTO @read (target_execution_id, target_id, lifecycle, state, is_endpoint, ran, wanted)
+        SELECT TOP (@slice)
+            t.target_execution_id, t.target_id, t.lifecycle,
+            CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END, t.is_endpoint, 0, 0
+        FROM jobs_internal.target_executions AS t
+        WHERE t.execution_id = @from_execution
+            AND t.step_execution_id = @from_step
+            AND t.target_execution_id > @after
+        ORDER BY t.target_execution_id;
+        SET @examined = @@ROWCOUNT;
+        -- plan: a few causes, and for each target one key of UQ_target_executions_target_id
+        IF @source = N'Failed' AND @from_origin = 1
+            UPDATE r
+            SET r.ran = 1
+            FROM @read AS r
+            WHERE EXISTS (
+                SELECT 1
+                FROM @causes AS c
+                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = c.step_execution_id
+                WHERE t.target_id = r.target_id
+            );
+        UPDATE r
+        SET r.wanted = 1
+        FROM @read AS r
+        WHERE r.ran = 0
+            AND (
+                @source = N'Whole'
+                OR (@from_origin = 1 AND r.state IN (SELECT p.value FROM STRING_SPLIT(@rerun_only, N',') AS p))
+                OR (
+                    @source = N'Failed'
+                    AND @from_origin = 0
+                    AND r.lifecycle IN (N'Failed', N'TimedOut')
+                    AND r.is_endpoint = 0
+                    AND NOT EXISTS ( -- failed in another cause, too
+                        SELECT 1
+                        FROM jobs_internal.target_executions AS t
+                        WHERE t.step_execution_id = @step_execution_id
+                            AND t.target_id = r.target_id
+                    )
+                )
+            );
+        IF @from_origin = 1
+            SELECT
+                @origin_examined = @origin_examined + COUNT(*),
+                @left_failed = CASE
+                    WHEN @left_failed = 1 THEN 1
+                    ELSE MAX(CASE
+                        WHEN r.wanted = 1 OR r.ran = 1 THEN 0
+                        WHEN r.lifecycle IN (N'Failed', N'TimedOut') OR (r.lifecycle = N'Canceled' AND @source = N'Failed') THEN 1
+                        ELSE 0
+                    END)
+                END,
+                @left_canceled = CASE
+                    WHEN @left_canceled = 1 THEN 1
+                    ELSE MAX(CASE WHEN r.wanted = 0 AND r.lifecycle = N'Canceled' THEN 1 ELSE 0 END)
+                END
+            FROM @read AS r
+            HAVING COUNT(*) > 0;
+
+        -- The internal id is the origin's, to recognise its output rows and its scripts that run at most once. An action is asked again
+        -- under another idempotency key, unless it is unknown whether the origin's request was carried out (S-56).
+        INSERT INTO @rows (
+            ordinal, internal_id, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server
+        )
+        SELECT
+            @written + ROW_NUMBER() OVER (ORDER BY r.target_execution_id),
+            CASE WHEN @from_origin = 1 AND (@is_script = 1 OR t.outcome_unknown = 1) THEN t.internal_id END,
+            t.target_id, t.server_name, t.database_name, t.elastic_pool_name, t.is_endpoint,
+            CASE WHEN @source = N'Failed' THEN t.server_name ELSE q.server_name END
+        FROM @read AS r
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = r.target_execution_id
+        INNER JOIN jobs_internal.target_queues AS q ON q.queue_id = t.queue_id
+        WHERE r.wanted = 1;
+
+        SET @complete = 0;
+        IF @examined = @slice
+            SET @after = (SELECT MAX(r.target_execution_id) FROM @read AS r);
+        ELSE
+        BEGIN
+            SET @next_step = CASE
+                WHEN @source = N'Failed' AND @from_origin = 0 THEN COALESCE(
+                    (SELECT MIN(c.step_execution_id) FROM @causes AS c WHERE c.step_execution_id > @from_step),
+                    @origin_step
+                )
+            END;
+            SELECT
+                @complete = CASE WHEN @next_step IS NULL THEN 1 ELSE 0 END,
+                @from_step = @next_step,
+                @after = 0;
+        END;
+    END;
+
+    -- Plan: IX_step_executions_active_job_id; for each target and other run one key of UQ_target_executions_target_id. Usually there is no
+    -- other run.
+    IF @allow_overlap = 0
+    BEGIN
+        INSERT INTO @others (step_execution_id)
+        SELECT s.step_execution_id
+        FROM jobs_internal.step_executions AS s
+        WHERE s.job_id = @job_id
+            AND s.step_id = @step_id
+            AND s.is_active = 1
+            AND s.execution_id <> @execution_id;
+        -- plan: as above
+        IF @@ROWCOUNT > 0
+            UPDATE r
+            SET r.is_busy = 1
+            FROM @rows AS r
+            WHERE EXISTS (
+                SELECT 1
+                FROM @others AS o
+                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = o.step_execution_id
+                WHERE t.target_id = r.target_id
+                    AND t.is_active = 1
+            );
+    END;
+
+    INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
+    SELECT DISTINCT @execution_id, @step_execution_id, @job_id, @step_id, r.limit_server, COALESCE(r.elastic_pool_name, N'')
+    FROM @rows AS r
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.target_queues AS q
+        WHERE q.step_execution_id = @step_execution_id
+            AND q.server_name = r.limit_server
+            AND q.elastic_pool_name = COALESCE(r.elastic_pool_name, N'')
+    );
+
+    -- The order determines the keys of the targets, and so their turns. Plan: the step's queues, a few rows, are a range of the unique key
+    -- of target_queues that begins with the step.
+    INSERT INTO jobs_internal.target_executions (
+        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, internal_id, target_id, server_name, database_name,
+        elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message, is_endpoint
+    )
+    SELECT
+        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, r.ordinal, COALESCE(r.internal_id, NEWID()), r.target_id,
+        r.server_name, r.database_name, r.elastic_pool_name,
+        CASE WHEN r.is_busy = 1 THEN N'Skipped' ELSE N'Created' END,
+        CASE WHEN r.is_busy = 1 THEN 0 ELSE 1 END,
+        @now,
+        CASE WHEN r.is_busy = 1 THEN @now END,
+        CASE WHEN r.is_busy = 0 THEN @now END,
+        CASE
+            WHEN r.is_busy = 1 THEN CONCAT(
+                N'Step ', @step_id, N' was skipped on ',
+                CASE
+                    WHEN r.is_endpoint = 1 THEN CONCAT(N'endpoint ''', r.server_name, N'''')
+                    ELSE CONCAT(N'target (server ''', r.server_name, N''', database ''', r.database_name, N''')')
+                END,
+                N': another execution of the job is still running this step there.'
+            )
+        END,
+        r.is_endpoint
+    FROM @rows AS r
+    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = @step_execution_id
+        AND q.server_name = r.limit_server
+        AND q.elastic_pool_name = COALESCE(r.elastic_pool_name, N'')
+    ORDER BY r.ordinal;
+    SET @written = @written + @@ROWCOUNT;
+
+    IF @task_id IS NOT NULL
+        DELETE p
+        FROM jobs_internal.list_parts AS p
+        WHERE p.task_id = @task_id
+            AND p.part = @after;
+    IF @complete = 0
+    BEGIN
+        UPDATE l
+        SET l.from_step = @from_step,
+            l.after = @after,
+            l.examined = @origin_examined,
+            l.written = @written,
+            l.left_failed = @left_failed,
+            l.left_canceled = @left_canceled
+        FROM jobs_internal.step_lists AS l
+        WHERE l.step_execution_id = @step_execution_id;
+        RETURN 0;
+    END;
+
+    DELETE l
+    FROM jobs_internal.step_lists AS l
+    WHERE l.step_execution_id = @step_execution_id;
+    UPDATE s
+    SET s.lifecycle = CASE WHEN @written = 0 THEN N'Succeeded' ELSE N'WaitingForChildJobExecutions' END,
+        s.is_active = CASE WHEN @written = 0 THEN 0 ELSE 1 END,
+        s.end_time = CASE WHEN @written = 0 THEN @now END,
+        s.resolved_at = @now,
+        s.result = CASE
+            WHEN @source = N'Failed' AND @left_failed = 1 THEN N'Failed'
+            WHEN @source <> N'Origin' OR @is_dependent = 0 THEN NULL
+            WHEN @left_failed = 1 THEN N'Failed'
+            WHEN @left_canceled = 1 THEN N'Canceled'
+            ELSE @origin_result
+        END,
+        s.last_message = CASE
+            WHEN @source IN (N'Origin', N'Whole') AND @written = 0 THEN CONCAT(
+                N'Step ', @step_id, N' succeeded: it needs no rerun on the ', @origin_examined,
+                N' targets that it had in the execution ', @origin_id, N'.'
+            )
+            WHEN @source IN (N'Origin', N'Whole') THEN CONCAT(
+                N'Step ', @step_id, N' runs on ', @written, N' of the ', @origin_examined,
+                N' targets that it had in the execution ', @origin_id, N'.'
+            )
+            WHEN @source = N'Failed' THEN CONCAT(
+                N'Step ', @step_id,
+                CASE
+                    WHEN @written = 0 THEN N' succeeded: there are no targets'
+                    ELSE CONCAT(N' runs on ', @written, N' targets')
+                END,
+                N' on which step ',
+                (
+                    SELECT STRING_AGG(CAST(c.cause_step_id AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY c.cause_step_id)
+                    FROM jobs_internal.step_execution_causes AS c
+                    WHERE c.execution_id = @execution_id
+                        AND c.step_id = @step_id
+                ),
+                N' failed.'
+            )
+            WHEN @written = 0 AND @on_targets = N'Failed'
+                THEN CONCAT(N'Step ', @step_id, N' succeeded: there are no targets on which the steps before it failed.')
+            WHEN @written = 0
+                THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
+            WHEN @on_targets = N'Failed'
+                THEN CONCAT(N'Step ', @step_id, N' runs on ', @written, N' targets on which the steps before it failed.')
+            WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
+            ELSE CONCAT(N'Step ', @step_id, N' runs on ', @written, N' targets of the target group ''', @target_group_name, N'''.')
+        END
+    FROM jobs_internal.step_executions AS s
+    WHERE s.step_execution_id = @step_execution_id;
+    RETURN 0;
+END;
