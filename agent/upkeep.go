@@ -40,7 +40,7 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 		out.Outcome, out.Message = targets.Canceled, fmt.Sprintf("Canceled. Executions purged before: %d.", purged)
 	case errors.Is(cause, targets.ErrTimeout):
 		out.Outcome = targets.TimedOut
-		out.Message = fmt.Sprintf("The step's time limit passed. Executions purged before: %d.", purged)
+		out.Message = fmt.Sprintf("The step's time limit passed, and older history is left. Executions purged before: %d.", purged)
 	case cause != nil, errors.Is(err, controldb.ErrTermEnded):
 		return notSent(task, "the agent stopped; another agent continues")
 	default:
@@ -52,7 +52,7 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 	return report{task: task.ID, outcome: out}
 }
 
-// purge deletes runs that are older than the retention time, until none is left or ctx is done. It
+// purge deletes what is older than the retention time, until nothing is left or ctx is done. It
 // returns the number of purged runs.
 func (h *taskHost) purge(ctx context.Context) (int, error) {
 	total := 0
@@ -60,9 +60,9 @@ func (h *taskHost) purge(ctx context.Context) (int, error) {
 		if ctx.Err() != nil {
 			return total, context.Cause(ctx)
 		}
-		n, err := h.store.PurgeBatch(ctx, h.termID, purgeBatch)
+		n, remaining, err := h.store.PurgeBatch(ctx, h.termID, purgeBatch)
 		total += n
-		if err != nil || n == 0 {
+		if err != nil || !remaining {
 			return total, err
 		}
 	}

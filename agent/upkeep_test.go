@@ -104,16 +104,17 @@ WHERE j.is_system = 1;`)
 func TestUpkeepIsInterrupted(t *testing.T) {
 	// slowly makes each batch take ten seconds and report a deleted run, without end.
 	const slowly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
-    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT
+    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT, @remaining BIT OUTPUT
 AS
 BEGIN
     WAITFOR DELAY '00:00:10';
     SET @deleted = 1;
+    SET @remaining = 1;
 END;`
 	const quickly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
-    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT
+    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT, @remaining BIT OUTPUT
 AS
-    SET @deleted = 0;`
+    SELECT @deleted = 0, @remaining = 0;`
 	for name, test := range map[string]func(t *testing.T, f *fixture, stop func()) []controldb.Execution{
 		"stop request": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
 			id := f.Start(t, retention)
@@ -126,7 +127,7 @@ AS
 		"time limit": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
 			f.exec(t, f.Control, `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
 			rows := f.ended(t, f.Start(t, retention), 30*time.Second)
-			require.Contains(t, rows[2].LastMessage, "The step's time limit passed. Executions purged before: 2.")
+			require.Contains(t, rows[2].LastMessage, "The step's time limit passed, and older history is left. Executions purged before: 2.")
 			return rows
 		},
 		"stopping agent": func(t *testing.T, f *fixture, stop func()) []controldb.Execution {

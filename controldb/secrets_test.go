@@ -271,3 +271,46 @@ func TestSecretsOfREST(t *testing.T) {
 		require.Equal(t, 0, count(), "deleted with the job")
 	})
 }
+
+// TestSecretIsReadAsOneState: a value comes with the data keys of its version, whatever is stored
+// meanwhile.
+func TestSecretIsReadAsOneState(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `INSERT INTO jobs_internal.secret_keys (key_id, public_key, is_active, created_at, created_by) VALUES (N'k', 0x01, 1, SYSUTCDATETIME(), N'x');
+INSERT INTO jobs_internal.secrets (owner, name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N'', N's', 1, 0x01, 0x00000001, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
+INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) SELECT s.secret_id, N'k', 0x00000001 FROM jobs_internal.secrets AS s;`)
+		stored := make(chan error, 1)
+		go func() { // ends after 300 changes
+			_, err := c.db.ExecContext(ctx, `DECLARE @n INT = 2;
+WHILE @n < 300
+BEGIN
+    BEGIN TRANSACTION;
+    UPDATE jobs_internal.secrets SET version = @n, ciphertext = CAST(@n AS BINARY(4));
+    UPDATE jobs_internal.secret_data_keys SET data = CAST(@n AS BINARY(4));
+    COMMIT TRANSACTION;
+    SET @n = @n + 1;
+END;`)
+			stored <- err
+		}()
+		for done := false; !done; {
+			select {
+			case err := <-stored:
+				require.NoError(t, err)
+				done = true
+			default:
+			}
+			var value, key []byte
+			rows, err := c.db.QueryContext(ctx, "EXECUTE jobs_internal.get_secret @name = N's';")
+			require.NoError(t, err)
+			require.True(t, rows.Next(), "%v", rows.Err())
+			require.NoError(t, rows.Scan(new(any), new(any), new(any), new(any), &value, new(any)))
+			require.False(t, rows.Next())
+			require.True(t, rows.NextResultSet())
+			require.True(t, rows.Next(), "%v", rows.Err())
+			require.NoError(t, rows.Scan(new(any), new(any), &key))
+			require.NoError(t, rows.Close())
+			require.Equal(t, value, key)
+		}
+	})
+}

@@ -185,18 +185,19 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs"))
 }
 
-// PurgeBatch marks up to limit runs older than the retention as purged, and deletes records and
-// terms of that age. It returns the number of these runs, which the views no longer show. Call it
-// until it returns 0. It returns [ErrTermEnded] when the term has ended.
-func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (int, error) {
-	var deleted int
+// PurgeBatch marks up to limit runs older than the retention as purged, and deletes records of that
+// age in batches. deleted is the number of these runs, which the views no longer show. Call it
+// until remaining is false, which means that nothing of that age can be deleted now. It returns
+// [ErrTermEnded] when the term has ended.
+func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (deleted int, remaining bool, err error) {
 	c := newCall(
 		"jobs_internal.purge_history",
 	).in("batch_size", int64(limit)).
 		in("term_id", int64(term)).
-		out("deleted", &deleted)
-	err := s.exec(ctx, "purge history", c)
-	return deleted, err
+		out("deleted", &deleted).
+		out("remaining", &remaining)
+	err = s.exec(ctx, "purge history", c)
+	return deleted, remaining, err
 }
 
 // DeleteLeftovers deletes rows of purged executions and deleted jobs in batches, each a transaction

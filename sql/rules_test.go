@@ -610,3 +610,25 @@ func TestAlertsReadNoTargets(t *testing.T) {
 		require.False(t, strings.Contains(r.source[name], "target_executions"), name)
 	}
 }
+
+// TestPurgedRunsAreHiddenInOnePlace: a purge hides runs before it marks them, so what shows runs
+// reads the view of the visible ones, and does not compare the mark itself.
+func TestPurgedRunsAreHiddenInOnePlace(t *testing.T) {
+	may := []string{
+		"jobs_internal.visible_runs", "jobs_internal.mark_purged_runs", "jobs_internal.purge_history", "jobs.sp_purge_jobhistory",
+	}
+	for name, text := range readTree(t).source {
+		if !slices.Contains(may, name) {
+			require.False(t, strings.Contains(text, "purged_at IS NULL"), "%s: want jobs_internal.visible_runs", name)
+		}
+	}
+}
+
+// TestReportsFindCallbacksByKeys: a run may wait for any number of reports, and each call with a
+// step and a target finds its callback by keys. A column that is compared with itself when a
+// parameter is NULL is never found by an index.
+func TestReportsFindCallbacksByKeys(t *testing.T) {
+	text := readTree(t).source["jobs.sp_complete_callback"]
+	require.NotEmpty(t, text)
+	require.False(t, strings.Contains(text, "= COALESCE(@"))
+}

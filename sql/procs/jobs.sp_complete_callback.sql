@@ -36,7 +36,9 @@ BEGIN
     DECLARE @execution_id BIGINT;
     DECLARE @target_execution_id BIGINT;
     DECLARE @attempt INT;
-    DECLARE @open INT;
+    DECLARE @found INT;
+    DECLARE @targets TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @open TABLE (target_execution_id BIGINT NOT NULL, attempt INT NOT NULL, PRIMARY KEY (target_execution_id, attempt));
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @job_name NVARCHAR(128);
 
@@ -51,10 +53,9 @@ BEGIN
         @execution_id = e.execution_id,
         @job_id = j.job_id,
         @job_name = j.name
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL
     BEGIN
@@ -64,31 +65,83 @@ BEGIN
         THROW 50111, @error, 1;
     END;
 
-    -- The open callback, or else the latest one, which refuses the report with the reason.
-    SELECT @open = COUNT(*)
-    FROM jobs_internal.callbacks AS c
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = c.target_execution_id
-    WHERE c.execution_id = @execution_id
-        AND c.closed_at IS NULL
-        AND t.step_id = COALESCE(@step_id, t.step_id)
-        AND t.target_id = COALESCE(@target_id, t.target_id);
-    IF @open > 1
+    -- The open callback, or else the latest one, which refuses the report with the reason. What is given decides what is read.
+    IF @target_id IS NOT NULL
+    BEGIN
+        -- Plan: a key of UQ_target_executions_target_id for the step, or for each step of the run.
+        IF @step_id IS NOT NULL
+            INSERT INTO @targets (target_execution_id)
+            SELECT t.target_execution_id
+            FROM jobs_internal.step_executions AS s
+            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+            WHERE s.execution_id = @execution_id
+                AND s.step_id = @step_id
+                AND t.target_id = @target_id;
+        ELSE
+            INSERT INTO @targets (target_execution_id)
+            SELECT t.target_execution_id
+            FROM jobs_internal.step_executions AS s
+            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+            WHERE s.execution_id = @execution_id
+                AND t.target_id = @target_id;
+        INSERT INTO @open (target_execution_id, attempt)
+        SELECT TOP (2) c.target_execution_id, c.attempt
+        FROM @targets AS t
+        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = t.target_execution_id
+        WHERE c.closed_at IS NULL;
+    END
+    -- Plan: the run's range of IX_callbacks_open, up to the second callback.
+    ELSE IF @step_id IS NOT NULL
+        INSERT INTO @open (target_execution_id, attempt)
+        SELECT TOP (2) c.target_execution_id, c.attempt
+        FROM jobs_internal.callbacks AS c
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = c.target_execution_id
+        WHERE c.execution_id = @execution_id
+            AND c.closed_at IS NULL
+            AND t.step_id = @step_id;
+    ELSE
+        INSERT INTO @open (target_execution_id, attempt)
+        SELECT TOP (2) c.target_execution_id, c.attempt
+        FROM jobs_internal.callbacks AS c
+        WHERE c.execution_id = @execution_id
+            AND c.closed_at IS NULL;
+    SELECT
+        @target_execution_id = MAX(o.target_execution_id),
+        @attempt = MAX(o.attempt),
+        @found = COUNT(*)
+    FROM @open AS o;
+    IF @found > 1
     BEGIN
         SET @error = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' has ', @open,
-            N' open callbacks there: want @step_id and @target_id of one of them. The view jobs.callbacks lists them.'
+            N'The job execution ', @job_execution_id,
+            N' has several open callbacks there: want @step_id and @target_id of one of them. The view jobs.callbacks lists them.'
         ), N'%', N'%%');
         THROW 50061, @error, 1;
     END;
-    SELECT TOP (1)
-        @target_execution_id = c.target_execution_id,
-        @attempt = c.attempt
-    FROM jobs_internal.callbacks AS c
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = c.target_execution_id
-    WHERE c.execution_id = @execution_id
-        AND t.step_id = COALESCE(@step_id, t.step_id)
-        AND t.target_id = COALESCE(@target_id, t.target_id)
-    ORDER BY CASE WHEN c.closed_at IS NULL THEN 0 ELSE 1 END, c.opened_at DESC, c.target_execution_id DESC, c.attempt DESC;
+    IF @found = 0 AND @target_id IS NOT NULL
+        SELECT TOP (1)
+            @target_execution_id = c.target_execution_id,
+            @attempt = c.attempt
+        FROM @targets AS t
+        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = t.target_execution_id
+        ORDER BY c.opened_at DESC, c.target_execution_id DESC, c.attempt DESC;
+    -- Plan: the end of the run's range of IX_callbacks_execution_id, which has the key of the row.
+    ELSE IF @found = 0 AND @step_id IS NOT NULL
+        SELECT TOP (1)
+            @target_execution_id = c.target_execution_id,
+            @attempt = c.attempt
+        FROM jobs_internal.callbacks AS c
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = c.target_execution_id
+        WHERE c.execution_id = @execution_id
+            AND t.step_id = @step_id
+        ORDER BY c.target_execution_id DESC, c.attempt DESC;
+    ELSE IF @found = 0
+        SELECT TOP (1)
+            @target_execution_id = c.target_execution_id,
+            @attempt = c.attempt
+        FROM jobs_internal.callbacks AS c
+        WHERE c.execution_id = @execution_id
+        ORDER BY c.target_execution_id DESC, c.attempt DESC;
     IF @target_execution_id IS NULL
     BEGIN
         SET @error = REPLACE(CONCAT(

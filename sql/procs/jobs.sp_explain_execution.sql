@@ -152,10 +152,9 @@ BEGIN
         @job_version = e.job_version,
         @stop_requested_at = e.stop_requested_at,
         @stop_requested_by = e.stop_requested_by
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL
     BEGIN

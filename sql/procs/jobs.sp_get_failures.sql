@@ -56,10 +56,9 @@ BEGIN
     )
     FROM (
         SELECT TOP (2000) e.execution_id, e.job_execution_id, e.job_id, e.job_version, e.end_time
-        FROM jobs_internal.job_executions AS e
+        FROM jobs_internal.visible_runs AS e
         WHERE e.lifecycle IN (N'Canceled', N'Failed', N'TimedOut')
             AND e.end_time >= @since
-            AND e.purged_at IS NULL
         ORDER BY e.end_time DESC
     ) AS l;
     IF @@ROWCOUNT = 2000
@@ -74,9 +73,8 @@ BEGIN
             WHERE t.execution_id = e.execution_id
                 AND t.lifecycle IN (N'Failed', N'TimedOut')
         ) AS targets
-        FROM jobs_internal.job_executions AS e
+        FROM jobs_internal.visible_runs AS e
         WHERE e.is_active = 1
-            AND e.purged_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM @runs AS r WHERE r.execution_id = e.execution_id) -- it ended between the two reads
         ORDER BY e.create_time DESC, e.job_execution_id
     ) AS l

@@ -168,10 +168,9 @@ BEGIN
     -- Plan: the newest keys of IX_job_executions_active_create_time, each with its row.
     INSERT INTO @runs (execution_id, place)
     SELECT TOP (@top) e.execution_id, ROW_NUMBER() OVER (ORDER BY e.create_time DESC, e.job_execution_id)
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.is_active = 1
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL
         AND j.is_system = 0
     ORDER BY e.create_time DESC, e.job_execution_id;
@@ -356,10 +355,9 @@ BEGIN
             j.name AS job_name,
             e.create_time
         FROM waits AS w
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
+        INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = w.execution_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-        WHERE e.purged_at IS NULL
-            AND j.deleted_at IS NULL
+        WHERE j.deleted_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM @held AS h WHERE h.execution_id = w.execution_id)
     )
     SELECT TOP (@top)

@@ -61,10 +61,9 @@ BEGIN
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = l.job_id
     CROSS APPLY (
         SELECT TOP (@runs) e.job_execution_id, e.lifecycle, e.is_active, e.create_time, e.start_time, e.end_time
-        FROM jobs_internal.job_executions AS e
+        FROM jobs_internal.visible_runs AS e
         WHERE e.job_id = l.job_id
             AND e.create_time >= @since
-            AND e.purged_at IS NULL
         ORDER BY e.create_time DESC, e.job_execution_id
     ) AS r
     ORDER BY j.name, r.create_time, r.job_execution_id

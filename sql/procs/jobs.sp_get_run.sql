@@ -47,10 +47,9 @@ BEGIN
         @is_active = e.is_active,
         @job_id = e.job_id,
         @job_version = e.job_version
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL
     BEGIN
@@ -82,8 +81,7 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id
-    LEFT JOIN jobs_internal.job_executions AS o ON o.execution_id = e.rerun_of
-        AND o.purged_at IS NULL
+    LEFT JOIN jobs_internal.visible_runs AS o ON o.execution_id = e.rerun_of
     WHERE e.execution_id = @execution_id;
 
     SELECT

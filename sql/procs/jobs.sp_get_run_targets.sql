@@ -35,10 +35,9 @@ BEGIN
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
     SELECT @execution_id = e.execution_id
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL
     BEGIN

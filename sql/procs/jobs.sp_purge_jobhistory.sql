@@ -1,12 +1,15 @@
 -- Deletes the history of a job: its finished runs with all their rows. Active runs stay (decision 27).
 --
+-- The runs are invisible as soon as the purge has committed, however many they are: it is one row (jobs_internal.history_purges). Runs
+-- and their rows are then marked and deleted in batches, by this call as far as it may, and by agents. The entry of the audit log
+-- counts at most 10,000 runs.
+--
 -- Parameters:
 --   @job_name     Name of the job. Exactly one of @job_name and @job_id is required.
 --   @job_id       Id of the job.
 --   @oldest_date  Only runs created before this time (UTC) are deleted. NULL: all.
 -- Called by: members of the role jobs_admin.
--- Locks:     the job's row (U), the purged runs (X), in one statement; then their rows in small batches; an insert into
---            audit_entries.
+-- Locks:     the job's row (U); an insert into audit_entries; then, after the commit, runs and their rows (X) in small batches.
 -- Returns:   0.
 -- Throws:
 --   50027 both job name and job id are given, or neither.
@@ -27,6 +30,9 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @found UNIQUEIDENTIFIER;
     DECLARE @version INT;
+    DECLARE @ended_before DATETIME2(7);
+    DECLARE @batch INT = 0;
+    DECLARE @more BIT = 1;
     DECLARE @deleted INT = 1;
     DECLARE @remaining BIT = 1;
     DECLARE @audit_after NVARCHAR(MAX);
@@ -63,17 +69,28 @@ BEGIN
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @found;
 
-    -- This statement makes the history invisible; the rest only frees space. Agents delete the remaining rows, if another session is
-    -- deleting or the caller has a transaction.
-    -- order: under the lock of the job
-    UPDATE e
-    SET e.purged_at = @now
-    FROM jobs_internal.job_executions AS e
-    WHERE e.job_id = @found
-        AND e.is_active = 0
-        AND e.purged_at IS NULL
-        AND e.create_time < @before;
-    SET @purged = @@ROWCOUNT;
+    -- Plan: a range of IX_job_executions_job_id_create_time, with the rows.
+    SELECT @purged = COUNT(*)
+    FROM (
+        SELECT TOP (10000) e.execution_id
+        FROM jobs_internal.visible_runs AS e
+        WHERE e.job_id = @found
+            AND e.is_active = 0
+            AND e.create_time < @before
+    ) AS f;
+    -- Runs that ended before the clock was set back have ended, too. Plan: the last key of IX_job_executions_end_time.
+    SELECT @ended_before = CASE WHEN MAX(f.end_time) > @now THEN MAX(f.end_time) ELSE @now END
+    FROM (
+        SELECT TOP (1) e.end_time
+        FROM jobs_internal.job_executions AS e
+        WHERE e.is_active = 0
+            AND e.purged_at IS NULL
+        ORDER BY e.end_time DESC
+    ) AS f;
+    -- This statement makes the history invisible; the rest only frees space.
+    IF @purged > 0
+        INSERT INTO jobs_internal.history_purges (job_id, created_before, ended_before, purged_at, marked_at)
+        VALUES (@found, @before, @ended_before, @now, @now);
     SET @audit_after = (
         SELECT @purged AS purged_executions, @oldest_date AS oldest_date
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
@@ -91,6 +108,11 @@ BEGIN
 
     COMMIT TRANSACTION;
 
+    WHILE @more = 1 AND @batch < 10
+    BEGIN
+        EXECUTE jobs_internal.mark_purged_runs @more = @more OUTPUT;
+        SET @batch = @batch + 1;
+    END;
     WHILE @deleted > 0 AND @remaining = 1
         EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;
     RETURN 0;

@@ -120,9 +120,8 @@ BEGIN
             @lifecycle = e.lifecycle,
             @origin_partial = COALESCE(e.rerun_partial, 0),
             @payload_id = e.payload_id
-        FROM jobs_internal.job_executions AS e
-        WHERE e.job_execution_id = @job_execution_id
-            AND e.purged_at IS NULL;
+        FROM jobs_internal.visible_runs AS e
+        WHERE e.job_execution_id = @job_execution_id;
     IF @origin_id IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(

@@ -29,10 +29,9 @@ BEGIN
     SELECT
         @job_id = j.job_id,
         @job_name = j.name
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL;
     IF @job_id IS NULL
     BEGIN

@@ -260,6 +260,11 @@ BEGIN
             WHERE e.purged_at IS NOT NULL
                 AND e.purged_at < DATEADD(MINUTE, -1, @now)
         ) THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.history_purges AS h
+            WHERE h.purged_at < DATEADD(MINUTE, -1, @now)
+        ) THEN 1
         ELSE 0
     END;
 

@@ -1,14 +1,18 @@
--- Deletes entries of the audit log that are older than the setting audit_retention_days, at most 50,000 in one call. Each batch is a
--- transaction of its own, outside of a caller's transaction.
+-- Deletes entries of the audit log that are older than the setting audit_retention_days. Each batch is a transaction of its own, outside
+-- of a caller's transaction.
 --
 -- Parameters:
---   @now  The time.
+--   @until      No further batch of 1,000 begins after this time; NULL: there is one batch.
+--   @remaining  Receives 1 if entries may be left because of @until.
+--   @now        The time.
 -- Called by: jobs_internal.purge_history.
 -- Locks:     the entries (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.delete_audit_entries
-    @now DATETIME2(7)
+    @until     DATETIME2(7) = NULL,
+    @remaining BIT = NULL OUTPUT,
+    @now       DATETIME2(7)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -18,12 +22,12 @@ BEGIN
         -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'audit_retention_days'),
         @now
     );
-    DECLARE @batch INT = 0;
     DECLARE @rows INT = 1;
     DECLARE @last BIGINT;
 
     -- The oldest entries have the lowest keys. Only the first 1,000 are examined, so a log without old entries costs the same at any size.
-    WHILE @rows > 0 AND @batch < 50
+    SET @remaining = 0;
+    WHILE @rows > 0 AND @remaining = 0
     BEGIN
         SELECT @last = MAX(f.entry_id)
         FROM (
@@ -36,7 +40,8 @@ BEGIN
         WHERE a.entry_id <= @last
             AND a.at < @oldest;
         SET @rows = @@ROWCOUNT;
-        SET @batch = @batch + 1;
+        IF @rows > 0 AND (@until IS NULL OR SYSUTCDATETIME() >= @until)
+            SET @remaining = 1;
     END;
     RETURN 0;
 END;

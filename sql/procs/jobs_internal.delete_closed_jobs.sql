@@ -2,6 +2,7 @@
 --
 -- Parameters:
 --   @closed_before  Jobs whose schedule was closed before this time are deleted.
+--   @remaining      Receives 1 if a full batch of 100 jobs was deleted.
 --   @now            For tests only.
 -- Called by: jobs_internal.purge_history.
 -- Locks:     jobs (U, X) and their schedules (U), skipping locked rows; rows of scheduler_jobs (X).
@@ -9,6 +10,7 @@
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.delete_closed_jobs
     @closed_before DATETIME2(7),
+    @remaining     BIT = NULL OUTPUT,
     @now           DATETIME2(7) = NULL
 AS
 BEGIN
@@ -20,6 +22,7 @@ BEGIN
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @deleted TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL, revision INT NOT NULL);
 
+    SET @remaining = 0;
     -- Plan: IX_schedules_closed_at, which has only schedules that are closed.
     INSERT INTO @wanted (job_id)
     SELECT TOP (100) d.job_id
@@ -57,6 +60,8 @@ BEGIN
     FROM @locked AS l
     INNER LOOP JOIN jobs_internal.jobs AS j ON j.job_id = l.job_id
     WHERE j.job_id IN (SELECT d.job_id FROM @deleted AS d);
+    IF @@ROWCOUNT = 100
+        SET @remaining = 1;
     DELETE s
     FROM @locked AS l
     INNER LOOP JOIN jobs_internal.scheduler_jobs AS s ON s.job_id = l.job_id

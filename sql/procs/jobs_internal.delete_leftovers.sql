@@ -1,5 +1,5 @@
 -- Deletes rows that are no longer visible: purged executions with their parameters, then deleted jobs without executions, with
--- their secrets.
+-- their secrets. Executions that a purge has hidden are marked meanwhile, a batch before each batch of deleted rows.
 -- Rows from which an active rerun takes its targets stay until the rerun has ended.
 --
 -- Each batch is a transaction of its own, so it holds few locks for a short time, and SQL Server can clean up deleted
@@ -34,6 +34,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @lock INT;
     DECLARE @rows INT;
+    DECLARE @more BIT; -- runs of a purge are to be marked
     DECLARE @execution_id BIGINT; -- whose rows are being deleted
     DECLARE @payload_id BIGINT;
     DECLARE @job_id UNIQUEIDENTIFIER;
@@ -47,6 +48,7 @@ BEGIN
 
     WHILE @remaining = 1 AND @deleted < @max_rows
     BEGIN
+        EXECUTE jobs_internal.mark_purged_runs @more = @more OUTPUT;
         BEGIN TRANSACTION;
         EXECUTE @lock = sp_getapplock
             @Resource = N'jobagent.cleanup',
@@ -170,7 +172,7 @@ BEGIN
                 WHERE j.job_id = @job_id;
                 SET @rows = @rows + 1;
             END;
-            SET @remaining = CASE WHEN @job_id IS NULL THEN 0 ELSE 1 END;
+            SET @remaining = CASE WHEN @job_id IS NULL AND @more = 0 THEN 0 ELSE 1 END;
         END;
         COMMIT TRANSACTION;
         SET @deleted = @deleted + @rows;

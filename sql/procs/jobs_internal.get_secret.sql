@@ -19,45 +19,39 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @message NVARCHAR(2048);
-    DECLARE @secret_id BIGINT;
-    DECLARE @stored_name NVARCHAR(128);
-    DECLARE @version INT;
-    DECLARE @nonce VARBINARY(12);
-    DECLARE @ciphertext VARBINARY(MAX);
-    DECLARE @hosts NVARCHAR(4000);
+    DECLARE @read TABLE (
+        name       NVARCHAR(128) NOT NULL,
+        version    INT NOT NULL,
+        nonce      VARBINARY(12) NOT NULL,
+        ciphertext VARBINARY(MAX) NOT NULL,
+        hosts      NVARCHAR(4000) NULL,
+        key_id     NVARCHAR(32) NULL,
+        public_key VARBINARY(32) NULL,
+        created_at DATETIME2(7) NULL,
+        data       VARBINARY(200) NULL
+    );
 
-    SELECT
-        @secret_id = s.secret_id,
-        @stored_name = s.name,
-        @version = s.version,
-        @nonce = s.nonce,
-        @ciphertext = s.ciphertext,
-        @hosts = s.hosts
+    -- One statement reads one state of the rows, so that a value does not come with the data keys of another version.
+    INSERT INTO @read (name, version, nonce, ciphertext, hosts, key_id, public_key, created_at, data)
+    SELECT s.name, s.version, s.nonce, s.ciphertext, s.hosts, k.key_id, k.public_key, k.created_at, d.data
     FROM jobs_internal.secrets AS s
+    LEFT JOIN jobs_internal.secret_keys AS k ON k.is_active = 1
+    LEFT JOIN jobs_internal.secret_data_keys AS d ON d.key_id = k.key_id AND d.secret_id = s.secret_id
     WHERE s.owner = @owner
         AND s.name = @name;
-    IF @secret_id IS NULL
+    IF @@ROWCOUNT = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The secret ''', @name, N''' does not exist. The view jobs.secrets lists all secrets.'
         ), N'%', N'%%');
         THROW 50150, @message, 1;
     END;
-    SELECT
-        i.database_id,
-        @stored_name AS name,
-        @version AS version,
-        @nonce AS nonce,
-        @ciphertext AS ciphertext,
-        @hosts AS hosts
-    FROM jobs_internal.control_identity AS i;
-    SELECT
-        k.key_id,
-        k.public_key,
-        d.data
-    FROM jobs_internal.secret_keys AS k
-    LEFT JOIN jobs_internal.secret_data_keys AS d ON d.key_id = k.key_id AND d.secret_id = @secret_id
-    WHERE k.is_active = 1
-    ORDER BY k.created_at DESC, k.key_id;
+    SELECT TOP (1) i.database_id, r.name, r.version, r.nonce, r.ciphertext, r.hosts
+    FROM jobs_internal.control_identity AS i
+    CROSS JOIN @read AS r;
+    SELECT r.key_id, r.public_key, r.data
+    FROM @read AS r
+    WHERE r.key_id IS NOT NULL
+    ORDER BY r.created_at DESC, r.key_id;
     RETURN 0;
 END;

@@ -1,8 +1,11 @@
--- Deletes one batch of rows older than the retention: finished runs, records of skipped instants, ended backfills, and
--- ended terms to which no run refers. The last call deletes parameters to which nothing refers any more, and secrets of REST
--- that no definition names, and up to 50,000 entries of the audit log older than the setting audit_retention_days (default 365). It also
--- deletes schedules that have been Completed or Faulted for longer than the setting schedule_retention_days (default
--- 60), and jobs of job collections whose schedule is. Call it until @deleted is 0.
+-- Deletes rows that are older than the retention: first finished runs, one batch in each call; then records of skipped instants, ended
+-- backfills, the action log, ended terms to which no run refers, and agents without terms. When no run is left to purge, it also deletes
+-- parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of the audit log older than
+-- the setting audit_retention_days (default 365). It also deletes schedules that have been Completed or Faulted for longer than the
+-- setting schedule_retention_days (default 60), and jobs of job collections whose schedule is. Call it until @remaining is 0.
+--
+-- Each statement deletes at most 1,000 rows, and is a transaction of its own. A call that purges runs deletes one batch of each other
+-- kind; one without runs repeats a batch until there are no more rows, for two seconds at most.
 --
 -- Parameters:
 --   @batch_size      Maximum number of runs to purge in this call; at least 1.
@@ -10,10 +13,12 @@
 --   @deleted         Receives the number of purged runs, which are no longer visible. A few of their rows are deleted
 --                    at once; agents delete the rest.
 --   @term_id         The caller's term; NULL: no term is checked.
+--   @remaining       Receives 1 if rows may be left that are older than the retention, else 0. Agents of earlier releases call
+--                    it until @deleted is 0 instead.
 --   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
--- Locks:     the purged runs (X), then their rows in small batches; schedules that were closed long ago (X), and
---            parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log and of
+-- Locks:     the row of retention_state (X); the purged runs (X), then their rows in small batches; schedules that were closed long
+--            ago (X), and parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log and of
 --            the action log (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:
@@ -24,6 +29,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @retention_days INT = NULL,
     @deleted        INT = NULL OUTPUT,
     @term_id        BIGINT = NULL,
+    @remaining      BIT = NULL OUTPUT,
     @now            DATETIME2(7) = NULL
 AS
 BEGIN
@@ -35,7 +41,21 @@ BEGIN
     DECLARE @oldest DATETIME2(7);
     DECLARE @scheduler_oldest DATETIME2(7);
     DECLARE @schedules_oldest DATETIME2(7);
-    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @most INT = 1000;   -- rows of one statement
+    DECLARE @keys INT = 10000;  -- of runs that are read in one call
+    DECLARE @read INT;
+    DECLARE @rows INT;
+    DECLARE @seconds INT = 0;   -- for which batches of one kind are repeated
+    DECLARE @until DATETIME2(7);
+    DECLARE @left BIT;
+    DECLARE @position_at DATETIME2(7);
+    DECLARE @position_id BIGINT;
+    DECLARE @old TABLE (
+        execution_id BIGINT NOT NULL PRIMARY KEY,
+        end_time     DATETIME2(7) NOT NULL,
+        job_id       UNIQUEIDENTIFIER NOT NULL
+    );
+    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, end_time DATETIME2(7) NOT NULL);
     DECLARE @entries TABLE (log_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
@@ -54,17 +74,53 @@ BEGIN
     -- Rows that another transaction holds are left to the next call.
     -- Those of jobs of job collections are kept for 60 days at least (R-41); only their keys are read meanwhile.
     SET @scheduler_oldest = CASE WHEN @retention_days < 60 THEN DATEADD(DAY, -60, @now) ELSE @oldest END;
-    INSERT INTO @runs (execution_id)
-    SELECT TOP (@batch_size) e.execution_id
+    SET @remaining = 0;
+    SELECT
+        @position_at = COALESCE(p.end_time, '0001-01-01'),
+        @position_id = COALESCE(p.execution_id, 0)
+    FROM jobs_internal.retention_state AS p
+    WHERE p.id = 1;
+    -- Plan: a range of IX_job_executions_end_time, which has the job.
+    INSERT INTO @old (execution_id, end_time, job_id)
+    SELECT TOP (@keys) e.execution_id, e.end_time, e.job_id
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 0
         AND e.purged_at IS NULL
         AND e.end_time < @oldest
-        AND (
-            e.end_time < @scheduler_oldest
-            OR NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = e.job_id)
-        )
-    ORDER BY e.end_time;
+        AND e.end_time >= @position_at
+        AND (e.end_time > @position_at OR e.execution_id > @position_id)
+    ORDER BY e.end_time, e.execution_id;
+    SET @read = @@ROWCOUNT;
+    INSERT INTO @runs (execution_id, end_time)
+    SELECT TOP (@batch_size) o.execution_id, o.end_time
+    FROM @old AS o
+    WHERE o.end_time < @scheduler_oldest
+        OR NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = o.job_id)
+    ORDER BY o.end_time, o.execution_id;
+    SET @rows = @@ROWCOUNT;
+    -- The next call continues after the last run of a full batch, or after the last run that was read. At the end, it begins again.
+    SET @position_at = NULL;
+    SET @position_id = NULL;
+    IF @rows = @batch_size
+        SELECT TOP (1)
+            @position_at = r.end_time,
+            @position_id = r.execution_id
+        FROM @runs AS r
+        ORDER BY r.end_time DESC, r.execution_id DESC;
+    ELSE IF @read = @keys
+        SELECT TOP (1)
+            @position_at = o.end_time,
+            @position_id = o.execution_id
+        FROM @old AS o
+        ORDER BY o.end_time DESC, o.execution_id DESC;
+    IF @position_at IS NOT NULL
+        SET @remaining = 1;
+    UPDATE p
+    SET p.end_time = @position_at,
+        p.execution_id = @position_id
+    FROM jobs_internal.retention_state AS p
+    WHERE p.id = 1
+        AND (p.end_time IS NOT NULL OR @position_at IS NOT NULL);
     UPDATE e
     SET e.purged_at = @now
     FROM @runs AS r
@@ -73,33 +129,73 @@ BEGIN
 
     SET @deleted = @@ROWCOUNT;
     IF @deleted > 0
+    BEGIN
+        SET @remaining = 1;
         EXECUTE jobs_internal.delete_leftovers;
+    END
+    ELSE
+        SET @seconds = 2;
 
-    DELETE TOP (1000) s
-    FROM jobs_internal.schedule_skips AS s
-    WHERE s.recorded_at < @oldest;
-    DELETE TOP (1000) f
-    FROM jobs_internal.schedule_backfills AS f
-    WHERE f.ended_at < @oldest;
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE TOP (@most) s
+        FROM jobs_internal.schedule_skips AS s
+        WHERE s.recorded_at < @oldest;
+        SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE TOP (@most) f
+        FROM jobs_internal.schedule_backfills AS f
+        WHERE f.ended_at < @oldest;
+        SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
     -- Entries are in the order of their time. Plan: the first keys of PK_rest_action_log.
-    INSERT INTO @entries (log_id)
-    SELECT f.log_id
-    FROM (
-        SELECT TOP (1000) a.log_id, a.at
-        FROM jobs_internal.rest_action_log AS a
-        ORDER BY a.log_id
-    ) AS f
-    WHERE f.at < @oldest;
-    DELETE a
-    FROM @entries AS f
-    INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON a.log_id = f.log_id;
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE f
+        FROM @entries AS f;
+        INSERT INTO @entries (log_id)
+        SELECT f.log_id
+        FROM (
+            SELECT TOP (@most) a.log_id, a.at
+            FROM jobs_internal.rest_action_log AS a
+            ORDER BY a.log_id
+        ) AS f
+        WHERE f.at < @oldest;
+        DELETE a
+        FROM @entries AS f
+        INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON a.log_id = f.log_id;
+        SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
     SET @schedules_oldest = DATEADD(
         DAY,
         -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_retention_days'),
         @now
     );
     INSERT INTO @schedules (schedule_id)
-    SELECT TOP (1000) s.schedule_id
+    SELECT TOP (@most) s.schedule_id
     FROM jobs_internal.schedules AS s
     WHERE s.closed_at < @schedules_oldest
         AND s.name <> N''
@@ -108,7 +204,8 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
-    IF EXISTS (SELECT 1 FROM @schedules)
+    SET @rows = @@ROWCOUNT;
+    IF @rows > 0
     BEGIN
         BEGIN TRANSACTION;
         -- The schedule is locked before it is checked again; otherwise a backfill that was committed meanwhile would
@@ -125,23 +222,60 @@ BEGIN
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+        SET @remaining = CASE WHEN @rows = @most AND @@ROWCOUNT > 0 THEN 1 ELSE @remaining END;
         COMMIT TRANSACTION;
     END;
-    EXECUTE jobs_internal.delete_closed_jobs @closed_before = @schedules_oldest, @now = @now;
+    EXECUTE jobs_internal.delete_closed_jobs @closed_before = @schedules_oldest, @remaining = @left OUTPUT, @now = @now;
+    SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
     -- A term has claimed nothing after its end, and task ids grow with time.
     SET @first_claimed_at = (SELECT TOP (1) k.claimed_at FROM jobs_internal.task_executions AS k ORDER BY k.task_id);
-    DELETE TOP (1000) t
-    FROM jobs_internal.terms AS t
-    WHERE t.ended_at < @oldest
-        AND t.ended_at < COALESCE(@first_claimed_at, @now)
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE TOP (@most) t
+        FROM jobs_internal.terms AS t
+        WHERE t.ended_at < @oldest
+            AND t.ended_at < COALESCE(@first_claimed_at, @now)
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
+        SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
+    -- Hosts that exist for a day leave an agent each. Plan: a scan of agents, and a key of IX_terms_agent_id for each.
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE TOP (@most) a
+        FROM jobs_internal.agents AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+        WHERE a.first_seen_at < @oldest
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.agent_id = a.agent_id);
+        SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
     -- Those of runs are deleted with them: this finds those of schedules that were changed or deleted.
     IF @deleted = 0
     BEGIN
-        EXECUTE jobs_internal.delete_payloads;
-        EXECUTE jobs_internal.delete_secrets @now = @now;
-        EXECUTE jobs_internal.delete_audit_entries @now = @now;
-        EXECUTE jobs_internal.delete_alerts @oldest = @oldest;
+        SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+        EXECUTE jobs_internal.delete_payloads @until = @until, @remaining = @left OUTPUT;
+        SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
+        SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+        EXECUTE jobs_internal.delete_secrets @until = @until, @remaining = @left OUTPUT, @now = @now;
+        SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
+        SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+        EXECUTE jobs_internal.delete_audit_entries @until = @until, @remaining = @left OUTPUT, @now = @now;
+        SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
+        SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+        EXECUTE jobs_internal.delete_alerts @oldest = @oldest, @until = @until, @remaining = @left OUTPUT;
+        SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
     END;
     RETURN 0;
 END;

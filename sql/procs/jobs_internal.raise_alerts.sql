@@ -141,10 +141,9 @@ BEGIN
             e.execution_id, e.job_execution_id, e.job_id, j.name, e.lifecycle, COALESCE(e.start_time, e.create_time), e.end_time,
             LEFT(e.last_message, 2000), 0, 0
         FROM @taken AS q
-        INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = q.execution_id
+        INNER LOOP JOIN jobs_internal.visible_runs AS e ON e.execution_id = q.execution_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
         WHERE e.is_active = 0
-            AND e.purged_at IS NULL
             AND j.deleted_at IS NULL;
     END;
 
@@ -605,7 +604,7 @@ BEGIN
             AND r.condition = N'SchedulePaused'
             AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)));
 
-        -- Plan: per agent the last key of IX_terms_agent_id.
+        -- Plan: IX_terms_expires_at, and the terms that ended in the last week, by IX_terms_ended_at; for each a key of IX_terms_agent_id.
         INSERT INTO @found (rule_id, subject_key, event_key, subject_kind, subject, agent_id, at, title, message)
         SELECT
             r.rule_id,
@@ -621,19 +620,24 @@ BEGIN
                 CONVERT(NVARCHAR(19), t.expires_at, 126), N'Z, and the agent had not ended it: it was killed, or cannot reach the control ',
                 N'database.', NCHAR(10), @why
             )
-        FROM jobs_internal.agents AS g
-        CROSS APPLY (
-            SELECT TOP (1) x.term_id, x.expires_at, x.ended_at, x.end_reason
+        FROM (
+            SELECT x.term_id, x.agent_id, x.expires_at
             FROM jobs_internal.terms AS x
-            WHERE x.agent_id = g.agent_id
-            ORDER BY x.term_id DESC
+            WHERE x.ended_at IS NULL
+                AND x.expires_at <= @now
+            UNION ALL
+            SELECT x.term_id, x.agent_id, x.expires_at
+            FROM jobs_internal.terms AS x
+            WHERE x.ended_at > DATEADD(DAY, -7, @now)
+                AND x.end_reason = N'Expired'
         ) AS t
+        INNER JOIN jobs_internal.agents AS g ON g.agent_id = t.agent_id
         CROSS JOIN @rules AS r
         WHERE r.condition = N'AgentSilent'
             AND t.expires_at <= DATEADD(SECOND, -r.seconds, @now)
             AND t.expires_at > DATEADD(DAY, -7, @now)
             AND t.expires_at >= r.watches_from
-            AND (t.ended_at IS NULL OR t.end_reason = N'Expired')
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.terms AS y WHERE y.agent_id = t.agent_id AND y.term_id > t.term_id)
             AND NOT EXISTS (
                 SELECT 1
                 FROM jobs_internal.agents AS o
@@ -749,10 +753,9 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM @runs AS x WHERE x.execution_id = q.execution_id)
         AND EXISTS (
             SELECT 1
-            FROM jobs_internal.job_executions AS e
+            FROM jobs_internal.visible_runs AS e
             INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
             WHERE e.execution_id = q.execution_id
-                AND e.purged_at IS NULL
                 AND j.deleted_at IS NULL
         );
 

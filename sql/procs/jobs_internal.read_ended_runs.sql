@@ -78,9 +78,8 @@ BEGIN
         e.execution_id,
         e.job_execution_id,
         e.end_time
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     WHERE e.is_active = 0
-        AND e.purged_at IS NULL
         AND e.end_time >= @from
         AND (e.end_time > @from OR e.execution_id > @after_id)
         AND @held = 1

@@ -39,11 +39,10 @@ BEGIN
         @target_execution_id = c.target_execution_id,
         @attempt = c.attempt
     FROM jobs_internal.callbacks AS c
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = c.execution_id
+    INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = c.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE c.token_hash = @token_hash
         AND c.token_hash IS NOT NULL
-        AND e.purged_at IS NULL
         AND j.deleted_at IS NULL;
     IF @target_execution_id IS NULL
         THROW 50135, N'The callback does not exist.', 1;

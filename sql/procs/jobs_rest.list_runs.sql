@@ -90,29 +90,26 @@ BEGIN
     SET @next = CASE WHEN @next_run_id IS NULL THEN 0 ELSE 1 END;
     -- Plan: the end of the schedule's range of UQ_job_executions_due_at, here and below.
     SELECT @runs = COUNT(*)
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     WHERE e.schedule_id = @schedule_id
-        AND e.due_at >= @oldest
-        AND e.purged_at IS NULL;
+        AND e.due_at >= @oldest;
 
     SET @first = @offset + 1;
     SET @mark = COALESCE(@run, @after, @before);
     IF @mark IS NOT NULL AND (@next_run_id IS NULL OR @mark <> @next_run_id)
     BEGIN
         SELECT @mark_at = e.due_at
-        FROM jobs_internal.job_executions AS e
+        FROM jobs_internal.visible_runs AS e
         WHERE e.job_execution_id = @mark
             AND e.job_id = @job_id
             AND e.schedule_id = @schedule_id
-            AND e.due_at >= @oldest
-            AND e.purged_at IS NULL;
+            AND e.due_at >= @oldest;
         IF @mark_at IS NULL
             THROW 50174, N'The run does not exist.', 1;
         SELECT @first = @next + COUNT(*) + 1
-        FROM jobs_internal.job_executions AS e
+        FROM jobs_internal.visible_runs AS e
         WHERE e.schedule_id = @schedule_id
-            AND e.due_at > @mark_at
-            AND e.purged_at IS NULL;
+            AND e.due_at > @mark_at;
     END
     ELSE IF @mark IS NOT NULL
         SET @first = 1; -- the next run
@@ -132,10 +129,9 @@ BEGIN
         SELECT TOP (CASE WHEN @first + @size - 1 > @next THEN @first + @size - 1 - @next ELSE 0 END)
             o.execution_id,
             ROW_NUMBER() OVER (ORDER BY o.due_at DESC) AS place
-        FROM jobs_internal.job_executions AS o
+        FROM jobs_internal.visible_runs AS o
         WHERE o.schedule_id = @schedule_id
             AND o.due_at >= @oldest
-            AND o.purged_at IS NULL
         ORDER BY o.due_at DESC
     ) AS e
     WHERE e.place + @next >= @first;

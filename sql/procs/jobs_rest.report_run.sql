@@ -59,12 +59,11 @@ BEGIN
     SELECT
         @execution_id = e.execution_id,
         @is_active = e.is_active
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     WHERE e.job_execution_id = @run
         AND e.job_id = @job_id
         AND e.schedule_id = @schedule_id
-        AND (e.due_at >= @oldest OR e.is_active = 1)
-        AND e.purged_at IS NULL;
+        AND (e.due_at >= @oldest OR e.is_active = 1);
     IF @execution_id IS NULL
     BEGIN
         IF EXISTS (

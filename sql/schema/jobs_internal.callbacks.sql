@@ -48,6 +48,10 @@ CREATE TABLE jobs_internal.callbacks (
 CREATE UNIQUE INDEX UQ_callbacks_token_hash ON jobs_internal.callbacks (token_hash)
     WHERE token_hash IS NOT NULL;
 CREATE INDEX IX_callbacks_execution_id ON jobs_internal.callbacks (execution_id);
+-- The open callbacks of a run, however many are closed: for reports that name no target.
+CREATE INDEX IX_callbacks_open ON jobs_internal.callbacks (execution_id)
+    INCLUDE (closed_at)
+    WHERE closed_at IS NULL;
 -- The callbacks for which targets wait: by deadline, and those that have a report.
 CREATE INDEX IX_callbacks_deadline_at ON jobs_internal.callbacks (deadline_at)
     INCLUDE (closed_at)

@@ -23,7 +23,8 @@
 --   rerun_partial      1: the rerun excludes failures of rerun_of, so steps that rerun_of did not reach are skipped;
 --                      NULL for all others.
 --   last_message       Message of the latest event.
---   purged_at          When it was purged: it is invisible from then on, and its rows are deleted in small batches.
+--   purged_at          When it was purged: it is invisible, and its rows are deleted in small batches. A purge hides
+--                      its runs before it marks them: read runs in the view jobs_internal.visible_runs.
 --   parked             1: each of its active steps is parked, so passes do not read the run (DESIGN.md, "Parking").
 --   payload_id         Its parameters, fixed when the run is created; NULL: none. No foreign key: see
 --                      jobs_internal.payloads.
@@ -96,13 +97,13 @@ CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_execution
 CREATE INDEX IX_job_executions_start_time ON jobs_internal.job_executions (start_time);
 CREATE INDEX IX_job_executions_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id);
 CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id)
-    INCLUDE (job_id, lifecycle)
+    INCLUDE (job_id, lifecycle, end_time, purged_at)
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_time)
-    INCLUDE (job_id, purged_at)
+    INCLUDE (job_id, create_time, purged_at)
     WHERE is_active = 0 AND purged_at IS NULL;
 CREATE INDEX IX_job_executions_unsuccessful ON jobs_internal.job_executions (end_time)
-    INCLUDE (job_execution_id, job_id, job_version, purged_at)
+    INCLUDE (job_execution_id, job_id, job_version, create_time, purged_at)
     WHERE lifecycle IN (N'Canceled', N'Failed', N'TimedOut');
 CREATE INDEX IX_job_executions_purged_at ON jobs_internal.job_executions (purged_at)
     WHERE purged_at IS NOT NULL;

@@ -29,6 +29,9 @@ CREATE UNIQUE INDEX UQ_terms_agent_id ON jobs_internal.terms (agent_id)
     INCLUDE (ended_at)
     WHERE ended_at IS NULL;
 CREATE INDEX IX_terms_agent_id ON jobs_internal.terms (agent_id, term_id);
+CREATE INDEX IX_terms_ended_at ON jobs_internal.terms (ended_at)
+    INCLUDE (agent_id, expires_at, end_reason)
+    WHERE ended_at IS NOT NULL;
 CREATE INDEX IX_terms_expires_at ON jobs_internal.terms (expires_at)
     INCLUDE (ended_at)
     WHERE ended_at IS NULL;

@@ -57,8 +57,7 @@ FROM jobs_internal.callbacks AS c
 INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = c.target_execution_id
 INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
     AND s.execution_id = c.execution_id -- so that a target of a step of a run finds its callbacks by keys
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = c.execution_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = c.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = t.step_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+WHERE j.deleted_at IS NULL;

@@ -29,12 +29,11 @@ SELECT
     e.create_time,
     s.resolved_at AS resolved_time
 FROM jobs_internal.step_executions AS s
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = s.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 WHERE s.resolved_at IS NOT NULL
     AND d.target_group_id <> '00000000-0000-0000-0000-000000000000'
-    AND e.purged_at IS NULL
     AND j.deleted_at IS NULL
     AND EXISTS (
         SELECT 1

@@ -54,7 +54,7 @@ SELECT
     a.host_name,
     k.term_id,
     CAST(CASE WHEN m.ended_at IS NULL AND m.expires_at > SYSUTCDATETIME() THEN 0 ELSE 1 END AS BIT) AS is_term_over
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
 INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = s.execution_id AND k.step_execution_id = s.step_execution_id
@@ -62,5 +62,4 @@ LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.targ
     AND t.step_execution_id = k.step_execution_id -- so that a target finds its attempts by the index
 LEFT JOIN jobs_internal.terms AS m ON m.term_id = k.term_id
 LEFT JOIN jobs_internal.agents AS a ON a.agent_id = m.agent_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+WHERE j.deleted_at IS NULL;

@@ -18,10 +18,9 @@ SELECT
     t.step_id,
     t.error_number,
     COUNT(*) AS failed_targets
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_id
 WHERE t.lifecycle IN (N'Failed', N'TimedOut')
-    AND e.purged_at IS NULL
     AND j.deleted_at IS NULL
 GROUP BY e.job_execution_id, j.name, e.job_id, t.step_id, t.error_number;

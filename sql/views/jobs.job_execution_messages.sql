@@ -61,9 +61,8 @@ FROM jobs_internal.task_messages AS m
 INNER JOIN jobs_internal.task_executions AS k ON k.task_id = m.task_id
     AND k.execution_id = m.execution_id -- so that a target finds its attempts by the index
 INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = m.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
     AND t.step_execution_id = k.step_execution_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+WHERE j.deleted_at IS NULL;

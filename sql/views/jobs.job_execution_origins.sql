@@ -32,10 +32,8 @@ SELECT
     e.stop_requested_at AS stop_requested_time,
     e.stop_requested_by,
     SYSUTCDATETIME() AS database_time
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.schedules AS h ON h.schedule_id = e.schedule_id
-LEFT JOIN jobs_internal.job_executions AS o ON o.execution_id = e.rerun_of
-    AND o.purged_at IS NULL
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+LEFT JOIN jobs_internal.visible_runs AS o ON o.execution_id = e.rerun_of
+WHERE j.deleted_at IS NULL;

@@ -31,8 +31,7 @@ SELECT
         ELSE t.lifecycle
     END AS NVARCHAR(50)) AS rerun_state
 FROM jobs_internal.target_executions AS t
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = t.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = t.job_id -- both: a job's active rows have an index
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL
+WHERE j.deleted_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = t.step_execution_id);

@@ -15,8 +15,7 @@ SELECT
     e.job_id,
     e.create_time,
     p.text AS parameters
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.payloads AS p ON p.payload_id = e.payload_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+WHERE j.deleted_at IS NULL;

@@ -27,10 +27,8 @@ SELECT
     e.started_by,
     e.rerun_only AS only_states,
     e.rerun_partial AS leaves_failures
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-LEFT JOIN jobs_internal.job_executions AS o ON o.execution_id = e.rerun_of
-    AND o.purged_at IS NULL
+LEFT JOIN jobs_internal.visible_runs AS o ON o.execution_id = e.rerun_of
 WHERE e.rerun_of IS NOT NULL
-    AND e.purged_at IS NULL
     AND j.deleted_at IS NULL;

@@ -30,9 +30,8 @@ SELECT
             AND a.is_active = 1
             AND l.step_execution_id IS NULL
     ) AS active_targets
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
 LEFT JOIN jobs_internal.step_lists AS l ON l.step_execution_id = s.step_execution_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+WHERE j.deleted_at IS NULL;

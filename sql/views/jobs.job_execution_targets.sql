@@ -57,11 +57,10 @@ SELECT
     t.error_line,
     t.outcome_unknown,
     t.internal_id AS internal_execution_id
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL
+WHERE j.deleted_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = s.step_execution_id);

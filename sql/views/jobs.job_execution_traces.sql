@@ -99,8 +99,7 @@ SELECT
     TRANSLATE(CONVERT(CHAR(16), SUBSTRING(HASHBYTES('SHA2_256', x.parent), 1, 8), 2), 'ABCDEF', 'abcdef') AS parent_span_id,
     x.start_time,
     x.end_time
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN texts AS x ON x.execution_id = e.execution_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL;
+WHERE j.deleted_at IS NULL;

@@ -47,10 +47,9 @@ SELECT
     CAST(NULL AS NVARCHAR(128)) AS target_group_name,
     CAST(NULL AS NVARCHAR(256)) AS target_server_name,
     CAST(NULL AS NVARCHAR(128)) AS target_database_name
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL
+WHERE j.deleted_at IS NULL
 UNION ALL
 SELECT
     e.job_execution_id,
@@ -73,7 +72,7 @@ SELECT
     CAST(NULL AS NVARCHAR(256)) AS target_server_name,
     CAST(NULL AS NVARCHAR(128)) AS target_database_name
 FROM jobs_internal.step_executions AS s
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = s.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = s.job_id -- both: a job's active rows have an index
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 CROSS APPLY (
@@ -82,8 +81,7 @@ CROSS APPLY (
         ELSE 0
     END AS is_endpoint
 ) AS x
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL
+WHERE j.deleted_at IS NULL
 UNION ALL
 SELECT
     e.job_execution_id,
@@ -118,9 +116,8 @@ SELECT
     t.server_name AS target_server_name,
     CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS target_database_name
 FROM jobs_internal.target_executions AS t
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = t.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = t.job_id -- see above
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = t.step_id
-WHERE e.purged_at IS NULL
-    AND j.deleted_at IS NULL
+WHERE j.deleted_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS w WHERE w.step_execution_id = t.step_execution_id);

@@ -26,9 +26,8 @@ SELECT
     e.create_time,
     e.start_time,
     e.end_time
-FROM jobs_internal.job_executions AS e
+FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id
 WHERE e.schedule_id IS NOT NULL
-    AND e.purged_at IS NULL
     AND j.deleted_at IS NULL;

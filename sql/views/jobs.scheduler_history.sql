@@ -59,7 +59,7 @@ SELECT
     ) AS message
 FROM jobs_internal.scheduler_jobs AS d
 INNER JOIN jobs_internal.job_collections AS l ON l.collection_id = d.collection_id
-INNER JOIN jobs_internal.job_executions AS e ON e.job_id = d.job_id
+INNER JOIN jobs_internal.visible_runs AS e ON e.job_id = d.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
 INNER JOIN jobs_internal.job_steps AS j ON j.job_id = s.job_id AND j.version = s.job_version AND j.step_id = s.step_id
 INNER JOIN jobs_internal.step_commands AS c ON c.command_id = j.command_id
@@ -92,5 +92,4 @@ OUTER APPLY (
 ) AS a
 WHERE k.kind = N'Run'
     AND k.ended_at IS NOT NULL
-    AND k.outcome <> N'Returned'
-    AND e.purged_at IS NULL;
+    AND k.outcome <> N'Returned';

@@ -64,9 +64,8 @@ LEFT JOIN jobs_internal.job_steps AS em ON em.job_id = d.job_id AND em.version =
 LEFT JOIN jobs_internal.step_commands AS ec ON ec.command_id = em.command_id
 OUTER APPLY (
     SELECT TOP (1) COALESCE(e.start_time, e.create_time) AS started_at
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     WHERE e.job_id = d.job_id
-        AND e.purged_at IS NULL
     ORDER BY e.create_time DESC, e.job_execution_id
 ) AS r
 -- The runs that are not counted yet: those that are active, and those that have just ended.

@@ -16,5 +16,4 @@ SELECT
     s.executions
 FROM jobs_internal.scheduler_jobs AS d
 INNER JOIN jobs_internal.schedules AS s ON s.job_id = d.job_id AND s.name = N'scheduler'
-INNER JOIN jobs_internal.job_executions AS e ON e.job_id = d.job_id
-WHERE e.purged_at IS NULL;
+INNER JOIN jobs_internal.visible_runs AS e ON e.job_id = d.job_id;

@@ -62,7 +62,7 @@ WITH parts AS (
         COALESCE(t.last_message, e.last_message) AS last_message,
         l.received_at AS late_at,
         CASE WHEN l.received_at IS NOT NULL THEN CONCAT(N'Late report: ', l.message) END AS late_text
-    FROM jobs_internal.job_executions AS e
+    FROM jobs_internal.visible_runs AS e
     LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id AND s.step_id = 1
     LEFT JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = 1
     LEFT JOIN jobs_internal.step_commands AS m ON m.command_id = d.command_id
@@ -106,7 +106,6 @@ WITH parts AS (
         WHERE c.closed_by = N'Deadline'
     ) AS l
     WHERE e.schedule_id IS NOT NULL
-        AND e.purged_at IS NULL
 )
 SELECT
     p.execution_id,

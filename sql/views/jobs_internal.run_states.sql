@@ -9,5 +9,4 @@
 CREATE OR ALTER VIEW jobs_internal.run_states
 AS
 SELECT e.lifecycle, e.is_active, e.end_time
-FROM jobs_internal.job_executions AS e
-WHERE e.purged_at IS NULL;
+FROM jobs_internal.visible_runs AS e;
