@@ -3,6 +3,7 @@
 package sqlserver
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,14 +31,12 @@ func containerScript(t *testing.T, name, running string, args ...string) (stdout
 	cmd := exec.Command("bash", append([]string{"container.sh"}, args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+dir+":/usr/bin:/bin", "RECORD="+record, "RUNNING="+running, "SETTLE=0", "COLLATION=Turkish_100_CI_AS",
 		"ENGINE="+name, "GITHUB_ACTIONS=")
-	var errors []byte
+	var said bytes.Buffer
+	cmd.Stderr = &said
 	out, err := cmd.Output()
-	if exit, ok := err.(*exec.ExitError); ok {
-		errors = exit.Stderr
-	}
 	made, readErr := os.ReadFile(record)
 	require.NoError(t, readErr)
-	return string(out), string(errors), string(made), err
+	return string(out), said.String(), string(made), err
 }
 
 func TestContainerScript(t *testing.T) {
