@@ -40,9 +40,11 @@ var pages = []string{
 
 var show = flag.Bool("readme.show", false, "TestPages logs what each block shows, to be copied into the pages")
 
-// runElsewhere lists pages whose blocks another test runs, with this test.
+// runElsewhere lists pages whose blocks another test runs or checks, with this test.
 var runElsewhere = map[string]string{
-	"jobs/manifest/README.md": "testPage in cmd/jobagent/internal/cli/apply",
+	"jobs/manifest/README.md":                "testPage in cmd/jobagent/internal/cli/apply",
+	"cmd/jobagent/deploy/dba/MAINTENANCE.md": "TestPagesForDBAs in cmd/jobagent checks the commands, which stop or remove what other pages use",
+	"cmd/jobagent/deploy/dba/RUNBOOKS.md":    "as MAINTENANCE.md",
 }
 
 // notRun lists the commands that the test does not run, by their beginning, with the reason.
