@@ -122,7 +122,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	if err != nil {
 		return h.invalid(task, started, err)
 	}
-	send := controldb.Send{Task: task.ID, Attempt: task.Attempt}
+	send := controldb.Send{Task: task.ID, Attempt: task.Attempt, Claim: task.Claim}
 	attempt := targets.ActionAttempt{
 		Target: task.Target, Credential: task.CredentialName,
 		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,

@@ -100,6 +100,10 @@ func (c *communicator) done(e *entry, r report) {
 func (c *communicator) report(e *entry, r report) {
 	e.cancel(nil)
 	r.endedAt = time.Now()
+	r.outcome.Claim = e.task.Claim
+	if r.resolution != nil {
+		r.resolution.Claim = e.task.Claim
+	}
 	c.outbox.add(r)
 	c.queue.finish() // after add: when the queue counts no task, all reports are in the outbox
 	notify(c.outbox.ready)

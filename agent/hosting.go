@@ -166,7 +166,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		return err
 	}
 	h.cfg.Metrics.TermStarted()
-	log := h.log.With(zap.Int64(keyTermID, int64(term.ID)))
+	log := h.log.With(zap.Int64(keyTermID, term.ID.Number))
 	log.Info("term started")
 
 	termCtx, cancelTerm := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -33,7 +33,7 @@ func TestReleases(t *testing.T) {
 			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
 		})
 
-		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 3, 4))
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol, controldb.AgentProtocol+1))
 		require.ErrorIs(t, f.Store.CheckVersion(t.Context()), controldb.ErrSchemaVersion)
 		require.ErrorIs(t, f.Store.Migrate(t.Context()), controldb.ErrSchemaVersion, "an older program must not undo a release")
 		rows := f.ended(t, f.Start(t, "short"), time.Minute)
@@ -48,7 +48,7 @@ func TestReleases(t *testing.T) {
 
 		long = f.Start(t, "long")
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
-		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 4, 5))
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol+1, controldb.AgentProtocol+2))
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
 		agents, err := f.Store.Agents(t.Context())
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, "Outdated", agents[0].EndReason)
 		_, err = f.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
-		require.ErrorContains(t, err, "supports the agent protocols 4 to 5, and this agent uses protocol 3")
+		require.ErrorContains(t, err, "supports the agent protocols 5 to 6, and this agent uses protocol 4")
 		stop()
 		late, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)

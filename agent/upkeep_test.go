@@ -104,7 +104,7 @@ WHERE j.is_system = 1;`)
 func TestUpkeepIsInterrupted(t *testing.T) {
 	// slowly makes each batch take ten seconds and report a deleted run, without end.
 	const slowly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
-    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT, @remaining BIT OUTPUT
+    @batch_size INT, @term_id BIGINT, @term_guid UNIQUEIDENTIFIER, @deleted INT OUTPUT, @remaining BIT OUTPUT
 AS
 BEGIN
     WAITFOR DELAY '00:00:10';
@@ -112,7 +112,7 @@ BEGIN
     SET @remaining = 1;
 END;`
 	const quickly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
-    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT, @remaining BIT OUTPUT
+    @batch_size INT, @term_id BIGINT, @term_guid UNIQUEIDENTIFIER, @deleted INT OUTPUT, @remaining BIT OUTPUT
 AS
     SELECT @deleted = 0, @remaining = 0;`
 	for name, test := range map[string]func(t *testing.T, f *fixture, stop func()) []controldb.Execution{

@@ -23,6 +23,8 @@ type Send struct {
 	Task TaskID
 	// Attempt must be the task's current attempt.
 	Attempt int
+	// Claim is that of the task. The zero value is not compared.
+	Claim uuid.UUID
 	// Callback is nil unless the request tells where a report ends the action.
 	Callback *CallbackToken
 	// CallbackTimeout is the time that a report has; 0 means the setting
@@ -34,6 +36,7 @@ type Send struct {
 type sendJSON struct {
 	TaskID    TaskID `json:"task_id"`
 	Attempt   int    `json:"attempt"`
+	ClaimID   string `json:"claim_id,omitempty"`
 	TokenHash string `json:"token_hash,omitempty"`
 	Timeout   int64  `json:"callback_timeout_seconds,omitempty"`
 }
@@ -48,7 +51,7 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 	}
 	list := make([]sendJSON, 0, len(sends))
 	for _, a := range sends {
-		j := sendJSON{TaskID: a.Task, Attempt: a.Attempt}
+		j := sendJSON{TaskID: a.Task, Attempt: a.Attempt, ClaimID: claimText(a.Claim)}
 		if a.Callback != nil {
 			j.TokenHash = hex.EncodeToString(a.Callback[:])
 		}
@@ -63,7 +66,7 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 	}
 	var refusals []Refusal
 	err = s.query(ctx, "begin to send",
-		newCall("jobs_internal.begin_send").in("term_id", int64(term)).in("sends", string(text)),
+		newCall("jobs_internal.begin_send").forTerm(term).in("sends", string(text)),
 		into(&refusals))
 	return refusals, err
 }

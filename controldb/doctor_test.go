@@ -249,7 +249,7 @@ func TestExamineAgents(t *testing.T) {
 		c.exec(
 			t,
 			`UPDATE jobs_internal.terms SET started_at = DATEADD(HOUR, -2, started_at), expires_at = DATEADD(HOUR, -2, expires_at) WHERE term_id = @p1;`,
-			int64(term),
+			term.Number,
 		)
 		require.Equal(t, "no live agent", c.findings(t, controldb.CodeAgents)[0].Found)
 		found := c.findings(t, controldb.CodeTerms)

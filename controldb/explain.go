@@ -69,7 +69,7 @@ type Wait struct {
 	// agent does.
 	AgentID   uuid.UUID `db:"agent_id"`
 	Host      string    `db:"host_name"`
-	Term      TermID    `db:"term_id"`
+	Term      int64     `db:"term_id"`
 	SessionID int       `db:"session_id"`
 }
 

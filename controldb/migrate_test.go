@@ -82,7 +82,7 @@ func (c *control) term1(t *testing.T) controldb.TermID {
 		t,
 		c.db.QueryRowContext(t.Context(), `EXECUTE jobs_internal.start_term @agent_id = @p1, @host_name = N'host', @version = N'1', @ttl_seconds = 3600;`,
 			uuid.NewString()).
-			Scan(&id, &started, &expires),
+			Scan(&id.Number, &started, &expires),
 	)
 	return id
 }
@@ -436,7 +436,7 @@ func TestMigrateScheduleDescriptions(t *testing.T) {
 		due := time.Date(2999, 1, 1, 2, 30, 0, 0, time.UTC)
 		// As an agent of release 0 does.
 		c.exec(t, `EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_id": 2, "revision": 2, "zone": "UTC", "engine": "1", "next_due_at": "2999-01-01T02:30:00"}]';
-EXECUTE jobs_internal.fire_schedules @term_id = @p1, @firings = N'[{"schedule_id": 2, "revision": 2, "due_at": "2999-01-01T02:30:00", "runs": ["2999-01-01T02:30:00"], "next_due_at": "2999-01-02T02:30:00"}]';`, int64(term))
+EXECUTE jobs_internal.fire_schedules @term_id = @p1, @firings = N'[{"schedule_id": 2, "revision": 2, "due_at": "2999-01-01T02:30:00", "runs": ["2999-01-01T02:30:00"], "next_due_at": "2999-01-02T02:30:00"}]';`, term.Number)
 		due = due.AddDate(0, 0, 1)
 		require.NoError(t, c.Migrate(ctx))
 
@@ -447,7 +447,7 @@ EXECUTE jobs_internal.fire_schedules @term_id = @p1, @firings = N'[{"schedule_id
 
 		// An agent of release 0 still validates; then one of this release does.
 		c.exec(t, `UPDATE s SET s.awaits_verdict = 1 FROM jobs_internal.schedules AS s WHERE s.schedule_id = 2;
-EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_id": 2, "revision": 2, "seen_due_at": "2999-01-02T02:30:00", "zone": "UTC", "engine": "1", "next_due_at": "2999-01-02T02:30:00"}]';`, int64(term))
+EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_id": 2, "revision": 2, "seen_due_at": "2999-01-02T02:30:00", "zone": "UTC", "engine": "1", "next_due_at": "2999-01-02T02:30:00"}]';`, term.Number)
 		require.Empty(t, c.schedule(t, "j", "s").Description)
 		n, _, err := c.RecheckSchedules(ctx, term, "2")
 		require.NoError(t, err)

@@ -324,7 +324,7 @@ func TestAgentsAndTheirTasks(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		a := list[0]
-		require.Equal(t, term, a.Term)
+		require.Equal(t, term.Number, a.Term)
 		require.True(t, a.Live)
 		require.Equal(t, []int{1, 1, controldb.AgentProtocol}, []int{a.Tasks, a.RecentTerms, a.Protocol})
 		require.Contains(t, a.CommandTypes, "TSql")

@@ -153,8 +153,6 @@ func nullable(dest any) any {
 		return nullColumn[int64]{d}
 	case *float64:
 		return nullColumn[float64]{d}
-	case *TermID:
-		return nullColumn[TermID]{d}
 	case *BackfillID:
 		return nullColumn[BackfillID]{d}
 	case *json.RawMessage, *[]string, *[]time.Time:

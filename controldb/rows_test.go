@@ -14,7 +14,7 @@ func TestNullableStoresZeroValues(t *testing.T) {
 		t.Helper()
 		require.NoError(t, nullable(dest).(interface{ Scan(any) error }).Scan(src))
 	}
-	text, id, at, n, term, share := "x", uuid.New(), time.Now(), 3, TermID(4), 0.5
+	text, id, at, n, term, share := "x", uuid.New(), time.Now(), 3, BackfillID(4), 0.5
 	for _, dest := range []any{&text, &id, &at, &n, &term, &share} {
 		scan(dest, nil)
 	}
@@ -40,7 +40,7 @@ func TestNullableStoresZeroValues(t *testing.T) {
 	scan(&term, int64(5))
 	scan(&id, []byte{0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF})
 	require.Equal(t, "y", text)
-	require.Equal(t, TermID(5), term)
+	require.Equal(t, BackfillID(5), term)
 	require.Equal(t, uuid.MustParse("00112233-4455-6677-8899-aabbccddeeff"), id, "the byte order of UNIQUEIDENTIFIER")
 
 	kind := TaskRun

@@ -351,12 +351,12 @@ func TestOutage(t *testing.T) {
 		require.Len(t, due.Schedules, 1)
 		require.Equal(
 			t,
-			c.rows(t, `SELECT CONVERT(NVARCHAR(33), ended_at, 126) FROM jobs_internal.terms WHERE term_id <> @p1`, int64(term))[0][:26],
+			c.rows(t, `SELECT CONVERT(NVARCHAR(33), ended_at, 126) FROM jobs_internal.terms WHERE term_id <> @p1`, term.Number)[0][:26],
 			due.LastWorkedAt.Format("2006-01-02T15:04:05.000000"),
 		)
 		require.Equal(
 			t,
-			c.rows(t, `SELECT CONVERT(NVARCHAR(33), started_at, 126) FROM jobs_internal.terms WHERE term_id = @p1`, int64(term))[0][:26],
+			c.rows(t, `SELECT CONVERT(NVARCHAR(33), started_at, 126) FROM jobs_internal.terms WHERE term_id = @p1`, term.Number)[0][:26],
 			due.WorkingSince.Format("2006-01-02T15:04:05.000000"),
 		)
 		require.True(t, due.LastWorkedAt.Before(due.Schedules[0].DueAt))

@@ -262,7 +262,7 @@ func (s *Store) RecordValidations(
 	}
 	var recorded []RecordedValidation
 	err = s.query(ctx, "record validations",
-		newCall("jobs_internal.record_verdicts").in("term_id", int64(term)).in("verdicts", string(text)),
+		newCall("jobs_internal.record_verdicts").forTerm(term).in("verdicts", string(text)),
 		into(&recorded))
 	return recorded, err
 }
@@ -277,10 +277,7 @@ func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string
 	err = s.query(
 		ctx,
 		"recheck schedules",
-		newCall(
-			"jobs_internal.recheck_schedules",
-		).in("term_id", int64(term)).
-			in("engine", engine),
+		newCall("jobs_internal.recheck_schedules").forTerm(term).in("engine", engine),
 		scanOne(&n, &remaining),
 	)
 	return n, remaining, err
@@ -443,7 +440,7 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 	}
 	var fired []FiredExecution
 	err = s.query(ctx, "fire schedules",
-		newCall("jobs_internal.fire_schedules").in("term_id", int64(term)).in("firings", string(text)),
+		newCall("jobs_internal.fire_schedules").forTerm(term).in("firings", string(text)),
 		into(&fired))
 	return fired, err
 }

@@ -54,6 +54,10 @@ type Task struct {
 	Kind TaskKind
 	// Attempt counts from 1.
 	Attempt int
+	// Claim identifies the pass that claimed the task. The outcome must name it, because a database
+	// that was restored gives the ids of tasks again (I16). It is zero for a task that was claimed
+	// before the control database had claims.
+	Claim uuid.UUID
 
 	JobID               uuid.UUID
 	JobName             string
@@ -193,10 +197,13 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		tasks   []taskRow
 		members []memberRow
 	)
-	c := newCall("jobs_internal.controller_pass").in("term_id", int64(req.Term)).
+	c := newCall("jobs_internal.controller_pass").forTerm(req.Term).
 		in("max_tasks", int64(req.MaxTasks)).in("max_concurrent_targets", int64(req.MaxConcurrentTargets))
 	if req.LastTask != nil {
 		c.in("last_task_id", int64(*req.LastTask))
+	}
+	if req.Term.GUID != uuid.Nil {
+		c.in("claim_id", uuid.New())
 	}
 	err := s.query(ctx, "make a pass", c,
 		scanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS),
@@ -256,6 +263,7 @@ type taskRow struct {
 	TaskID            TaskID    `db:"task_id"`
 	Kind              TaskKind  `db:"kind"`
 	Attempt           int       `db:"attempt"`
+	Claim             uuid.UUID `db:"claim_id"`
 	StepExecutionID   int64     `db:"step_execution_id"`
 	TargetID          uuid.UUID `db:"target_id"`
 	ServerName        string    `db:"server_name"`
@@ -268,7 +276,7 @@ type taskRow struct {
 // task returns the task of the step s.
 func (r taskRow) task(s taskStepRow) Task {
 	t := Task{
-		ID: r.TaskID, Kind: r.Kind, Attempt: r.Attempt,
+		ID: r.TaskID, Kind: r.Kind, Attempt: r.Attempt, Claim: r.Claim,
 		JobID: s.JobID, JobName: s.JobName, JobVersion: s.JobVersion,
 		JobExecutionID: s.JobExecutionID, ExecutionCreateTime: s.ExecutionCreateTime, DueAt: s.DueAt,
 		StepID: s.StepID, StepName: s.StepName, TargetGroupName: s.TargetGroupName,
@@ -368,6 +376,9 @@ type Outcome struct {
 	Task TaskID
 	// Attempt must be the task's current attempt; an outcome for another attempt is refused.
 	Attempt int
+	// Claim is that of the task; an outcome for another claim is refused. The zero value is not
+	// compared.
+	Claim uuid.UUID
 	// Outcome determines what follows. NotSent returns the task without counting the attempt.
 	// Failed and Unknown are retried by the step's policy. After Accepted, and after NoAnswer if
 	// the step awaits a report then, the target waits for a callback (I12); any other NoAnswer is
@@ -408,6 +419,7 @@ type Refusal struct {
 type outcomeJSON struct {
 	TaskID         TaskID        `json:"task_id"`
 	Attempt        int           `json:"attempt"`
+	ClaimID        string        `json:"claim_id,omitempty"`
 	Outcome        string        `json:"outcome"`
 	Message        string        `json:"message,omitempty"`
 	ErrorNumber    *int32        `json:"error_number,omitempty"`
@@ -442,9 +454,17 @@ type messageJSON struct {
 // returned is complete_tasks' spelling of targets.NotSent.
 const returned = "Returned"
 
+// claimText returns the form of a claim in JSON; empty for none.
+func claimText(claim uuid.UUID) string {
+	if claim == uuid.Nil {
+		return ""
+	}
+	return claim.String()
+}
+
 func (o Outcome) json() outcomeJSON {
 	j := outcomeJSON{
-		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
+		TaskID: o.Task, Attempt: o.Attempt, ClaimID: claimText(o.Claim), Outcome: string(o.Outcome), Message: o.Message,
 		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
 		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
 		Unknown: o.Unknown && o.Outcome == targets.TimedOut,
@@ -487,7 +507,7 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 	}
 	var refusals []Refusal
 	err = s.query(ctx, "complete tasks",
-		newCall("jobs_internal.complete_tasks").in("term_id", int64(term)).in("outcomes", string(text)),
+		newCall("jobs_internal.complete_tasks").forTerm(term).in("outcomes", string(text)),
 		into(&refusals))
 	return refusals, err
 }
@@ -496,6 +516,8 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 type Resolution struct {
 	// Attempt must be the task's current attempt.
 	Attempt int
+	// Claim is that of the task. The zero value is not compared.
+	Claim uuid.UUID
 	// Targets are the targets in order, each once. An empty list means that the group has no
 	// databases, which is a success (decision 5).
 	Targets []targets.Target
@@ -538,8 +560,12 @@ type targetJSON struct {
 // outcome. When the term has ended, the error is [ErrTermEnded].
 func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
 	begin := func() *call {
-		return newCall("jobs_internal.complete_resolution").in("term_id", int64(term)).in("task_id", int64(task)).
+		c := newCall("jobs_internal.complete_resolution").forTerm(term).in("task_id", int64(task)).
 			in("attempt", int64(r.Attempt)).in("elapsed_ms", r.Elapsed.Milliseconds())
+		if r.Claim != uuid.Nil {
+			c.in("claim_id", r.Claim)
+		}
+		return c
 	}
 	if r.Failure != "" {
 		c := begin().in("error", r.Failure)

@@ -210,8 +210,9 @@ func TestRun(t *testing.T) {
 		text, err := c.Command(t.Context(), run.CommandID)
 		require.NoError(t, err)
 		require.Equal(t, "SELECT 1", text)
+		require.NotZero(t, run.Claim)
 		require.Equal(t, controldb.Task{
-			ID: run.ID, Kind: controldb.TaskRun, Attempt: 1, JobID: run.JobID, JobName: "j", JobVersion: 2, JobExecutionID: id,
+			ID: run.ID, Kind: controldb.TaskRun, Attempt: 1, Claim: run.Claim, JobID: run.JobID, JobName: "j", JobVersion: 2, JobExecutionID: id,
 			ExecutionCreateTime: run.ExecutionCreateTime, DueAt: run.ExecutionCreateTime, StepID: 1, StepName: "step 1",
 			TargetGroupName: "g", CommandID: run.CommandID, CommandType: action.TypeTSQL, OnUnknownOutcome: "Retry",
 			CredentialName: "k", Target: b, TargetExecutionID: run.TargetExecutionID, Timeout: time.Minute,

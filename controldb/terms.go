@@ -13,10 +13,25 @@ import (
 
 // AgentProtocol is the version of the contract between agents and the procedures that they call.
 // The view jobs_internal.agent_protocols has the versions that the installed schema supports.
-const AgentProtocol = 3
+const AgentProtocol = 4
 
-// TermID identifies a term. Ids increase over time.
-type TermID int64
+// TermID identifies a term in each call of its agent. A database that was restored gives the same
+// numbers again, but never the GUID (I16).
+type TermID struct {
+	// Number increases over time.
+	Number int64
+	// GUID is made by the agent. The zero value is not compared.
+	GUID uuid.UUID
+}
+
+// forTerm adds the arguments that name the caller's term.
+func (c *call) forTerm(id TermID) *call {
+	c.in("term_id", id.Number)
+	if id.GUID != uuid.Nil {
+		c.in("term_guid", id.GUID)
+	}
+	return c
+}
 
 // Agent describes an agent when it starts a term.
 type Agent struct {
@@ -37,7 +52,7 @@ type Agent struct {
 // Term is one period of work of an agent, from its registration to its end or expiry.
 type Term struct {
 	// ID identifies the term in every later call.
-	ID TermID `db:"term_id"`
+	ID TermID
 	// AgentID is the agent that holds the term.
 	AgentID uuid.UUID
 	// TTL is the time from the start or the latest renewal to the expiry.
@@ -60,21 +75,19 @@ func (a Agent) commandTypes() string {
 // the same agent ends, and its tasks are handed over. It returns [ErrSchemaVersion] when the schema
 // does not support this program's AgentProtocol.
 func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
-	var terms []Term
+	var number int64
+	guid := uuid.New()
 	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
 		in("ttl_seconds", seconds(ttl)).
 		in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol)).
-		in("command_types", a.commandTypes())
+		in("command_types", a.commandTypes()).in("term_guid", guid)
 	if a.Engine != "" {
 		c = c.in("engine", clipped(a.Engine)).in("zone_data", clipped(a.ZoneData))
 	}
-	if err := s.query(ctx, "start a term", c, into(&terms)); err != nil {
+	if err := s.query(ctx, "start a term", c, scanOne(&number)); err != nil {
 		return Term{}, err
 	}
-	if len(terms) != 1 {
-		return Term{}, fmt.Errorf("start a term: got %d rows, want 1", len(terms))
-	}
-	return Term{ID: terms[0].ID, AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
+	return Term{ID: TermID{Number: number, GUID: guid}, AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
 }
 
 // RenewTerm extends a term to ttl from the database's current time. It returns [ErrTermEnded] when
@@ -83,7 +96,7 @@ func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) err
 	return s.exec(
 		ctx,
 		"renew the term",
-		newCall("jobs_internal.renew_term").in("term_id", int64(id)).in("ttl_seconds", seconds(ttl)),
+		newCall("jobs_internal.renew_term").forTerm(id).in("ttl_seconds", seconds(ttl)),
 	)
 }
 
@@ -91,7 +104,7 @@ func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) err
 // returns
 // [ErrTermEnded] when the term had ended before.
 func (s *Store) EndTerm(ctx context.Context, id TermID) error {
-	return s.exec(ctx, "end the term", newCall("jobs_internal.end_term").in("term_id", int64(id)))
+	return s.exec(ctx, "end the term", newCall("jobs_internal.end_term").forTerm(id))
 }
 
 // AgentStatus is a row of the view jobs_internal.agent_status: an agent and its latest term.
@@ -100,7 +113,7 @@ type AgentStatus struct {
 	Host                 string    `db:"host_name"`
 	Version              string    `db:"version"`
 	MaxConcurrentTargets int       `db:"max_concurrent_targets"`
-	Term                 TermID    `db:"term_id"`
+	Term                 int64     `db:"term_id"`
 	StartedAt            time.Time `db:"started_at"`
 	ExpiresAt            time.Time `db:"expires_at"`
 	// EndedAt is zero while the term lasts; EndReason is the reason of its end.
@@ -146,7 +159,7 @@ type AgentTask struct {
 	ID      int64     `db:"task_id"`
 	AgentID uuid.UUID `db:"agent_id"`
 	Host    string    `db:"host_name"`
-	Term    TermID    `db:"term_id"`
+	Term    int64     `db:"term_id"`
 	// Kind is Run or Resolve. Server, Database and TargetID are empty for Resolve.
 	Kind      string    `db:"kind"`
 	RunID     uuid.UUID `db:"job_execution_id"`
@@ -190,10 +203,7 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 // until remaining is false, which means that nothing of that age can be deleted now. It returns
 // [ErrTermEnded] when the term has ended.
 func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (deleted int, remaining bool, err error) {
-	c := newCall(
-		"jobs_internal.purge_history",
-	).in("batch_size", int64(limit)).
-		in("term_id", int64(term)).
+	c := newCall("jobs_internal.purge_history").forTerm(term).in("batch_size", int64(limit)).
 		out("deleted", &deleted).
 		out("remaining", &remaining)
 	err = s.exec(ctx, "purge history", c)

@@ -21,7 +21,7 @@ func TestTerms(t *testing.T) {
 		require.NoError(t, c.RenewTerm(ctx, first.ID, time.Hour))
 		second, err := c.StartTerm(ctx, a, time.Hour)
 		require.NoError(t, err)
-		require.Greater(t, second.ID, first.ID)
+		require.Greater(t, second.ID.Number, first.ID.Number)
 
 		require.ErrorIs(t, c.RenewTerm(ctx, first.ID, time.Hour), controldb.ErrTermEnded)
 		require.ErrorIs(t, c.EndTerm(ctx, first.ID), controldb.ErrTermEnded)
@@ -32,12 +32,17 @@ func TestTerms(t *testing.T) {
 		require.ErrorIs(t, c.CompleteResolution(ctx, first.ID, 1, controldb.Resolution{Attempt: 1}), controldb.ErrTermEnded)
 		_, err = c.FireSchedules(ctx, first.ID, []controldb.Firing{{Schedule: 1, DueAt: time.Now()}})
 		require.ErrorIs(t, err, controldb.ErrTermEnded)
-		require.ErrorIs(t, c.RenewTerm(ctx, 999, time.Hour), controldb.ErrTermEnded)
+		require.ErrorIs(t, c.RenewTerm(ctx, controldb.TermID{Number: 999}, time.Hour), controldb.ErrTermEnded)
+		another := controldb.TermID{Number: second.ID.Number, GUID: uuid.New()} // as after a restore
+		require.ErrorIs(t, c.RenewTerm(ctx, another, time.Hour), controldb.ErrTermEnded)
+		require.ErrorIs(t, c.EndTerm(ctx, another), controldb.ErrTermEnded)
+		_, err = c.Pass(ctx, controldb.PassRequest{Term: another, MaxConcurrentTargets: 1})
+		require.ErrorIs(t, err, controldb.ErrTermEnded)
 
 		agents, err := c.Agents(ctx)
 		require.NoError(t, err)
 		require.Len(t, agents, 1)
-		require.Equal(t, second.ID, agents[0].Term)
+		require.Equal(t, second.ID.Number, agents[0].Term)
 		require.True(t, agents[0].Live)
 		require.Equal(t, a, controldb.Agent{ID: agents[0].AgentID, Host: agents[0].Host, Version: agents[0].Version, MaxConcurrentTargets: agents[0].MaxConcurrentTargets})
 		require.NoError(t, c.EndTerm(ctx, second.ID))
@@ -69,7 +74,7 @@ func TestHandOver(t *testing.T) {
 		c.resolve(t, dead, "a", "b")
 		lost := c.pass(t, dead).Tasks
 		require.Len(t, lost, 2)
-		c.exec(t, `UPDATE jobs_internal.terms SET expires_at = SYSUTCDATETIME() WHERE term_id = @p1`, int64(dead))
+		c.exec(t, `UPDATE jobs_internal.terms SET expires_at = SYSUTCDATETIME() WHERE term_id = @p1`, dead.Number)
 
 		live := c.term(t)
 		res := c.pass(t, live)

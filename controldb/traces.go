@@ -47,7 +47,7 @@ type EndedRuns struct {
 // EndedRuns lists runs that have ended, in the order of their ends, for the export of traces. One
 // term at a time reads.
 func (s *Store) EndedRuns(ctx context.Context, r EndedRunsRequest) (EndedRuns, error) {
-	c := newCall("jobs_internal.read_ended_runs").in("term_id", int64(r.Term)).
+	c := newCall("jobs_internal.read_ended_runs").in("term_id", r.Term.Number).
 		in("hold_seconds", int64(r.Hold/time.Second)).in("max", int64(r.Limit))
 	if !r.ReadThrough.IsZero() {
 		c.in("read_through", datetime2(r.ReadThrough))

@@ -406,7 +406,9 @@ func (c *crash) event() {
 	default: // deploy the procedures of a later compatible release while the agents run, or those of this release again
 		deploy := sim.ReturnToThisRelease
 		if c.laterRelease = !c.laterRelease; c.laterRelease {
-			deploy = func(ctx context.Context, db *sql.DB) error { return sim.DeployLaterRelease(ctx, db, 3, 3) }
+			deploy = func(ctx context.Context, db *sql.DB) error {
+				return sim.DeployLaterRelease(ctx, db, controldb.AgentProtocol, controldb.AgentProtocol)
+			}
 		}
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 		defer cancel()

@@ -39,6 +39,7 @@ BEGIN
     DECLARE @locked_runs INT;
     DECLARE @waiting TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @stopped TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY, has_list BIT NOT NULL);
+    DECLARE @expired TABLE (term_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
@@ -78,12 +79,20 @@ BEGIN
         SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     END;
 
-    IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
+    -- The list is read first, and the terms are then locked by their clustered key, as jobs_internal.renew_term locks them. Found by
+    -- IX_terms_expires_at, they would be locked in the opposite order. A term that was renewed meanwhile goes on.
+    INSERT INTO @expired (term_id)
+    SELECT t.term_id
+    FROM jobs_internal.terms AS t
+    WHERE t.ended_at IS NULL
+        AND t.expires_at <= @now;
+    IF @@ROWCOUNT > 0
     BEGIN
         UPDATE t
         SET t.ended_at = @now,
             t.end_reason = N'Expired'
-        FROM jobs_internal.terms AS t
+        FROM @expired AS x
+        INNER LOOP JOIN jobs_internal.terms AS t ON t.term_id = x.term_id
         WHERE t.ended_at IS NULL
             AND t.expires_at <= @now;
         EXECUTE jobs_internal.hand_over @now = @now;

@@ -4,15 +4,17 @@
 --   @term_id        The term.
 --   @command_types  Receives the types of commands that its agent runs, separated by commas. Parameters is among them if it
 --                   runs TSql with parameters: agents of earlier protocols would send their names instead of their values.
+--   @term_guid      The GUID that start_term returned; NULL: not compared. A restored database gives the numbers of terms again.
 --   @now            The time of the check.
 -- Called by: the procedures that agents call.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50201 the term has ended or expired.
+--   50201 the term has ended or expired, or is another one of the same number.
 CREATE OR ALTER PROCEDURE jobs_internal.check_term
     @term_id       BIGINT,
     @command_types NVARCHAR(400) = NULL OUTPUT,
+    @term_guid     UNIQUEIDENTIFIER = NULL,
     @now           DATETIME2(7)
 AS
 BEGIN
@@ -25,7 +27,8 @@ BEGIN
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL
-        AND t.expires_at > @now;
+        AND t.expires_at > @now
+        AND (@term_guid IS NULL OR t.term_guid = @term_guid); -- plan: the row is found by term_id
     IF @command_types IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');

@@ -6,6 +6,7 @@
 --   @term_id        The claiming term.
 --   @room           Maximum number of tasks to claim; 0 or less: none.
 --   @command_types  The types of commands that the agent runs, separated by commas.
+--   @claim_id       The GUID of the pass, stored with each task; NULL: the agent gave none.
 --   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within its transaction.
 -- Locks:     the steps' rows (U, then X), skipping locked rows; inserts into task_executions.
@@ -15,6 +16,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.claim_steps
     @term_id       BIGINT,
     @room          INT,
     @command_types NVARCHAR(400) = N'TSql',
+    @claim_id      UNIQUEIDENTIFIER = NULL,
     @now           DATETIME2(7) = NULL
 AS
 BEGIN
@@ -56,8 +58,8 @@ BEGIN
     IF @claimed = 0
         RETURN 0;
 
-    INSERT INTO jobs_internal.task_executions (kind, execution_id, step_execution_id, attempt, term_id, claimed_at)
-    SELECT N'Resolve', s.execution_id, s.step_execution_id, s.attempts + 1, @term_id, @now
+    INSERT INTO jobs_internal.task_executions (kind, execution_id, step_execution_id, attempt, term_id, claimed_at, claim_id)
+    SELECT N'Resolve', s.execution_id, s.step_execution_id, s.attempts + 1, @term_id, @now, @claim_id
     FROM @picked AS p
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id
     ORDER BY s.step_execution_id;

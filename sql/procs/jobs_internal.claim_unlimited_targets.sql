@@ -14,6 +14,7 @@
 --   @term_id        The claiming term.
 --   @room           Maximum number of tasks to claim; 0 or less: none.
 --   @command_types  The types of commands that the agent runs, separated by commas.
+--   @claim_id       The GUID of the pass, stored with each task; NULL: the agent gave none.
 --   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within its transactions.
 -- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
@@ -23,6 +24,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
     @term_id       BIGINT,
     @room          INT,
     @command_types NVARCHAR(400) = N'TSql',
+    @claim_id      UNIQUEIDENTIFIER = NULL,
     @now           DATETIME2(7) = NULL
 AS
 BEGIN
@@ -152,9 +154,9 @@ BEGIN
         RETURN 0;
 
     INSERT INTO jobs_internal.task_executions (
-        kind, execution_id, step_execution_id, target_execution_id, attempt, term_id, claimed_at
+        kind, execution_id, step_execution_id, target_execution_id, attempt, term_id, claimed_at, claim_id
     )
-    SELECT N'Run', l.execution_id, l.step_execution_id, l.target_execution_id, l.attempts + 1, @term_id, @now
+    SELECT N'Run', l.execution_id, l.step_execution_id, l.target_execution_id, l.attempts + 1, @term_id, @now, @claim_id
     FROM @locked AS l
     ORDER BY l.target_execution_id;
 

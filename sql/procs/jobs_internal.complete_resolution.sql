@@ -25,6 +25,8 @@
 --   @part          Number of the part that @targets is, from 1; NULL: the whole list. (Agents of earlier releases give the whole
 --                  list, however large it is.)
 --   @more          1: more parts follow.
+--   @term_guid     The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @claim_id      The claim_id of the task, from controller_pass; NULL: the same.
 --   @now           For tests only.
 -- Called by: agent/outbox.go, once per resolution.
 -- Locks:     the job's row (U), so that two of its runs see each other's targets, unless another transaction holds it; the
@@ -45,6 +47,8 @@ CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
     @unreached    BIT = 0,
     @part         INT = NULL,
     @more         BIT = 0,
+    @term_guid    UNIQUEIDENTIFIER = NULL,
+    @claim_id     UNIQUEIDENTIFIER = NULL,
     @now          DATETIME2(7) = NULL
 AS
 BEGIN
@@ -82,7 +86,7 @@ BEGIN
     )
         THROW 50029, N'Invalid target: want an ordinal, the name of a server and the name of a database.', 1;
 
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
 
     BEGIN TRANSACTION;
 
@@ -114,6 +118,7 @@ BEGIN
         AND k.kind = N'Resolve'
         AND k.term_id = @term_id
         AND k.attempt = @attempt
+        AND (@claim_id IS NULL OR k.claim_id = @claim_id) -- plan: the row is found by task_id
         AND k.ended_at IS NULL;
     IF @step_execution_id IS NULL
     BEGIN

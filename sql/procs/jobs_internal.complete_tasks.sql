@@ -2,9 +2,10 @@
 -- accepted.
 --
 -- Parameters:
---   @term_id   The term that holds the tasks.
---   @outcomes  JSON array; see jobs_internal.record_outcomes.
---   @now       For tests only.
+--   @term_id    The term that holds the tasks.
+--   @outcomes   JSON array; see jobs_internal.record_outcomes.
+--   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @now        For tests only.
 -- Called by: agent/outbox.go, once per batch of outcomes.
 -- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).
 -- Returns:   one row per refused outcome: task_id, reason.
@@ -12,9 +13,10 @@
 --   50029 the outcomes are missing, or one of them is invalid.
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_tasks
-    @term_id  BIGINT,
-    @outcomes NVARCHAR(MAX),
-    @now      DATETIME2(7) = NULL
+    @term_id   BIGINT,
+    @outcomes  NVARCHAR(MAX),
+    @term_guid UNIQUEIDENTIFIER = NULL,
+    @now       DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -26,7 +28,7 @@ BEGIN
     IF @outcomes IS NULL OR ISJSON(@outcomes) = 0
         THROW 50029, N'Invalid @outcomes of complete_tasks: want a JSON array.', 1;
 
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @report = 1, @now = @now;
     COMMIT TRANSACTION;

@@ -13,6 +13,9 @@
 --   @last_task_id            The highest task id that the caller has received from a pass of this term; 0: none yet.
 --                            Claimed tasks above it, whose answer was lost, are returned again and count against
 --                            @max_tasks. NULL: they are not returned.
+--   @term_guid               The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @claim_id                A GUID that the caller makes for this pass. It is stored with the tasks that the pass claims, and their
+--                            outcomes must name it; NULL: an agent of an earlier release, whose outcomes name none.
 --   @now                     For tests only.
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets,
@@ -26,7 +29,8 @@
 --               with advance_skipped = 1, and NULL while another pass is writing it).
 --            2: the steps of the tasks in 3, each once. rest_job_id, tenant_id, subdomain and rest_schedule_id are those
 --               of a job of the SAP surface.
---            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
+--            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first. claim_id is that of the
+--               pass that claimed the task.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
 --               database, by the name that its server reports. An action without a group has one member of type Endpoint; the agent
 --               derives its target from the command. An action with on_targets = Failed has the databases on which the
@@ -40,6 +44,8 @@ CREATE OR ALTER PROCEDURE jobs_internal.controller_pass
     @max_tasks              INT,
     @max_concurrent_targets INT,
     @last_task_id           BIGINT = NULL,
+    @term_guid              UNIQUEIDENTIFIER = NULL,
+    @claim_id               UNIQUEIDENTIFIER = NULL,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
@@ -66,7 +72,11 @@ BEGIN
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'Invalid arguments of controller_pass: want @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @command_types = @command_types OUTPUT, @now = @now;
+    EXECUTE jobs_internal.check_term
+        @term_id = @term_id,
+        @term_guid = @term_guid,
+        @command_types = @command_types OUTPUT,
+        @now = @now;
 
     -- Plan: the term's range of IX_task_executions_held, at most twice @max_concurrent_targets rows; so below, wherever tasks of the term
     -- are read.
@@ -138,6 +148,7 @@ BEGIN
                 @term_id = @term_id,
                 @room = @room,
                 @command_types = @command_types,
+                @claim_id = @claim_id,
                 @now = @now;
             SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
@@ -154,6 +165,7 @@ BEGIN
                 @term_id = @term_id,
                 @room = @room,
                 @command_types = @command_types,
+                @claim_id = @claim_id,
                 @now = @now;
             SET @room = @room - @claimed;
             IF @agent_limit IS NOT NULL
@@ -162,6 +174,7 @@ BEGIN
                     @term_id = @term_id,
                     @room = @room,
                     @command_types = @command_types,
+                    @claim_id = @claim_id,
                     @now = @now;
                 SET @room = 0;
             END;
@@ -181,6 +194,7 @@ BEGIN
                     @term_id = @term_id,
                     @room = @room,
                     @command_types = @command_types,
+                    @claim_id = @claim_id,
                     @now = @now;
                 SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
                 SET @room = @room - @claimed;
@@ -190,6 +204,7 @@ BEGIN
                     @term_id = @term_id,
                     @room = @room,
                     @command_types = @command_types,
+                    @claim_id = @claim_id,
                     @now = @now;
             COMMIT TRANSACTION;
         END;
@@ -336,7 +351,8 @@ BEGIN
         t.database_name,
         t.elastic_pool_name,
         t.internal_id AS target_execution_id,
-        DATEDIFF_BIG(MILLISECOND, @now, t.deadline_at) AS timeout_ms
+        DATEDIFF_BIG(MILLISECOND, @now, t.deadline_at) AS timeout_ms,
+        k.claim_id
     FROM jobs_internal.task_executions AS k
     LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
     WHERE k.term_id = @term_id

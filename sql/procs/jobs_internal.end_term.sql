@@ -1,16 +1,18 @@
 -- Ends a term. Tasks that it still holds are handed over with an unknown outcome.
 --
 -- Parameters:
---   @term_id  The term.
---   @now      For tests only.
+--   @term_id    The term.
+--   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @now        For tests only.
 -- Called by: agent/lease.go, when the agent stops.
 -- Locks:     the term's row (X) and its tasks (X).
 -- Returns:   0.
 -- Throws:
---   50201 the term has ended or expired.
+--   50201 the term has ended or expired, or is another one of the same number.
 CREATE OR ALTER PROCEDURE jobs_internal.end_term
-    @term_id BIGINT,
-    @now     DATETIME2(7) = NULL
+    @term_id   BIGINT,
+    @term_guid UNIQUEIDENTIFIER = NULL,
+    @now       DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -28,7 +30,8 @@ BEGIN
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL
-        AND t.expires_at > @now;
+        AND t.expires_at > @now
+        AND (@term_guid IS NULL OR t.term_guid = @term_guid); -- plan: the row is found by term_id
     IF @@ROWCOUNT = 0
     BEGIN
         SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');

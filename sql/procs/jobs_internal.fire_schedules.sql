@@ -16,15 +16,16 @@
 -- of schedules or of ended runs.
 --
 -- Parameters:
---   @term_id  The caller's term.
---   @firings  JSON array of objects: schedule_id, due_at (the stored instant, of a backfill its next_at; NULL: not set yet),
---             revision (of the schedule that was read; NULL: not checked), backfill_id (NULL: the schedule itself), runs (array of
---             instants to run; NULL: due_at), skips (array of due_at, count, cause, reason), last_due_at (last instant of
---             this firing; NULL: the latest of due_at and runs), next_due_at (NULL: no more), next_fire_at (NULL: next_due_at),
---             upcoming (array of at most ten instants, or NULL), limit (runs that the schedule may start since its kind or text
---             changed; NULL: no limit. The instant that reaches it is the last one, D-P3), error (of a backfill: why it
---             cannot continue).
---   @now      For tests only.
+--   @term_id    The caller's term.
+--   @firings    JSON array of objects: schedule_id, due_at (the stored instant, of a backfill its next_at; NULL: not set yet),
+--               revision (of the schedule that was read; NULL: not checked), backfill_id (NULL: the schedule itself), runs (array of
+--               instants to run; NULL: due_at), skips (array of due_at, count, cause, reason), last_due_at (last instant of
+--               this firing; NULL: the latest of due_at and runs), next_due_at (NULL: no more), next_fire_at (NULL: next_due_at),
+--               upcoming (array of at most ten instants, or NULL), limit (runs that the schedule may start since its kind or text
+--               changed; NULL: no limit. The instant that reaches it is the last one, D-P3), error (of a backfill: why it
+--               cannot continue).
+--   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @now        For tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
 -- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
 --            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions,
@@ -35,9 +36,10 @@
 --   50029 the firings are missing.
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.fire_schedules
-    @term_id BIGINT,
-    @firings NVARCHAR(MAX),
-    @now     DATETIME2(7) = NULL
+    @term_id   BIGINT,
+    @firings   NVARCHAR(MAX),
+    @term_guid UNIQUEIDENTIFIER = NULL,
+    @now       DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -111,7 +113,7 @@ BEGIN
 
     IF @firings IS NULL OR ISJSON(@firings) = 0
         THROW 50029, N'Invalid @firings of fire_schedules: want a JSON array.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
 
     INSERT INTO @given (
         schedule_id, due_at, revision, backfill_id, runs, skips, last_due_at, next_due_at, next_fire_at, upcoming,

@@ -15,6 +15,7 @@
 --   @term_id         The caller's term; NULL: no term is checked.
 --   @remaining       Receives 1 if rows may be left that are older than the retention, else 0. Agents of earlier releases call
 --                    it until @deleted is 0 instead.
+--   @term_guid       The term's GUID; NULL: an agent of an earlier release, not compared.
 --   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the row of retention_state (X); the purged runs (X), then their rows in small batches; schedules that were closed long
@@ -30,6 +31,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @deleted        INT = NULL OUTPUT,
     @term_id        BIGINT = NULL,
     @remaining      BIT = NULL OUTPUT,
+    @term_guid      UNIQUEIDENTIFIER = NULL,
     @now            DATETIME2(7) = NULL
 AS
 BEGIN
@@ -64,7 +66,7 @@ BEGIN
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
         THROW 50029, N'Invalid arguments of purge_history: want @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
     IF @term_id IS NOT NULL
-        EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+        EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
     SET @retention_days = COALESCE(
         @retention_days,
         (SELECT s.value FROM jobs_internal.effective_settings AS s WHERE s.name = N'history_retention_days')

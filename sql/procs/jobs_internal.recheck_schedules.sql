@@ -4,9 +4,10 @@
 -- holds; call it until remaining is 0.
 --
 -- Parameters:
---   @term_id  The caller's term.
---   @engine   The present engine: program and time zone data.
---   @now      For tests only.
+--   @term_id    The caller's term.
+--   @engine     The present engine: program and time zone data.
+--   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @now        For tests only.
 -- Called by: agent/scheduler.go, at the start of a term.
 -- Locks:     the schedules validated by another engine (U, X), in the order of their keys, skipping locked rows.
 -- Returns:   one row: rechecked, the number of schedules; remaining, 1 if more are left.
@@ -14,9 +15,10 @@
 --   50029 the engine is missing.
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.recheck_schedules
-    @term_id BIGINT,
-    @engine  NVARCHAR(128),
-    @now     DATETIME2(7) = NULL
+    @term_id   BIGINT,
+    @engine    NVARCHAR(128),
+    @term_guid UNIQUEIDENTIFIER = NULL,
+    @now       DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -31,7 +33,7 @@ BEGIN
 
     IF @engine IS NULL OR LTRIM(@engine) = N''
         THROW 50029, N'Missing @engine of recheck_schedules.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
 
     -- One more than may be changed, to determine whether more are left. Most terms find none.
     INSERT INTO @wanted (schedule_id)

@@ -13,7 +13,8 @@
 --
 -- Parameters:
 --   @term_id   The term that holds the tasks; NULL: any term (only for terms that have ended).
---   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
+--   @outcomes  JSON array of objects: task_id, attempt, claim_id (of the task, from controller_pass; NULL: an agent of an earlier release,
+--              not compared), outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
 --              Returned, Accepted, NoAnswer), unsent_outcome (instead of outcome if jobs_internal.begin_send was not called),
 --              message, error_number, error_severity, error_state, error_line, error_procedure,
 --              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused),
@@ -44,6 +45,7 @@ BEGIN
     DECLARE @given TABLE (
         task_id         BIGINT NOT NULL PRIMARY KEY,
         attempt         INT NOT NULL,
+        claim_id        UNIQUEIDENTIFIER NULL,
         outcome         NVARCHAR(20) NOT NULL,
         unsent_outcome  NVARCHAR(20) NULL,
         message         NVARCHAR(MAX) NULL,
@@ -87,15 +89,17 @@ BEGIN
     );
 
     INSERT INTO @given (
-        task_id, attempt, outcome, unsent_outcome, message, error_number, error_severity, error_state, error_line,
+        task_id, attempt, claim_id, outcome, unsent_outcome, message, error_number, error_severity, error_state, error_line,
         error_procedure, rows_affected, elapsed_ms, session_id, messages
     )
     SELECT
-        o.task_id, o.attempt, o.outcome, o.unsent_outcome, o.message, o.error_number, o.error_severity, o.error_state, o.error_line,
+        o.task_id, o.attempt, o.claim_id, o.outcome, o.unsent_outcome, o.message, o.error_number, o.error_severity, o.error_state,
+        o.error_line,
         o.error_procedure, o.rows_affected, o.elapsed_ms, o.session_id, o.messages
     FROM OPENJSON(@outcomes) WITH (
         task_id         BIGINT,
         attempt         INT,
+        claim_id        UNIQUEIDENTIFIER,
         outcome         NVARCHAR(20),
         unsent_outcome  NVARCHAR(20),
         message         NVARCHAR(MAX),
@@ -155,6 +159,7 @@ BEGIN
         INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
         WHERE k.ended_at IS NULL
             AND k.attempt = g.attempt
+            AND (g.claim_id IS NULL OR k.claim_id = g.claim_id) -- a restored database gives the numbers of tasks again (I16)
             AND (@term_id IS NULL OR k.term_id = @term_id) -- plan: the rows are found by task_id
             AND (k.kind = N'Run' OR g.outcome NOT IN (N'Succeeded', N'Accepted')); -- a resolution can succeed only with its targets
 
@@ -452,6 +457,8 @@ BEGIN
                 WHEN k.task_id IS NULL THEN N'the task does not exist'
                 WHEN k.term_id <> @term_id THEN N'another term held the task'
                 WHEN k.attempt <> g.attempt THEN N'the task is another attempt'
+                WHEN g.claim_id IS NOT NULL AND (k.claim_id IS NULL OR k.claim_id <> g.claim_id)
+                    THEN N'the task is another claim of the same number'
                 WHEN k.kind = N'Resolve' AND k.outcome IS NULL THEN N'a resolution can succeed only with its targets'
                 ELSE N'the task has its outcome already'
             END AS NVARCHAR(100)) AS reason

@@ -13,13 +13,14 @@
 -- The name is older than the word validation; agents of the previous release call the procedure by this name.
 --
 -- Parameters:
---   @term_id   The caller's term.
---   @verdicts  JSON array of objects: schedule_id, revision, seen_due_at (next_due_at as it was listed; NULL: none),
---              errors (object {"errors": [{path, value, message}]}, or NULL), warnings (array, or NULL), zone, engine,
---              next_due_at (NULL: none is left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten
---              instants, or NULL), description (cut after 4,000 characters; NULL: none, as from agents of earlier releases),
---              recheck_at (when the result must be renewed; NULL: never).
---   @now       For tests only.
+--   @term_id    The caller's term.
+--   @verdicts   JSON array of objects: schedule_id, revision, seen_due_at (next_due_at as it was listed; NULL: none),
+--               errors (object {"errors": [{path, value, message}]}, or NULL), warnings (array, or NULL), zone, engine,
+--               next_due_at (NULL: none is left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten
+--               instants, or NULL), description (cut after 4,000 characters; NULL: none, as from agents of earlier releases),
+--               recheck_at (when the result must be renewed; NULL: never).
+--   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
+--   @now        For tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
 -- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the backfills of those that are Faulted (X); inserts into
 --            rest_action_log.
@@ -29,9 +30,10 @@
 --   50029 @verdicts is missing.
 --   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.record_verdicts
-    @term_id  BIGINT,
-    @verdicts NVARCHAR(MAX),
-    @now      DATETIME2(7) = NULL
+    @term_id   BIGINT,
+    @verdicts  NVARCHAR(MAX),
+    @term_guid UNIQUEIDENTIFIER = NULL,
+    @now       DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -66,7 +68,7 @@ BEGIN
 
     IF @verdicts IS NULL OR ISJSON(@verdicts) = 0
         THROW 50029, N'Invalid @verdicts of record_verdicts: want a JSON array.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
 
     INSERT INTO @given (
         schedule_id, revision, seen_due_at, errors, warnings, zone, engine, next_due_at, next_fire_at, upcoming, description, recheck_at

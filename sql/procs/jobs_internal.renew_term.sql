@@ -3,16 +3,18 @@
 -- Parameters:
 --   @term_id      The term.
 --   @ttl_seconds  Time from now to the expiry; at least 1.
+--   @term_guid    The term's GUID; NULL: an agent of an earlier release, not compared.
 --   @now          For tests only.
 -- Called by: agent/lease.go, three times per lease.
 -- Locks:     the term's row (X).
 -- Returns:   one row: expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
---   50201 the term has ended or expired.
+--   50201 the term has ended or expired, or is another one of the same number.
 CREATE OR ALTER PROCEDURE jobs_internal.renew_term
     @term_id     BIGINT,
     @ttl_seconds INT,
+    @term_guid   UNIQUEIDENTIFIER = NULL,
     @now         DATETIME2(7) = NULL
 AS
 BEGIN
@@ -32,7 +34,8 @@ BEGIN
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL
-        AND t.expires_at > @now;
+        AND t.expires_at > @now
+        AND (@term_guid IS NULL OR t.term_guid = @term_guid); -- plan: the row is found by term_id
     IF @@ROWCOUNT = 0
     BEGIN
         SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');

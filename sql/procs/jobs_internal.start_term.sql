@@ -12,6 +12,8 @@
 --                            protocol before 3: TSql, and Upkeep from protocol 2 on.
 --   @engine                  Program and digest of the time zone rules that compute the agent's schedules, for display; NULL: unknown.
 --   @zone_data               Source and version of these rules, for display.
+--   @term_guid               A GUID that the agent makes for this term and names in every later call. A restored database gives the numbers
+--                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
 -- Locks:     the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
@@ -30,6 +32,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @command_types          NVARCHAR(400) = NULL,
     @engine                 NVARCHAR(128) = NULL,
     @zone_data              NVARCHAR(128) = NULL,
+    @term_guid              UNIQUEIDENTIFIER = NULL,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
@@ -39,6 +42,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
+    DECLARE @started TABLE (term_id BIGINT NOT NULL PRIMARY KEY, started_at DATETIME2(7) NOT NULL, expires_at DATETIME2(7) NOT NULL);
 
     IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
         THROW 50029, N'Invalid arguments of start_term: want @agent_id, @host_name, @version, and @ttl_seconds of at least 1.', 1;
@@ -97,10 +101,14 @@ BEGIN
         AND t.ended_at IS NULL;
     EXECUTE jobs_internal.hand_over @now = @now;
 
-    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol, command_types)
+    -- INTO, because OUTPUT without it is an error on a table that has a trigger, such as one of merge replication.
+    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol, command_types, term_guid)
     OUTPUT inserted.term_id, inserted.started_at, inserted.expires_at
-    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types);
+    INTO @started (term_id, started_at, expires_at)
+    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types, @term_guid);
 
     COMMIT TRANSACTION;
+    SELECT s.term_id, s.started_at, s.expires_at
+    FROM @started AS s;
     RETURN 0;
 END;

@@ -23,6 +23,8 @@
 --   unreached            1: the target could not be reached: no connection, or the login was refused. Nothing was sent.
 --   send_began_at        When jobs_internal.begin_send allowed the agent to send the request of an action; NULL: nothing was
 --                        sent, or the command is no action.
+--   claim_id             The GUID of the pass that claimed the task, made by the agent; an outcome must name it, because a restored
+--                        database gives the numbers of tasks again. NULL: claimed for an agent of an earlier release.
 CREATE TABLE jobs_internal.task_executions (
     task_id             BIGINT NOT NULL IDENTITY(1, 1),
     kind                NVARCHAR(10) NOT NULL,
@@ -45,6 +47,7 @@ CREATE TABLE jobs_internal.task_executions (
     session_id          INT NULL,
     unreached           BIT NOT NULL CONSTRAINT DF_task_executions_unreached DEFAULT 0,
     send_began_at       DATETIME2(7) NULL,
+    claim_id            UNIQUEIDENTIFIER NULL,
     CONSTRAINT PK_task_executions PRIMARY KEY (task_id),
     CONSTRAINT FK_task_executions_step_executions FOREIGN KEY (execution_id, step_execution_id)
         REFERENCES jobs_internal.step_executions (execution_id, step_execution_id),

@@ -11,6 +11,8 @@
 --                  longer supports the agent) or Deleted (the job agent was deleted).
 --   protocol       The agent's protocol; see the view jobs_internal.agent_protocols.
 --   command_types  The types of commands that the agent runs, separated by commas; it gets no other tasks.
+--   term_guid      Made by the agent, and named in each of its calls: numbers are given again in a restored database. NULL: an agent
+--                  of an earlier release.
 CREATE TABLE jobs_internal.terms (
     term_id       BIGINT NOT NULL IDENTITY(1, 1),
     agent_id      UNIQUEIDENTIFIER NOT NULL,
@@ -20,6 +22,7 @@ CREATE TABLE jobs_internal.terms (
     end_reason    NVARCHAR(20) NULL,
     protocol      INT NOT NULL CONSTRAINT DF_terms_protocol DEFAULT 1,
     command_types NVARCHAR(400) NOT NULL CONSTRAINT DF_terms_command_types DEFAULT N'TSql',
+    term_guid     UNIQUEIDENTIFIER NULL,
     CONSTRAINT PK_terms PRIMARY KEY (term_id),
     CONSTRAINT FK_terms_agents FOREIGN KEY (agent_id) REFERENCES jobs_internal.agents (agent_id),
     CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated', N'Deleted'))

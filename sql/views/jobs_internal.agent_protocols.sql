@@ -7,6 +7,7 @@
 --   2  The agent carries out steps of type Upkeep by its own calls to the control database. Agents of protocol 1 get no such tasks.
 --   3  A term names the types of commands that its agent runs, and gets no other tasks. Agents of protocols 1 and 2 run TSql. Before an
 --      action sends, the agent calls jobs_internal.begin_send. The outcomes Accepted and NoAnswer exist.
+--   4  The agent makes a GUID for its term and one for each pass, and names them in its calls and outcomes.
 --
 -- Columns:
 --   oldest  The oldest supported protocol.
@@ -15,4 +16,4 @@ CREATE OR ALTER VIEW jobs_internal.agent_protocols
 AS
 SELECT
     1 AS oldest,
-    3 AS newest;
+    4 AS newest;

@@ -115,7 +115,7 @@ func (w *boundsWork) resolve(ctx context.Context, n int) (err error) {
 			// As Store.CompleteResolution does for all parts together.
 			_, err := w.control.ExecContext(ctx, `EXECUTE jobs_internal.complete_resolution @term_id = @term, @task_id = @task,
     @attempt = @attempt, @targets = @targets, @part = @part, @more = @more;`,
-				sql.Named("term", int64(w.term.ID)), sql.Named("task", int64(task.ID)), sql.Named("attempt", task.Attempt),
+				sql.Named("term", w.term.ID.Number), sql.Named("task", int64(task.ID)), sql.Named("attempt", task.Attempt),
 				sql.Named("targets", string(text)), sql.Named("part", first/controldb.TargetsPerCall+1), sql.Named("more", end < n))
 			return err
 		})

@@ -183,7 +183,7 @@ func (s *installation) historyTerm(ctx context.Context) (controldb.Term, error) 
 func (s *installation) endedTerm(ctx context.Context) (controldb.TermID, error) {
 	term, err := s.historyTerm(ctx)
 	if err != nil {
-		return 0, err
+		return controldb.TermID{}, err
 	}
 	return term.ID, s.store.EndTerm(ctx, term.ID)
 }
@@ -194,7 +194,7 @@ func (s *installation) fill(ctx context.Context, f historyFill, from, to int) er
 		_, err := s.control.ExecContext(ctx, fillHistory, sql.Named("first", from),
 			sql.Named("count", min(historyBatch, to-from)),
 			sql.Named("oldest", f.oldest), sql.Named("spacing", f.spacing.Milliseconds()), sql.Named("jobs", "bench history"),
-			sql.Named("term_id", int64(f.term)))
+			sql.Named("term_id", f.term.Number))
 		if err != nil {
 			return fmt.Errorf("fill the history: %w", err)
 		}

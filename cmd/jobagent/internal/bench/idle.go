@@ -155,7 +155,7 @@ func (s *installation) addWaiting(ctx context.Context, runs int) error {
 // fillWaiting adds the runs with the numbers first <= n < first + count.
 func (s *installation) fillWaiting(ctx context.Context, first, count int, term controldb.TermID, deadline time.Duration) error {
 	_, err := s.control.ExecContext(ctx, fillWaiting, sql.Named("first", first), sql.Named("count", count),
-		sql.Named("job", waitingJob), sql.Named("term_id", int64(term)), sql.Named("deadline", int(deadline.Seconds())))
+		sql.Named("job", waitingJob), sql.Named("term_id", term.Number), sql.Named("deadline", int(deadline.Seconds())))
 	if err != nil {
 		return fmt.Errorf("add runs that wait: %w", err)
 	}
