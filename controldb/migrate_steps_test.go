@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,8 +60,14 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 
 // TestMigrateUnderLoad migrates from every earlier version of the tables while agents renew leases,
 // claim and complete tasks: no lease ends, no outcome is lost, and each run ends as it would have.
+// The default run takes some of the versions, and CI all of them, with its runs under other
+// collations.
 func TestMigrateUnderLoad(t *testing.T) {
+	all := os.Getenv("JOBAGENT_TEST_COLLATION") != ""
 	for version := range controldb.SchemaVersion() {
+		if !all && version%7 != 0 && version != controldb.SchemaVersion()-1 {
+			continue
+		}
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			env := testenv.Embedded(t, testenv.Options{})
 			c := release0(t, env)
