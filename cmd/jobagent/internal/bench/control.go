@@ -228,6 +228,11 @@ func (s *installation) queue(ctx context.Context, job, database string, n int) (
 			controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
 			return uuid.Nil, err
 		}
+		for more := true; more; more = pass.More() { // passes write a long list in slices
+			if pass, err = s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxConcurrentTargets: 1}); err != nil {
+				return uuid.Nil, err
+			}
+		}
 		return run, s.store.EndTerm(ctx, term.ID)
 	}
 	return uuid.Nil, fmt.Errorf("the run of %q resolves no targets", job)
