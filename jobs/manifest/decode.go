@@ -125,8 +125,14 @@ type decoder struct {
 	text   int
 }
 
-// fail adds a fault.
+// fail adds a fault. After maxFaults of them, it adds no more.
 func (d *decoder) fail(n *node, path, format string, args ...any) {
+	switch {
+	case len(d.faults) > maxFaults:
+		return
+	case len(d.faults) == maxFaults:
+		path, format, args = "", "there are more faults: only the first %d are shown", []any{maxFaults}
+	}
 	d.faults = append(d.faults, Fault{Place: Place{d.file, n.line, n.col}, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 

@@ -176,7 +176,16 @@ func (l *loader) file(in Input, display string, raw []byte) {
 			all = append(all, doc)
 		}
 	}
+	if len(all) > maxDocuments {
+		l.fault(display, fmt.Sprintf("the file has %d documents: at most %d are allowed", len(all), maxDocuments))
+		return
+	}
+	before := len(l.faults)
 	for _, doc := range all {
+		if len(l.faults)-before > maxFaults {
+			l.fault(display, fmt.Sprintf("there are more faults: only the first %d are shown", len(l.faults)-before))
+			return
+		}
 		d := decoder{file: display}
 		o := d.document(doc)
 		if job, ok := o.Value.(*Job); ok {

@@ -11,18 +11,21 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/jobs/internal/yamltext"
 )
 
 // Limits of what is read. They are far above what people write, and bound the memory of hostile
 // files.
 const (
-	// MaxFile is the size of a file, in bytes.
-	MaxFile = 32 << 20
+	// MaxFile is the size of a file, in bytes. YAML has a lower limit (yamltext.MaxText).
+	MaxFile = bounded.MaxFile
 	// maxNodes is the number of values in a document, those that aliases repeat included.
 	maxNodes = 1_000_000
-	// maxKeys is the number of keys in one mapping. A group of 40,000 members is a list, and fine.
-	maxKeys = yamltext.MaxKeys
+	// maxDocuments is the number of documents of a file.
+	maxDocuments = 5_000
+	// maxFaults is the number of faults of a file that are reported.
+	maxFaults = 1_000
 	// maxText is the length of the texts in a document, those that aliases repeat included.
 	maxText = 64 << 20
 	// maxDepth is how deep values may be in each other.
@@ -130,6 +133,7 @@ func parseYAML(text string) (docs []*node, err error) {
 // builder makes nodes of the parser's tree.
 type builder struct {
 	anchors map[string]*node
+	merged  int // keys that << has copied
 }
 
 func (b *builder) build(a ast.Node, depth int) (*node, error) {
@@ -234,6 +238,9 @@ func (b *builder) pairs(n *node, pairs []*ast.MappingValueNode, depth int) error
 			if from.kind != kindMap {
 				return failAt(from.line, from.col, "<< needs an alias of a mapping")
 			}
+			if b.merged += len(from.keys); b.merged > yamltext.MaxMerged {
+				return failAt(n.line, n.col, "too many merged keys: << may copy at most %d in a document", yamltext.MaxMerged)
+			}
 			for i, k := range from.keys {
 				if !seen[k.text] {
 					seen[k.text] = true
@@ -247,6 +254,15 @@ func (b *builder) pairs(n *node, pairs []*ast.MappingValueNode, depth int) error
 
 // parseJSON reads the JSON values of a text, one after the other.
 func parseJSON(text string) ([]*node, error) {
+	if err := bounded.File.Check(text); err != nil {
+		line, col := 1, 1
+		var at *bounded.Error
+		if errors.As(err, &at) {
+			before := text[:at.Offset]
+			line, col = 1+strings.Count(before, "\n"), utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])+1
+		}
+		return nil, failAt(line, col, "%s", err)
+	}
 	r := jsonReader{text: text, dec: json.NewDecoder(strings.NewReader(text))}
 	r.dec.UseNumber()
 	var docs []*node
@@ -268,23 +284,26 @@ func parseJSON(text string) ([]*node, error) {
 
 // jsonReader reads nodes from JSON.
 type jsonReader struct {
-	text            string
-	dec             *json.Decoder
-	at, line, start int // of the latest place: offset, line, and the line's offset
+	text          string
+	dec           *json.Decoder
+	at, line, col int // of the latest place: offset, line, and characters of the line before it
 }
 
-// place returns where the latest token ends.
+// place returns where the latest token ends. It looks at each byte once: a file may be one line.
 func (r *jsonReader) place() (line, col int) {
 	if r.line == 0 {
 		r.line = 1
 	}
 	to := min(int(r.dec.InputOffset()), len(r.text))
 	for ; r.at < to; r.at++ {
-		if r.text[r.at] == '\n' {
-			r.line, r.start = r.line+1, r.at+1
+		switch c := r.text[r.at]; {
+		case c == '\n':
+			r.line, r.col = r.line+1, 0
+		case utf8.RuneStart(c):
+			r.col++
 		}
 	}
-	return r.line, max(1, utf8.RuneCountInString(r.text[r.start:max(r.start, to)]))
+	return r.line, max(1, r.col)
 }
 
 func (r *jsonReader) fail(err error) error {

@@ -8,6 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/jobagent/jobagent/jobs/bounded"
+	"github.com/jobagent/jobagent/jobs/internal/yamltext"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // pieces are parts of texts in which YAML and its parsers go wrong.
@@ -79,23 +83,48 @@ func requireSame(t require.TestingT, want, got *node, path, all string) {
 	}
 }
 
-// Long hostile texts end with an error, soon.
-func TestLongTexts(t *testing.T) {
-	for name, text := range map[string]string{
-		"keys":     wide(50_000, "\n"),
-		"in list":  "- " + strings.ReplaceAll(wide(50_000, "\n"), "\n", "\n  "),
-		"brackets": "{" + wide(50_000, ", ") + "}",
-		"dashes":   "a: " + strings.Repeat("- ", 100_000),
-		"marks":    strings.Repeat("? ", 100_000),
-	} {
-		watch := time.AfterFunc(30*time.Second, func() { panic(name + " takes too long") })
-		_, err := parseYAML(text)
-		require.Error(t, err, name)
-		require.Less(t, len(err.Error()), 300, name)
-		watch.Stop()
+// Hostile files take a bounded time and memory. Those of YAML are yamltext's.
+func TestHostileFiles(t *testing.T) { //nolint:paralleltest // it measures
+	load := func(name string) func(string) error {
+		return func(text string) error {
+			_, err := Load(Input{Text: []byte(text), Display: name})
+			return err
+		}
 	}
+	cases := bounds.JSON(MaxFile, load("x.json"))
+	cases = append(cases, bounds.JSON(2*bounded.File.Values-2, load("x.json"))...) // as many values as are allowed
+	members := "kind: TargetGroup\nname: g\nmembers:\n" + strings.Repeat("- {server: s.example.com, database: d}\n", 16_000)
+	merged := "a: &a {" + wide(yamltext.MaxKeys-1, ", ") + "}\nb:\n"
+	bounds.Check(t, append(cases, bounds.Cases(map[string]string{
+		"entries on one line": strings.Repeat("- ", 100_000) + "1",
+		"members":             members,
+		"keys":                wide(50_000, "\n"),
+		"keys of a list":      "- " + strings.ReplaceAll(wide(50_000, "\n"), "\n", "\n  "),
+		"keys in brackets":    "{" + wide(50_000, ", ") + "}",
+		"dashes":              "a: " + strings.Repeat("- ", 100_000),
+		"marks":               strings.Repeat("? ", 100_000),
+		"merged":              merged + strings.Repeat("- {<<: *a}\n", 20_000),
+		"merged, the limit":   merged + strings.Repeat("- {<<: *a}\n", yamltext.MaxMerged/yamltext.MaxKeys),
+		"aliases of aliases":  aliases(30),
+		"entries":             strings.Repeat("- a\n", 90_000),
+		"unknown kinds":       strings.Repeat("kind: x\n---\n", 1_900),
+		"unknown keys":        "kind: Job\n" + wide(900, "\n"),
+	}, load("x.yaml"))...))
+}
+
+// aliases returns a document whose values double with each level.
+func aliases(levels int) string {
+	var b strings.Builder
+	b.WriteString("kind: Job\na0: &a0 [x]\n")
+	for i := range levels {
+		fmt.Fprintf(&b, "a%[1]d: &a%[1]d [*a%[2]d, *a%[2]d]\n", i+1, i)
+	}
+	return b.String()
+}
+
+func TestKeysAtTheLimit(t *testing.T) {
 	for _, separator := range []string{"\n", ", "} {
-		text := wide(maxKeys, separator)
+		text := wide(yamltext.MaxKeys, separator)
 		if separator != "\n" {
 			text = "{" + text + "}"
 		}
@@ -127,7 +156,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 1<<16 {
-			t.Skip("longer than 64 KB: short inputs find more in the same time, and TestLongTexts has long ones")
+			t.Skip("longer than 64 KB: short inputs find more in the same time, and TestHostileFiles has long ones")
 		}
 		watch := time.AfterFunc(5*time.Second, func() { panic("this text takes too long") })
 		defer watch.Stop()

@@ -38,12 +38,13 @@ var allowed = map[string][]string{
 	"jobs/schedule/internal/syntax":  {"jobs/schedule/internal/words", "jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/internal/suggest"},
 	"jobs/internal":                  {},
 	"jobs/internal/yamltext":         {"github.com/goccy/go-yaml/..."},
-	"jobs/importer":                  {"jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
+	"jobs/importer":                  {"jobs/bounded", "jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
 	"jobs/action":                    {"jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {},
 	"jobs/secret":                    {},
 	"jobs/textfile":                  {},
+	"jobs/bounded":                   {},
 	// Jobs as code: the files of jobagent apply.
 	"jobs/manifest": {"jobs/...", "targets", "github.com/goccy/go-yaml/..."},
 	// Below the root, each kind of target has a package. No kind imports another one.

@@ -51,6 +51,7 @@ func Decode(text string) (docs []Document, err error) {
 // decoder makes values of the syntax tree of one document.
 type decoder struct {
 	anchors map[string]any
+	merged  int // keys that << has copied
 }
 
 func (d *decoder) value(a ast.Node, depth int) (any, error) {
@@ -166,6 +167,10 @@ func (d *decoder) pairs(pairs []*ast.MappingValueNode, depth int) (any, error) {
 				line, col = Place(pairs[0].GetToken())
 			}
 			return nil, failAt(line, col, "<< needs an alias of a mapping")
+		}
+		if d.merged += len(mapping); d.merged > MaxMerged {
+			line, col := Place(pairs[0].GetToken())
+			return nil, failAt(line, col, "too many merged keys: << may copy at most %d in a document", MaxMerged)
 		}
 		for name, v := range mapping {
 			if _, there := m[name]; !there {

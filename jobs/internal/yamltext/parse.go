@@ -12,11 +12,30 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// MaxKeys is the number of keys in one mapping. It is far above what people write.
-const MaxKeys = 10_000
-
-// maxBrackets is how deep flow brackets may be in each other.
-const maxBrackets = 20_000
+// Limits of a text. They are above what people write. The parser takes about 500 bytes of memory for
+// a token, and time that grows with the square of some of these numbers.
+const (
+	// MaxText is the length of a text, in bytes. JSON may be longer: its parser needs less.
+	MaxText = 4 << 20
+	// MaxKeys is the number of keys in one mapping.
+	MaxKeys = 1_000
+	// maxTokens is the number of tokens of a text: a group of 16,000 members.
+	maxTokens = 200_000
+	// maxMarks is the number of characters of a text that may begin or end a token, within scalars
+	// too. It bounds the tokens before there are any; each mark has at most two.
+	maxMarks = 400_000
+	// maxEntries is the number of entries of lists that begin on one line: "- - a" has two.
+	maxEntries = 20
+	// maxEmptyLines is the number of empty lines in a row, times the length of the text. For each
+	// empty line at the end of a block, the scanner copies the block.
+	maxEmptyLines = 20_000_000
+	// maxEmpty is the number of entries and keys without a value.
+	maxEmpty = 20_000
+	// MaxMerged is the number of keys that << copies into the mappings of a document.
+	MaxMerged = 100_000
+	// maxDocuments is the number of documents of a text.
+	maxDocuments = 2_000
+)
 
 // Error is an error with a place in the text.
 type Error struct {
@@ -34,8 +53,11 @@ func failAt(line, col int, format string, args ...any) error {
 
 // Parse returns the syntax tree of a text. The error is an *Error.
 func Parse(text string) (file *ast.File, err error) {
-	if line := tooDeep(text); line > 0 {
-		return nil, failAt(line, 1, "brackets are nested too deep")
+	if len(text) > MaxText {
+		return nil, failAt(1, 1, "the text has %d bytes: at most %d MB of YAML are read; JSON may be longer", len(text), MaxText>>20)
+	}
+	if err := checkText(text); err != nil {
+		return nil, err
 	}
 	defer func() { // the parser is not ours
 		if r := recover(); r != nil {
@@ -43,9 +65,8 @@ func Parse(text string) (file *ast.File, err error) {
 		}
 	}()
 	tokens := withoutEmpty(lexer.Tokenize(text))
-	if t := tooWide(tokens); t != nil {
-		line, col := Place(t)
-		return nil, failAt(line, col, "too many keys in one mapping: at most %d", MaxKeys)
+	if err := checkTokens(tokens); err != nil {
+		return nil, err
 	}
 	if file, err = parser.Parse(tokens, 0); err != nil {
 		return nil, yamlError(err)
@@ -76,23 +97,125 @@ func withoutEmpty(tokens token.Tokens) token.Tokens {
 	return kept
 }
 
-// tooDeep returns the line at which flow brackets are nested absurdly deep, as only a hostile text
-// has them; the parser would exhaust the stack. 0 means nowhere.
-func tooDeep(text string) int {
-	depth, line := 0, 1
-	for _, r := range text {
-		switch r {
+// checkText checks the limits before the scanner, whose time and memory they bound.
+func checkText(text string) error {
+	marks, line, empty := 0, 1, 0
+	for i := range len(text) {
+		switch c := text[i]; c {
 		case '\n':
 			line++
-		case '[', '{':
-			if depth++; depth > maxBrackets {
-				return line
+			marks++
+			if empty++; empty*len(text) > maxEmptyLines && empty > 1 {
+				return failAt(line, 1, "too many empty lines in a row: at most %d in a text of this length", maxEmptyLines/len(text)-1)
 			}
-		case ']', '}':
-			depth = max(0, depth-1)
+		case ' ', '\t', '\r':
+		case '[', ']', '{', '}', ',', ':', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '?', '<':
+			marks++
+			empty = 0
+		case '-':
+			if i+1 == len(text) || text[i+1] <= ' ' {
+				marks++
+			}
+			empty = 0
+		default:
+			empty = 0
+		}
+		if marks > maxMarks {
+			return failAt(line, 1, "too many values: at most %d commas, brackets, colons, quotes and lines in a text; JSON may have more", maxMarks)
 		}
 	}
-	return 0
+	return nil
+}
+
+// level is a list or a mapping in brackets.
+type level struct {
+	mapping bool
+	value   bool // the last key has a value
+}
+
+// checkTokens checks the limits before the parser, whose time and stack they bound.
+func checkTokens(tokens token.Tokens) error {
+	if len(tokens) > maxTokens {
+		line, col := Place(tokens[maxTokens])
+		return failAt(line, col, "too many values: at most %d words and marks in a text; JSON may have more", maxTokens)
+	}
+	line, entries, empty, documents := 0, 0, 0, 0
+	var flow []level
+	for i, t := range tokens {
+		at, col := Place(t)
+		if isEmpty(tokens, i) {
+			empty++
+		}
+		if empty > maxEmpty {
+			return failAt(at, col, "too many entries and keys without a value: at most %d", maxEmpty)
+		}
+		switch t.Type {
+		case token.DocumentHeaderType:
+			flow = nil
+			if documents++; documents > maxDocuments {
+				return failAt(at, col, "too many documents in a text: at most %d", maxDocuments)
+			}
+		case token.MappingStartType, token.SequenceStartType:
+			if flow = append(flow, level{mapping: t.Type == token.MappingStartType}); len(flow) > maxDepth {
+				return failAt(at, col, "values are nested too deep: at most %d levels", maxDepth)
+			}
+		case token.MappingValueType:
+			if len(flow) > 0 {
+				flow[len(flow)-1].value = true
+			}
+		case token.CollectEntryType, token.MappingEndType, token.SequenceEndType:
+			if len(flow) == 0 {
+				break
+			}
+			last := &flow[len(flow)-1]
+			if last.mapping && !last.value && tokens[i-1].Type != token.MappingStartType { // {a}
+				empty++
+			}
+			if last.value = false; t.Type != token.CollectEntryType {
+				flow = flow[:len(flow)-1]
+			}
+		case token.SequenceEntryType:
+			if at != line {
+				line, entries = at, 0
+			}
+			if entries++; entries > maxEntries {
+				return failAt(at, col, "too many entries of lists on one line: at most %d", maxEntries)
+			}
+		}
+	}
+	if t := tooWide(tokens); t != nil {
+		line, col := Place(t)
+		return failAt(line, col, "too many keys in one mapping: at most %d", MaxKeys)
+	}
+	return nil
+}
+
+// isEmpty reports whether the token at i begins a value that is not there. The parser moves all
+// tokens to insert one for it.
+func isEmpty(tokens token.Tokens, i int) bool {
+	t := tokens[i]
+	entry := t.Type == token.SequenceEntryType
+	if !entry && t.Type != token.MappingValueType {
+		return false
+	}
+	line, column := Place(t)
+	if !entry && t.Prev != nil {
+		_, column = Place(t.Prev) // of the key
+	}
+	for i++; i < len(tokens) && tokens[i].Type == token.CommentType; i++ { //nolint:revive // comments are skipped
+	}
+	if i == len(tokens) {
+		return true
+	}
+	next := tokens[i]
+	nextLine, nextColumn := Place(next)
+	switch {
+	case next.Type == token.CollectEntryType, next.Type == token.MappingEndType, next.Type == token.SequenceEndType:
+		return true
+	case nextLine == line || nextColumn > column:
+		return false
+	}
+	return entry || nextColumn < column || next.Type != token.SequenceEntryType
 }
 
 // tooWide returns the first key of a mapping beyond MaxKeys; nil if there is none. The time of the
