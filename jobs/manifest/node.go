@@ -21,7 +21,7 @@ const (
 	// MaxFile is the size of a file, in bytes. YAML has a lower limit (yamltext.MaxText).
 	MaxFile = bounded.MaxFile
 	// maxNodes is the number of values in a document, those that aliases repeat included.
-	maxNodes = 1_000_000
+	maxNodes = 250_000
 	// maxDocuments is the number of documents of a file.
 	maxDocuments = 5_000
 	// maxFaults is the number of faults of a file that are reported.

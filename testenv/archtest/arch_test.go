@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"controldb":              {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The REST front. A surface is one API; no surface imports another one.
 	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
-	"agent/rest/auth":            {"agent/rest", "agent/rest/auth/...", "targets/secretref", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
+	"agent/rest/auth":            {"agent/rest", "agent/rest/internal/body", "agent/rest/auth/...", "targets/secretref", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
 	"agent/rest/auth/internal":   {"agent/rest/internal/listen"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
 	"agent/rest/auth/tokenfile":  {"targets/secretref/privatefile"},

@@ -5,7 +5,6 @@ package bounds
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -80,7 +79,6 @@ func Check(t *testing.T, cases []Case) {
 // measure returns how long a function takes, and by how much the heap grows while it runs.
 func measure(f func() error) (spent time.Duration, peak uint64, err error) {
 	runtime.GC()
-	debug.FreeOSMemory()
 	before := heap()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

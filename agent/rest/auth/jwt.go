@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/body"
 )
 
 const (
@@ -69,6 +72,44 @@ type claims struct {
 	Scp         texts  `json:"scp"`
 	Scope       texts  `json:"scope"`
 	Nonce       string `json:"nonce"` // of ID tokens
+}
+
+// claimNames are the names of the claims that the front reads.
+var claimNames = func() (names []string) {
+	for _, of := range []reflect.Type{reflect.TypeFor[claims](), reflect.TypeFor[jwt.RegisteredClaims]()} {
+		for i := range of.NumField() {
+			if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}()
+
+// UnmarshalJSON implements json.Unmarshaler. Names of claims are case-sensitive (RFC 7519, 10.1.1)
+// and occur once: encoding/json alone would take "SUB" for "sub", and the last of two.
+func (c *claims) UnmarshalJSON(text []byte) error {
+	members, err := uniqueMembers(text)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(claimNames, name) })
+	known, err := json.Marshal(members)
+	if err != nil {
+		return fmt.Errorf("decode claims: %w", err)
+	}
+	type plain claims // without this method
+	return json.Unmarshal(known, (*plain)(c))
+}
+
+// uniqueMembers returns the members of a JSON object. No object in the text has two members of the
+// same name.
+func uniqueMembers(text []byte) (map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := body.Decode(text, &members, body.Options{}); err != nil {
+		return nil, errForm
+	}
+	return members, nil
 }
 
 // tenant returns the tenant that a token names.
@@ -185,6 +226,12 @@ func (v *verifier) verify(ctx context.Context, text string) (*claims, *trusted, 
 	parser := jwt.NewParser(
 		jwt.WithValidMethods(algorithms), jwt.WithLeeway(leeway), jwt.WithTimeFunc(v.now), jwt.WithExpirationRequired(), jwt.WithStrictDecoding(),
 	)
+	header, _, _ := strings.Cut(text, ".")
+	if decoded, err := parser.DecodeSegment(header); err != nil {
+		return nil, nil, errForm
+	} else if _, err := uniqueMembers(decoded); err != nil {
+		return nil, nil, err
+	}
 	_, err := parser.ParseWithClaims(text, c, func(t *jwt.Token) (any, error) {
 		if err := checkHeader(t.Header); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestTokensOfEachAlgorithm(t *testing.T) {
@@ -386,6 +389,74 @@ func TestDiscoveryElsewhere(t *testing.T) {
 	}
 }
 
+// Names of claims match exactly, and no name occurs twice: else a claim that an issuer lets its
+// users choose could replace another one.
+func TestClaimsMatchExactly(t *testing.T) {
+	t.Parallel()
+	f, c, k := newFakeIssuer(t), newClock(), testKeys()
+	a := newAuth(t, c, Config{Issuers: []Issuer{f.config()}})
+	sign := func(header, payload string) string {
+		text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(payload))
+		signature, err := jwt.SigningMethodRS256.Sign(text, k.rsa)
+		require.NoError(t, err)
+		return text + "." + base64.RawURLEncoding.EncodeToString(signature)
+	}
+	const header = `{"alg":"RS256","kid":"rsa"}`
+	base := fmt.Sprintf(`"iss":%q,"aud":"https://management.example.com","exp":%d`, f.server.URL, c.Now().Add(time.Hour).Unix())
+	for claims, want := range map[string]string{
+		`,"sub":"mallory"`: "sub:mallory",
+		`,"sub":"mallory","SUB":"alice","Sub":"alice","ſub":"alice"`: "sub:mallory",
+		`,"sub":"mallory","OID":"alice"`:                             "sub:mallory",
+		`,"oid":"mallory","Oid":"alice","Groups":["admins"]`:         "oid:mallory",
+		`,"sub":"mallory","EXP":1,"Aud":"x","ISS":"x"`:               "sub:mallory",
+	} {
+		p, err := a.authenticate(request(t, "Bearer "+sign(header, "{"+base+claims+"}")), "sql")
+		require.NoError(t, err, claims)
+		require.Equal(t, want, p.ID, claims)
+		require.Empty(t, p.Groups, claims)
+	}
+	for _, claims := range []string{
+		`,"Sub":"alice"`, `,"SUB":"alice"`, `,"sub":"mallory","sub":"alice"`, `,"sub":"mallory","s\u0075b":"alice"`, `,"sub":"mallory","x":{"a":1,"a":2}`,
+		`,"sub":"mallory","aud":"https://management.example.com"`,
+	} {
+		_, err := a.authenticate(request(t, "Bearer "+sign(header, "{"+base+claims+"}")), "sql")
+		refused(t, err, http.StatusUnauthorized)
+	}
+	for _, header := range []string{`{"alg":"none","alg":"RS256","kid":"rsa"}`, `{"alg":"RS256","kid":"other","kid":"rsa"}`, `[]`, `null`, ``} {
+		_, err := a.authenticate(request(t, "Bearer "+sign(header, "{"+base+`,"sub":"alice"}`)), "sql")
+		refused(t, err, http.StatusUnauthorized)
+	}
+}
+
+// Hostile tokens and key sets take a bounded time and memory.
+func TestHostileTokens(t *testing.T) { //nolint:paralleltest // it measures
+	now := newClock()
+	v := verifier{now: now.Now, issuers: []trusted{{Issuer: Issuer{Issuer: "https://i", Audiences: []string{"a"}}, keys: staticKeys{}}}}
+	verify := func(text string) error {
+		_, _, err := v.verify(t.Context(), text)
+		return err
+	}
+	encode := func(part string) string { return base64.RawURLEncoding.EncodeToString([]byte(part)) }
+	const size = maxToken*3/4 - 100
+	bounds.Check(t, append(append(
+		bounds.JSON(size, func(payload string) error { return verify(encode(`{"alg":"RS256"}`) + "." + encode(payload) + ".AAAA") }),
+		bounds.JSON(size, func(header string) error { return verify(encode(header) + ".e30.AAAA") })...),
+		bounds.JSON(maxKeysBody, func(text string) error { _, err := parseKeys([]byte(text)); return err })...))
+	number := strings.Repeat("_", maxKeysBody-100)
+	keys := func(text string) error { _, err := parseKeys([]byte(text)); return err }
+	key := func(modulus, exponent string) string {
+		return fmt.Sprintf(`{"kty":"RSA","n":%q,"e":%q}`, modulus, exponent)
+	}
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"a long modulus":    `{"keys":[` + key(number, "AQAB") + "]}",
+		"a long exponent":   `{"keys":[` + key("AQAB", number) + "]}",
+		"the most keys":     `{"keys":[` + strings.Repeat(key(strings.Repeat("_", maxKeysBody/maxKeys-100), "AQAB")+",", maxKeys-1) + "{}]}",
+		"many keys":         `{"keys":[` + strings.Repeat("{},", maxKeysBody/3-10) + "{}]}",
+		"a certificate":     `{"keys":[{"kty":"RSA","x5c":["` + strings.Repeat("A", maxKeysBody-100) + `"]}]}`,
+		"many certificates": `{"keys":[{"kty":"RSA","x5c":["` + strings.Repeat(`MAA=","`, maxKeysBody/7-20) + `"]}]}`,
+	}, keys))
+}
+
 // FuzzToken: no text makes the front panic, and no text that it did not sign is accepted.
 func FuzzToken(f *testing.F) {
 	k := testKeys()
@@ -402,7 +473,10 @@ func FuzzToken(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c, issuer, err := v.verify(t.Context(), text)
+		var c *claims
+		var issuer *trusted
+		var err error
+		bounds.Allocations(t, len(text), 256<<10, 200, func() { c, issuer, err = v.verify(t.Context(), text) })
 		if err == nil {
 			// A signature in base64 has one spelling, so that only the good token is accepted.
 			require.Equal(t, good, text)
@@ -421,7 +495,9 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte(`{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}`))
 	f.Add([]byte(`{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := parseKeys(text)
+		var keys map[string]publicKey
+		var err error
+		bounds.Allocations(t, len(text), 64<<10, 200, func() { keys, err = parseKeys(text) })
 		if err == nil {
 			require.NotEmpty(t, keys)
 		}
