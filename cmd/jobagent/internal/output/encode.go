@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/itchyny/gojq"
@@ -97,6 +98,20 @@ func (q *Query) write(ctx context.Context, w io.Writer, v any, indent bool) erro
 
 // csvWriter writes records of RFC 4180. encoding/csv changes line breaks within values.
 type csvWriter struct{ out *bufio.Writer }
+
+// csvNumber matches numbers, which are data for a spreadsheet even with a sign.
+var csvNumber = regexp.MustCompile(`^[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?$`)
+
+// inert returns a value for CSV that no spreadsheet takes for a formula: authors choose names, and
+// targets choose messages, that administrators open. The marks are those of OWASP ("CSV
+// Injection"), with their wide forms.
+func inert(value string) string {
+	start := strings.TrimLeft(value, " ")
+	if start != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(start)[0]) && !csvNumber.MatchString(value) {
+		return "'" + value
+	}
+	return value
+}
 
 func newCSV(w io.Writer) *csvWriter { return &csvWriter{bufio.NewWriter(w)} }
 

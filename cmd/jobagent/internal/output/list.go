@@ -285,7 +285,8 @@ func gridOf[T any](rows []T, l Listing[T], o ListOptions, f Format) *grid {
 	return g
 }
 
-// writeCSV prints rows as RFC 4180 asks for: the values as they are, times in the form of RFC 3339.
+// writeCSV prints rows as RFC 4180 asks for: texts that a spreadsheet could run have an apostrophe
+// before them, all other values are as they are, times in the form of RFC 3339.
 func writeCSV[T any](w io.Writer, rows []T, l Listing[T], o ListOptions) error {
 	columns := l.chosen(o, func(Column[T]) bool { return true })
 	out := newCSV(w)
@@ -298,7 +299,7 @@ func writeCSV[T any](w io.Writer, rows []T, l Listing[T], o ListOptions) error {
 	}
 	for _, row := range rows {
 		for i, c := range columns {
-			record[i] = raw(c.Value(row))
+			record[i] = inert(raw(c.Value(row)))
 		}
 		out.write(record)
 	}

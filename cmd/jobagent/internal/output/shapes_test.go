@@ -90,7 +90,9 @@ func (d *describer) text() string {
   wide   more columns, and nothing is cut.
   json   one JSON value: see below.
   yaml   the same value as YAML.
-  csv    lists only: RFC 4180 with all columns and the values as they are, times in the form of RFC 3339.
+  csv    lists only: RFC 4180 with all columns and the values as they are, times in the form of RFC 3339. A text
+         that begins as a formula of a spreadsheet (= + - @, tab, line end) has an apostrophe before it, unless it
+         is a number; --jq with @csv prints such texts as they are.
          A text that begins with = + - or @ stays as it is: a spreadsheet may take it for a formula.
   name   lists only: the name or id of each row on a line, for xargs.
 
