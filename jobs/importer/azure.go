@@ -25,6 +25,9 @@ func AzureScheduler(text []byte, o Options) (*Result, error) {
 	if len(c.jobs) == 0 {
 		return nil, errors.New("it holds no job of Azure Scheduler: no object with an action, a recurrence or a start time")
 	}
+	if len(c.jobs) > maxListed {
+		return nil, fmt.Errorf("it holds %d jobs: at most %d are imported at once", len(c.jobs), maxListed)
+	}
 	for _, j := range c.jobs {
 		r.azureJob(j, c.states[j.collection])
 	}

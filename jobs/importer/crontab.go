@@ -25,9 +25,12 @@ const (
 // (README.Debian, "-L"), and cronie has no limit.
 const maxCrontabLines = 10_000
 
+// maxCrontabText is the length of a crontab, in bytes.
+const maxCrontabText = 1 << 20
+
 // maxCrontabVariables is the largest number of lines that set a variable. Each line with a command
 // keeps the variables that are set above it.
-const maxCrontabVariables = 1_000
+const maxCrontabVariables = 100
 
 // cronLine is a line of a crontab with a command.
 type cronLine struct {

@@ -17,6 +17,9 @@ import (
 // Crontab converts a crontab. Lines with the same command become one job with a schedule for each.
 // The error contains no part of the text.
 func Crontab(text []byte, o Options) (*Result, error) {
+	if len(text) > maxCrontabText {
+		return nil, fmt.Errorf("it has %d bytes: at most %d MB are read", len(text), maxCrontabText>>20)
+	}
 	if err := notACrontab(string(text)); err != nil {
 		return nil, err
 	}

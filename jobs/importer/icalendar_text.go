@@ -9,8 +9,11 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
+// maxICalendarText is the length of an iCalendar file, in bytes.
+const maxICalendarText = 2 << 20
+
 // maxComponents is the largest number of components of an iCalendar file.
-const maxComponents = 20000
+const maxComponents = 2000
 
 // icalComponent is a component of iCalendar (RFC 5545, 3.6), such as VCALENDAR or VEVENT.
 type icalComponent struct {
@@ -30,6 +33,9 @@ type icalProperty struct {
 // parseICalendar parses the components on the top level of a text. The error contains no part of
 // the text.
 func parseICalendar(text string) ([]*icalComponent, error) {
+	if len(text) > maxICalendarText {
+		return nil, fmt.Errorf("it has %d bytes: at most %d MB are read", len(text), maxICalendarText>>20)
+	}
 	top := &icalComponent{}
 	open := []*icalComponent{top}
 	count := 0

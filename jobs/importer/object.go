@@ -14,12 +14,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
+
+// maxListed is the largest number of jobs of a JSON text. Each one takes a millisecond: its schedules
+// are tried.
+const maxListed = 2_000
 
 // decode parses a JSON text. The error contains no part of the text.
 func decode(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if err := bounded.File.CheckBytes(text); err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any

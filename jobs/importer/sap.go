@@ -24,6 +24,9 @@ func SAP(text []byte, o Options) (*Result, error) {
 	if len(jobs) == 0 {
 		return nil, errors.New("it holds no job of SAP Job Scheduling Service: no object with a name and an action or schedules")
 	}
+	if len(jobs) > maxListed {
+		return nil, fmt.Errorf("it holds %d jobs: at most %d are imported at once", len(jobs), maxListed)
+	}
 	for _, j := range jobs {
 		r.sapJob(j)
 	}

@@ -13,6 +13,8 @@ import (
 const (
 	maxDepth    = 32
 	maxElements = 200000
+	// maxXMLText is the length of a text, in bytes: the parser needs 40 times as much for attributes.
+	maxXMLText = 4 << 20
 )
 
 // element is an XML element that records which of its children were taken. Children that were not
@@ -30,6 +32,9 @@ type element struct {
 // parseXML parses the elements on the top level of a text. The texts of schtasks are several
 // documents in a row. The error contains no part of the text.
 func parseXML(text string) ([]*element, error) {
+	if len(text) > maxXMLText {
+		return nil, fmt.Errorf("it has %d bytes: at most %d MB of XML are read", len(text), maxXMLText>>20)
+	}
 	d := xml.NewDecoder(strings.NewReader(text))
 	// The text is UTF-8 whatever its declaration says: files were decoded when they were read.
 	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }

@@ -12,3 +12,12 @@ func OpenPFX(pfx, password string) (string, error) {
 	bundle, _, err := openPFX(pfx, password, time.Now())
 	return bundle, err
 }
+
+// MaxIterations bounds the derivations of a PFX.
+const MaxIterations = maxIterations
+
+// DecodePFX reads a PFX.
+func DecodePFX(data []byte, password string) error {
+	_, _, _, err := decodePFX(data, password)
+	return err
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -13,8 +14,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"software.sslmate.com/src/go-pkcs12"
 
 	actions "github.com/jobagent/jobagent/jobs/action"
 )
@@ -228,7 +227,10 @@ func openPFX(text, password string, now time.Time) (bundle string, public *authe
 	if err != nil || len(data) == 0 {
 		return "", nil, fmt.Errorf("want base64")
 	}
-	key, cert, chain, err := pkcs12.DecodeChain(data, password)
+	key, cert, chain, err := decodePFX(data, password)
+	if errors.Is(err, errIterations) {
+		return "", nil, err
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("want a PKCS #12 file with a private key and its certificate, and the right password")
 	}

@@ -1,26 +1,37 @@
 package command
 
 import (
+	"errors"
 	"io"
 	"os"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/jobs/textfile"
 )
 
 // ReadFile reads a text file, or standard input if the file is "-", as UTF-8. A byte order mark is
-// dropped. A file in another encoding than UTF-8, or UTF-16 with a mark, is refused.
+// dropped. A file in another encoding than UTF-8, or UTF-16 with a mark, is refused, and so is one
+// of more than [bounded.MaxFile] bytes.
 func ReadFile(file string, stdin io.Reader) ([]byte, error) {
 	name := file
-	var data []byte
-	var err error
+	from := stdin
 	if file == "-" {
 		name = "standard input"
-		data, err = io.ReadAll(stdin)
 	} else {
-		data, err = os.ReadFile(file)
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, exit.Usagef("%w", err)
+		}
+		defer opened.Close() // it was only read
+		from = opened
 	}
-	if err != nil {
+	data, err := bounded.Read(from, bounded.MaxFile)
+	var long *bounded.SizeError
+	switch {
+	case errors.As(err, &long):
+		return nil, exit.Usagef("%s: %w", name, err)
+	case err != nil:
 		return nil, exit.Usagef("%w", err)
 	}
 	return Decode(name, data)
