@@ -13,7 +13,7 @@ import (
 const maxICalendarText = 2 << 20
 
 // maxComponents is the largest number of components of an iCalendar file.
-const maxComponents = 2000
+const maxComponents = 1000
 
 // icalComponent is a component of iCalendar (RFC 5545, 3.6), such as VCALENDAR or VEVENT.
 type icalComponent struct {

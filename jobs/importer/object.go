@@ -18,9 +18,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
-// maxListed is the largest number of jobs of a JSON text. Each one takes a millisecond: its schedules
-// are tried.
-const maxListed = 2_000
+// maxListed is the largest number of jobs of a JSON text. Each one takes a millisecond: its
+// schedules are tried.
+const maxListed = 1_000
 
 // decode parses a JSON text. The error contains no part of the text.
 func decode(text []byte) (any, error) {

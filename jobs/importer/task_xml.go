@@ -13,7 +13,8 @@ import (
 const (
 	maxDepth    = 32
 	maxElements = 200000
-	// maxXMLText is the length of a text, in bytes: the parser needs 40 times as much for attributes.
+	// maxXMLText is the length of a text, in bytes: the parser needs 40 times as much for
+	// attributes.
 	maxXMLText = 4 << 20
 )
 

@@ -18,8 +18,8 @@ import (
 const (
 	// maxPFX is the length of a PFX, in bytes. One with a chain of five certificates has 10 KB.
 	maxPFX = 64 << 10
-	// maxIterations is the number of iterations of all key derivations of a PFX. OpenSSL and Windows
-	// write 2,000 for each of the three.
+	// maxIterations is the number of iterations of all key derivations of a PFX. OpenSSL and
+	// Windows write 2,000 for each of the three.
 	maxIterations = 1_000_000
 )
 

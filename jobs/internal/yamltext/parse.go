@@ -12,8 +12,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of a text. They are above what people write. The parser takes about 500 bytes of memory for
-// a token, and time that grows with the square of some of these numbers.
+// Limits of a text. They are above what people write. The parser takes about 500 bytes of memory
+// for a token, and time that grows with the square of some of these numbers.
 const (
 	// MaxText is the length of a text, in bytes. JSON may be longer: its parser needs less.
 	MaxText = 4 << 20
