@@ -159,7 +159,7 @@ func TestCrontabFaults(t *testing.T) {
 
 	// Each line with a command keeps the variables above it.
 	_, err = Crontab([]byte(strings.Repeat("X=1\n", maxCrontabVariables+1)+"* * * * * x\n"), Options{Now: now, Crontab: CrontabUser})
-	require.ErrorContains(t, err, "at most 1000")
+	require.ErrorContains(t, err, "at most 100")
 }
 
 // Commands of which it is not certain what they do are not taken for T-SQL.

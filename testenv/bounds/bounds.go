@@ -15,7 +15,7 @@ import (
 // long.
 const (
 	MaxTime   = time.Second // of a processor
-	MaxMemory = 200 << 20 // bytes, beyond what was there before
+	MaxMemory = 200 << 20   // bytes, beyond what was there before
 )
 
 // slack is by how much a busy machine, or the race detector, may exceed MaxTime.
