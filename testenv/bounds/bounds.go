@@ -76,7 +76,8 @@ func Check(t *testing.T, cases []Case) {
 	}
 }
 
-// measure returns the processor time that a function takes, and by how much the heap grows while it runs.
+// measure returns the processor time that a function takes, and by how much the heap grows while
+// it runs.
 func measure(f func() error) (spent time.Duration, peak uint64, err error) {
 	runtime.GC()
 	before := heap()
