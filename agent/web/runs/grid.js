@@ -2,6 +2,8 @@
 // the run once, as numbers, and then follows the events "state" and "delta" (runs/encode.go). The
 // fields above it filter here; without scripts, the same form asks the server.
 
+import { duration, instant } from "../web/base.js";
+
 const rowHeight = 36; // px, as in runs.css
 const spare = 8; // rows beyond the edges
 const width = 7; // numbers of a cell: row, step, state, attempts, start, end, text
@@ -147,6 +149,7 @@ function filter() {
   if (shownText.textContent !== message) shownText.textContent = message;
   active.row = Math.min(active.row, Math.max(0, order.length - 1));
   body.style.height = `${order.length * rowHeight}px`;
+  grid.style.setProperty("--rows", String(order.length));
   grid.setAttribute("aria-rowcount", String(order.length + 1));
   draw(true);
 }
@@ -283,19 +286,9 @@ function noteOf(c) {
   if (c.unknown) parts.push("outcome unknown");
   if (c.attempts > 1) parts.push(`attempt ${c.attempts}`);
   if (c.start >= 0 && c.end >= 0) parts.push(duration(c.end - c.start));
-  else if (c.state === busy && c.start >= 0) parts.push(`since ${clock.format(created + c.start)}`);
+  else if (c.state === busy && c.start >= 0) parts.push(`since ${instant(new Date(created + c.start))}`);
   if (c.text >= 0) parts.push(visible(texts[c.text].text));
   return parts.join(" · ");
-}
-
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const decimals = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-/** A duration in words. */
-function duration(ms) {
-  if (ms < 1000) return `${decimals.format(ms)} ms`;
-  if (ms < 60_000) return `${decimals.format(ms / 1000)} s`;
-  if (ms < 3_600_000) return `${decimals.format(Math.floor(ms / 60_000))} min ${Math.floor((ms % 60_000) / 1000)} s`;
-  return `${decimals.format(Math.floor(ms / 3_600_000))} h ${Math.floor((ms % 3_600_000) / 60_000)} min`;
 }
 
 /** Marks the active cell for the keyboard and screen readers. */
@@ -360,6 +353,7 @@ function build() {
   grid.tabIndex = 0;
   grid.setAttribute("aria-labelledby", "targets-title");
   grid.setAttribute("aria-colcount", String(steps.length + 1));
+  grid.style.setProperty("--steps", String(steps.length));
   const head = make("div", "row", "head");
   head.setAttribute("aria-rowindex", "1");
   for (const name of ["Target", ...steps.map((s) => `${s.id} ${s.name}`)]) {
@@ -416,6 +410,7 @@ function follow() {
     sorted = false;
     draw(true);
   });
+  document.addEventListener("zone", () => draw(true));
   document.addEventListener("live:gone", () => {
     shownText.textContent = "The run does not exist any more: its history was purged.";
   });
@@ -436,6 +431,8 @@ async function start() {
     changed();
   });
   form.querySelector(".order").hidden = false;
+  // An ended run begins with what failed. Rows of an active one would jump.
+  if (document.getElementById("run-head").dataset.phase === "unsuccessful") form.querySelector("[data-order]").value = "state";
   form.querySelector("button[type=submit]").hidden = true;
   document.addEventListener("click", (event) => {
     const error = event.target.closest("a[data-error]"), clear = event.target.closest("a[data-clear]");

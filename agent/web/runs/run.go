@@ -10,10 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs"
 )
 
 // runPage is the dot.Data of the page of a run. The blocks that are updated get Live.
@@ -61,40 +59,15 @@ func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 	v := data.Live
 	job := r.Base + "/jobs/" + page.Segment(v.JobName)
 	return &page.View{
-		Title: "Run of " + v.JobName, Nav: "runs", Template: "run", Data: data,
+		Title: page.RunTitle(v.JobName), Nav: "runs", Template: "run", Data: data,
 		Crumbs:  []page.Link{{Text: "Runs", Href: r.Base + "/runs"}, {Text: v.JobName, Href: job}, {Text: id.String()[:8], Href: data.Path}},
-		Actions: actions(data.Path), Phase: v.Phase(), Equivalents: equivalents(id, data.Query),
+		Actions: page.RunActions(data.Path), Phase: v.Phase(), Equivalents: equivalents(id, data.Query),
 		Scripts: []string{"runs/grid.js"}, Topic: "run/" + id.String(),
 	}, nil
 }
 
-// actions are the links beside the title. Those that change the run depend on its phase, which
-// changes while it is viewed.
-func actions(path string) []page.Link {
-	return []page.Link{
-		{Text: "Timeline", Href: path + "/timeline"}, {Text: "Tree", Href: path + "/tree"}, {Text: "Compare", Href: path + "/compare"},
-		{Text: "Stop", Href: path + "/stop", Danger: true, Role: rest.RoleOperator, When: phaseActive},
-		{Text: "Rerun what failed", Href: path + "/rerun", Role: rest.RoleOperator, When: phaseUnsuccessful},
-	}
-}
-
-// The phases of a run.
-const (
-	phaseActive       = "active"
-	phaseSucceeded    = "succeeded"
-	phaseUnsuccessful = "unsuccessful"
-)
-
 // Phase is the phase on which the actions depend.
-func (v runView) Phase() string {
-	switch {
-	case v.Active:
-		return phaseActive
-	case v.Lifecycle == jobs.Succeeded:
-		return phaseSucceeded
-	}
-	return phaseUnsuccessful
-}
+func (v runView) Phase() string { return page.RunPhase(v.Active, v.Lifecycle) }
 
 // equivalents are the commands that show the same.
 func equivalents(id uuid.UUID, q query) []page.Equivalent {

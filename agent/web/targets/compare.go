@@ -68,7 +68,7 @@ func showComparison(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err := d.chooseOther(ctx, r); err != nil {
 		return nil, err
 	}
-	v := d.view(r, "Comparison of runs", "compare", d)
+	v := d.runView(r, "compare", d)
 	if d.Other == nil {
 		return v, nil
 	}

@@ -113,7 +113,18 @@ func integer(text string, def, least, most int) int {
 	return min(max(n, least), most)
 }
 
-// view makes the view of a page of a run.
+// Phase is the phase on which the run's actions depend.
+func (h head) Phase() string { return page.RunPhase(h.Run.Active, h.Run.Lifecycle) }
+
+// runView makes the view of a page that shows the whole run: the actions on the run, and the title
+// that all these pages have.
+func (h head) runView(r *page.Request, template string, data any) *page.View {
+	v := h.view(r, page.RunTitle(h.Run.JobName), template, data)
+	v.Actions, v.Phase = page.RunActions(r.Path("runs", h.Run.ID.String())), h.Phase()
+	return v
+}
+
+// view makes the view of a page about a part of a run.
 func (h head) view(r *page.Request, title, template string, data any) *page.View {
 	return &page.View{
 		Title: title, Nav: "runs", Template: template, Data: data,

@@ -54,7 +54,7 @@ func showTimeline(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := d.view(r, "Timeline of the run", "timeline", d)
+	v := d.runView(r, "timeline", d)
 	if d.Run.Active {
 		v.Topic = "timeline/" + topicID(run.String(), strconv.Itoa(step), strconv.Itoa(top))
 	}

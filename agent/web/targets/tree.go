@@ -81,7 +81,7 @@ func showTree(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := d.view(r, "Tree of the run", "tree", d)
+	v := d.runView(r, "tree", d)
 	if d.Run.Active {
 		v.Topic = "tree/" + run.String()
 	}

@@ -1,9 +1,10 @@
 // The base script of all pages: times and numbers as the viewer writes them, the switch of the
 // theme, copying, and keys. Pages can be read without it.
 
-/** Formats of the viewer's locale and zone. Words stay English, as the pages are. */
-const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+/** Formats of the viewer's locale, in the viewer's zone or in UTC. Words stay English, as the pages are. */
+const utcChosen = () => /(?:^|; )jobagent-zone=utc(?:;|$)/.test(document.cookie);
+const formatOf = (utc) => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: utc ? "UTC" : undefined });
+let instants = formatOf(utcChosen());
 const ages = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 
 /** The server's clock minus the browser's, in ms: ages are by the server's clock. */
@@ -29,9 +30,9 @@ export function number(value, digits) {
   return new Intl.NumberFormat(undefined, fixed).format(value);
 }
 
-/** Formats an instant in the viewer's zone; the date is left out if it is today. */
+/** Formats an instant in the zone that the bar on top shows, always with its date: a picture of a page is read on another day. */
 export function instant(date) {
-  return date.toDateString() === new Date().toDateString() ? clock.format(date) : instants.format(date);
+  return instants.format(date);
 }
 
 /** Formats a duration in ms with two units at most, as the server does. */
@@ -101,6 +102,22 @@ function switchTheme() {
   document.documentElement.dataset.theme = theme;
   const secure = location.protocol === "https:" ? "; Secure" : "";
   document.cookie = `jobagent-theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+}
+
+// Zone: the bar on top names the zone of all times, and switches between the viewer's and UTC.
+function showZone() {
+  const utc = utcChosen(), name = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  zone.textContent = utc ? "UTC" : name;
+  zone.title = utc ? `Times are in UTC. Show them in ${name}.` : `Times are in ${name}. Show them in UTC.`;
+  zone.setAttribute("aria-label", zone.title);
+}
+function switchZone() {
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `jobagent-zone=${utcChosen() ? "local" : "utc"}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+  instants = formatOf(utcChosen());
+  showZone();
+  localise();
+  document.dispatchEvent(new CustomEvent("zone")); // for scripts that write times themselves
 }
 
 // Copying: data-copy names an element by id, or is "previous".
@@ -210,6 +227,10 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", () => { // back to a form that was sent
   for (const button of document.querySelectorAll("form[data-once] button[type=submit]")) button.disabled = false;
 });
+const zone = document.getElementById("zone-button");
+zone.hidden = false;
+zone.addEventListener("click", switchZone);
+showZone();
 const theme = document.getElementById("theme-button");
 theme.hidden = false;
 theme.addEventListener("click", switchTheme);

@@ -1,0 +1,35 @@
+package page
+
+import (
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// The phases of a run, on which its actions depend (see [View.Phase]).
+const (
+	runActive       = "active"
+	runSucceeded    = "succeeded"
+	runUnsuccessful = "unsuccessful"
+)
+
+// RunPhase is the phase of a run with a lifecycle. active says that the run has not ended.
+func RunPhase(active bool, l jobs.Lifecycle) string {
+	switch {
+	case active:
+		return runActive
+	case l == jobs.Succeeded:
+		return runSucceeded
+	}
+	return runUnsuccessful
+}
+
+// RunTitle is the title of the pages that show a whole run: the tabs tell them apart.
+func RunTitle(job string) string { return "Run of " + job }
+
+// RunActions are the actions of all pages of a run. path is the path of the run's page.
+func RunActions(path string) []Link {
+	return []Link{
+		{Text: "Stop", Href: path + "/stop", Danger: true, Role: rest.RoleOperator, When: runActive},
+		{Text: "Rerun what failed", Href: path + "/rerun", Role: rest.RoleOperator, When: runUnsuccessful},
+	}
+}
