@@ -6,10 +6,13 @@
 // the element with its id becomes what the server rendered. After that, "live:updated" is
 // dispatched on the element.
 //
-// A banner says since when there is no news. A hidden page closes its stream
-// after a minute, and opens it again when it is shown.
+// A banner says why there is no news: the session has ended, the server does not answer, or it
+// answers and cannot read the control database. A hidden page closes its stream after a minute, and
+// opens it again when it is shown.
 
-const quiet = 50_000; // ms without any event; the server sends one at least every 15 s
+import { instant } from "../web/base.js";
+
+const quiet = 9_000; // ms without any event; the server sends one at least every 4 s
 const hiddenTime = 60_000; // ms
 const names = ["fragment", "stale", "fresh", "beat", "end", "delta", "state", "gone"];
 
@@ -30,14 +33,46 @@ function open() {
   source?.close();
   if (ended) return;
   source = new EventSource(url);
+  listen(performance.now());
   for (const name of names) source.addEventListener(name, receive);
   source.onerror = failed;
 }
 
-/** The stream broke. Browsers reconnect by themselves, but not after an answer such as 503. */
-function failed() {
-  noNews(last ? Date.now() - (performance.now() - last) : Date.now());
-  if (source.readyState !== EventSource.CLOSED) return;
+/** Expects the next event: a server that is stalled keeps its connections and sends nothing. */
+function listen(since) {
+  clearTimeout(watch);
+  watch = setTimeout(() => noAnswer(Date.now() - (performance.now() - since)), quiet);
+}
+
+/** Whether the session has ended: after a restart of the server, for example. */
+async function signedOut() {
+  try {
+    const answer = await fetch(document.body.dataset.home + "session", { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(quiet) });
+    return answer.status === 401;
+  } catch {
+    return false; // the server does not answer, which says nothing
+  }
+}
+
+/** Says that the session has ended, with a link to sign in. */
+function endSession() {
+  ended = true;
+  source?.close();
+  clearTimeout(watch);
+  clearTimeout(again);
+  say("You are signed out.", location.href, "Sign in");
+}
+
+/** The stream broke. Browsers reconnect by themselves, but not after an answer such as 401 or 503. */
+async function failed() {
+  const broken = source;
+  noAnswer(last ? Date.now() - (performance.now() - last) : Date.now());
+  if (broken.readyState !== EventSource.CLOSED) return;
+  if (await signedOut()) {
+    endSession();
+    return;
+  }
+  if (source !== broken) return; // opened again meanwhile
   failures++;
   again = setTimeout(open, Math.min(60_000, 2000 * 2 ** Math.min(failures, 5)) * (0.75 + Math.random() / 2));
 }
@@ -46,8 +81,7 @@ function failed() {
 function receive(event) {
   last = performance.now();
   failures = 0;
-  clearTimeout(watch);
-  watch = setTimeout(() => noNews(Date.now() - quiet), quiet);
+  listen(last);
   const data = JSON.parse(event.data || "{}");
   switch (event.type) {
     case "fragment":
@@ -64,10 +98,10 @@ function receive(event) {
     case "end":
       source.close();
       if (data.reason === "session") {
-        ended = true;
-        say("Your session has ended.", location.href);
+        endSession();
       } else {
-        noNews(Date.now());
+        clearTimeout(watch);
+        noAnswer(Date.now());
         again = setTimeout(open, 1000 + 4000 * Math.random()); // the front stops; another one may answer
       }
       return;
@@ -77,12 +111,21 @@ function receive(event) {
   document.dispatchEvent(new CustomEvent("live:" + event.type, { detail: data }));
 }
 
-/** Shows since when there is no news. never: nothing was ever read. */
+/** Shows since when the control database gives no news. never: nothing was ever read. */
 function noNews(since, never = false) {
+  stale(since, (time) => never ? "The control database cannot be read now." : `The control database cannot be read; no news since ${time}.`);
+}
+
+/** Shows since when the server does not answer. */
+function noAnswer(since) {
+  stale(since, (time) => `The server does not answer since ${time}.`);
+}
+
+/** Shows a text about the instant since which the page is old. */
+function stale(since, text) {
   if (ended) return;
   if (!staleSince) staleSince = since;
-  const time = new Date(staleSince).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  say(never ? "The control database cannot be read now." : `No news since ${time}`);
+  say(text(instant(new Date(staleSince))));
 }
 
 /** There is news again. */
@@ -92,8 +135,8 @@ function news() {
   document.documentElement.classList.remove("stale");
 }
 
-/** Shows a text in the banner, the layout's #news, with a link to load the page again if href is given. */
-function say(text, href) {
+/** Shows a text in the banner, the layout's #news, with a link if href is given. */
+function say(text, href, label) {
   const place = document.getElementById("news");
   document.documentElement.classList.add("stale");
   if (place.firstChild?.nodeValue === text) return; // screen readers would read it again
@@ -101,7 +144,7 @@ function say(text, href) {
   if (href) {
     const link = document.createElement("a");
     link.href = href;
-    link.textContent = "Load the page again";
+    link.textContent = label;
     place.append(" ", link);
   }
 }

@@ -38,8 +38,8 @@ type Config struct {
 	// all sessions, so that a person or a token cannot take all. SessionStreams bounds those of one
 	// session: each tab has one. Defaults: 2,000, 500 and 20.
 	Streams, CallerStreams, SessionStreams int
-	// Heartbeat is the longest time without an event; default: 15 s. Pages say that there is no
-	// news after three times this time.
+	// Heartbeat is the longest time without an event; default: 4 s. Pages say that the server does
+	// not answer after a bit more than twice this time (events.js).
 	Heartbeat time.Duration
 	// ReadTime bounds one read of a topic; default: 30 s.
 	ReadTime time.Duration
@@ -73,7 +73,7 @@ func NewHub(cfg Config) *Hub {
 	cfg.Streams = cmp.Or(cfg.Streams, 2000)
 	cfg.CallerStreams = cmp.Or(cfg.CallerStreams, 500)
 	cfg.SessionStreams = cmp.Or(cfg.SessionStreams, 20)
-	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, 15*time.Second)
+	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, 4*time.Second)
 	cfg.ReadTime = cmp.Or(cfg.ReadTime, 30*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()

@@ -392,7 +392,7 @@ func TestFragments(t *testing.T) {
 		mu.Lock()
 		state["a"] = "2"
 		mu.Unlock()
-		time.Sleep(5 * time.Second)
+		time.Sleep(3 * time.Second) // less than the heartbeat
 		synctest.Wait()
 		assert.Len(t, b.events(), 4)
 		assert.Contains(t, b.events()[3], "jobs /ui/main 2")

@@ -37,6 +37,9 @@ type fixture struct {
 	store   *controldb.Store
 	control string
 	server  *web.Server
+	handler atomic.Pointer[web.Server] // the server, which a test may restart
+	front   *httptest.Server
+	build   func() *web.Server // makes a server with new keys of sessions
 	url     string
 	token   string
 	term    controldb.TermID
@@ -106,19 +109,24 @@ func start(t testing.TB) *fixture {
 	f.url = "https://" + front.Listener.Addr().String()
 	callers, err := auth.New(auth.Config{Tokens: []tokenfile.Token{stored}}, auth.Options{PublicURL: f.url})
 	require.NoError(t, err)
-	sessions, err := session.New(session.Config{
-		Authenticator: callers, Logins: callers.Logins(), CallbackURL: f.url + web.CallbackPath, Path: web.Path, Secure: true, Log: zap.NewNop(),
-	})
-	require.NoError(t, err)
 	directory, err := rest.NewDirectory(&rest.Entry{
 		Name: "main", Subscription: uuid.Nil.String(), ResourceGroup: "g", Server: "s", Store: viewed,
 	})
 	require.NoError(t, err)
-	f.server, err = web.New(web.Config{
-		Sets: web.Sets(), Directory: directory, Sessions: sessions, Authorizer: callers, PublicURL: f.url, Log: zap.NewNop(),
-	})
-	require.NoError(t, err)
-	front.Config.Handler = f.server
+	f.build = func() *web.Server {
+		sessions, err := session.New(session.Config{
+			Authenticator: callers, Logins: callers.Logins(), CallbackURL: f.url + web.CallbackPath, Path: web.Path, Secure: true, Log: zap.NewNop(),
+		})
+		require.NoError(t, err)
+		server, err := web.New(web.Config{
+			Sets: web.Sets(), Directory: directory, Sessions: sessions, Authorizer: callers, PublicURL: f.url, Log: zap.NewNop(),
+		})
+		require.NoError(t, err)
+		return server
+	}
+	f.server, f.front = f.build(), front
+	f.handler.Store(f.server)
+	front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.handler.Load().ServeHTTP(w, r) })
 	front.StartTLS()
 	t.Cleanup(func() {
 		f.server.Close()
@@ -127,6 +135,15 @@ func start(t testing.TB) *fixture {
 	})
 	f.begin(t)
 	return f
+}
+
+// restart replaces the server by one that does not know the sessions of before.
+func (f *fixture) restart() {
+	old := f.server
+	f.server = f.build()
+	f.handler.Store(f.server)
+	old.Close()
+	f.front.CloseClientConnections()
 }
 
 // begin begins the term of an agent.

@@ -89,6 +89,28 @@ func TestGrid(t *testing.T) {
 	assert.Empty(t, p.Problems())
 }
 
+// After a restart of a server that makes its keys anew, a page says that the person is signed out,
+// and not that there is no news; a control database that is away is named.
+func TestOldPagesSayWhy(t *testing.T) {
+	f := start(t)
+	f.addJob(t, "j", 1, 0)
+	run := f.queued(t, "j", names(3))
+	p, err := browser.Open(t).Page(browser.Options{})
+	require.NoError(t, err)
+	defer p.Close()
+	require.NoError(t, p.SignIn(f.url, f.token))
+	require.NoError(t, p.Open(f.url+"/ui/main/runs/"+run.String()))
+	require.NoError(t, p.Until(`document.querySelectorAll(".grid .row:not([hidden])").length === 3`))
+	f.away.Store(true)
+	require.NoError(t, p.Until(`/^The control database cannot be read; no news since /.test(document.getElementById("news").textContent)`))
+	f.away.Store(false)
+	require.NoError(t, p.Until(`document.getElementById("news").textContent === ""`))
+	f.restart()
+	require.NoError(t, p.Until(`document.getElementById("news").textContent === "You are signed out. Sign in"`))
+	require.NoError(t, p.Click(`#news a`))
+	require.NoError(t, p.Until(`document.getElementById("token")`), "the link leads to the sign-in")
+}
+
 // accessible checks a page with axe-core. Only in CI must axe-core be there.
 func accessible(t *testing.T, p *browser.Page) {
 	t.Helper()

@@ -207,7 +207,7 @@ async function keepSession() {
 }
 
 /** Says that the session has ended. */
-export function sessionEnded() { news("Your session has ended: load the page again to sign in."); }
+export function sessionEnded() { news("You are signed out: load the page again to sign in."); }
 
 document.addEventListener("keydown", key);
 document.addEventListener("click", (event) => {
