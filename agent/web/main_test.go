@@ -35,10 +35,12 @@ var tokens = map[string]string{}
 // away is a control database that does not answer. The two entries twin have the same name.
 const away = "away"
 
-// callers is the authentication of the shared front, and dashboard its dashboard.
+// callers is the authentication of the shared front, dashboard its dashboard, and sessions the
+// sessions of people there.
 var (
 	callers   *auth.Auth
 	dashboard *web.Server
+	sessions  *session.Sessions
 )
 
 func TestMain(m *testing.M) {
@@ -82,7 +84,7 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 	}
 	directory, err := rest.NewDirectory(f.Entry, twin("s1", f.Store, "twin"), twin("s2", f.Store, "twin"), twin("s3", lost, away), twin("s4", f.Store, "login"))
 	require.NoError(t, err)
-	sessions, err := session.New(session.Config{
+	sessions, err = session.New(session.Config{
 		Authenticator: callers, Logins: callers.Logins(), CallbackURL: f.URL + web.CallbackPath, Path: web.Path, Secure: true, Log: zap.NewNop(),
 		Check: 20 * time.Millisecond,
 	})

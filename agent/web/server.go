@@ -49,6 +49,9 @@ type Config struct {
 	Authorizer rest.Authorizer
 	// PublicURL is the front's address as browsers see it. Its path is a prefix of all paths.
 	PublicURL string
+	// SignInHelp says on the page to sign in where a token is to be had; empty: the command that
+	// makes tokens.
+	SignInHelp string
 	// SignedIn is told about each attempt to sign in; nil: nobody is.
 	SignedIn func(ok bool)
 	Log      *zap.Logger

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -289,4 +290,20 @@ func TestPrefix(t *testing.T) {
 	}
 	form := hidden(mainForm.FindString(w.Body.String()))
 	require.True(t, strings.HasPrefix(do("POST", "/ui/jobdb1/jobs/j1/start", form.Encode(), cookies...).Header().Get("Location"), "/p/ui/jobdb1/runs/"))
+}
+
+// A link signs one person in, once and in its time. Browsers that look ahead do not use it up.
+func TestSignInLink(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	link := web.LinkPath(sessions.NewLink(tokens["admin"], time.Minute))
+	b := open(t, f)
+	require.Equal(t, http.StatusServiceUnavailable, b.do(http.MethodGet, link, "", "Sec-Purpose: prefetch").Status)
+	require.Equal(t, http.StatusSeeOther, b.get(link).Status)
+	require.Contains(t, b.get("/ui/session").Body, `"ends"`)
+	require.Contains(t, b.get(base+"/").Body, "admin-token")
+	again := open(t, f).get(link)
+	require.Equal(t, http.StatusUnauthorized, again.Status)
+	require.Contains(t, again.Body, "The link was used already, or is too old.")
+	require.Equal(t, http.StatusUnauthorized, open(t, f).get(web.LinkPath(sessions.NewLink(tokens["admin"], -time.Second))).Status)
 }

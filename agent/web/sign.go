@@ -26,6 +26,8 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, name strin
 		s.tellSession(w, r)
 	case name == "login" && get && r.URL.Query().Has("provider"):
 		s.startLogin(w, r)
+	case name == "login" && r.Method == http.MethodGet && r.URL.Query().Has(linkParameter):
+		s.signInByLink(w, r)
 	case name == "login" && get:
 		s.showSignIn(w, r, "", http.StatusOK)
 	case name == "callback" && get:
@@ -78,7 +80,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, problem stri
 	f := s.frame(r, nil, nil)
 	f.View = &page.View{Title: "Sign in"}
 	err := s.body(f, "login.html", map[string]any{
-		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.Sessions.Logins(),
+		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.Sessions.Logins(), "Help": s.cfg.SignInHelp,
 	})
 	if err == nil {
 		err = s.write(w, f, s.sets[frameName], status)
@@ -106,6 +108,28 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.begin(w, r, p, r.PostForm.Get("to"))
+}
+
+// linkParameter is the query parameter with the secret of a link to sign in.
+const linkParameter = "link"
+
+// LinkPath returns the path of a link to sign in, below the front's address.
+func LinkPath(secret string) string {
+	return Path + "login?" + url.Values{linkParameter: {secret}}.Encode()
+}
+
+// signInByLink exchanges a link for a session. Browsers that only look ahead do not use it up.
+func (s *Server) signInByLink(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
+		http.Error(w, "Open the link.", http.StatusServiceUnavailable)
+		return
+	}
+	p, err := s.cfg.Sessions.SignInByLink(r.RemoteAddr, r.URL.Query().Get(linkParameter))
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	s.begin(w, r, p, "")
 }
 
 // refuse shows the page to sign in again, with the reason.

@@ -84,8 +84,9 @@ type Sessions struct {
 	aead cipher.AEAD
 
 	mu    sync.Mutex
-	ended map[string]time.Time // sessions that were signed out here, until when their cookies last
-	seen  map[string]*seen     // sessions with open streams here
+	ended map[string]time.Time       // sessions that were signed out here, until when their cookies last
+	seen  map[string]*seen           // sessions with open streams here
+	links map[[sha256.Size]byte]link // by the hash of their secrets
 }
 
 // seen says when a session with open streams was used last.
@@ -141,7 +142,7 @@ func New(cfg Config) (*Sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key of sessions: %w", err)
 	}
-	return &Sessions{cfg: cfg, aead: aead, ended: map[string]time.Time{}, seen: map[string]*seen{}}, nil
+	return &Sessions{cfg: cfg, aead: aead, ended: map[string]time.Time{}, seen: map[string]*seen{}, links: map[[sha256.Size]byte]link{}}, nil
 }
 
 // The names of cookies. Browsers accept a name with __Host- only from the host itself, by TLS and

@@ -252,3 +252,17 @@ func FuzzOwn(f *testing.F) {
 		require.True(t, strings.HasPrefix(s.Own(path), "/ui/"))
 	})
 }
+
+// A link works on the machine of the server only, and an attempt from elsewhere does not use it up.
+func TestLinkFromElsewhere(t *testing.T) {
+	s, _ := fixture(t, nil)
+	link := s.NewLink("token", time.Minute)
+	for _, remote := range []string{"192.0.2.1:4711", "[2001:db8::1]:4711", "", "@", "localhost:1"} {
+		_, err := s.SignInByLink(remote, link)
+		require.ErrorContains(t, err, "on the machine of the server only", remote)
+	}
+	_, err := s.SignInByLink("[::1]:4711", link)
+	require.NoError(t, err)
+	_, err = s.SignInByLink("[::1]:4711", link)
+	require.ErrorContains(t, err, "used already")
+}

@@ -38,8 +38,9 @@ func (f *Front) dashboard(o Options, callers *auth.Auth) (*web.Server, error) {
 	if err != nil {
 		return nil, exit.Usagef("rest.web: %w", err)
 	}
+	f.sessions = sessions
 	return web.New(web.Config{
 		Sets: web.Sets(), Directory: f.directory, Sessions: sessions, Authorizer: callers, PublicURL: f.publicURL,
-		SignedIn: o.Metrics.Web().SignedIn, Log: log,
+		SignInHelp: o.SignInHelp, SignedIn: o.Metrics.Web().SignedIn, Log: log,
 	})
 }

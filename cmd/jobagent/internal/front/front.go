@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/scrape"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/web"
+	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -56,6 +57,8 @@ type Options struct {
 	// there is no such issuer. DevUsers are the people whom it signs in.
 	DevClients []issuer.DevClient
 	DevUsers   []issuer.DevUser
+	// SignInHelp says on the page to sign in where a token is to be had; empty: the usual text.
+	SignInHelp string
 	Log        *zap.Logger
 }
 
@@ -68,6 +71,7 @@ type Front struct {
 	stores    []*controldb.Store
 	sap       *sap.Surface // nil: none
 	web       *web.Server
+	sessions  *session.Sessions
 	alerts    func(store *controldb.Store, pages string, log *zap.Logger) *alerts.Service // nil: none
 	stops     []func()                                                                    // of what is counted
 	callers   config.REST
@@ -270,6 +274,12 @@ func (f *Front) region() string {
 
 // PublicURL returns the front's address as seen by clients.
 func (f *Front) PublicURL() string { return f.publicURL }
+
+// SignInLink returns an address of the dashboard that signs one person in as the caller of a static
+// token, once, within a time, and on this machine only.
+func (f *Front) SignInLink(token string, lasts time.Duration) string {
+	return f.publicURL + web.LinkPath(f.sessions.NewLink(token, lasts))
+}
 
 // Dashboard returns the address of the dashboard.
 func (f *Front) Dashboard() string { return f.publicURL + web.Path }

@@ -114,10 +114,11 @@ func TestWelcome(t *testing.T) {
 	var b strings.Builder
 	p := welcome{
 		name: "127.0.0.1,1433", dsn: "sqlserver://sa:a%27b$HOME@127.0.0.1:1433?database=jobagent", password: `a'b"$HOME` + "`id`",
-		dashboard: "https://127.0.0.1:8443/ui/", tokenFile: "/d/rest-token", data: "/d e",
+		dashboard: "https://127.0.0.1:8443/ui/", link: "https://127.0.0.1:8443/ui/login?link=x", tokenFile: "/d/rest-token", data: "/d e",
 	}
 	require.NoError(t, p.print(&b))
 	require.NotContains(t, b.String(), "\x1b")
+	require.Contains(t, b.String(), "sign in once, within 10 minutes:  https://127.0.0.1:8443/ui/login?link=x\n")
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows the lines are for PowerShell, and this test gives them to sh")
 	}

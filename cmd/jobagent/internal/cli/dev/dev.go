@@ -59,7 +59,8 @@ login with --config DIR/` + embedded.ConfigFile + `, where DIR is the data direc
 
 The REST APIs and the dashboard (see jobagent serve) are served over TLS with the same certificate.
 The file ` + RESTTokenFile + ` in the data directory has the token of an administrator, with which people sign in
-at the dashboard too.
+at the dashboard too. On a terminal, the start also prints a link that signs one person in, once and
+within ten minutes, on this machine. With --data, people stay signed in over a restart.
 
 Refused logins are logged and delayed. After five failures from one address, a login is locked out
 for this address, at first for one second and at most for five minutes. All loopback addresses count

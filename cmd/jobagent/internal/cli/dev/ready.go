@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -53,7 +54,12 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 	}
 	page := welcome{server: server.Address, name: server.ServerName(), dsn: pasteable(server), password: server.Password}
 	if f != nil {
+		token, err := os.ReadFile(tokenFile)
+		if err != nil {
+			return fmt.Errorf("read the token of the front: %w", err)
+		}
 		page.dashboard, page.tokenFile = f.Dashboard(), tokenFile
+		page.link = f.SignInLink(strings.TrimSpace(string(token)), linkLasts)
 	}
 	if kept {
 		if page.data, err = filepath.Abs(data); err != nil {
@@ -74,7 +80,7 @@ func pasteable(server *embedded.Server) string {
 // welcome is what a person reads when the server is ready.
 type welcome struct {
 	server, name, dsn, password string
-	dashboard, tokenFile        string // empty: no front
+	dashboard, link, tokenFile  string // empty: no front
 	data                        string // empty: nothing is kept
 }
 
@@ -91,7 +97,8 @@ func (p welcome) print(w io.Writer) error {
 	}
 	b.WriteString(". Ctrl-C ends it.\n")
 	if p.dashboard != "" {
-		fmt.Fprintf(&b, "\nDashboard:  %s\n  sign in with the token in  %s\n", p.dashboard, p.tokenFile)
+		fmt.Fprintf(&b, "\nDashboard:  %s\n  sign in once, within %.0f minutes:  %s\n  sign in later with the token in  %s\n",
+			p.dashboard, linkLasts.Minutes(), p.link, p.tokenFile)
 	}
 	fmt.Fprintf(&b, "\nIn another terminal:\n  %s\n  jobagent job list\n", embedded.Export("JOBAGENT_DSN", p.dsn))
 	if p.data != "" {

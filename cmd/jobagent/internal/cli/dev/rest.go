@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -25,6 +26,13 @@ import (
 
 // RESTTokenFile has the token of an administrator of the front, in the data directory.
 const RESTTokenFile = "rest-token"
+
+// sessionKeyFile has the key of the dashboard's sessions, in the data directory, so that people stay
+// signed in over a restart.
+const sessionKeyFile = "rest-session-key"
+
+// linkLasts is how long the link to sign in, which is printed at the start, can be used.
+const linkLasts = 10 * time.Minute
 
 // RESTClientSecretFile has the secret of the client [RESTClientID], in the data directory.
 const RESTClientSecretFile = "rest-client-secret"
@@ -76,6 +84,17 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 	o.Config.Tokens = append([]tokenfile.Token{{
 		ID: id, Name: "dev", SHA256: hex.EncodeToString(sum[:]), Role: "admin", Scope: "/",
 	}}, o.Config.Tokens...)
+	if o.Config.Web.SessionKey == "" {
+		if _, err := loadOrCreateText(data, sessionKeyFile, func() string { return rand.Text() + rand.Text() }); err != nil {
+			return nil, fmt.Errorf("store the key of sessions: %w", err)
+		}
+		o.Config.Web.SessionKey = "file:" + filepath.Join(data, sessionKeyFile)
+	}
+	shown, err := filepath.Abs(filepath.Join(data, RESTTokenFile))
+	if err != nil {
+		return nil, fmt.Errorf("path of the token: %w", err)
+	}
+	o.SignInHelp = "jobagent dev keeps a token in the file " + shown + "; its terminal shows a link that needs none."
 	if settings.issuer {
 		if err := addDevClient(data, &o); err != nil {
 			return nil, err
