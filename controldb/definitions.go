@@ -17,8 +17,9 @@ import (
 // JobFilter restricts FindJobs. The zero value means all jobs that are not system jobs.
 type JobFilter struct {
 	// Search is a part of the name.
-	Search  string
-	Enabled *bool
+	Search string
+	// Scheduled restricts to jobs that have a schedule that starts runs, or to those without one.
+	Scheduled *bool
 	// Failed restricts to jobs whose latest run ended Failed or TimedOut.
 	Failed bool
 }
@@ -36,8 +37,16 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, after string, p Page)
 	if f.Search != "" {
 		w.add("CHARINDEX(%s, job_name) > 0", f.Search)
 	}
-	if f.Enabled != nil {
-		w.add("enabled = %s", *f.Enabled)
+	if f.Scheduled != nil {
+		not := ""
+		if !*f.Scheduled {
+			not = "NOT "
+		}
+		w.add(not + `EXISTS (
+        SELECT 1
+        FROM jobs.schedules AS s
+        WHERE s.job_id = d.job_id AND s.enabled = 1 AND s.paused = 0 AND s.state = N'Enabled'
+    )`)
 	}
 	if f.Failed {
 		w.add(`EXISTS (
@@ -92,6 +101,8 @@ type JobSchedules struct {
 	Active  int `db:"active"`
 	Paused  int `db:"paused"`
 	Faulted int `db:"faulted"`
+	// Defined is the number of schedules that somebody has defined.
+	Defined int `db:"defined"`
 	// NextDue is the earliest next instant of the active ones; zero means none.
 	NextDue time.Time `db:"next_due_time"`
 }
@@ -107,6 +118,7 @@ func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSched
     SUM(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
     SUM(CASE WHEN paused = 1 THEN 1 ELSE 0 END) AS paused,
     SUM(CASE WHEN state = N'Faulted' THEN 1 ELSE 0 END) AS faulted,
+    SUM(CASE WHEN `+definedSchedule+` THEN 1 ELSE 0 END) AS defined,
     MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time
 FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
 }
@@ -226,13 +238,14 @@ func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, after *Sche
 		w.add("state = N'Completed'")
 	case SchedulesDisabled:
 		w.add("enabled = 0 AND paused = 0")
+		w.add(definedSchedule)
 	case SchedulesDue:
 		w.add("enabled = 1 AND paused = 0 AND next_due_time IS NOT NULL")
 		if !f.DueBefore.IsZero() {
 			w.add("next_due_time < %s", datetime2(f.DueBefore))
 		}
 	default:
-		w.add("(schedule_name <> N'' OR enabled = 1 OR paused = 1 OR executions > 0)")
+		w.add(definedSchedule)
 	}
 	if f.JobName != "" {
 		w.add("job_name = %s", f.JobName)

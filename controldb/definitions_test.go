@@ -42,7 +42,8 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.Equal(t, []string{"k's [50_]"}, find(controldb.JobFilter{Search: "[50_"}, ""))
 		require.Empty(t, find(controldb.JobFilter{Search: "%"}, "k's [50_]"))
 		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Failed: true}, ""))
-		require.Empty(t, find(controldb.JobFilter{Enabled: ptr(true)}, ""))
+		require.Empty(t, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
+		require.Equal(t, []string{"j", "k's [50_]"}, find(controldb.JobFilter{Scheduled: ptr(false)}, ""))
 
 		runs, err := c.LatestRuns(ctx, []string{"j", "k's [50_]", "nope"}, 1)
 		require.NoError(t, err)
@@ -70,6 +71,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		}
 		c.validate(t, term, time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC))
 		require.NoError(t, c.PauseSchedule(ctx, "j", "s2", true, "a note"))
+		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
 		scheduleName := func(s controldb.Schedule) string { return s.JobName + "/" + s.Name }
 		for name, test := range map[string]struct {
 			search controldb.ScheduleSearch
@@ -82,7 +84,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 			"paused":    {controldb.ScheduleSearch{State: controldb.SchedulesPaused}, nil, []string{"j/s2"}},
 			"faulted":   {controldb.ScheduleSearch{State: controldb.SchedulesFaulted}, nil, []string{}},
 			"completed": {controldb.ScheduleSearch{State: controldb.SchedulesCompleted}, nil, []string{}},
-			"disabled":  {controldb.ScheduleSearch{State: controldb.SchedulesDisabled}, nil, []string{"j/", "k's [50_]/"}},
+			"disabled":  {controldb.ScheduleSearch{State: controldb.SchedulesDisabled}, nil, []string{}},
 			"search":    {controldb.ScheduleSearch{Search: "S3"}, nil, []string{"j/s3"}},
 			"job":       {controldb.ScheduleSearch{JobName: "k's [50_]"}, nil, []string{}},
 			"soon":      {controldb.ScheduleSearch{State: controldb.SchedulesDue, DueBefore: time.Now()}, nil, []string{}},
@@ -102,7 +104,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 
 		sums, err := c.SchedulesOfJobs(ctx, []string{"j"})
 		require.NoError(t, err)
-		require.Equal(t, []controldb.JobSchedules{{JobName: "j", Active: 2, Paused: 1, NextDue: due[0].NextDue}}, sums)
+		require.Equal(t, []controldb.JobSchedules{{JobName: "j", Active: 2, Paused: 1, Defined: 3, NextDue: due[0].NextDue}}, sums)
 		from, to := time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, 1, 0)
 		fired, err := c.ScheduleRuns(ctx, due[0].ID, from, to, 10)
 		require.NoError(t, err)

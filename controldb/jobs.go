@@ -324,6 +324,13 @@ type Job struct {
 	End           time.Time `db:"schedule_end_time"`
 }
 
+// HasOwnSchedule reports whether somebody has defined the schedule of the job's own definition, which
+// each job has in the T-SQL interface. The default, once and at once when it is enabled, is no
+// schedule for people: enabling it starts a run.
+func (j Job) HasOwnSchedule() bool {
+	return j.Enabled || j.IntervalType != "Once" || j.Start.Year() > 1
+}
+
 // Jobs lists the jobs by name; a name that is not empty restricts the list to it.
 func (s *Store) Jobs(ctx context.Context, name string) ([]Job, error) {
 	return selectAll[Job](ctx, s, "list jobs", `SELECT job_name, job_id, job_version, description, enabled,

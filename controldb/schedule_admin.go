@@ -203,6 +203,12 @@ type Schedule struct {
 	Description string `db:"description"`
 }
 
+// StartsAtOnce reports whether enabling the schedule starts a run: it is that of a job's own
+// definition, once and without a start time.
+func (s Schedule) StartsAtOnce() bool {
+	return s.Name == "" && !s.Enabled && s.IntervalType == "Once" && s.Start.Year() <= 1
+}
+
 // noEnd is the year of an end time that means no end: the default of jobs.sp_add_job.
 const noEnd = 9999
 
@@ -247,6 +253,8 @@ type ScheduleFilter struct {
 	State string
 	// NamedOnly excludes the schedules of the jobs' own definitions.
 	NamedOnly bool
+	// DefinedOnly excludes those of them that nobody has defined.
+	DefinedOnly bool
 	// Limit is the most rows that come back; 0 means 1000000.
 	Limit int
 }
@@ -305,9 +313,16 @@ const scheduleColumns = `job_name, schedule_name, schedule_id, kind, spec,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
     parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id, description`
 
+// definedSchedule leaves out the schedules of jobs' own definitions that nobody has defined, as
+// [Job.HasOwnSchedule] does.
+const definedSchedule = "(schedule_name <> N'' OR enabled = 1 OR paused = 1 OR interval_type <> N'Once' OR start_time >= '0002-01-01')"
+
 // Schedules lists rows of jobs.schedules, by job name and schedule name.
 func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
+	if f.DefinedOnly {
+		w.add(definedSchedule)
+	}
 	if f.NamedOnly {
 		w.add("schedule_name <> %s", "")
 	}

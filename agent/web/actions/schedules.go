@@ -80,6 +80,9 @@ func confirmEnable(on bool) confirmFunc {
 			return nil, err
 		}
 		verb, button, effect, state := "enable", "Enable the schedule", "Enables "+described(s)+". Instants that were due before are dropped.", ""
+		if on && s.StartsAtOnce() {
+			state = "A run of the job starts at once, on all its databases."
+		}
 		if !on {
 			verb, button = "disable", "Disable the schedule"
 			effect = "Disables " + described(s) + ": it starts no further runs. Runs that have started continue."

@@ -42,7 +42,7 @@ type jobsData struct {
 }
 
 // jobShows are the filters of the list.
-var jobShows = []page.Option{{Value: "", Text: "all"}, {Value: "enabled", Text: "enabled"}, {Value: "disabled", Text: "disabled"}, {Value: "failed", Text: "last run failed"}}
+var jobShows = []page.Option{{Value: "", Text: "all"}, {Value: "scheduled", Text: "with an active schedule"}, {Value: "unscheduled", Text: "without an active schedule"}, {Value: "failed", Text: "last run failed"}}
 
 // listJobs shows the jobs by name.
 func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
@@ -60,9 +60,9 @@ func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
 func readJobs(ctx context.Context, r *page.Request) (jobsData, error) {
 	data := jobsData{Search: r.Query("search"), Show: r.Query("show"), Shows: jobShows, clock: at(r)}
 	f := controldb.JobFilter{Search: data.Search, Failed: data.Show == "failed"}
-	if data.Show == "enabled" || data.Show == "disabled" {
-		enabled := data.Show == "enabled"
-		f.Enabled = &enabled
+	if data.Show == "scheduled" || data.Show == "unscheduled" {
+		scheduled := data.Show == "scheduled"
+		f.Scheduled = &scheduled
 	}
 	after := r.Query("after")
 	list, err := r.Store.FindJobs(ctx, f, after, controldb.Page{Top: listSize + 1})
@@ -213,8 +213,11 @@ func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
 	if job.System {
 		return list
 	}
-	return append(list, page.Link{Text: "Disable", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleOperator, When: "enabled"},
-		page.Link{Text: "Enable", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleOperator, When: "disabled"})
+	if !job.HasOwnSchedule() { // enabling would start a run
+		return list
+	}
+	return append(list, page.Link{Text: "Disable the schedule", Href: r.Path("jobs", job.Name, "disable"), Role: rest.RoleOperator, When: "enabled"},
+		page.Link{Text: "Enable the schedule", Href: r.Path("jobs", job.Name, "enable"), Role: rest.RoleOperator, When: "disabled"})
 }
 
 // shownVersions is the number of versions on the page of a job, and shownChanges that of entries of
@@ -252,16 +255,12 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 	return nil
 }
 
-// schedulesOf returns the schedules of a job. Its own definition is left out if it was never used
-// and others exist.
+// schedulesOf returns the schedules of a job that somebody has defined.
 func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRow, error) {
-	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Limit: 200})
+	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, DefinedOnly: true, Limit: 200})
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(s controldb.Schedule) bool {
-		return s.Name == "" && !s.Enabled && !s.Paused && s.Executions == 0
-	})
 	rows := make([]scheduleRow, 0, len(list))
 	for _, s := range list {
 		rows = append(rows, newScheduleRow(r, s))

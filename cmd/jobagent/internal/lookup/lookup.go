@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -79,4 +80,15 @@ func Members(ctx context.Context, store *controldb.Store, group string) ([]targe
 		return nil, missing(ctx, store, "target group", group, controldb.NameFilter{Kind: controldb.NamesOfTargetGroups}, "jobagent target-group list shows all groups")
 	}
 	return store.TargetGroupMembers(ctx, group)
+}
+
+// OwnSchedule returns an error if nobody has defined the schedule of a job's own definition:
+// enabling it would start a run.
+func OwnSchedule(ctx context.Context, store *controldb.Store, name string) error {
+	job, err := Job(ctx, store, name)
+	if err != nil || job.HasOwnSchedule() {
+		return err
+	}
+	return exit.Usagef("job %s has no schedule of its own: enabling it would start a run now; "+
+		"try jobagent job start, or jobagent schedule add", job.Name)
 }

@@ -50,22 +50,42 @@ func viewPlan(j output.Job, p controldb.JobPlan) output.Job {
 var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "job_name", Header: "NAME", ID: true, Min: 16, Keep: true},
 	{Name: "job_version", Header: "VERSION", Drop: 5},
-	{Name: "enabled", Keep: true},
-	{Name: "schedule", Value: func(j output.Job) any { return ownSchedule(j) }, Min: 14, Drop: 3},
-	{Name: "named_schedules", Header: "NAMED", Drop: 2},
-	{Name: "next_due_time", Header: "NEXT DUE", Drop: 1},
+	{Name: "schedules", Value: func(j output.Job) any { return schedules(j) }, Min: 14, Drop: 2},
+	{Name: "next_due_time", Header: "NEXT RUN", Drop: 1},
+	{Name: "enabled", Wide: true},
+	{Name: "named_schedules", Header: "NAMED", Wide: true},
 	{Name: "job_id", Header: "ID", Wide: true},
 	{Name: "description", Min: 12, Rest: true, Drop: 9},
 }).Without("steps")
 
-// ownSchedule describes the schedule of the job's own definition for a table. That of a job that is
-// started by hand, or by its named schedules only, is empty.
-func ownSchedule(j output.Job) string {
-	if !j.Enabled && j.IntervalType == "Once" {
-		return ""
+// schedules says in some words when a job runs: by the schedule of its own definition, by its named
+// schedules, or by none.
+func schedules(j output.Job) string {
+	var parts []string
+	if hasOwnSchedule(j) {
+		text, _, _ := strings.Cut(inWords(j), "; ") // without bounds; all times are in UTC
+		text = strings.TrimSuffix(text, ", UTC")
+		if !j.Enabled {
+			text += " (disabled)"
+		}
+		parts = append(parts, text)
 	}
-	text, _, _ := strings.Cut(inWords(j), "; ") // without bounds; all times are in UTC
-	return strings.TrimSuffix(text, ", UTC")
+	switch {
+	case j.Schedules == 0:
+	case j.ActiveSchedules == j.Schedules:
+		parts = append(parts, fmt.Sprintf("%d active", j.ActiveSchedules))
+	default:
+		parts = append(parts, fmt.Sprintf("%d of %d active", j.ActiveSchedules, j.Schedules))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// hasOwnSchedule is controldb.Job.HasOwnSchedule for a job that is shown.
+func hasOwnSchedule(j output.Job) bool {
+	return controldb.Job{Enabled: j.Enabled, IntervalType: j.IntervalType, Start: j.Start}.HasOwnSchedule()
 }
 
 // inWords describes the schedule of the job's own definition.
@@ -84,9 +104,9 @@ func NewCommand(a *connect.App) *cobra.Command {
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List all jobs", Args: cobra.NoArgs,
-		Long: `List all jobs. ENABLED and SCHEDULE are about the schedule of the job's own definition: a job that is
-not enabled runs when it is started, and by its named schedules, whose number NAMED shows; "jobagent
-schedule list" lists them. NEXT DUE is the next instant of all its schedules that start runs (UTC).`,
+		Long: `List all jobs. SCHEDULES describes the schedule of the job's own definition, if it has one, and counts
+its named schedules; "jobagent schedule list" lists them. A job with none runs when it is started.
+NEXT RUN is the next instant of all its schedules that start runs (UTC).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Jobs(cmd.Context(), "")
@@ -143,13 +163,14 @@ func newShowCommand(a *connect.App) *cobra.Command {
 
 // printJob prints a job and its steps.
 func printJob(w io.Writer, j output.Job) error {
-	enabled := "disabled: its own schedule starts no runs"
-	if j.Enabled {
-		enabled = "enabled"
-	}
-	fmt.Fprintf(w, "%s (version %d, %s)\n", j.Name, j.Version, enabled)
-	if j.Enabled {
+	fmt.Fprintf(w, "%s (version %d)\n", j.Name, j.Version)
+	switch {
+	case j.Enabled:
 		fmt.Fprintf(w, "own schedule: %s\n", output.OneLine(inWords(j)))
+	case hasOwnSchedule(j):
+		fmt.Fprintf(w, "own schedule, disabled: %s\n", output.OneLine(inWords(j)))
+	case j.Schedules == 0:
+		fmt.Fprintf(w, "no schedule: it runs when it is started\n")
 	}
 	if j.Schedules > 0 {
 		fmt.Fprintf(w, "named schedules: %d (%d active); jobagent schedule list --job JOB lists them\n", j.Schedules, j.ActiveSchedules)
@@ -205,6 +226,10 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.enabled && (f.interval == "" || strings.EqualFold(f.interval, "Once")) && start == nil {
+				return exit.Usagef("--enabled without a schedule would start a run as soon as the job has a step: " +
+					"give --interval-type or --start-time, or try jobagent job start later")
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				id, err := store.AddJob(cmd.Context(), controldb.JobSpec{
 					Name: args[0], Description: command.Given(cmd, "description", f.description),
@@ -234,6 +259,11 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if f.enabled && f.interval == "" && start == nil {
+					if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
+						return err
+					}
+				}
 				err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{
 					Name: args[0], NewName: command.Given(cmd, "new-name", newName),
 					Description: command.Given(cmd, "description", f.description),
@@ -260,7 +290,7 @@ func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
 	use, done, once := "disable", "disabled", ""
 	if enabled {
 		use, done = "enable", "enabled"
-		once = "\n\nA job without an interval runs once, at its start time or at once, and is then disabled again."
+		once = "\n\nA job without a schedule of its own is refused: jobagent job start starts a run, and jobagent schedule add\nadds a schedule."
 	}
 	return &cobra.Command{
 		Use: use + " JOB", Short: strings.ToUpper(use[:1]) + use[1:] + " the schedule of a job's own definition", Args: cobra.ExactArgs(1),
@@ -268,6 +298,11 @@ func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
 started, and named schedules (jobagent schedule ` + use + `), do not depend on it.` + once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if enabled {
+					if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
+						return err
+					}
+				}
 				if err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{Name: args[0], Enabled: &enabled}); err != nil {
 					return err
 				}

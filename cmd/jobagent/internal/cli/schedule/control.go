@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -58,6 +59,11 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)
+				if enabled && name == "" {
+					if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
+						return err
+					}
+				}
 				if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
 					return err
 				}

@@ -137,6 +137,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("--limit %d: must be at least 1", f.Limit)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				f.DefinedOnly = true
 				list, err := store.Schedules(cmd.Context(), f)
 				if err != nil {
 					return err
