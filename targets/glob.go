@@ -23,3 +23,29 @@ func MatchGlob(pattern, name string) bool {
 	}
 	return true
 }
+
+// MatchName matches the name of a database with a pattern, without regard to case: * stands for any
+// run of characters, and ? for one character. The cost is at most the product of the lengths.
+func MatchName(pattern, name string) bool {
+	p, n := []rune(FoldName(pattern)), []rune(FoldName(name))
+	star, back := -1, 0 // the last * seen, and the place in the name from which it is tried again
+	i, j := 0, 0
+	for j < len(n) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, back = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
+			i, j = i+1, j+1
+		case star >= 0:
+			back++
+			i, j = star+1, back
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}

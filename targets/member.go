@@ -71,7 +71,8 @@ const (
 	SQLServer MemberKind = "SqlServer"
 	// SQLElasticPool stands for all databases of an Azure SQL elastic pool.
 	SQLElasticPool MemberKind = "SqlElasticPool"
-	// SQLDatabase is one database of any kind, master included.
+	// SQLDatabase is one database of any kind, master included. A name with * or ? is a pattern: it
+	// stands for the online user databases of the server whose names match.
 	SQLDatabase MemberKind = "SqlDatabase"
 	// SQLShardMap stands for the databases of all shards of a shard map.
 	SQLShardMap MemberKind = "SqlShardMap"
@@ -119,6 +120,18 @@ func (m Member) String() string {
 		}
 	}
 	return b.String()
+}
+
+// IsPattern reports whether the member stands for the databases of its server whose names match a
+// pattern.
+func (m Member) IsPattern() bool {
+	return m.Kind == SQLDatabase && strings.ContainsAny(m.Database, "*?")
+}
+
+// Matches reports whether a database of the member's server belongs to the member: any, unless the
+// member is a pattern.
+func (m Member) Matches(database string) bool {
+	return !m.IsPattern() || MatchName(m.Database, database)
 }
 
 // Validate reports a name that is missing in m or does not belong to its kind. The stored

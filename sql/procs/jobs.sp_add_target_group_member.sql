@@ -7,7 +7,8 @@
 --   @target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap, in any case.
 --   @refresh_credential_name  Credential that lists databases; NULL: the agent's default.
 --   @server_name              Server; every target type needs it.
---   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap).
+--   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap). With * or ? in it, the name of a
+--                             SqlDatabase is a pattern for the user databases of the server: * stands for any characters, ? for one.
 --   @elastic_pool_name        Elastic pool (SqlElasticPool).
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.

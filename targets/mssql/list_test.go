@@ -38,6 +38,17 @@ func TestResolveOnAServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"s/B a", "s/control", "s/master", "s/out"}, names(found))
 
+	members := []targets.Member{
+		{Kind: targets.SQLDatabase, Server: "s", Database: "?*"},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: "S", Database: "b*"},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: "s", Database: "Cust*"},
+	}
+	found, counts, err := r.Explain(t.Context(), members)
+	require.NoError(t, err)
+	require.Equal(t, []string{"s/d", "s/out"}, names(found), "a pattern stands for no system database and not for the control database")
+	require.Equal(t, []int{3, 1, 0}, counts)
+	require.Equal(t, []string{"the member excluded SqlDatabase s/Cust* excludes no database now"}, mssql.WithoutEffect(members, counts))
+
 	// A database that was created since is found.
 	f.exec(t, "master", "CREATE DATABASE later;")
 	found, err = r.Resolve(t.Context(), []targets.Member{{Kind: targets.SQLServer, Server: "s"}})

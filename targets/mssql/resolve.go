@@ -25,10 +25,13 @@ const listsAtOnce = 8
 // only: of several spellings of a server's name, the first in sorting order is used. The result may
 // be empty.
 //
+// counts has for each member the number of databases that it adds, or that it takes away from those
+// that others add; 0 for an excluded member means that it has no effect.
+//
 // A member that cannot be listed fails the whole resolution. Otherwise a step would run on a part
 // of a group because a server was down, or on a database that should be excluded. The errors are
 // *targets.MemberError, joined.
-func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]targets.Target, error) {
+func Resolve(ctx context.Context, members []targets.Member, list ListFunc) (result []targets.Target, counts []int, err error) {
 	var errs []error
 	for _, m := range members {
 		if err := m.Validate(); err != nil {
@@ -36,49 +39,82 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]ta
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	included, err := listAll(ctx, members, list, func(m targets.Member) bool { return m.Membership != targets.Exclude })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	counts = make([]int, len(members))
 	found := make(map[string]targets.Target)
 	hosts := make(map[string]bool) // servers with an included database
-	for _, t := range included {
-		key := targets.DatabaseKey(t.Server, t.Database)
-		hosts[targets.ServerKey(t.Server)] = true
-		if old, dup := found[key]; dup {
-			t = merge(old, t)
+	for i, of := range included {
+		counts[i] = len(keys(of))
+		for _, t := range of {
+			key := targets.DatabaseKey(t.Server, t.Database)
+			hosts[targets.ServerKey(t.Server)] = true
+			if old, dup := found[key]; dup {
+				t = merge(old, t)
+			}
+			found[key] = t
 		}
-		found[key] = t
 	}
 	excluded, err := listAll(ctx, members, list, func(m targets.Member) bool {
-		// An excluded server needs no list. A pool on a server without included databases excludes
-		// nothing.
-		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer &&
+		// An excluded server or pattern needs no list. A pool on a server without included
+		// databases excludes nothing.
+		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer && !m.IsPattern() &&
 			(m.Kind != targets.SQLElasticPool || hosts[targets.ServerKey(m.Server)])
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, t := range excluded {
-		delete(found, targets.DatabaseKey(t.Server, t.Database))
-	}
-	for _, m := range members {
-		if m.Membership == targets.Exclude && m.Kind == targets.SQLServer {
-			for key, t := range found {
-				if targets.ServerKey(t.Server) == targets.ServerKey(m.Server) {
-					delete(found, key)
-				}
+	gone := make(map[string]bool)
+	for i, m := range members {
+		if m.Membership != targets.Exclude {
+			continue
+		}
+		of := keys(excluded[i])
+		for key, t := range found {
+			whole := m.Kind == targets.SQLServer || m.IsPattern()
+			if of[key] || whole && targets.ServerKey(t.Server) == targets.ServerKey(m.Server) && m.Matches(t.Database) {
+				counts[i]++
+				gone[key] = true
 			}
 		}
 	}
-	result := make([]targets.Target, 0, len(found))
+	result = make([]targets.Target, 0, len(found))
 	for _, key := range slices.Sorted(maps.Keys(found)) {
-		t := found[key]
-		result = append(result, targets.NewTarget(t.Server, t.Database, t.ElasticPool))
+		if t := found[key]; !gone[key] {
+			result = append(result, targets.NewTarget(t.Server, t.Database, t.ElasticPool))
+		}
 	}
-	return result, nil
+	return result, counts, nil
+}
+
+// keys returns the keys of databases.
+func keys(list []targets.Target) map[string]bool {
+	all := make(map[string]bool, len(list))
+	for _, t := range list {
+		all[targets.DatabaseKey(t.Server, t.Database)] = true
+	}
+	return all
+}
+
+// WithoutEffect says which members of a group add or take away nothing, one sentence each. counts
+// are those of [Resolve]. An exclusion without effect is often a misspelled name, whose database the
+// next run changes.
+func WithoutEffect(members []targets.Member, counts []int) []string {
+	var list []string
+	for i, m := range members {
+		switch {
+		case counts[i] > 0:
+		case m.Membership == targets.Exclude:
+			list = append(list, fmt.Sprintf("the member %s excludes no database now", m))
+		default:
+			list = append(list, fmt.Sprintf("the member %s adds no database now", m))
+		}
+	}
+	return list
 }
 
 // merge merges two targets of the same database. It keeps the pool, which only one of them may
@@ -94,10 +130,10 @@ func merge(a, b targets.Target) targets.Target {
 	return first
 }
 
-// listAll lists the chosen members concurrently, and returns the databases in the members' order.
+// listAll lists the chosen members concurrently, and returns the databases of each member.
 func listAll(
 	ctx context.Context, members []targets.Member, list ListFunc, chosen func(targets.Member) bool,
-) ([]targets.Target, error) {
+) ([][]targets.Target, error) {
 	lists := make([][]targets.Target, len(members))
 	errs := make([]error, len(members))
 	places := make(chan struct{}, listsAtOnce)
@@ -106,7 +142,7 @@ func listAll(
 		if !chosen(m) {
 			continue
 		}
-		if m.Kind == targets.SQLDatabase {
+		if m.Kind == targets.SQLDatabase && !m.IsPattern() {
 			lists[i] = []targets.Target{{Server: strings.TrimSpace(m.Server), Database: strings.TrimSpace(m.Database)}}
 			continue
 		}
@@ -117,8 +153,17 @@ func listAll(
 				errs[i] = &targets.MemberError{Member: m, Err: context.Cause(ctx)}
 				return
 			}
-			var err error
-			if lists[i], err = list(ctx, m); err != nil {
+			listed := m
+			if m.IsPattern() {
+				listed = targets.Member{Kind: targets.SQLServer, Server: m.Server, RefreshCredential: m.RefreshCredential}
+			}
+			of, err := list(ctx, listed)
+			for _, t := range of {
+				if m.Matches(t.Database) {
+					lists[i] = append(lists[i], t)
+				}
+			}
+			if err != nil {
 				errs[i] = &targets.MemberError{Member: m, Err: causeOr(ctx, err)}
 			}
 		})
@@ -127,7 +172,7 @@ func listAll(
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return slices.Concat(lists...), nil
+	return lists, nil
 }
 
 // Resolver resolves target groups by queries to the servers.
@@ -142,8 +187,14 @@ func NewResolver(servers *Servers, control Instance) *Resolver {
 	return &Resolver{servers: servers, control: control}
 }
 
-// Resolve resolves the members; see the function Resolve.
+// Resolve resolves the members into databases; see the function Resolve.
 func (r *Resolver) Resolve(ctx context.Context, members []targets.Member) ([]targets.Target, error) {
+	list, _, err := Resolve(ctx, members, r.list)
+	return list, err
+}
+
+// Explain resolves the members, and counts what each adds or takes away; see the function Resolve.
+func (r *Resolver) Explain(ctx context.Context, members []targets.Member) (list []targets.Target, counts []int, err error) {
 	return Resolve(ctx, members, r.list)
 }
 

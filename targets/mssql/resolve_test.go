@@ -74,6 +74,10 @@ func TestResolve(t *testing.T) {
 			[]string{"a/x p1", "a/y p2", "a/z "}},
 		"PoolIsKept": {[]targets.Member{database("A", "X"), server("a")}, []string{"A/X p1", "a/y p2", "a/z "}},
 		"Empty":      {[]targets.Member{server("empty")}, []string{}},
+		"Pattern":    {[]targets.Member{database("a", "?"), database("b", "X*")}, []string{"a/x p1", "a/y p2", "a/z ", "b/X "}},
+		"ServerLessPattern": {[]targets.Member{server("a"), server("b"), not(database("tcp:A", "[xy]")), not(database("a", "*Y*")), not(database("b", "?"))},
+			[]string{"a/x p1", "a/z "}},
+		"PatternOfNothing": {[]targets.Member{server("a"), not(database("a", "Cust*"))}, []string{"a/x p1", "a/y p2", "a/z "}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +85,7 @@ func TestResolve(t *testing.T) {
 			for range 5 { // in any order
 				members := slices.Clone(c.members)
 				rand.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-				found, err := Resolve(t.Context(), members, testWorld().list)
+				found, _, err := Resolve(t.Context(), members, testWorld().list)
 				require.NoError(t, err)
 				got := []string{}
 				for _, target := range found {
@@ -97,7 +101,7 @@ func TestResolve(t *testing.T) {
 func TestResolveErrors(t *testing.T) {
 	t.Parallel()
 	down := targets.Member{Kind: targets.SQLServer, Server: "down"}
-	_, err := Resolve(t.Context(),
+	_, _, err := Resolve(t.Context(),
 		[]targets.Member{{Kind: targets.SQLServer, Server: "a"}, down,
 			{Kind: targets.SQLServer, Server: "gone"}}, testWorld().list)
 	var member *targets.MemberError
@@ -106,19 +110,19 @@ func TestResolveErrors(t *testing.T) {
 	require.ErrorContains(t, err, "SqlServer down")
 	require.ErrorContains(t, err, "SqlServer gone")
 
-	_, err = Resolve(t.Context(),
+	_, _, err = Resolve(t.Context(),
 		[]targets.Member{{Kind: targets.SQLServer, Server: "a"},
 			{Membership: targets.Exclude, Kind: targets.SQLElasticPool, Server: "a", ElasticPool: "gone"}}, testWorld().list)
 	require.ErrorContains(t, err, "excluded SqlElasticPool a/gone")
 
-	_, err = Resolve(t.Context(),
+	_, _, err = Resolve(t.Context(),
 		[]targets.Member{{Kind: targets.SQLDatabase, Server: "a"}, {Kind: "TargetGroup", Server: "a"}}, testWorld().list)
 	require.ErrorContains(t, err, "database name is missing")
 	require.ErrorContains(t, err, "TargetGroup")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(targets.ErrStopRequested)
-	_, err = Resolve(ctx, []targets.Member{down}, testWorld().list)
+	_, _, err = Resolve(ctx, []targets.Member{down}, testWorld().list)
 	require.ErrorIs(t, err, targets.ErrStopRequested)
 }
 
@@ -128,11 +132,27 @@ func TestResolveManyMembers(t *testing.T) {
 	for i := range 300 {
 		members = append(members, targets.Member{Kind: targets.SQLServer, Server: fmt.Sprintf("s%03d", i)})
 	}
-	found, err := Resolve(t.Context(), members, func(_ context.Context, m targets.Member) ([]targets.Target, error) {
+	found, _, err := Resolve(t.Context(), members, func(_ context.Context, m targets.Member) ([]targets.Target, error) {
 		return []targets.Target{{Server: m.Server, Database: "d"}, {Server: m.Server, Database: "c"}}, nil
 	})
 	require.NoError(t, err)
 	require.Len(t, found, 600)
 	require.Equal(t, "s000/c", found[0].String())
 	require.Equal(t, "s299/d", found[599].String())
+}
+
+// Each member is counted by what it adds, or takes away from the others.
+func TestResolveCounts(t *testing.T) {
+	t.Parallel()
+	database := func(s, d string) targets.Member {
+		return targets.Member{Kind: targets.SQLDatabase, Server: s, Database: d}
+	}
+	not := func(m targets.Member) targets.Member { m.Membership = targets.Exclude; return m }
+	_, counts, err := Resolve(t.Context(), []targets.Member{
+		{Kind: targets.SQLServer, Server: "a"}, database("A", "x"), database("a", "?"), database("a", "q*"),
+		not(database("a", "[xy]")), not(database("a", "?")), not(database("a", "X")), not(database("a", "Cust*")), not(database("b", "*")),
+		not(targets.Member{Kind: targets.SQLServer, Server: "b"}), not(targets.Member{Kind: targets.SQLElasticPool, Server: "a", ElasticPool: "p2"}),
+	}, testWorld().list)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 1, 3, 0, 0, 3, 1, 0, 0, 0, 1}, counts)
 }

@@ -119,7 +119,7 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 		return nil, err
 	}
 	defer closeTools()
-	resolved, err := tools.Resolver.Resolve(ctx, list)
+	resolved, counts, err := tools.Resolver.Explain(ctx, list)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -142,7 +142,13 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 		summary.Severity, summary.Why = controldb.SeverityWarning, "a step with this group succeeds without running anywhere"
 		summary.Command = fmt.Sprintf("jobagent target-group add %q --server NAME", group)
 	}
-	return append([]controldb.Finding{summary}, probed...), nil
+	all := []controldb.Finding{summary}
+	for _, text := range mssql.WithoutEffect(list, counts) {
+		all = append(all, controldb.Finding{Code: codeTargets, Severity: controldb.SeverityWarning, Found: text,
+			Why:     "a misspelled name in an exclusion lets runs change a database that was to be spared",
+			Command: fmt.Sprintf("jobagent target-group show %q", group)})
+	}
+	return append(all, probed...), nil
 }
 
 // probeTargets probes all targets and returns the findings in the order of the targets, those about

@@ -105,7 +105,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 func newResolveCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resolve GROUP", Short: "List the databases on which a run would start now",
-		Long: "List the databases on which a run would start now. The servers are queried from this machine, with the\ncredentials of the configuration, as the agent does.",
+		Long: "List the databases on which a run would start now. The servers are queried from this machine, with the\ncredentials of the configuration, as the agent does. How many databases each member adds or excludes goes to\nstandard error, with a warning for each that has no effect.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -118,7 +118,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				defer closeTools()
-				resolved, err := tools.Resolver.Resolve(cmd.Context(), list)
+				resolved, counts, err := tools.Resolver.Explain(cmd.Context(), list)
 				if err != nil {
 					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
 					switch mssql.Classify(err).Class {
@@ -132,6 +132,14 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 				views := make([]output.Target, 0, len(resolved))
 				for _, r := range resolved {
 					views = append(views, output.Target{Server: r.Server, Database: r.Database, ElasticPool: r.ElasticPool, ID: r.ID})
+				}
+				if !a.Structured() {
+					for i, m := range list {
+						fmt.Fprintf(a.Stderr, "%s: %s\n", output.OneLine(m.String()), output.Count(counts[i], "database"))
+					}
+				}
+				if err := a.Warn(mssql.WithoutEffect(list, counts)); err != nil {
+					return err
 				}
 				return output.List(&a.Printer, views, targetColumns)
 			})
@@ -185,7 +193,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 		Use: "add GROUP", Short: "Add a member to a target group",
 		Long: `Add a member to a target group. The flags determine the kind of the member:
   --server                            all user databases of a server
-  --server --database                 one database
+  --server --database                 one database; with * or ? in the name, the databases whose names match
   --server --elastic-pool             all databases of an Azure SQL elastic pool
   --server --database --shard-map     the databases of a shard map's shards`,
 		Args: cobra.ExactArgs(1),
@@ -217,13 +225,16 @@ func newAddCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if exclude && !a.Structured() {
+					fmt.Fprintf(a.Stderr, "jobagent target-group resolve %q shows which databases it excludes\n", args[0])
+				}
 				return a.Done(output.ChangedMember{Group: args[0], ID: id}, "added %s (%s)", m, id)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&m.Server, "server", "", "server name: host, host\\instance or host,port")
-	flags.StringVar(&m.Database, "database", "", "database name")
+	flags.StringVar(&m.Database, "database", "", "database name, or a pattern with * or ?")
 	flags.StringVar(&m.ElasticPool, "elastic-pool", "", "elastic pool name")
 	flags.StringVar(&m.ShardMap, "shard-map", "", "shard map name")
 	flags.StringVar(&m.RefreshCredential, "refresh-credential", "",

@@ -78,3 +78,29 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		require.Regexp(t, `^error: resolve target group "g": .*refused.*\n$`, out)
 	}
 }
+
+// resolve counts what each member adds or excludes, and warns of those that have no effect.
+func TestResolveCountsMembers(t *testing.T) {
+	password := embedded.RandomPassword()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	dsn := server.URL(embedded.ControlDatabase)
+	dsn.User = url.UserPassword("sa", password)
+	t.Setenv("JOBAGENT_TEST_CONTROL", dsn.String())
+	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
+	run := func(line ...string) string {
+		var out strings.Builder
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", "env:JOBAGENT_TEST_CONTROL"), strings.NewReader(""), &out, &out), out.String())
+		return out.String()
+	}
+	name := server.ServerName()
+	run("target-group", "create", "g")
+	run("target-group", "add", "g", "--server", name, "--database", "Tenant1")
+	require.Contains(t, run("target-group", "add", "g", "--server", name, "--database", "Tenant*", "--exclude"),
+		"jobagent target-group resolve \"g\" shows which databases it excludes")
+	run("target-group", "add", "g", "--server", name, "--database", "Tennant1", "--exclude")
+	out := run("target-group", "resolve", "g", "--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret", "env:JOBAGENT_TEST_PASSWORD")
+	require.Contains(t, out, "\nexcluded SqlDatabase "+name+"/Tenant*: 1 database\n")
+	require.Contains(t, out, "warning: the member excluded SqlDatabase "+name+"/Tennant1 excludes no database now\n")
+}
