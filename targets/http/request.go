@@ -236,7 +236,7 @@ func (t *attempt) show(r *nethttp.Request, body []byte) {
 		}
 	}
 	if len(body) > 0 {
-		text, binary := t.bodyText(body)
+		text, binary := bodyText(t.mask.String(string(body)))
 		if binary {
 			text = fmt.Sprintf("(%d bytes that are not UTF-8)", len(body))
 		}

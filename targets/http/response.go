@@ -45,7 +45,8 @@ func (t *attempt) answered(ctx context.Context, r *round) targets.Result {
 	body, err := t.readBody(r.resp)
 	timer.Stop()
 	r.end(t)
-	t.keep(r.resp, body)
+	clean := t.masked(body)
+	t.keep(r.resp, clean)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		t.remark("The body was cut: %v.", context.Cause(ctx))
@@ -54,7 +55,7 @@ func (t *attempt) answered(ctx context.Context, r *round) targets.Result {
 	case err != nil:
 		t.remark("The body was cut: %v.", err)
 	}
-	return t.judge(r, status, body)
+	return t.judge(r, status, clean)
 }
 
 // readBody returns the part of the body that is kept, and a little more, so that a secret that
@@ -74,10 +75,23 @@ func (t *attempt) readBody(resp *nethttp.Response) ([]byte, error) {
 	return body, err
 }
 
+// masked returns the body without secrets. Everything after it, kept texts and decisions, sees the
+// body in this form only: the outcome of a pattern that sees a secret tells the secret.
+func (t *attempt) masked(body []byte) string {
+	longest := min(t.mask.Longest(), keptBody)
+	text := t.mask.String(string(body))
+	if len(body) == keptBody+1+longest {
+		// The body goes on. Its end may be a part of a secret, which the mask does not recognize.
+		// Secrets before it are shorter in text, so that the end may stand within the kept part.
+		text = text[:len(text)-min(len(text), longest)]
+	}
+	return text
+}
+
 // keep adds the messages of an answer.
-func (t *attempt) keep(resp *nethttp.Response, body []byte) {
+func (t *attempt) keep(resp *nethttp.Response, body string) {
 	var b strings.Builder
-	b.WriteString(printable(resp.Proto+" "+resp.Status, keptStatus))
+	b.WriteString(printable(t.mask.String(resp.Proto+" "+resp.Status), keptStatus))
 	names := slices.Clone(usualHeaders)
 	for _, name := range t.plan.http.CaptureHeaders {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -97,7 +111,7 @@ func (t *attempt) keep(resp *nethttp.Response, body []byte) {
 	if len(body) == 0 {
 		return
 	}
-	text, binary := t.bodyText(body)
+	text, binary := bodyText(body)
 	t.messages = append(t.messages, targets.Message{Kind: targets.KindBody, Text: text})
 	if binary {
 		t.remark("The body is not UTF-8: it is kept as base64.")
@@ -107,9 +121,8 @@ func (t *attempt) keep(resp *nethttp.Response, body []byte) {
 // signature matches the signature of a shared access signature in a URL.
 var signature = regexp.MustCompile(`(?i)([?&]sig=)[^&\s]+`)
 
-// bodyText returns the body as it is kept, and whether it is base64.
-func (t *attempt) bodyText(body []byte) (text string, binary bool) {
-	masked := t.mask.String(string(body)) // before the cut, which may divide a secret
+// bodyText returns a masked body as it is kept, and whether it is base64.
+func bodyText(masked string) (text string, binary bool) {
 	cut := len(masked) > keptBody
 	if cut {
 		masked = masked[:keptBody]
@@ -156,7 +169,7 @@ func printable(text string, limit int) string {
 }
 
 // judge returns the result by the status, and by the body where the definition says so.
-func (t *attempt) judge(r *round, status int, body []byte) targets.Result {
+func (t *attempt) judge(r *round, status int, body string) targets.Result {
 	answer := fmt.Sprintf("%s %s answered %s.", r.method, place(r.url), statusText(status))
 	fault := ""
 	if t.succeeds(status) {
@@ -164,7 +177,7 @@ func (t *attempt) judge(r *round, status int, body []byte) targets.Result {
 	} else {
 		fault = "The status does not count as success."
 		if location := r.resp.Header.Get("Location"); location != "" && status >= 300 && status < 400 {
-			fault = "The redirect to " + signature.ReplaceAllString(printable(location, keptHeader), "${1}***") +
+			fault = "The redirect to " + signature.ReplaceAllString(printable(t.mask.String(location), keptHeader), "${1}***") +
 				" was not followed."
 		}
 	}
@@ -218,13 +231,13 @@ func (t *attempt) waits(status int) bool {
 	return c != nil && (!c.StatusAccepted || status == nethttp.StatusAccepted)
 }
 
-// bodyFault returns why the kept part of a body is not one of a success; empty if it is.
-func (t *attempt) bodyFault(body []byte) string {
+// bodyFault returns why the kept part of a masked body is not one of a success; empty if it is.
+func (t *attempt) bodyFault(body string) string {
 	body = body[:min(len(body), keptBody)]
 	switch {
-	case t.plan.bodyFailsOn != nil && t.plan.bodyFailsOn.Match(body):
+	case t.plan.bodyFailsOn != nil && t.plan.bodyFailsOn.MatchString(body):
 		return "The body matches body_fails_on."
-	case t.plan.bodyMatches != nil && !t.plan.bodyMatches.Match(body):
+	case t.plan.bodyMatches != nil && !t.plan.bodyMatches.MatchString(body):
 		return "The body does not match body_matches."
 	default:
 		return ""

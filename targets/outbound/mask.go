@@ -3,24 +3,27 @@ package outbound
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf16"
 )
 
 // masked replaces a secret.
 const masked = "***"
 
-// Mask removes known secrets from texts: in clear, and as base64, URL-escaped or JSON-escaped text.
-// The zero value knows none. Safe for concurrent use.
+// Mask removes known secrets from texts: in clear, and in the forms of [SecretForms]. The zero value
+// knows none. Safe for concurrent use.
 type Mask struct {
-	mu       sync.Mutex
-	forms    map[string]bool
-	longest  int
-	replacer *strings.Replacer // nil when forms has changed
+	mu      sync.Mutex
+	known   map[string]bool
+	forms   []string // as SecretForms returns them, of all secrets
+	longest int
 }
 
 // NewMask returns a Mask that knows the secrets.
@@ -35,37 +38,119 @@ func (m *Mask) Add(secrets ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, secret := range secrets {
-		if secret == "" || m.forms[secret] {
+		if secret == "" || m.known[secret] {
 			continue
 		}
-		if m.forms == nil {
-			m.forms = make(map[string]bool)
+		if m.known == nil {
+			m.known = make(map[string]bool)
 		}
-		for _, form := range SecretForms(secret) {
-			m.forms[form] = true
-			m.longest = max(m.longest, len(form))
-		}
-		m.replacer = nil
+		m.known[secret] = true
+		forms := append(slices.Clone(m.forms), SecretForms(secret)...) // String reads the old slice
+		slices.SortFunc(forms, longestFirst)
+		m.forms = slices.Compact(forms)
+		m.longest = len(m.forms[0])
 	}
+}
+
+// longestFirst orders forms. At one position, the longest form counts.
+func longestFirst(a, b string) int {
+	return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 }
 
 // minEncodedSecret is the length from which encoded forms are masked: those of shorter secrets
 // occur by chance.
 const minEncodedSecret = 4
 
-// SecretForms returns the forms in which a secret may occur in a text: those that a Mask replaces.
-func SecretForms(secret string) []string {
-	forms := []string{secret}
-	if len(secret) < minEncodedSecret {
-		return forms
+// FoldCase returns text with the letters A to Z in lower case. All other bytes stay at their places.
+func FoldCase[T string | []byte](text T) T {
+	b := []byte(text)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + ('a' - 'A')
+		}
 	}
-	query, path := url.QueryEscape(secret), url.PathEscape(secret)
-	forms = append(forms, query, path, lowerEscapes(query), lowerEscapes(path), everyByteEscaped(secret))
-	quoted, err := json.Marshal(secret)
-	if err == nil {
+	return T(b)
+}
+
+// SecretForms returns the forms in which a secret may occur in a text, those that a Mask replaces,
+// the longest first: in clear, escaped for URLs, HTML, XML and JSON, and as base64 and hexadecimal
+// digits. The forms are folded ([FoldCase]) and must be compared with a folded text, so that the
+// case of letters and of hexadecimal digits does not matter.
+func SecretForms(secret string) []string {
+	if secret == "" {
+		return nil
+	}
+	forms := []string{secret}
+	if len(secret) >= minEncodedSecret {
+		forms = append(forms, strings.ToLower(secret), strings.ToUpper(secret))
+		for _, clear := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
+			forms = append(forms, url.QueryEscape(clear), url.PathEscape(clear), everyByteEscaped(clear))
+			forms = append(forms, jsonForms(clear)...)
+			forms = append(forms, markupForms(clear)...)
+			forms = append(forms, hex.EncodeToString([]byte(clear)))
+			forms = append(forms, base64Forms(clear)...)
+		}
+	}
+	for i, form := range forms {
+		forms[i] = FoldCase(form)
+	}
+	slices.SortFunc(forms, longestFirst)
+	return slices.Compact(forms)
+}
+
+// jsonForms returns the secret within JSON strings: encoders differ in what they escape.
+func jsonForms(secret string) []string {
+	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`).Replace(secret)
+	forms := []string{plain, strings.ReplaceAll(plain, "/", `\/`)}
+	if quoted, err := json.Marshal(secret); err == nil {
 		forms = append(forms, string(quoted[1:len(quoted)-1]))
 	}
-	forms = append(forms, strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(secret))
+	return append(forms, unicodeEscaped(plain, ""), unicodeEscaped(plain, "<>&"), unicodeEscaped(plain, `<>&'+`),
+		strings.ReplaceAll(unicodeEscaped(plain, ""), "/", `\/`))
+}
+
+// unicodeEscaped writes characters beyond ASCII, and those of also, as \uXXXX.
+func unicodeEscaped(text, also string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < 0x80 && !strings.ContainsRune(also, r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}
+
+// markupForms returns the secret within HTML and XML. Each encoder has its own entities for quotes.
+func markupForms(secret string) []string {
+	var forms []string
+	for _, quotes := range [][2]string{
+		{"&#34;", "&#39;"}, {"&quot;", "&#39;"}, {"&quot;", "&#039;"}, {"&quot;", "&#x27;"}, {"&quot;", "&apos;"},
+		{"&#x22;", "&#x27;"}, {`"`, "'"}, {"&quot;", "'"},
+	} {
+		text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, quotes[0], "'", quotes[1]).Replace(secret)
+		decimal, hexadecimal := new(strings.Builder), new(strings.Builder)
+		for _, r := range text {
+			if r < 0x80 {
+				decimal.WriteRune(r)
+				hexadecimal.WriteRune(r)
+			} else {
+				fmt.Fprintf(decimal, "&#%d;", r)
+				fmt.Fprintf(hexadecimal, "&#x%x;", r)
+			}
+		}
+		forms = append(forms, text, strings.ReplaceAll(text, "/", "&#x2f;"), strings.ReplaceAll(text, "+", "&#43;"),
+			decimal.String(), hexadecimal.String())
+	}
+	return forms
+}
+
+// base64Forms returns the secret as base64, alone and within a longer text.
+func base64Forms(secret string) []string {
+	var forms []string
 	// Inside a longer text, the base64 form depends on the number of bytes before the secret. The
 	// digits at both ends hold bits of the neighbors as well and are left out.
 	for before := range 3 {
@@ -83,17 +168,6 @@ func SecretForms(secret string) []string {
 		forms = append(forms, encoding.EncodeToString([]byte(secret)))
 	}
 	return forms
-}
-
-// lowerEscapes writes the hexadecimal digits of an escaped text in lower case.
-func lowerEscapes(text string) string {
-	b := []byte(text)
-	for i := 0; i+2 < len(b); i++ {
-		if b[i] == '%' {
-			copy(b[i+1:i+3], strings.ToLower(string(b[i+1:i+3])))
-		}
-	}
-	return string(b)
 }
 
 // everyByteEscaped escapes each byte that is not a letter or digit.
@@ -118,28 +192,42 @@ func (m *Mask) String(text string) string {
 		return text
 	}
 	m.mu.Lock()
-	if len(m.forms) == 0 {
-		m.mu.Unlock()
+	forms := m.forms
+	m.mu.Unlock()
+	if len(forms) == 0 {
 		return text
 	}
-	if m.replacer == nil {
-		forms := make([]string, 0, len(m.forms))
-		for form := range m.forms {
-			forms = append(forms, form)
-		}
-		// At one position, the longest form counts.
-		slices.SortFunc(forms, func(a, b string) int {
-			return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
-		})
-		pairs := make([]string, 0, 2*len(forms))
-		for _, form := range forms {
-			pairs = append(pairs, form, masked)
-		}
-		m.replacer = strings.NewReplacer(pairs...)
+	folded := FoldCase(text)
+	var b strings.Builder
+	next := make([]int, len(forms)) // where each form comes next; len(text) if it does not
+	for i := range next {
+		next[i] = -1
 	}
-	r := m.replacer
-	m.mu.Unlock()
-	return r.Replace(text)
+	for at := 0; ; {
+		first := -1
+		for i, form := range forms {
+			if next[i] < at {
+				if n := strings.Index(folded[at:], form); n >= 0 {
+					next[i] = at + n
+				} else {
+					next[i] = len(text)
+				}
+			}
+			if next[i] < len(text) && (first < 0 || next[i] < next[first]) {
+				first = i
+			}
+		}
+		if first < 0 {
+			if at == 0 {
+				return text
+			}
+			b.WriteString(text[at:])
+			return b.String()
+		}
+		b.WriteString(text[at:next[first]])
+		b.WriteString(masked)
+		at = next[first] + len(forms[first])
+	}
 }
 
 // Contains reports whether text holds a secret.

@@ -2,13 +2,16 @@ package outbound_test
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,6 +31,11 @@ func TestMask(t *testing.T) {
 		require.Equal(t, "a *** b", m.String("a "+form+" b"), form)
 		require.True(t, m.Contains(form))
 		require.LessOrEqual(t, len(form), m.Longest())
+	}
+	for _, form := range []string{hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		html.EscapeString(secret), "hunter2 &quot;&lt;&#xE4;/+", `hunter2 \"<\u00E4\/+`,
+		strings.ToUpper(secret), "HuNTer2 \"<ä/+", url.QueryEscape(strings.ToUpper(secret)), strings.ToUpper(query)} {
+		require.Equal(t, "A *** B", m.String("A "+form+" B"), form)
 	}
 	for _, around := range []string{"", "a", "ab", "abc"} {
 		text := base64.StdEncoding.EncodeToString([]byte(around + secret + around))
@@ -63,16 +71,20 @@ func TestMaskErr(t *testing.T) {
 func FuzzMask(f *testing.F) {
 	f.Add("hunter2", "a", "b")
 	f.Add("a\"\\/+ä", "", "")
+	f.Add("<Ab'&c>😀", "x", "\n")
 	f.Fuzz(func(t *testing.T, secret, before, after string) {
-		if len(secret) < 4 || strings.Contains("***", secret) {
+		if len(secret) < 4 || strings.Contains("***", secret) || !utf8.ValidString(secret) {
 			return
 		}
+		quoted, err := json.Marshal(secret)
+		require.NoError(t, err)
+		digits := hex.EncodeToString([]byte(secret))
 		m := outbound.NewMask(secret)
-		for _, text := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret),
-			base64.StdEncoding.EncodeToString([]byte(secret))} {
-			clean := m.String(before + text + after)
-			if !strings.Contains(clean, "***") {
-				t.Errorf("%q is not masked", text)
+		for _, text := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ToLower(secret), strings.ToUpper(secret),
+			base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
+			digits, strings.ToUpper(digits), html.EscapeString(secret), string(quoted[1 : len(quoted)-1])} {
+			if clean := m.String(before + text + after); !strings.Contains(clean, "***") || m.String(text) != "***" {
+				t.Errorf("%q is not masked: %q", text, clean)
 			}
 		}
 	})

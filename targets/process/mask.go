@@ -14,7 +14,7 @@ const masked = "***"
 // masker replaces secrets in a stream, also where a secret is split over two writes. It replaces
 // the same forms of a secret as an [outbound.Mask]. The zero value replaces nothing.
 type masker struct {
-	secrets [][]byte // longest first
+	secrets [][]byte // folded by outbound.FoldCase; longest first
 	held    []byte   // the end of the stream so far, which may be the beginning of a secret
 }
 
@@ -23,7 +23,7 @@ func newMasker(secrets []string) *masker {
 	forms := map[string]bool{}
 	for _, secret := range secrets {
 		for _, form := range outbound.SecretForms(secret) {
-			if form != "" && !forms[form] {
+			if !forms[form] {
 				forms[form] = true
 				m.secrets = append(m.secrets, []byte(form))
 			}
@@ -41,7 +41,7 @@ func (m *masker) feed(p []byte) []byte {
 	}
 	text := slices.Concat(m.held, p)
 	out, rest := m.replace(text, true)
-	keep := m.suffix(rest)
+	keep := m.suffix(outbound.FoldCase(rest))
 	m.held = bytes.Clone(rest[len(rest)-keep:])
 	return append(out, rest[:len(rest)-keep]...)
 }
@@ -57,21 +57,22 @@ func (m *masker) flush() []byte {
 // place. It returns the text up to the last secret, and the rest. If more follows, it stops before
 // a secret that may be the beginning of a longer one.
 func (m *masker) replace(text []byte, more bool) (out, rest []byte) {
+	folded := outbound.FoldCase(text)
 	next := make([]int, len(m.secrets)) // where each secret comes next
 	for i, secret := range m.secrets {
-		next[i] = index(text, secret, 0)
+		next[i] = index(folded, secret, 0)
 	}
 	for at := 0; ; {
 		first := -1
 		for i, secret := range m.secrets {
 			if next[i] < at {
-				next[i] = index(text, secret, at)
+				next[i] = index(folded, secret, at)
 			}
 			if next[i] < len(text) && (first < 0 || next[i] < next[first]) {
 				first = i
 			}
 		}
-		if first < 0 || more && m.mayGrow(text[next[first]:], len(m.secrets[first])) {
+		if first < 0 || more && m.mayGrow(folded[next[first]:], len(m.secrets[first])) {
 			return out, text[at:]
 		}
 		out = append(append(out, text[at:next[first]]...), masked...)
@@ -87,7 +88,7 @@ func index(text, secret []byte, from int) int {
 	return len(text)
 }
 
-// mayGrow reports whether text may be the beginning of a secret that is longer than size.
+// mayGrow reports whether a folded text may be the beginning of a secret that is longer than size.
 func (m *masker) mayGrow(text []byte, size int) bool {
 	for _, one := range m.secrets {
 		if len(one) > size && len(one) > len(text) && bytes.HasPrefix(one, text) {
@@ -97,7 +98,7 @@ func (m *masker) mayGrow(text []byte, size int) bool {
 	return false
 }
 
-// suffix returns the length of the longest end of text that is the beginning of a secret.
+// suffix returns the length of the longest end of a folded text that is the beginning of a secret.
 func (m *masker) suffix(text []byte) int {
 	for n := min(len(text), len(m.secrets[0])); n > 0; n-- {
 		if m.mayGrow(text[len(text)-n:], 0) {
