@@ -2,7 +2,8 @@
 // comments.
 //
 // Common mistakes: assuming that a quoted text is safe. sqlcmd replaces $(name) even in a string,
-// and many clients split a script at every line that begins with GO, even inside a string. See
+// many clients split a script at every line that begins with GO, even inside a string, and lines
+// that begin with a colon or !! may be commands of sqlcmd. See
 // [Call.LongText] and [Comment].
 package tsql
 
@@ -36,8 +37,10 @@ func Comment(prefix, text string) string {
 }
 
 // clientActs matches text that clients process before the server receives a script: GO at the start
-// of a line, and $(. Each group ends where the text must be cut to prevent that.
-var clientActs = regexp.MustCompile(`(?im)^([ \t]*g)o\b|(\$)\(`)
+// of a line, $(, and the commands of sqlcmd, which begin a line with a colon, or without one: !! runs
+// a program. Each group ends where the text must be cut to prevent that.
+// Source: https://learn.microsoft.com/sql/tools/sqlcmd/sqlcmd-utility, "sqlcmd commands".
+var clientActs = regexp.MustCompile(`(?im)((?:^|\r)[ \t]*g)o\b|(\$)\(|([\r\n][ \t]*)(?::|!!|(?:exit|quit|reset|ed)\b)`)
 
 // clientProof cuts a text into one or more pieces. As literals, the pieces contain nothing that a
 // client processes.
@@ -45,7 +48,7 @@ func clientProof(text string) []string {
 	var pieces []string
 	from := 0
 	for _, m := range clientActs.FindAllStringSubmatchIndex(text, -1) {
-		cut := max(m[3], m[5]) // the end of the group that matched; the end of the other group is -1
+		cut := max(m[3], m[5], m[7]) // the end of the group that matched; the ends of the others are -1
 		pieces, from = append(pieces, text[from:cut]), cut
 	}
 	return append(pieces, text[from:])

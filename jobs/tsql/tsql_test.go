@@ -1,6 +1,7 @@
 package tsql
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,4 +37,22 @@ func TestName(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "[jobs_internal].[a]]b]", Name("jobs_internal", "a]b"))
 	require.Equal(t, "[it's]", Name("it's"))
+}
+
+// No line of a generated literal is a command of sqlcmd.
+func TestLiteralsAreNoCommands(t *testing.T) {
+	t.Parallel()
+	command := regexp.MustCompile(`(?im)^[ \t\r]*(:|!!|(go|exit|quit|reset|ed)\b)`)
+	for _, line := range []string{":!! id", ":r x.sql", "!! id", " \t!!id", "exit", "QUIT", "reset", "ed", "GO", "exit(SELECT 1)", ":setvar a b"} {
+		for _, before := range []string{"", "a\n", "a\r\n", "a\r", "\n\n"} {
+			text := Expression(before + line + "\nb")
+			require.NotRegexp(t, command, strings.ReplaceAll(text, "\r", "\n"), "%q", before+line)
+			var value strings.Builder
+			for _, part := range regexp.MustCompile(`(?s)N'([^']*)'`).FindAllStringSubmatch(strings.TrimPrefix(text, "CAST(N''"), -1) {
+				value.WriteString(part[1])
+			}
+			require.Equal(t, before+line+"\nb", value.String())
+		}
+	}
+	require.Equal(t, "N'a\nedit : !!'", Expression("a\nedit : !!"))
 }
