@@ -52,7 +52,7 @@ func TestMissingParameterIsNotRetried(t *testing.T) {
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		target := rows[len(rows)-1]
 		require.Equal(t, 1, target.Attempts)
-		require.Contains(t, target.LastMessage, "script variable $(param.tenant): the run has no parameters")
+		require.Contains(t, target.LastMessage, "script variable $(param.tenant) in line 3: the run has no parameters")
 		var tables int
 		f.query(t, "db1", "SELECT COUNT(*) FROM sys.tables;", &tables)
 		require.Zero(t, tables)

@@ -21,12 +21,17 @@ import (
 type VariableError struct {
 	// Name is the variable, without $( and ).
 	Name string
+	// Line is the line of the script, counted from 1; 0 if unknown.
+	Line int
 	// Err is the reason, with the remedy. It does not hold the variable's value.
 	Err error
 }
 
 // Error implements error.
 func (e *VariableError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("script variable $(%s) in line %d: %v", e.Name, e.Line, e.Err)
+	}
 	return fmt.Sprintf("script variable $(%s): %v", e.Name, e.Err)
 }
 
@@ -52,10 +57,10 @@ func checkedName(text string) (name string, found bool, err error) {
 			return "", false, nil // such as $(payload_of_mine or $(payload x)
 		}
 		err := errors.New("want letters, digits, _, - and dots up to the closing bracket")
-		return "", false, &VariableError{name, err}
+		return "", false, &VariableError{Name: name, Err: err}
 	}
 	if secret {
-		return "", false, &VariableError{name, errors.New("a secret cannot stand in a T-SQL script, " +
+		return "", false, &VariableError{Name: name, Err: errors.New("a secret cannot stand in a T-SQL script, " +
 			"which servers keep in plan caches and traces; use a credential, or an action")}
 	}
 	return name, true, nil
@@ -74,9 +79,9 @@ func parameterValue(p *parameters.Parameters, name string) (parameters.Value, er
 	case ok:
 		return v, nil
 	case p == nil:
-		return v, &VariableError{name, errNoParameters}
+		return v, &VariableError{Name: name, Err: errNoParameters}
 	default:
-		return v, &VariableError{name, errNoParameter}
+		return v, &VariableError{Name: name, Err: errNoParameter}
 	}
 }
 
@@ -101,7 +106,7 @@ func bareParameter(name string, v parameters.Value) (string, error) {
 	if v.Kind == parameters.JSON {
 		what = "an object or array"
 	}
-	return "", &VariableError{name, fmt.Errorf("its value is %s, which is allowed only within a string, [name] "+
+	return "", &VariableError{Name: name, Err: fmt.Errorf("its value is %s, which is allowed only within a string, [name] "+
 		"or \"name\": write N'$(%s)', or set the step's option bind_parameters and use a variable", what, name)}
 }
 

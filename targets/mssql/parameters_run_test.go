@@ -39,7 +39,7 @@ func TestMissingParameterIsNotSent(t *testing.T) {
 	f := newFixture(t, tsqld.Config{})
 	res := f.runner.Run(t.Context(), withParameters(t, "CREATE TABLE t (i int);\nGO\nSELECT N'$(param.tenant)';", `{"x": 1}`, false))
 	require.Equal(t, targets.Failed, res.Outcome, res.Summary)
-	require.Equal(t, "script variable $(param.tenant): the run's parameters have no such name (names are compared exactly)", res.Summary)
+	require.Equal(t, "script variable $(param.tenant) in line 3: the run's parameters have no such name (names are compared exactly)", res.Summary)
 	require.True(t, res.NoRetry)
 	require.False(t, res.Sent)
 	require.Zero(t, res.SPID)

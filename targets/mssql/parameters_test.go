@@ -64,17 +64,17 @@ func TestExpandRunErrors(t *testing.T) {
 	t.Parallel()
 	p := parse(t, someParameters)
 	for in, want := range map[string]string{
-		"SELECT $(param.tenant)": "script variable $(param.tenant): its value is text, which is allowed only within a string",
+		"SELECT $(param.tenant)": "script variable $(param.tenant) in line 1: its value is text, which is allowed only within a string",
 		"SELECT $(param.o)":      "its value is an object or array",
 		"SELECT $(payload)":      "its value is an object or array",
-		"N'$(param.missing)'":    "script variable $(param.missing): the run's parameters have no such name",
+		"N'$(param.missing)'":    "script variable $(param.missing) in line 1: the run's parameters have no such name",
 		"N'$(param.TENANT)'":     "names are compared exactly",
 		"N'$(payload.o.a.2)'":    "no such name",
 		"N'$(param.)'":           "no such name",
 		"N'$(param.a b)'":        "want letters, digits, _, - and dots up to the closing bracket",
 		"N'$(param.tenant'":      "want letters, digits",
 		"$(param.x'y')":          "want letters, digits",
-		"N'$(secret.api)'":       "script variable $(secret.api): a secret cannot stand in a T-SQL script",
+		"N'$(secret.api)'":       "script variable $(secret.api) in line 1: a secret cannot stand in a T-SQL script",
 		"[$(Secret.api)]":        "a secret cannot stand",
 	} {
 		_, err := ExpandRun(in, nil, p)

@@ -104,7 +104,7 @@ func (t *attempt) run(ctx context.Context) error {
 	// Before the login: a missing parameter fails the attempt without sending anything.
 	for i, b := range batches {
 		if batches[i].Text, err = ExpandRun(b.Text, t.Variables, t.Parameters); err != nil {
-			return err
+			return inScript(err, b.Line)
 		}
 	}
 	connecting := time.Now()

@@ -1,6 +1,7 @@
 package mssql
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -301,19 +302,31 @@ func Expand(text string, vars Variables) string {
 	if len(vars) == 0 {
 		return text
 	}
-	expanded, _ := expand(text, func(piece string, kind regionKind) (string, int, error) {
-		value, n := vars.replace(piece, kind)
+	expanded, _ := expand(text, func(m mention) (string, int, error) {
+		value, n := vars.replace(text[m.at:m.region.end], m.region.kind)
 		return value, n, nil
 	})
 	return expanded
 }
 
 // ExpandRun is Expand with the parameters of a run, too: $(param.NAME) and $(payload.PATH). In
-// code, a parameter must be a number, a boolean (1 or 0) or null. Unlike other names, those of
-// parameters must exist. The error is a *VariableError.
+// code, and in strings that are T-SQL themselves, a parameter must be a number, a boolean (1 or 0)
+// or null. Unlike other names, those of parameters must exist. The error is a *VariableError with
+// the line of text.
 func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, error) {
-	return expand(text, func(piece string, kind regionKind) (string, int, error) {
+	var executed *executedText
+	nested := func(m mention, size int) bool {
+		if executed == nil {
+			executed = executedIn(text)
+		}
+		return executed.has(m, size)
+	}
+	return expand(text, func(m mention) (string, int, error) {
+		piece, kind := text[m.at:m.region.end], m.region.kind
 		if value, n := vars.replace(piece, kind); n > 0 {
+			if kind != regionCode && strings.ContainsAny(value, `'"[]`) && nested(m, n) {
+				return "", 0, &VariableError{Name: piece[2 : n-1], Line: m.line(text), Err: errQuotesNested}
+			}
 			return value, n, nil
 		}
 		name, found, err := checkedName(piece)
@@ -324,13 +337,25 @@ func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, e
 		if err != nil {
 			return "", 0, err
 		}
+		size := len(name) + 3
 		if kind == regionCode {
 			bare, err := bareParameter(name, v)
-			return bare, len(name) + 3, err
+			return bare, size, err
 		}
-		return escaped(v.Text, kind), len(name) + 3, nil
+		if isInsertedAsText(v) && nested(m, size) {
+			return "", 0, &VariableError{Name: name, Line: m.line(text), Err: errors.New(NestedAdvice)}
+		}
+		return escaped(v.Text, kind), size, nil
 	})
 }
+
+// The errors of names whose place is not safe.
+var (
+	errQuotesNested = errors.New("its value has quotes or brackets, which could end the dynamic T-SQL around it: " +
+		"declare a variable = N'$(…)' and pass it to sp_executesql")
+	errLoneReturn = errors.New("a comment before it holds a carriage return without a line feed, which ends the comment " +
+		"on some servers only: save the script with line feeds")
+)
 
 // replace returns the text for the variable at the beginning of piece, and the length of its
 // mention $(name); 0 if it is not one of vars.
@@ -365,41 +390,66 @@ func escaped(text string, kind regionKind) string {
 	}
 }
 
-// expand replaces variables outside of comments. replace gets the rest of a region from $( on and
-// the region's kind. It returns the text for the variable, and how many bytes of the rest are
-// replaced; 0 means that this is no variable.
-func expand(text string, replace func(rest string, kind regionKind) (string, int, error)) (string, error) {
+// mention is a place of a batch where $( stands outside of comments.
+type mention struct {
+	region region
+	at     int // offset of $(
+}
+
+// line returns the line of the mention in text, counted from 1.
+func (m mention) line(text string) int { return 1 + strings.Count(text[:m.at], "\n") }
+
+// expand replaces variables outside of comments. replace returns the text for the variable at a
+// mention, and how many bytes are replaced; 0 means that this is no variable. An error of replace
+// gets the line of the mention.
+func expand(text string, replace func(mention) (string, int, error)) (string, error) {
 	if !strings.Contains(text, "$(") {
 		return text, nil
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 256)
+	loneReturn := false // the places of the rest of text depend on the server's reading
 	for pos := 0; pos < len(text); {
 		r := nextRegion(text, pos)
 		pos = r.end
-		piece := text[r.start:r.end]
-		if r.kind == regionLineComment || r.kind == regionBlockComment {
-			b.WriteString(piece)
+		comment := r.kind == regionLineComment || r.kind == regionBlockComment
+		from := r.start
+		if r.kind == regionLineComment {
+			// The documentation of -- names the carriage return alone as an end of a comment.
+			if n := strings.IndexByte(strings.TrimSuffix(text[r.start:r.end], "\r"), '\r'); n >= 0 {
+				loneReturn, from = true, r.start+n
+			}
+		}
+		if comment && !loneReturn {
+			b.WriteString(text[r.start:r.end])
 			continue
 		}
-		for {
-			at := strings.Index(piece, "$(")
-			if at < 0 {
-				b.WriteString(piece)
+		b.WriteString(text[r.start:from])
+		for from < r.end {
+			n := strings.Index(text[from:r.end], "$(")
+			if n < 0 {
 				break
 			}
-			value, n, err := replace(piece[at:], r.kind)
+			m := mention{r, from + n}
+			value, size, err := replace(m)
+			if err == nil && size > 0 && loneReturn {
+				err = &VariableError{Name: text[m.at+2 : m.at+size-1], Err: errLoneReturn}
+			}
 			if err != nil {
+				var variable *VariableError
+				if errors.As(err, &variable) && variable.Line == 0 {
+					variable.Line = m.line(text)
+				}
 				return "", err
 			}
-			b.WriteString(piece[:at])
-			piece = piece[at:]
-			if n == 0 {
-				value, n = piece[:2], 2
+			b.WriteString(text[from:m.at])
+			if size == 0 {
+				value, size = "$(", 2
 			}
 			b.WriteString(value)
-			piece = piece[n:]
+			from = m.at + size
 		}
+		b.WriteString(text[from:r.end])
 	}
 	return b.String(), nil
 }

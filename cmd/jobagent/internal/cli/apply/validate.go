@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 func newValidateCommand(a *connect.App) *cobra.Command {
@@ -65,6 +66,7 @@ func runValidate(a *connect.App, f *files) error {
 		}
 		return faultError(a, err)
 	}
+	result.Notes = append(result.Notes, nestedParameters(set)...)
 	for _, o := range set.Objects {
 		result.Objects = append(result.Objects, output.DefinedObject{Kind: string(o.Kind), Name: o.Name(), File: o.Source.File, Line: o.Source.Line})
 	}
@@ -79,6 +81,33 @@ func runValidate(a *connect.App, f *files) error {
 		result.Schedules = append(result.Schedules, s)
 	}
 	return a.Emit(result, func(w io.Writer) error { return printValidated(a, w, result) })
+}
+
+// nestedParameters notes the parameters that steps insert into dynamic T-SQL: a run whose value is a
+// number succeeds, one whose value is a text fails.
+func nestedParameters(set manifest.Set) (notes []output.FileFault) {
+	for _, o := range set.Objects {
+		job, ok := o.Value.(*manifest.Job)
+		if !ok {
+			continue
+		}
+		for _, s := range job.Steps {
+			kind, script := s.CommandType()
+			if kind != "TSql" {
+				continue
+			}
+			nested, err := mssql.NestedParameters(script)
+			if err != nil {
+				notes = append(notes, output.FileFault{File: o.Source.File, Line: o.Source.Line,
+					Message: fmt.Sprintf("step %q of the job %q: each run fails: %v", s.Name, job.Name, err)})
+			}
+			for _, n := range nested {
+				notes = append(notes, output.FileFault{File: o.Source.File, Line: o.Source.Line,
+					Message: fmt.Sprintf("step %q of the job %q, line %d of the script: $(%s): %s", s.Name, job.Name, n.Line, n.Name, mssql.NestedAdvice)})
+			}
+		}
+	}
+	return notes
 }
 
 func fileFaults(list []manifest.Fault) []output.FileFault {

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // NewCommand returns `jobagent step`.
@@ -145,6 +146,21 @@ func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.Outp
 	return o
 }
 
+// warn reports what will fail in a script at its run: text within dynamic T-SQL. The values of the
+// run's parameters are not known yet.
+func warn(a *connect.App, kind, script *string) {
+	if script == nil || kind != nil && *kind != "TSql" {
+		return
+	}
+	nested, err := mssql.NestedParameters(*script)
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "warning: each run of the step fails: %s\n", output.OneLine(err.Error()))
+	}
+	for _, n := range nested {
+		fmt.Fprintf(a.Stderr, "warning: line %d: $(%s): %s\n", n.Line, output.OneLine(n.Name), mssql.NestedAdvice)
+	}
+}
+
 func newAddCommand(a *connect.App) *cobra.Command {
 	var f stepFlags
 	var at int
@@ -168,6 +184,7 @@ without one runs once; with one it runs once for each database. The command is c
 			if kind == nil && f.group == "" {
 				return exit.Usagef("required flag(s) \"target-group\" not set: a script runs on the databases of a target group")
 			}
+			warn(a, kind, script)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{
 					JobName: args[0], StepID: command.Given(cmd, "step-id", at), StepName: command.Given(cmd, "name", f.name),
@@ -226,6 +243,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			warn(a, kind, script)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				v, err := store.UpdateJobStep(cmd.Context(), controldb.StepUpdate{
 					JobName: args[0], StepID: command.Given(cmd, "step-id", which.id),

@@ -1,0 +1,176 @@
+package mssql
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/jobs/parameters"
+)
+
+// NestedParameter is a parameter of a run that a script inserts into dynamic T-SQL.
+type NestedParameter struct {
+	// Name is the variable, without $( and ).
+	Name string
+	// Line is the line of the script, counted from 1.
+	Line int
+}
+
+// NestedAdvice says what to write in place of a parameter within dynamic T-SQL.
+const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quotes the value could end: " +
+	"set the step's option bind_parameters and pass the variable to sp_executesql"
+
+// NestedParameters returns the parameters of a run that the script inserts into dynamic T-SQL, where
+// a text or JSON fails the attempt ([ExpandRun]). The error is a *ScriptError or a *VariableError.
+func NestedParameters(script string) ([]NestedParameter, error) {
+	batches, err := SplitBatches(script)
+	if err != nil {
+		return nil, err
+	}
+	var found []NestedParameter
+	for _, b := range batches {
+		var executed *executedText
+		_, err := expand(b.Text, func(m mention) (string, int, error) {
+			name, isParameter, err := checkedName(b.Text[m.at:m.region.end])
+			if !isParameter || err != nil {
+				return "", 0, err
+			}
+			if executed == nil {
+				executed = executedIn(b.Text)
+			}
+			if executed.has(m, len(name)+3) {
+				found = append(found, NestedParameter{name, b.Line + m.line(b.Text) - 1})
+			}
+			return "", 0, nil
+		})
+		if err != nil {
+			return nil, inScript(err, b.Line)
+		}
+	}
+	return found, nil
+}
+
+// inScript makes the line of a *VariableError one of the script instead of the batch that begins at
+// line.
+func inScript(err error, line int) error {
+	if v, ok := err.(*VariableError); ok && v.Line > 0 { //nolint:errorlint // made by expand
+		v.Line += line - 1
+	}
+	return err
+}
+
+// isInsertedAsText reports whether a parameter is inserted as text that may hold delimiters.
+func isInsertedAsText(v parameters.Value) bool {
+	return v.Kind != parameters.Null && v.Kind != parameters.Bool && v.Kind != parameters.Number
+}
+
+// executedText says which strings of a batch are T-SQL or a command themselves.
+type executedText struct {
+	text string
+	// starts are the offsets of the strings within EXEC (…), or passed to a procedure that executes
+	// them.
+	starts map[int]bool
+	// variable: the batch executes the text of a variable, which any string may be a part of.
+	variable bool
+}
+
+// executors are the procedures that execute their first argument.
+var executors = map[string]bool{
+	"sp_executesql": true, "sp_msforeachdb": true, "sp_msforeachtable": true, "xp_cmdshell": true,
+}
+
+// executedIn finds the strings of a batch that are executed. It is lexical: it does not follow the
+// text of a variable. A string that reaches a procedure of the target, or a table whose text is
+// executed later, is not found.
+func executedIn(text string) *executedText {
+	e := &executedText{text: text, starts: map[int]bool{}}
+	var last string // the word before the current place
+	depth := 0
+	within := 0              // the depth inside of EXEC ( or OPENQUERY (; 0 outside
+	argument := false        // the next value is the first argument of an executor
+	var variable string      // the variable that may be this argument, or the argument's name
+	settle := func(c byte) { // c follows the variable
+		if variable != "" && c != '=' {
+			e.variable, argument = true, false
+		}
+		variable = ""
+	}
+	for pos := 0; pos < len(text); {
+		r := nextRegion(text, pos)
+		pos = r.end
+		switch r.kind {
+		case regionLineComment, regionBlockComment:
+			continue
+		case regionBracketName, regionQuotedName, regionString:
+			settle(text[r.start])
+			if within > 0 || argument && r.kind != regionBracketName {
+				e.starts[r.start] = true
+			}
+			argument, last = false, ""
+			if r.kind != regionString && r.end-r.start > 2 && executors[strings.ToLower(text[r.start+1:r.end-1])] {
+				argument = true
+			}
+			continue
+		}
+		for i := r.start; i < r.end; {
+			c := text[i]
+			if isBlank(c) || c == '\n' {
+				i++
+				continue
+			}
+			settle(c)
+			if !isNameByte(c) {
+				switch c {
+				case '(':
+					depth++
+					if within == 0 && (last == "exec" || last == "execute" || last == "openquery" || last == "openrowset") {
+						within = depth
+					}
+				case ')':
+					if depth == within {
+						within = 0
+					}
+					depth = max(depth-1, 0)
+				case ';':
+					argument = false
+				}
+				last = ""
+				i++
+				continue
+			}
+			end := i
+			for end < r.end && isNameByte(text[end]) {
+				end++
+			}
+			last = strings.ToLower(text[i:end])
+			i = end
+			switch isVariable := last[0] == '@'; {
+			case isVariable && within > 0:
+				e.variable = true
+			case isVariable && argument:
+				variable = last
+			case last == "n" && end == r.end: // of N'…'
+			default:
+				argument = executors[last]
+			}
+		}
+	}
+	settle(0)
+	return e
+}
+
+// has reports whether a mention of size bytes is a part of T-SQL within a string: the string is
+// executed; or the mention stands between doubled quotes; or it is embedded in a larger text, in a
+// batch that executes a variable.
+func (e *executedText) has(m mention, size int) bool {
+	r := m.region
+	if r.kind != regionString && r.kind != regionQuotedName {
+		return false
+	}
+	if e.starts[r.start] {
+		return true
+	}
+	if r.kind == regionString && strings.Count(e.text[r.start+1:m.at], "'")/2%2 == 1 {
+		return true
+	}
+	whole := m.at == r.start+1 && m.at+size == r.end-1
+	return e.variable && !whole
+}
