@@ -51,7 +51,10 @@ func TestDeployedUnit(t *testing.T) {
 	}
 	start := strings.Fields(settings["ExecStart"][0])
 	require.NoError(t, cli.Check(start[1:]))
-	require.Contains(t, start, "/etc/jobagent/jobagent.json")
+	// The user of the unit cannot read files of root.
+	require.Contains(t, start, "/run/credentials/jobagent.service/jobagent.json")
+	require.NotContains(t, settings["ExecStart"][0], "/etc/")
+	require.Contains(t, settings["LoadCredential"], "jobagent.json:/etc/jobagent/jobagent.json")
 	file := checkDeployedConfig(t, deployed(t, "jobagent.json"))
 	for _, reference := range []string{file.DSN, file.Credentials[0].Secret} {
 		name, found := strings.CutPrefix(reference, "file:/run/credentials/jobagent.service/")
