@@ -42,6 +42,24 @@ func play(part string, args []string) int {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "about to exit")
 		return number(args[0])
+	case "protected":
+		return playAgent(args[0] == "yes")
+	case "spy":
+		agent := fmt.Sprintf("/proc/%d/", os.Getppid())
+		environ, err := os.ReadFile(agent + "environ")
+		say(fmt.Sprint("environ: ", err == nil && strings.Contains(string(environ), "SECRET=s")))
+		memory, err := os.Open(agent + "mem")
+		say(fmt.Sprint("mem: ", err == nil))
+		memory.Close()
+		_, err = os.Stat("/proc/self/fd/3")
+		inherited, _ := os.Readlink("/proc/self/fd/3")
+		say(fmt.Sprint("inherited: ", err == nil && strings.HasSuffix(inherited, "/key")))
+		var core syscall.Rlimit
+		if err := syscall.Getrlimit(4, &core); err == nil && core.Max == 0 && args[0] == "yes" { // RLIMIT_CORE
+			say("core: 0")
+		} else {
+			say("core: same")
+		}
 	case "both":
 		out, errs := bufio.NewWriterSize(os.Stdout, 1), bufio.NewWriterSize(os.Stderr, 1)
 		for i := range 3 {
@@ -143,4 +161,41 @@ func number(text string) int {
 		panic(err)
 	}
 	return n
+}
+
+// playAgent plays an agent that starts a process of its own user, the spy.
+func playAgent(protect bool) int {
+	word := "no"
+	if protect {
+		word = "yes"
+		if missing, err := Protect(); err != nil || missing != "" {
+			fmt.Println(missing, err)
+			return 1
+		}
+	}
+	spy := exec.Command(os.Args[0], helperArg, "spy", word)
+	spy.Env, spy.Stdout, spy.Stderr = []string{}, os.Stdout, os.Stderr
+	if err := spy.Run(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	key := uuid.New()
+	child := exec.Command("/bin/sleep", "60")
+	child.Env = []string{markerVariable + "=" + key.String()}
+	if err := child.Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	found, err := killMarked(key.String(), 0, 2*time.Second)
+	child.Wait() //nolint:errcheck // it was killed
+	fmt.Println("finds its child:", found == 1 && err == nil)
+	fmt.Println("reads its cgroup:", readFile("/proc/self", "cgroup") != "" && readFile("/proc/self", "mountinfo") != "")
+	files, err := os.ReadDir("/proc/self/fd")
+	fmt.Println("opens its files:", err == nil && len(files) > 0)
+	content, err := io.ReadAll(io.NewSectionReader(os.NewFile(3, "key"), 0, 100))
+	fmt.Println("reads the inherited file:", string(content))
+	if err != nil {
+		return 1
+	}
+	return 0
 }

@@ -42,6 +42,9 @@ func lookupIdentity(name string) (*identity, error) {
 	return who, nil
 }
 
+// isOther reports whether the user is another one than the agent's.
+func (i *identity) isOther() bool { return i != nil && int(i.credential.Uid) != os.Geteuid() }
+
 // own gives a file to the user.
 func (i *identity) own(path string) error {
 	if i == nil {

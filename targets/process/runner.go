@@ -66,13 +66,16 @@ type Method struct {
 	Memory string
 	// Refused says that every attempt fails before it starts.
 	Refused bool
+	// OwnUser says that the entry names a user other than the agent's. Without one, its process can
+	// read every file that the agent can read, keys and configuration included.
+	OwnUser bool
 }
 
 // Methods returns how each entry is run on this machine, by name. `jobagent run` logs it.
 func (r *Runner) Methods() []Method {
 	var all []Method
 	for _, e := range r.entries {
-		one := Method{Entry: e.Name, Tree: r.host.treeMethod(), Memory: "no limit"}
+		one := Method{Entry: e.Name, Tree: r.host.treeMethod(), Memory: "no limit", OwnUser: e.user.isOther()}
 		if e.MaxMemory > 0 {
 			way, err := r.host.memoryWay(e.MemoryLimit)
 			one.Memory = size(e.MaxMemory) + " by " + string(way)

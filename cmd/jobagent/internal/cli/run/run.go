@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/process"
 )
 
 // NewCommand returns `jobagent run`.
@@ -50,6 +51,13 @@ grace period. The second signal cancels them at once.`,
 			log, err := a.Logger()
 			if err != nil {
 				return err
+			}
+			unprotected, err := process.Protect()
+			if err != nil {
+				return err
+			}
+			if unprotected != "" {
+				log.Warn(unprotected)
 			}
 			for _, err := range file.Unreadable() {
 				log.Warn("a secret of the configuration cannot be read; what needs it will fail", zap.Error(err))

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package process
+
+// Protect does nothing on this system, and says so.
+func Protect() (missing string, err error) {
+	return "processes of the agent's user can read its memory, environment and open files: this system offers no protection", nil
+}
