@@ -37,8 +37,8 @@ func Comment(prefix, text string) string {
 }
 
 // clientActs matches text that clients process before the server receives a script: GO at the start
-// of a line, $(, and the commands of sqlcmd, which begin a line with a colon, or without one: !! runs
-// a program. Each group ends where the text must be cut to prevent that.
+// of a line, $(, and the commands of sqlcmd, which begin a line with a colon, or without one: !!
+// runs a program. Each group ends where the text must be cut to prevent that.
 // Source: https://learn.microsoft.com/sql/tools/sqlcmd/sqlcmd-utility, "sqlcmd commands".
 var clientActs = regexp.MustCompile(`(?im)((?:^|\r)[ \t]*g)o\b|(\$)\(|([\r\n][ \t]*)(?::|!!|(?:exit|quit|reset|ed)\b)`)
 

@@ -18,7 +18,7 @@ type NestedParameter struct {
 const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quotes the value could end: " +
 	"set the step's option bind_parameters and pass the variable to sp_executesql"
 
-// NestedParameters returns the parameters of a run that the script inserts into dynamic T-SQL, where
+// NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL. There,
 // a text or JSON fails the attempt ([ExpandRun]). The error is a *ScriptError or a *VariableError.
 func NestedParameters(script string) ([]NestedParameter, error) {
 	batches, err := SplitBatches(script)

@@ -17,7 +17,7 @@ import (
 // masked replaces a secret.
 const masked = "***"
 
-// Mask removes known secrets from texts: in clear, and in the forms of [SecretForms]. The zero value
+// Mask removes known secrets from texts, in the forms of [SecretForms]. The zero value
 // knows none. Safe for concurrent use.
 type Mask struct {
 	mu      sync.Mutex
@@ -61,9 +61,9 @@ func longestFirst(a, b string) int {
 // occur by chance.
 const minEncodedSecret = 4
 
-// FoldCase returns text with the letters A to Z in lower case. All other bytes stay at their places.
+// FoldCase returns text with the letters A to Z in lower case. Other bytes stay as they are.
 func FoldCase[T string | []byte](text T) T {
-	b := []byte(text)
+	b := append([]byte(nil), text...) // text stays as it is
 	for i, c := range b {
 		if c >= 'A' && c <= 'Z' {
 			b[i] = c + ('a' - 'A')
@@ -83,12 +83,12 @@ func SecretForms(secret string) []string {
 	forms := []string{secret}
 	if len(secret) >= minEncodedSecret {
 		forms = append(forms, strings.ToLower(secret), strings.ToUpper(secret))
-		for _, clear := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
-			forms = append(forms, url.QueryEscape(clear), url.PathEscape(clear), everyByteEscaped(clear))
-			forms = append(forms, jsonForms(clear)...)
-			forms = append(forms, markupForms(clear)...)
-			forms = append(forms, hex.EncodeToString([]byte(clear)))
-			forms = append(forms, base64Forms(clear)...)
+		for _, one := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
+			forms = append(forms, url.QueryEscape(one), url.PathEscape(one), everyByteEscaped(one))
+			forms = append(forms, jsonForms(one)...)
+			forms = append(forms, markupForms(one)...)
+			forms = append(forms, hex.EncodeToString([]byte(one)))
+			forms = append(forms, base64Forms(one)...)
 		}
 	}
 	for i, form := range forms {

@@ -89,3 +89,12 @@ func FuzzMask(f *testing.F) {
 		}
 	})
 }
+
+// FoldCase changes a copy.
+func TestFoldCase(t *testing.T) {
+	t.Parallel()
+	text := []byte("AbÄz[")
+	require.Equal(t, "abÄz[", string(outbound.FoldCase(text)))
+	require.Equal(t, "AbÄz[", string(text))
+	require.Equal(t, "abÄz[", outbound.FoldCase("AbÄz["))
+}

@@ -83,8 +83,8 @@ func runValidate(a *connect.App, f *files) error {
 	return a.Emit(result, func(w io.Writer) error { return printValidated(a, w, result) })
 }
 
-// nestedParameters notes the parameters that steps insert into dynamic T-SQL: a run whose value is a
-// number succeeds, one whose value is a text fails.
+// nestedParameters notes the parameters that steps insert into dynamic T-SQL: a run whose value is
+// a number succeeds, one whose value is a text fails.
 func nestedParameters(set manifest.Set) (notes []output.FileFault) {
 	for _, o := range set.Objects {
 		job, ok := o.Value.(*manifest.Job)
