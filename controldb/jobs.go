@@ -324,9 +324,9 @@ type Job struct {
 	End           time.Time `db:"schedule_end_time"`
 }
 
-// HasOwnSchedule reports whether somebody has defined the schedule of the job's own definition, which
-// each job has in the T-SQL interface. The default, once and at once when it is enabled, is no
-// schedule for people: enabling it starts a run.
+// HasOwnSchedule reports whether somebody has defined the schedule of the job's own definition,
+// which each job has in the T-SQL interface. The default, once and at once when it is enabled, is
+// no schedule for people: enabling it starts a run.
 func (j Job) HasOwnSchedule() bool {
 	return j.Enabled || j.IntervalType != "Once" || j.Start.Year() > 1
 }

@@ -101,8 +101,8 @@ func keys(list []targets.Target) map[string]bool {
 }
 
 // WithoutEffect says which members of a group add or take away nothing, one sentence each. counts
-// are those of [Resolve]. An exclusion without effect is often a misspelled name, whose database the
-// next run changes.
+// are those of [Resolve]. An exclusion without effect is often a misspelled name, whose database
+// the next run changes.
 func WithoutEffect(members []targets.Member, counts []int) []string {
 	var list []string
 	for i, m := range members {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/jobs"
 )
 
 // The phases of a run, on which its actions depend (see [View.Phase]).
@@ -12,12 +11,13 @@ const (
 	runUnsuccessful = "unsuccessful"
 )
 
-// RunPhase is the phase of a run with a lifecycle. active says that the run has not ended.
-func RunPhase(active bool, l jobs.Lifecycle) string {
+// RunPhase is the phase of a run. active says that the run has not ended, and succeeded that it
+// ended as Succeeded.
+func RunPhase(active, succeeded bool) string {
 	switch {
 	case active:
 		return runActive
-	case l == jobs.Succeeded:
+	case succeeded:
 		return runSucceeded
 	}
 	return runUnsuccessful

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // runPage is the dot.Data of the page of a run. The blocks that are updated get Live.
@@ -67,7 +68,7 @@ func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 }
 
 // Phase is the phase on which the actions depend.
-func (v runView) Phase() string { return page.RunPhase(v.Active, v.Lifecycle) }
+func (v runView) Phase() string { return page.RunPhase(v.Active, v.Lifecycle == jobs.Succeeded) }
 
 // equivalents are the commands that show the same.
 func equivalents(id uuid.UUID, q query) []page.Equivalent {

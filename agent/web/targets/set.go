@@ -114,7 +114,7 @@ func integer(text string, def, least, most int) int {
 }
 
 // Phase is the phase on which the run's actions depend.
-func (h head) Phase() string { return page.RunPhase(h.Run.Active, h.Run.Lifecycle) }
+func (h head) Phase() string { return page.RunPhase(h.Run.Active, h.Run.Lifecycle == jobs.Succeeded) }
 
 // runView makes the view of a page that shows the whole run: the actions on the run, and the title
 // that all these pages have.

@@ -27,8 +27,8 @@ import (
 // RESTTokenFile has the token of an administrator of the front, in the data directory.
 const RESTTokenFile = "rest-token"
 
-// sessionKeyFile has the key of the dashboard's sessions, in the data directory, so that people stay
-// signed in over a restart.
+// sessionKeyFile has the key of the dashboard's sessions, in the data directory, so that people
+// stay signed in over a restart.
 const sessionKeyFile = "rest-session-key"
 
 // linkLasts is how long the link to sign in, which is printed at the start, can be used.
