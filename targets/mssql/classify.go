@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
+	"github.com/jobagent/jobagent/targets/mssql/kerberos"
 )
 
 // The sources of the table.
@@ -199,6 +200,7 @@ func Classify(err error) targets.Classification {
 		exceeded   *tdsguard.Exceeded
 		violation  *tdsguard.Violation
 		server     mssqldb.Error
+		ticket     *kerberos.Error
 	)
 	if err == nil {
 		return targets.Classification{}
@@ -212,6 +214,8 @@ func Classify(err error) targets.Classification {
 			Class:  targets.ClassConfig,
 			Reason: "the connection would not be encrypted as required, or the server's identity could not be verified",
 		}
+	case errors.As(err, &ticket) && ticket.Class != "":
+		return targets.Classification{Class: ticket.Class, Reason: "there is no Kerberos ticket for the server"}
 	case errors.As(err, &variable):
 		return targets.Classification{Class: targets.ClassPermanent, Reason: "a variable of the script has no usable value"}
 	case errors.As(err, &script):

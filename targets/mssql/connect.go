@@ -26,6 +26,8 @@ type Connector struct {
 	guard guardConfig
 	// onLogin is Config.OnLogin; nil: none.
 	onLogin func(elapsed time.Duration, class targets.Class)
+	// explain adds what to do to the server's error; nil: the error says it.
+	explain func(error) error
 }
 
 // guardConfig bounds what a server may send. The zero value, for the control database, allows
@@ -101,7 +103,11 @@ func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 		case refused != nil:
 			return nil, refused // the driver's error has no reason
 		}
-		return nil, firstServerError(err) // 4060 is followed by an 18456 that says less
+		err = firstServerError(err) // 4060 is followed by an 18456 that says less
+		if c.explain != nil {
+			err = c.explain(err)
+		}
+		return nil, err
 	}
 	inner, ok := made.(*mssqldb.Conn)
 	if !ok {

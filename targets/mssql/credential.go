@@ -23,11 +23,17 @@ const (
 	// KindDefault tries the environment, workload identity, managed identity and a developer's
 	// sign-in, in the order of Azure's DefaultAzureCredential.
 	KindDefault CredentialKind = "Default"
+	// KindWindows is a Windows account: with Kerberos by a keytab, a credential cache or a password,
+	// or, on Windows without any of these, the account of the process itself (SSPI).
+	KindWindows CredentialKind = "Windows"
+	// KindWindowsNTLM is a Windows account with a password, by NTLM. It is used only if it is named,
+	// because NTLM does not identify the server.
+	KindWindowsNTLM CredentialKind = "WindowsNTLM"
 )
 
 // CredentialKinds returns every kind.
 func CredentialKinds() []CredentialKind {
-	return []CredentialKind{KindSQLLogin, KindManagedIdentity, KindServicePrincipal, KindDefault}
+	return []CredentialKind{KindSQLLogin, KindManagedIdentity, KindServicePrincipal, KindDefault, KindWindows, KindWindowsNTLM}
 }
 
 // Credential is an entry of the agent's configuration. The control database holds only its name
@@ -46,11 +52,14 @@ type Credential struct {
 	Kind CredentialKind
 	// User is the login (SqlLogin), the client ID of a user-assigned identity (ManagedIdentity;
 	// empty means the system-assigned one), or client ID@tenant ID (ServicePrincipal). Default
-	// needs none.
+	// needs none. Windows has user@REALM or DOMAIN\user; empty means the account of the credential
+	// cache, or on Windows that of the process. WindowsNTLM has DOMAIN\user.
 	User string
 	// Secret refers to the password or client secret: env:NAME or file:PATH. It is never the secret
 	// itself. The secret is read at each login, so that a changed secret needs no restart.
 	Secret string
+	// Kerberos has further settings of KindWindows.
+	Kerberos Kerberos
 
 	// password returns a password that was given by value; nil means that Secret is read. It is a
 	// function so that printing a Credential does not show the password.
@@ -88,17 +97,26 @@ func (c Credential) Validate() error {
 	case KindSQLLogin, KindServicePrincipal:
 		needsUser, needsSecret = true, true
 	case KindManagedIdentity, KindDefault:
+	case KindWindows, KindWindowsNTLM:
+		needsUser, needsSecret = c.Kind == KindWindowsNTLM, c.Kind == KindWindowsNTLM
+		errs = append(errs, c.checkWindows()...)
 	default:
 		errs = append(errs, fmt.Errorf("invalid kind %q: want one of %v", c.Kind, CredentialKinds()))
 	}
 	if needsUser && c.User == "" {
 		errs = append(errs, errors.New("the user is missing"))
 	}
+	if c.Kind == KindSQLLogin && strings.Contains(c.User, `\`) {
+		errs = append(errs, fmt.Errorf("the user %q is a Windows account: want the kind windows (Kerberos), or windows-ntlm", c.User))
+	}
+	if c.Kind != KindWindows && c.Kerberos != (Kerberos{}) {
+		errs = append(errs, errors.New("keytab, credential_cache, krb5_conf, realm and spn belong to the kind windows"))
+	}
 	switch {
 	case c.password != nil:
 	case needsSecret && c.Secret == "":
 		errs = append(errs, errors.New("the secret is missing: want env:NAME or file:PATH"))
-	case c.Secret != "" && !needsSecret && c.Kind != "":
+	case c.Secret != "" && !needsSecret && c.Kind != "" && c.Kind != KindWindows:
 		errs = append(errs, fmt.Errorf("a %s has no secret", c.Kind))
 	case c.Secret != "" && !secretref.IsReference(c.Secret):
 		// The text may be the secret itself and is not repeated.
@@ -220,7 +238,7 @@ func (s *CredentialSet) Same(name, other, server string) bool {
 	if err != nil || a.password != nil || b.password != nil {
 		return false
 	}
-	return a.Kind == b.Kind && a.User == b.User && a.Secret == b.Secret
+	return a.Kind == b.Kind && a.User == b.User && a.Secret == b.Secret && a.Kerberos == b.Kerberos
 }
 
 // forEndpoint is For with the server's name both as text and parsed.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql/kerberos"
 )
 
 // pinParameter is the parameter of a connection string that pins the server's certificate.
@@ -44,6 +46,9 @@ func ParseDSN(text string) (DSN, error) {
 			"want sqlserver://user:password@host:port?database=name")}
 	}
 	p.Host = bareHost(p.Host)
+	if err := chooseAuthenticator(&p, runtime.GOOS); err != nil {
+		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: err}
+	}
 	return DSN{Params: encryption.driver(p), Encryption: encryption}, nil
 }
 
@@ -63,7 +68,11 @@ func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 	if d.needsDriverTLS() {
 		return wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
 	}
-	return wrapConnector(mssqldb.NewConnectorConfig(withoutTLS(d.Params)), &d.Encryption, dialer)
+	c := wrapConnector(mssqldb.NewConnectorConfig(withoutTLS(d.Params)), &d.Encryption, dialer)
+	if d.Params.Parameters[authenticatorParameter] == kerberos.Authenticator {
+		c.explain = func(err error) error { return kerberos.Explain(d.Params, err) }
+	}
+	return c
 }
 
 // EntraConnector returns a connector for d that logs in as entra says. User and password of d are
@@ -96,7 +105,11 @@ func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 // needsDriverTLS reports whether the driver itself must do TLS: integrated authentication with
 // channel binding ("epa enabled") binds the login to the driver's own TLS connection.
 func (d DSN) needsDriverTLS() bool {
-	_, named := d.Params.Parameters["authenticator"]
+	name, named := d.Params.Parameters[authenticatorParameter]
+	switch name {
+	case kerberos.Authenticator, passwordAuthenticator: // these bind to no channel
+		return false
+	}
 	integrated := named || d.Params.User == "" || strings.Contains(d.Params.User, `\`)
 	return d.Params.EpaEnabled && integrated && d.Encryption.mode != encryptDisable
 }

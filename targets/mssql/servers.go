@@ -3,6 +3,7 @@ package mssql
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"sync"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
@@ -141,13 +142,17 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 	params.AppName = app
 	encryption, dialer := s.encryptionOf(e), boundDialer{s.cfg.Dialer, c, e}
 	var connector *Connector
-	if c.Kind == KindSQLLogin {
+	switch c.Kind {
+	case KindSQLLogin, KindWindows, KindWindowsNTLM:
 		params.User = c.User
-		if params.Password, err = c.secret(); err != nil {
-			return nil, err
+		if c.Secret != "" || c.password != nil {
+			if params.Password, err = c.secret(); err != nil {
+				return nil, err
+			}
 		}
+		c.authenticate(&params, runtime.GOOS)
 		connector = DSN{Params: params, Encryption: encryption}.Connector(dialer)
-	} else {
+	default:
 		inner, err := s.entra(withoutTLS(params), c)
 		if err != nil {
 			return nil, err

@@ -51,6 +51,7 @@ type conn struct {
 
 	version  tds.Version
 	login    login
+	proof    []byte // the server's answer to the ticket of an integrated login
 	session  interpreter
 	meter    *meter.Meter // the session's; nil for none; used by the reading goroutine too
 	replying bool         // an answer has begun and not ended

@@ -17,6 +17,8 @@ func (i instance) open(ctx context.Context, l login) (interpreter, error) {
 	s, err := i.NewSession(ctx, exec.Login{
 		User:           l.User,
 		Password:       l.Password,
+		Windows:        l.Windows,
+		Realm:          l.Realm,
 		Database:       l.Database,
 		App:            l.App,
 		Host:           l.Host,

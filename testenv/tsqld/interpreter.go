@@ -40,6 +40,9 @@ type interpreter interface {
 // login is the content of a LOGIN7 message.
 type login struct {
 	User, Password string
+	// Windows says that User is the name in a verified Kerberos ticket, and Realm its realm.
+	Windows        bool
+	Realm          string
 	Database       string // "" for the login's default database
 	App, Host      string
 	Library        string // client library's name

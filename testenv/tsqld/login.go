@@ -60,7 +60,8 @@ func (c *conn) logIn() error {
 	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, App: l.App, Host: l.Host,
 		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
 		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword),
-		Local: c.nc.LocalAddr(), Remote: c.nc.RemoteAddr()}
+		Windows: l.Integrated(),
+		Local:   c.nc.LocalAddr(), Remote: c.nc.RemoteAddr()}
 	if err := c.open(l); err != nil {
 		return err
 	}
@@ -102,6 +103,8 @@ const (
 	reasonLong   = "a name or password of the login is longer than 128 characters"
 	reasonLocked = "locked out after too many failures"
 	reasonFull   = "too many connections"
+	// reasonNoKeytab is that of a login with integrated authentication.
+	reasonNoKeytab = "integrated authentication, and the server has no keytab"
 )
 
 // open checks the login and opens the session. If it returns an error, the refusal has been sent.
@@ -119,34 +122,55 @@ func (c *conn) open(l *tds.Login) error {
 		c.refused(LoginFailure{Reason: reasonLong})
 		return c.refuse(mserr.InvalidLoginPacket())
 	case l.Integrated():
-		return c.refuse(mserr.UntrustedDomain())
+		if err := c.acceptTicket(l); err != nil {
+			return err
+		}
 	case l.HasFeature(tds.FeatureFedAuth):
 		return c.refuse(mserr.NotSupported("authentication by a token"))
 	case l.AttachFile != "":
 		return c.refuse(mserr.NotSupported("attaching a database file at login"))
 	}
-	locked, wait := c.srv.lockout.check(remote, l.User)
+	user := c.login.User
+	locked, wait := c.srv.lockout.check(remote, user)
 	if locked {
 		// The error does not reveal whether the login exists and whether the password is right:
 		// neither was checked.
-		c.refused(LoginFailure{Login: l.User, Reason: reasonLocked})
+		c.refused(LoginFailure{Login: user, Reason: reasonLocked})
 		c.sleep(longestDelay)
-		return c.refuse(mserr.AccountLocked(l.User))
+		return c.refuse(mserr.AccountLocked(user))
 	}
 	c.sleep(wait)
 	if !c.srv.admission.addUser() {
-		c.refused(LoginFailure{Login: l.User, Reason: reasonFull})
+		c.refused(LoginFailure{Login: user, Reason: reasonFull})
 		return c.refuse(mserr.TooManyConnections(c.srv.admission.maxUsers))
 	}
 	s, err := c.srv.engine.open(c.ctx, c.login)
 	if err == nil {
 		c.admitted, c.session = true, s
-		c.srv.lockout.succeeded(remote, l.User)
+		c.srv.lockout.succeeded(remote, user)
 		return nil
 	}
 	c.srv.admission.removeUser()
-	c.failedLogin(l.User, err)
+	c.failedLogin(user, err)
 	return c.refuseError(err)
+}
+
+// acceptTicket verifies the Kerberos ticket of a login with integrated authentication, and sets the
+// name of its login. If it returns an error, the refusal has been sent: SQL Server tells the client
+// 18452 for each fault of a ticket, and its log tells the reason (17806).
+func (c *conn) acceptTicket(l *tds.Login) error {
+	reason := reasonNoKeytab
+	if c.srv.tickets != nil {
+		accepted, err := c.srv.tickets.Accept(l.SSPI)
+		if err == nil {
+			c.proof = accepted.Answer
+			c.login.User, c.login.Realm = accepted.User, accepted.Realm
+			return nil
+		}
+		reason = "SSPI handshake failed: " + err.Error()
+	}
+	c.refused(LoginFailure{Reason: reason})
+	return c.refuse(mserr.UntrustedDomain())
 }
 
 // failedLogin reports a failed login, and delays its answer if the name or the password was wrong.
@@ -301,6 +325,9 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 		asked = tds.DefaultPacketSize
 	}
 	var b []byte
+	if len(c.proof) > 0 {
+		b = tds.AppendSSPI(b, c.proof)
+	}
 	b = tds.AppendDatabaseChange(b, database, "master")
 	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, c.version)
 	b = tds.AppendCollationChange(b, types.CI)

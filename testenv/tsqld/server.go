@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/sspi"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
@@ -30,6 +31,9 @@ type Config struct {
 	// Certificate is the server's certificate. If it is nil, the server makes a self-signed one
 	// when it first needs one.
 	Certificate *tls.Certificate
+	// Keytab is the path of a keytab. Logins with integrated authentication are verified with its
+	// keys (Kerberos), and need a login FROM WINDOWS. "" refuses them with error 18452.
+	Keytab string
 	// MaxConnections limits the logged-in connections; 0 means 1,000, and the limit is never above
 	// 32,767. Connections that have not logged in have a limit of their own, 256.
 	MaxConnections int
@@ -80,6 +84,7 @@ type Server struct {
 	engine      engine
 	certificate func() (tls.Certificate, error) // made once, at its first use
 	ids         atomic.Uint64                   // the last connection's id
+	tickets     *sspi.Verifier                  // nil without a keytab
 	lockout     *lockout
 	admission   *admission
 	failures    *failureReporter
@@ -95,6 +100,13 @@ type Server struct {
 // New opens the databases of cfg.Dir, creates missing system databases, and returns a server that
 // is ready for connections. The caller must close the server.
 func New(cfg Config) (*Server, error) {
+	var tickets *sspi.Verifier
+	if cfg.Keytab != "" {
+		var err error
+		if tickets, err = sspi.Load(cfg.Keytab); err != nil {
+			return nil, err
+		}
+	}
 	engineConfig := exec.Config{
 		Dir:        cfg.Dir,
 		SAPassword: cfg.SAPassword,
@@ -113,7 +125,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open databases: %w", err)
 	}
-	return newServer(cfg, instance{in}), nil
+	s := newServer(cfg, instance{in})
+	s.tickets = tickets
+	return s, nil
 }
 
 // newServer makes a server over an engine. The server owns the engine and closes it.

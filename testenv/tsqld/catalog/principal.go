@@ -122,6 +122,7 @@ type Login struct {
 	Name            string
 	SID             []byte
 	PasswordHash    []byte // see [HashPassword]
+	Windows         bool   // FROM WINDOWS: it has no password
 	MustChange      bool   // the password must be changed at the next login
 	NoPolicy        bool   // CHECK_POLICY = OFF
 	Expiration      bool   // CHECK_EXPIRATION = ON

@@ -114,6 +114,9 @@ func serverPrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 func sqlLoginsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, l := range env.logins() {
+		if l.Windows {
+			continue
+		}
 		r := loginRow(l) // password_hash stays NULL
 		r["is_policy_checked"], r["is_expiration_checked"] = bit(!l.NoPolicy), bit(l.Expiration)
 		out = append(out, r)
@@ -193,8 +196,12 @@ func (env *Env) logins() []*Login {
 
 // loginRow returns the row of sys.server_principals for a login.
 func loginRow(l *Login) row {
+	kind, description := "S", "SQL_LOGIN"
+	if l.Windows {
+		kind, description = "U", "WINDOWS_LOGIN"
+	}
 	return row{
-		"name": l.Name, "principal_id": int64(l.ID), "sid": l.SID, "type": "S", "type_desc": "SQL_LOGIN",
+		"name": l.Name, "principal_id": int64(l.ID), "sid": l.SID, "type": kind, "type_desc": description,
 		"is_disabled": bit(l.Disabled), "create_date": l.Created,
 		"modify_date": l.Modified, "default_database_name": l.DefaultDatabase, "default_language_name": "us_english",
 	}

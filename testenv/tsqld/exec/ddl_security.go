@@ -62,7 +62,7 @@ const MaxPassword = 128
 func (r *run) login(st *syntax.LoginStmt) error {
 	s := r.s
 	switch {
-	case st.From != "":
+	case st.From != "" && st.From != "WINDOWS":
 		return mserr.NotSupported("logins FROM %s", st.From)
 	case st.Hashed:
 		return mserr.NotSupported("PASSWORD ... HASHED")
@@ -101,6 +101,9 @@ func (r *run) login(st *syntax.LoginStmt) error {
 				return mserr.CannotFind("alter", "login", st.Name.Name)
 			}
 		}
+		if st.Password != nil && l.Windows {
+			return mserr.CannotFind("alter", "login", st.Name.Name)
+		}
 		if st.Password != nil {
 			p, err := r.secret(st.Password)
 			if err != nil {
@@ -117,6 +120,9 @@ func (r *run) login(st *syntax.LoginStmt) error {
 
 // newLogin returns the login of a CREATE LOGIN without its password and options.
 func (r *run) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
+	if st.From == "WINDOWS" {
+		return newWindowsLogin(st)
+	}
 	if st.Password == nil {
 		return nil, mserr.SyntaxKeyword("LOGIN")
 	}

@@ -64,6 +64,9 @@ type Wait struct {
 // Login holds the client's data of a login request.
 type Login struct {
 	User, Password string
+	// Windows says that User and Realm are those of a verified Kerberos ticket.
+	Windows        bool
+	Realm          string
 	Database       string // "" means the login's default database
 	App, Host      string
 	Library        string // name of the client library
@@ -221,6 +224,9 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 // authenticate checks the password and chooses the database. It hashes the password exactly once in
 // every case, so that its duration does not reveal whether the login exists or may be used.
 func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
+	if l.Windows {
+		return s.authenticateWindows(snap, l)
+	}
 	login := snap.Login(l.User)
 	var user *catalog.Principal
 	var hash []byte
@@ -252,6 +258,12 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	case login.MustChange && l.NewPassword == "":
 		return &LoginError{mserr.PasswordMustChange(l.User), "the password must be changed"}
 	}
+	return s.openFor(snap, login, l)
+}
+
+// openFor chooses the database of an authenticated login.
+func (s *Session) openFor(snap *catalog.Snapshot, login *catalog.Login, l Login) error {
+	d := snap.Database(l.Database)
 	s.login = identity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
 	name := l.Database
 	if name == "" {

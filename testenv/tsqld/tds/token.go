@@ -18,6 +18,7 @@ const (
 	tokenInfo          = 0xAB
 	tokenReturnValue   = 0xAC
 	tokenLoginAck      = 0xAD
+	tokenSSPI          = 0xED
 	tokenFeatureExtAck = 0xAE
 	tokenRow           = 0xD1
 	tokenNBCRow        = 0xD2
@@ -117,6 +118,11 @@ func AppendLoginAck(b []byte, a LoginAck) []byte {
 		b = appendBVarchar(b, a.Program)
 		return append(b, a.Released[:]...)
 	})
+}
+
+// AppendSSPI appends an SSPI token: the server's answer in an integrated login (MS-TDS 2.2.7.22).
+func AppendSSPI(b, token []byte) []byte {
+	return sized(b, tokenSSPI, func(b []byte) []byte { return append(b, token...) })
 }
 
 // AppendFeatureExtAck appends a FEATUREEXTACK for the requested features that the server has: only

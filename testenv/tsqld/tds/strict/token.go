@@ -16,6 +16,7 @@ const (
 	tokenInfo          = 0xAB
 	tokenReturnValue   = 0xAC
 	tokenLoginAck      = 0xAD
+	tokenSSPI          = 0xED
 	tokenFeatureExtAck = 0xAE
 	tokenRow           = 0xD1
 	tokenNBCRow        = 0xD2
@@ -57,7 +58,7 @@ func (r *Reader) token() {
 	}
 	if !r.loggedIn && !m.login {
 		switch t {
-		case tokenError, tokenInfo, tokenEnvChange, tokenLoginAck, tokenDone:
+		case tokenError, tokenInfo, tokenEnvChange, tokenLoginAck, tokenSSPI, tokenDone:
 		default:
 			d.fail("before the LOGINACK")
 		}
@@ -106,6 +107,15 @@ func (r *Reader) token() {
 		}
 		d.within(int(d.u16()), r.loginAck)
 		m.login = true
+	case tokenSSPI:
+		if r.loggedIn || m.login {
+			d.fail("an SSPI token after the LOGINACK")
+		}
+		d.within(int(d.u16()), func(e *decoder) {
+			for e.left() > 0 {
+				e.u8()
+			}
+		})
 	case tokenFeatureExtAck:
 		r.features()
 	case tokenDone, tokenDoneProc, tokenDoneInProc:
