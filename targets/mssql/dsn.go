@@ -46,7 +46,7 @@ func ParseDSN(text string) (DSN, error) {
 			"want sqlserver://user:password@host:port?database=name")}
 	}
 	p.Host = bareHost(p.Host)
-	if err := chooseAuthenticator(&p, runtime.GOOS); err != nil {
+	if _, err := authenticatorOf(p, runtime.GOOS); err != nil {
 		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: err}
 	}
 	return DSN{Params: encryption.driver(p), Encryption: encryption}, nil
@@ -65,6 +65,7 @@ func bareHost(host string) string {
 
 // Connector returns a connector for d. A nil dialer means TCP.
 func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
+	d.Params = authenticated(d.Params)
 	if d.needsDriverTLS() {
 		return wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
 	}
@@ -105,13 +106,9 @@ func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 // needsDriverTLS reports whether the driver itself must do TLS: integrated authentication with
 // channel binding ("epa enabled") binds the login to the driver's own TLS connection.
 func (d DSN) needsDriverTLS() bool {
-	name, named := d.Params.Parameters[authenticatorParameter]
-	switch name {
-	case kerberos.Authenticator, passwordAuthenticator: // these bind to no channel
-		return false
-	}
-	integrated := named || d.Params.User == "" || strings.Contains(d.Params.User, `\`)
-	return d.Params.EpaEnabled && integrated && d.Encryption.mode != encryptDisable
+	name, err := authenticatorOf(d.Params, runtime.GOOS)
+	binds := err == nil && (name == sspiAuthenticator || name == ntlmAuthenticator) // Kerberos has no binding
+	return d.Params.EpaEnabled && binds && d.Encryption.mode != encryptDisable
 }
 
 // withoutTLS returns the driver's settings without encryption, for a connection over a channel.

@@ -251,7 +251,7 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 		p, err := mitm.New(c.mode, server.Dialer(), certificate)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Close()) })
-		dsn, err := ParseDSN(`sqlserver://dom%5Cuser:secret@db.example.com?epa+enabled=true&certificate=` + url.QueryEscape(file) + c.options)
+		dsn, err := ParseDSN(`sqlserver://dom%5Cuser:secret@db.example.com?epa+enabled=true&authenticator=ntlm&certificate=` + url.QueryEscape(file) + c.options)
 		require.NoError(t, err)
 		require.True(t, dsn.needsDriverTLS())
 		_, err = dsn.Connector(&network{proxies: map[string]*mitm.Proxy{"": p}}).Connect(t.Context())
@@ -260,11 +260,12 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 		require.False(t, p.OnWire("go-mssqldb"))
 	}
 	for text, want := range map[string]bool{
-		"sqlserver://sa:secret@h?epa+enabled=true":                         false, // a password is not bound to a channel
-		"sqlserver://dom%5Cuser:secret@h?epa+enabled=true&encrypt=disable": false,
-		"sqlserver://dom%5Cuser:secret@h":                                  false,
-		"sqlserver://h?epa+enabled=true":                                   true,
-		"sqlserver://sa:secret@h?epa+enabled=true&authenticator=winsspi":   true,
+		"sqlserver://sa:secret@h?epa+enabled=true":                                            false, // a password is not bound to a channel
+		"sqlserver://dom%5Cuser:secret@h?authenticator=ntlm&epa+enabled=true&encrypt=disable": false,
+		"sqlserver://dom%5Cuser:secret@h?authenticator=ntlm":                                  false,
+		"sqlserver://dom%5Cuser:secret@h?authenticator=ntlm&epa+enabled=true":                 true,
+		"sqlserver://h?epa+enabled=true&authenticator=krb5":                                   false, // no binding
+		"sqlserver://sa:secret@h?epa+enabled=true&authenticator=winsspi":                      true,
 	} {
 		dsn, err := ParseDSN(text)
 		require.NoError(t, err)

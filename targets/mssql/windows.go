@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -113,30 +114,39 @@ func windowsAuthenticator(p msdsn.Config, system string) string {
 // integratedWords are the parameters by which ADO and ODBC ask for a Windows account.
 var integratedWords = []string{"integrated security", "trusted_connection"}
 
-// chooseAuthenticator sets the authenticator of a connection string that names none. The error
+// authenticatorOf returns the authenticator of a connection on an operating system: the named one,
+// or the one that integrated security and the user imply. Empty: Microsoft Entra ID. The error
 // repeats no value.
-func chooseAuthenticator(p *msdsn.Config, system string) error {
+func authenticatorOf(p msdsn.Config, system string) (string, error) {
 	name, named := p.Parameters[authenticatorParameter]
 	_, entra := p.Parameters["fedauth"]
 	integrated := slices.ContainsFunc(integratedWords, func(word string) bool {
-		value := strings.ToLower(p.Parameters[word])
-		return slices.Contains([]string{"sspi", "true", "yes"}, value)
+		return slices.Contains([]string{"sspi", "true", "yes"}, strings.ToLower(p.Parameters[word]))
 	})
 	switch {
 	case named && name == "windows", !named && !entra && integrated:
-		name = windowsAuthenticator(*p, system)
-	case named && !slices.Contains([]string{kerberos.Authenticator, sspiAuthenticator, ntlmAuthenticator}, name):
-		return errors.New("unknown authenticator: want windows, krb5, winsspi or ntlm")
-	case named || entra:
-		return nil
+		return windowsAuthenticator(p, system), nil
+	case named && !slices.Contains([]string{kerberos.Authenticator, sspiAuthenticator, ntlmAuthenticator, passwordAuthenticator}, name):
+		return "", errors.New("unknown authenticator: want windows, krb5, winsspi or ntlm")
+	case named:
+		return name, nil
+	case entra:
+		return "", nil
 	case strings.Contains(p.User, `\`):
-		return errors.New("the user is a Windows account: add authenticator=windows (Kerberos), or authenticator=ntlm")
+		return "", errors.New("the user is a Windows account: add authenticator=windows (Kerberos), or authenticator=ntlm")
 	case p.User == "" && system == "windows":
-		name = sspiAuthenticator
-	default:
-		name = passwordAuthenticator
+		return sspiAuthenticator, nil
 	}
-	p.Parameters = maps.Clone(p.Parameters)
-	p.Parameters[authenticatorParameter] = name
-	return nil
+	return passwordAuthenticator, nil
+}
+
+// authenticated returns the settings of a connection with its authenticator.
+func authenticated(p msdsn.Config) msdsn.Config {
+	if name, err := authenticatorOf(p, runtime.GOOS); err == nil && name != "" {
+		parameters := map[string]string{}
+		maps.Copy(parameters, p.Parameters)
+		parameters[authenticatorParameter] = name
+		p.Parameters = parameters
+	}
+	return p
 }

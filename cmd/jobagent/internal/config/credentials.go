@@ -12,10 +12,17 @@ import (
 type Credential struct {
 	Name     string   `json:"name"`
 	Servers  []string `json:"servers"`   // names or patterns ("*.example.com") of the servers on which it may be used
-	Kind     string   `json:"kind"`      // sql-login (default), managed-identity, service-principal, default-azure
+	Kind     string   `json:"kind"`      // sql-login (default), managed-identity, service-principal, default-azure, windows, windows-ntlm
 	User     string   `json:"user"`      // login or client ID
 	Secret   string   `json:"secret"`    // "env:NAME" or "file:PATH"
 	TenantID string   `json:"tenant_id"` // of a service principal
+
+	// Settings of the kind windows.
+	Keytab          string `json:"keytab"`           // path of a keytab with the user's key
+	CredentialCache string `json:"credential_cache"` // path; default: KRB5CCNAME
+	Krb5Conf        string `json:"krb5_conf"`        // path; default: KRB5_CONFIG or /etc/krb5.conf
+	Realm           string `json:"realm"`            // default: that of user, or default_realm
+	SPN             string `json:"spn"`              // default: MSSQLSvc/host:port
 }
 
 // Credentials converts the credentials of the configuration file.
@@ -36,19 +43,21 @@ func Credentials(cfg File) ([]mssql.Credential, error) {
 var credentialKinds = map[string]mssql.CredentialKind{
 	"": mssql.KindSQLLogin, "sql-login": mssql.KindSQLLogin, "managed-identity": mssql.KindManagedIdentity,
 	"service-principal": mssql.KindServicePrincipal, "default-azure": mssql.KindDefault,
+	"windows": mssql.KindWindows, "windows-ntlm": mssql.KindWindowsNTLM,
 }
 
 // credential converts an entry of the configuration file.
 func (c Credential) credential() (mssql.Credential, error) {
 	kind, ok := credentialKinds[strings.ToLower(c.Kind)]
 	if !ok {
-		return mssql.Credential{}, exit.Usagef("credential %q: invalid kind %q: want sql-login, managed-identity, service-principal or default-azure", c.Name, c.Kind)
+		return mssql.Credential{}, exit.Usagef("credential %q: invalid kind %q: want sql-login, managed-identity, service-principal, default-azure, windows or windows-ntlm", c.Name, c.Kind)
 	}
 	user := c.User
 	if kind == mssql.KindServicePrincipal && c.TenantID != "" {
 		user += "@" + c.TenantID
 	}
-	return mssql.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
+	return mssql.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret,
+		Kerberos: mssql.Kerberos{Keytab: c.Keytab, Cache: c.CredentialCache, Config: c.Krb5Conf, Realm: c.Realm, SPN: c.SPN}}, nil
 }
 
 // IsDefaultName reports whether name is the default credential's.

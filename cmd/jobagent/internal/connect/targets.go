@@ -27,7 +27,9 @@ import (
 // file, or a login that needs no file.
 type targetFlags struct {
 	credential   string
+	auth         string
 	user, secret string
+	keytab       string
 	servers      []string
 }
 
@@ -43,26 +45,50 @@ func (f *targetFlags) Add(cmd *cobra.Command) {
 	flags.StringVar(&f.user, "target-user", "", "`login` for steps and members without a credential, in place of the default credential")
 	flags.StringVar(&f.secret, "target-secret", "",
 		"reference to the password of --target-user: `env:NAME|file:PATH` (default: env:"+EnvTargetPassword+")")
+	flags.StringVar(&f.auth, "target-auth", authSQL, "kind of --target-user: `"+authSQL+"|"+authWindows+"|"+authNTLM+
+		"`; without --target-user, windows uses your own Kerberos ticket, or on Windows your account")
+	flags.StringVar(&f.keytab, "target-keytab", "", "`file` with the Kerberos key of --target-user")
 	flags.StringArrayVar(&f.servers, "target-servers", nil,
 		"`pattern` of servers that may receive --target-user: host, host,port or *.example.com; may be repeated")
 }
 
 // login returns the credential of the flags, or nil if they give none.
 func (f *targetFlags) login() (*mssql.Credential, error) {
+	kind := targetKinds[f.auth]
 	switch {
-	case f.user == "" && f.secret == "" && len(f.servers) == 0:
+	case kind == "":
+		return nil, exit.Usagef("--target-auth %q: want %s, %s or %s", f.auth, authSQL, authWindows, authNTLM)
+	case f.keytab != "" && kind != mssql.KindWindows:
+		return nil, exit.Usagef("--target-keytab requires --target-auth windows")
+	case f.user == "" && f.secret == "" && f.keytab == "" && len(f.servers) == 0 && kind == mssql.KindSQLLogin:
 		return nil, nil
-	case f.user == "":
+	case f.user == "" && (kind != mssql.KindWindows || f.secret != "" || f.keytab != ""):
 		return nil, exit.Usagef("--target-secret and --target-servers require --target-user")
 	case f.credential != "":
 		return nil, exit.Usagef("--target-credential and --target-user cannot be combined")
 	case len(f.servers) == 0:
 		return nil, exit.Usagef("--target-user requires --target-servers, the servers that may receive the login")
 	}
+	secret := f.secret
+	if kind != mssql.KindWindows {
+		secret = cmp.Or(secret, "env:"+EnvTargetPassword)
+	}
 	return &mssql.Credential{
-		Name: targets.DefaultCredential, Servers: f.servers, Kind: mssql.KindSQLLogin, User: f.user,
-		Secret: cmp.Or(f.secret, "env:"+EnvTargetPassword),
+		Name: targets.DefaultCredential, Servers: f.servers, Kind: kind, User: f.user, Secret: secret,
+		Kerberos: mssql.Kerberos{Keytab: f.keytab},
 	}, nil
+}
+
+// Values of --target-auth.
+const (
+	authSQL     = "sql-login"
+	authWindows = "windows"
+	authNTLM    = "windows-ntlm"
+)
+
+// targetKinds maps the values of --target-auth to kinds of credentials.
+var targetKinds = map[string]mssql.CredentialKind{
+	"": mssql.KindSQLLogin, authSQL: mssql.KindSQLLogin, authWindows: mssql.KindWindows, authNTLM: mssql.KindWindowsNTLM,
 }
 
 // OpenTools makes the agent's tools for targets from the configuration file and the flags. It never

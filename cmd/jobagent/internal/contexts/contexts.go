@@ -28,8 +28,7 @@ type Context struct {
 	Name     string `yaml:"name"`
 	Server   string `yaml:"server"` // host, host,port or host\instance
 	Database string `yaml:"database"`
-	// Auth is a way to log in with Microsoft Entra ID, one of [EntraNames]; empty: a login of
-	// the server.
+	// Auth is one of [AuthNames]; empty: a login of the server.
 	Auth string `yaml:"auth,omitempty"`
 	User string `yaml:"user,omitempty"`
 	// Password says where the password is: env:NAME, file:PATH, keyring:ENTRY or prompt. Empty
@@ -60,6 +59,12 @@ var Colors = []string{"red", "green", "yellow", "blue", "magenta", "cyan", "none
 
 // EntraNames are the ways to log in with Microsoft Entra ID, in the words of the command line.
 var EntraNames = []string{"entra", "entra-managed-identity", "entra-service-principal"}
+
+// authWindows is the login with a Windows account: by Kerberos, or on Windows by SSPI.
+const authWindows = "windows"
+
+// AuthNames are the ways to log in that are no login of the server.
+var AuthNames = append([]string{authWindows}, EntraNames...)
 
 // entraKinds maps EntraNames to the values of fedauth in connection strings.
 var entraKinds = map[string]string{
@@ -120,13 +125,13 @@ func (c Context) check() error {
 	switch {
 	case c.Database == "":
 		return fmt.Errorf("the database is missing")
-	case c.Auth != "" && !slices.Contains(EntraNames, c.Auth):
-		return fmt.Errorf("invalid auth: want one of %s", strings.Join(EntraNames, ", "))
+	case c.Auth != "" && !slices.Contains(AuthNames, c.Auth):
+		return fmt.Errorf("invalid auth: want one of %s", strings.Join(AuthNames, ", "))
 	case c.Color != "" && !slices.Contains(Colors, c.Color):
 		return fmt.Errorf("invalid colour: want one of %s", strings.Join(Colors, ", "))
 	case c.User == "" && c.Password != "":
 		return fmt.Errorf("a password needs a user")
-	case c.User != "" && c.Password == "" && c.Auth == "":
+	case c.User != "" && c.Password == "" && c.Auth == "" && c.Parameters[authenticator] == "":
 		return fmt.Errorf("the user %q needs a password: want --password-ref", c.User)
 	case c.Auth == "entra-service-principal" && c.User == "":
 		return fmt.Errorf("a service principal needs a user, CLIENT@TENANT, and its secret as the password")
@@ -214,6 +219,9 @@ func (c Context) URL(password string) string {
 			q.Set(name, value)
 		}
 	}
+	if c.Auth == authWindows {
+		q.Set(authenticator, authWindows)
+	}
 	u := url.URL{Scheme: "sqlserver", RawQuery: q.Encode()}
 	if s, err := splitServer(c.Server); err == nil {
 		u.Host = s.urlHost()
@@ -232,6 +240,9 @@ func (c Context) URL(password string) string {
 
 // fedauth is the parameter of connection strings that asks for Microsoft Entra ID.
 const fedauth = "fedauth"
+
+// authenticator is the parameter of connection strings that asks for a Windows account.
+const authenticator = "authenticator"
 
 // own are the parameters of a connection string that have fields in a context.
 var own = []string{
@@ -270,8 +281,11 @@ func FromDSN(text string) (c Context, password string, err error) {
 				strings.Join(slices.Sorted(maps.Values(entraKinds)), ", "))
 		}
 	}
+	if p.Parameters[authenticator] == authWindows {
+		c.Auth = authWindows
+	}
 	for name, value := range p.Parameters {
-		if slices.Contains(own, name) || value == "" {
+		if slices.Contains(own, name) || value == "" || name == authenticator && value == authWindows {
 			continue
 		}
 		if slices.Contains(paths, name) {

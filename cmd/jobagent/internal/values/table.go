@@ -166,6 +166,8 @@ var flagKinds = map[string]Kind{
 	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar,
 	"server": server, "database": database, "elastic-pool": database, "shard-map": database, "credential": removable(credential),
 	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
+	"target-auth": enum("sql-login", "windows", "windows-ntlm"), "target-keytab": {Words: "a keytab", Max: maxWord, Files: true},
+	"keytab":         {Words: "a keytab", Max: maxWord, Files: true},
 	"target-servers": server, "alert": rule, "channel": channel, "name": newName("the step"), "new-name": newName("the object"),
 	"execution-id": guid, "agent-id": guid, "target": guid, "correlation-id": guid,
 

@@ -36,7 +36,7 @@ func (s *settings) declare(cmd *cobra.Command) {
 	flags.StringVar(&s.user, "user", "", "login; the client id of an identity with --auth")
 	flags.StringVar(&s.passwordRef, "password-ref", "",
 		"where the password is: `env:NAME|file:PATH|keyring|prompt`; keyring asks for it, or reads it from standard input, and stores it; prompt asks at each command")
-	flags.StringVar(&s.auth, "auth", "", "log in with Microsoft Entra ID: `"+strings.Join(contexts.EntraNames, "|")+"` (default: a login of the server)")
+	flags.StringVar(&s.auth, "auth", "", "log in with a Windows account or Microsoft Entra ID: `"+strings.Join(contexts.AuthNames, "|")+"` (default: a login of the server)")
 	flags.StringVar(&s.encrypt, "encrypt", "", "encryption: true, strict or disable (default true)")
 	flags.StringVar(&s.pin, "certificate-sha256", "", "accept the server's certificate with this `hash` only")
 	flags.BoolVar(&s.production, "production", false, "commands that change something say where they do")

@@ -100,6 +100,8 @@ as one.`,
 		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
 	cmd.Flags().IntVar(&limits.maxConnections, "max-connections", 1000, "maximum number of connections")
 	embedded.AddMemoryFlag(cmd, &memory)
+	cmd.Flags().StringVar(&limits.keytab, "keytab", "",
+		"`file` with the Kerberos key of MSSQLSvc/host:port, for logins FROM WINDOWS (default: no Windows logins)")
 	cmd.Flags().BoolVar(&limits.requireTLS, flagRequireTLS, false,
 		"refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd
@@ -119,12 +121,13 @@ type clientLimits struct {
 	maxConnections int
 	requireTLS     bool
 	tlsGiven       bool // requireTLS was given
+	keytab         string
 }
 
 // option is an [embedded.Option].
 func (d clientLimits) option(cfg *embedded.Config) {
 	cfg.InProcess = true
-	cfg.MaxConnections = d.maxConnections
+	cfg.MaxConnections, cfg.Keytab = d.maxConnections, d.keytab
 	if d.tlsGiven {
 		cfg.RequireTLS = d.requireTLS
 	}
