@@ -29,7 +29,7 @@ type KDC struct {
 	env    []string
 }
 
-// tools are the paths of programs.
+// tools are the paths of programs, and of the library that shifts a program's clock.
 type tools struct{ kdc, admin, create, kinit, faketime string }
 
 // find returns the path of a program, which Debian may install outside of a user's PATH.
@@ -46,7 +46,11 @@ func find(name string) string {
 func Start(t testing.TB) *KDC {
 	t.Helper()
 	k := &KDC{dir: t.TempDir(), tools: tools{kdc: find("krb5kdc"), admin: find("kadmin.local"),
-		create: find("kdb5_util"), kinit: find("kinit"), faketime: find("faketime")}}
+		create: find("kdb5_util"), kinit: find("kinit")}}
+	// The program faketime would leave its child behind when it is killed; its library does not.
+	if libraries, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1"); len(libraries) > 0 {
+		k.tools.faketime = libraries[0]
+	}
 	if k.tools.kdc == "" || k.tools.admin == "" || k.tools.create == "" || k.tools.kinit == "" {
 		t.Skip("MIT Kerberos is not installed: bash .ci/kerberos installs krb5-kdc, krb5-admin-server and krb5-user")
 	}
@@ -104,11 +108,10 @@ func (k *KDC) profile(t testing.TB, name string, port int) (config string, env [
 }
 
 // serve starts a KDC and waits until it listens. The KDC ends with the test.
-func (k *KDC) serve(t testing.TB, env []string, prefix ...string) {
+func (k *KDC) serve(t testing.TB, env []string) {
 	t.Helper()
-	args := append(prefix, k.tools.kdc, "-n")
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd := exec.CommandContext(ctx, k.tools.kdc, "-n")
 	cmd.Env = env
 	log, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -195,10 +198,10 @@ func (k *KDC) Shifted(t testing.TB, by time.Duration) *KDC {
 	if k.tools.faketime == "" {
 		t.Skip("faketime is not installed: bash .ci/kerberos installs it")
 	}
-	shift := fmt.Sprintf("%+ds", int(by.Seconds()))
 	other := &KDC{dir: k.dir, tools: k.tools}
 	other.Config, other.env = other.profile(t, fmt.Sprintf("shifted%d", freePort(t)), freePort(t))
-	other.serve(t, other.env, k.tools.faketime, "-f", shift)
+	other.env = append(other.env, "LD_PRELOAD="+k.tools.faketime, fmt.Sprintf("FAKETIME=%+d", int(by.Seconds())))
+	other.serve(t, other.env)
 	return other
 }
 
@@ -208,8 +211,7 @@ func (k *KDC) PastCache(t testing.TB, ago time.Duration, user, keytab string) st
 	t.Helper()
 	other := k.Shifted(t, -ago)
 	path := filepath.Join(t.TempDir(), "cache")
-	other.run(t, other.env, k.tools.faketime, "-f", fmt.Sprintf("-%ds", int(ago.Seconds())),
-		k.tools.kinit, "-l", "1h", "-k", "-t", keytab, "-c", "FILE:"+path, user)
+	other.run(t, other.env, k.tools.kinit, "-l", "1h", "-k", "-t", keytab, "-c", "FILE:"+path, user)
 	return path
 }
 

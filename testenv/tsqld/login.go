@@ -319,15 +319,22 @@ func (c *conn) startTLS(strict bool) error {
 
 // sendLoginAck sends the answer to a successful login, in SQL Server's order.
 func (c *conn) sendLoginAck(l *tds.Login, size int) error {
+	if len(c.proof) > 0 {
+		// A message of its own, as SQL Server sends it: go-mssqldb reads no further in it.
+		if _, err := c.out.Write(tds.AppendSSPI(nil, c.proof)); err != nil {
+			return err
+		}
+		if err := c.endReply(); err != nil {
+			return err
+		}
+		c.beginReply()
+	}
 	database := c.session.Database()
 	asked := l.PacketSize
 	if asked == 0 {
 		asked = tds.DefaultPacketSize
 	}
 	var b []byte
-	if len(c.proof) > 0 {
-		b = tds.AppendSSPI(b, c.proof)
-	}
 	b = tds.AppendDatabaseChange(b, database, "master")
 	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, c.version)
 	b = tds.AppendCollationChange(b, types.CI)

@@ -86,7 +86,7 @@ func readLogin(p msdsn.Config) (l login, err error) {
 		config: ConfigFile(p.Parameters[ParameterConfig]), keytab: p.Parameters[ParameterKeytab],
 	}
 	if l.krb5, err = config.Load(l.config); err != nil {
-		if os.IsNotExist(err) {
+		if _, missing := os.Stat(l.config); os.IsNotExist(missing) {
 			return l, fmt.Errorf("the configuration of Kerberos %s does not exist: create it, or set krb5_conf of the credential or KRB5_CONFIG", l.config)
 		}
 		return l, fmt.Errorf("read %s: %w", l.config, err)
@@ -140,6 +140,9 @@ func (l *login) readCache(given string) (err error) {
 			return fmt.Errorf("the credential cache %s does not exist: run kinit, or name a keytab, a credential cache or a secret", l.cache)
 		}
 		return fmt.Errorf("read the credential cache %s: %w", l.cache, err)
+	}
+	if len(l.stored.GetEntries()) == 0 {
+		return fmt.Errorf("the credential cache %s has no ticket: run kinit", l.cache)
 	}
 	wanted := *l
 	l.user, l.realm = l.stored.GetClientPrincipalName().PrincipalNameString(), l.stored.GetClientRealm()

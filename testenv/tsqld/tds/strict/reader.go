@@ -69,6 +69,7 @@ type Reader struct {
 // message is the state of an answer.
 type message struct {
 	tokens    int
+	proof     bool // an SSPI token has arrived, which ends its message without a DONE
 	final     bool // the DONE without DONE_MORE has arrived
 	cols      []Column
 	result    bool // a result set is open
@@ -209,7 +210,7 @@ func (r *Reader) tokens(end bool) {
 	d.token = 0
 	m := &r.m
 	switch {
-	case !m.final:
+	case !m.final && !m.proof:
 		d.fail("the message ends without a final DONE")
 	case m.login && !r.loggedIn:
 		d.fail("a LOGINACK without a session")

@@ -111,6 +111,7 @@ func (r *Reader) token() {
 		if r.loggedIn || m.login {
 			d.fail("an SSPI token after the LOGINACK")
 		}
+		m.proof = true
 		d.within(int(d.u16()), func(e *decoder) {
 			for e.left() > 0 {
 				e.u8()
