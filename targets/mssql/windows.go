@@ -150,3 +150,28 @@ func authenticated(p msdsn.Config) msdsn.Config {
 	}
 	return p
 }
+
+// Kerberos inspects the login on a server with a credential. used is false if the credential does
+// not log in with Kerberos.
+func (s *Servers) Kerberos(server, credential string) (status kerberos.Status, used bool, err error) {
+	e, c, err := s.lookUp(server, credential)
+	if err != nil || c.Kind != KindWindows {
+		return kerberos.Status{}, false, err
+	}
+	p, err := s.params(e.String(), "")
+	if err != nil {
+		return kerberos.Status{}, false, err
+	}
+	p.User = c.User
+	if c.Secret != "" || c.password != nil {
+		if p.Password, err = c.secret(); err != nil {
+			return kerberos.Status{}, false, err
+		}
+	}
+	c.authenticate(&p, runtime.GOOS)
+	if p.Parameters[authenticatorParameter] != kerberos.Authenticator {
+		return kerberos.Status{}, false, nil
+	}
+	status, err = kerberos.Inspect(p)
+	return status, true, err
+}

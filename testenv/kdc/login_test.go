@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/mssql/kerberos"
 	"github.com/jobagent/jobagent/testenv/kdc"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -32,8 +33,9 @@ const (
 // estate is a realm with the user alice and a server with Windows logins.
 type estate struct {
 	*kdc.KDC
-	server *tsqld.Server
-	keytab string // of alice
+	server  *tsqld.Server
+	servers *mssql.Servers // of the last call of open
+	keytab  string         // of alice
 
 	mu       sync.Mutex
 	failures []tsqld.LoginFailure
@@ -70,6 +72,7 @@ func (e *estate) open(t *testing.T, c mssql.Credential) *sql.DB {
 	servers, err := mssql.NewServers(mssql.Config{Credentials: set, TrustServerCertificate: true, Dialer: e.server.Dialer()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	e.servers = servers
 	connector, err := servers.Connector(host, "master", "")
 	require.NoError(t, err)
 	db := sql.OpenDB(connector)
@@ -221,4 +224,20 @@ func TestFaults(t *testing.T) {
 		c := e.windows(func(c *mssql.Credential) { c.Kerberos.Cache = path })
 		require.Contains(t, e.refused(t, c, targets.ClassConfig), "has no ticket: run kinit")
 	})
+}
+
+// What doctor shows of a login that works.
+func TestInspect(t *testing.T) {
+	e := start(t)
+	e.open(t, e.byKeytab())
+	status, used, err := e.servers.Kerberos(host, "")
+	require.NoError(t, err)
+	require.True(t, used)
+	require.True(t, status.SkewKnown)
+	require.Less(t, status.Skew.Abs(), kerberos.MaxSkew)
+	require.Equal(t, spn+" alice@EXAMPLE.TEST", status.SPN+" "+status.Principal)
+	e.open(t, mssql.LoginCredential("default", "sa", "secret", "*"))
+	_, used, err = e.servers.Kerberos(host, "")
+	require.NoError(t, err)
+	require.False(t, used)
 }

@@ -19,6 +19,7 @@ func (i instance) open(ctx context.Context, l login) (interpreter, error) {
 		Password:       l.Password,
 		Windows:        l.Windows,
 		Realm:          l.Realm,
+		Foreign:        l.Foreign,
 		Database:       l.Database,
 		App:            l.App,
 		Host:           l.Host,

@@ -42,6 +42,7 @@ type login struct {
 	User, Password string
 	// Windows says that User is the name in a verified Kerberos ticket, and Realm its realm.
 	Windows        bool
+	Foreign        bool // the realm is not the server's
 	Realm          string
 	Database       string // "" for the login's default database
 	App, Host      string

@@ -131,6 +131,9 @@ func (c *conn) open(l *tds.Login) error {
 		return c.refuse(mserr.NotSupported("attaching a database file at login"))
 	}
 	user := c.login.User
+	if c.login.Windows { // its failures must not lock out a SQL login of the same name
+		user += "@" + c.login.Realm
+	}
 	locked, wait := c.srv.lockout.check(remote, user)
 	if locked {
 		// The error does not reveal whether the login exists and whether the password is right:
@@ -164,7 +167,7 @@ func (c *conn) acceptTicket(l *tds.Login) error {
 		accepted, err := c.srv.tickets.Accept(l.SSPI)
 		if err == nil {
 			c.proof = accepted.Answer
-			c.login.User, c.login.Realm = accepted.User, accepted.Realm
+			c.login.User, c.login.Realm, c.login.Foreign = accepted.User, accepted.Realm, accepted.Foreign
 			return nil
 		}
 		reason = "SSPI handshake failed: " + err.Error()

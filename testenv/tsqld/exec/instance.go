@@ -66,6 +66,7 @@ type Login struct {
 	User, Password string
 	// Windows says that User and Realm are those of a verified Kerberos ticket.
 	Windows        bool
+	Foreign        bool // the realm is not the server's
 	Realm          string
 	Database       string // "" means the login's default database
 	App, Host      string

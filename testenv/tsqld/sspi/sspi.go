@@ -49,6 +49,8 @@ func Load(path string) (*Verifier, error) {
 // Accepted is the result of a verified ticket.
 type Accepted struct {
 	User, Realm string
+	// Foreign says that Realm is not the server's own: a trusted realm may share its first label.
+	Foreign bool
 	// Answer is the token for the client, empty if it asked for none.
 	Answer []byte
 }
@@ -101,7 +103,7 @@ func (v *Verifier) accept(token []byte) (Accepted, error) {
 	if !ok {
 		return Accepted{}, errors.New("the ticket is not valid")
 	}
-	a := Accepted{User: client.CName().PrincipalNameString(), Realm: client.Domain()}
+	a := Accepted{User: client.CName().PrincipalNameString(), Realm: client.Domain(), Foreign: client.Domain() != inner.APReq.Ticket.Realm}
 	if types.IsFlagSet(&inner.APReq.APOptions, flags.APOptionMutualRequired) {
 		if a.Answer, err = answer(&inner.APReq, mechanism); err != nil {
 			return Accepted{}, fmt.Errorf("answer the ticket: %w", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/mssql/kerberos"
 )
 
 // The codes of findings about targets.
@@ -26,7 +27,11 @@ const (
 	codeTargetLogin   = "target-login"
 	CodeCredential    = "target-credential"
 	codeTargetWriting = "target-writing"
+	codeKerberos      = "target-kerberos"
 )
+
+// maxInspected is the maximum number of servers whose tickets are inspected.
+const maxInspected = 16
 
 const (
 	// probesAtOnce is the maximum number of concurrent probes.
@@ -114,11 +119,15 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	if err != nil {
 		return nil, err
 	}
-	tools, closeTools, err := a.OpenTools(ctx, store, nil)
+	servers, _, err := a.OpenServers(ctx, store, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer closeTools()
+	defer servers.Close()
+	tools, err := connect.NewTools(ctx, store, servers)
+	if err != nil {
+		return nil, err
+	}
 	resolved, counts, err := tools.Resolver.Explain(ctx, list)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -148,7 +157,38 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 			Why:     "a misspelled name in an exclusion lets runs change a database that was to be spared",
 			Command: fmt.Sprintf("jobagent target-group show %q", group)})
 	}
-	return append(all, probed...), nil
+	return append(append(all, probed...), kerberosFindings(servers, credential, resolved)...), nil
+}
+
+// largestSkew is the difference of clocks from which doctor warns: half of what Kerberos allows.
+const largestSkew = kerberos.MaxSkew / 2
+
+// kerberosFindings says, for each server on which the credential logs in with Kerberos, which SPN
+// was asked for, whose ticket came, and how the clocks differ. Failures are findings of the probes.
+func kerberosFindings(servers *mssql.Servers, credential string, list []targets.Target) []controldb.Finding {
+	var found []controldb.Finding
+	seen := map[string]bool{}
+	for _, target := range list {
+		if seen[target.Server] || len(seen) == maxInspected {
+			continue
+		}
+		seen[target.Server] = true
+		status, used, err := servers.Kerberos(target.Server, credential)
+		if !used || err != nil {
+			continue
+		}
+		f := controldb.Finding{Code: codeKerberos, Severity: controldb.SeverityOK,
+			Found: fmt.Sprintf("Kerberos gives %s a ticket for %s", status.Principal, status.SPN)}
+		if status.SkewKnown {
+			f.Found += fmt.Sprintf("; the clocks of the KDC and this machine differ by %v", status.Skew.Abs().Round(time.Millisecond))
+		}
+		if status.Skew.Abs() > largestSkew {
+			f.Severity, f.Why = controldb.SeverityWarning, fmt.Sprintf("logins fail when the difference exceeds %v", kerberos.MaxSkew)
+			f.Command = "synchronize the clocks of this machine and of the KDC with the same time servers"
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // probeTargets probes all targets and returns the findings in the order of the targets, those about
