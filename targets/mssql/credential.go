@@ -23,11 +23,11 @@ const (
 	// KindDefault tries the environment, workload identity, managed identity and a developer's
 	// sign-in, in the order of Azure's DefaultAzureCredential.
 	KindDefault CredentialKind = "Default"
-	// KindWindows is a Windows account: with Kerberos by a keytab, a credential cache or a password,
-	// or, on Windows without any of these, the account of the process itself (SSPI).
+	// KindWindows is a Windows account: with Kerberos by a keytab, a credential cache or a
+	// password, or, on Windows without any of these, the account of the process itself (SSPI).
 	KindWindows CredentialKind = "Windows"
-	// KindWindowsNTLM is a Windows account with a password, by NTLM. It is used only if it is named,
-	// because NTLM does not identify the server.
+	// KindWindowsNTLM is a Windows account with a password, by NTLM. It is used only if it is
+	// named, because NTLM does not identify the server.
 	KindWindowsNTLM CredentialKind = "WindowsNTLM"
 )
 

@@ -25,8 +25,8 @@ type Kerberos struct {
 	Config string
 	// Realm is the user's realm. Default: that in User, or default_realm of Config.
 	Realm string
-	// SPN is the service principal name of the servers. Default: MSSQLSvc/host:port, with the host's
-	// canonical name.
+	// SPN is the service principal name of the servers. Default: MSSQLSvc/host:port, with the
+	// host's canonical name.
 	SPN string
 }
 

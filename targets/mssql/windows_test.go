@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NTLM is used only if it is named, SSPI only on Windows, and a SQL login never leaves the choice to
-// the driver.
+// NTLM is used only if it is named, SSPI only on Windows, and a SQL login never leaves the choice
+// to the driver.
 func TestAuthenticators(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct{ linux, windows string }{
