@@ -112,13 +112,14 @@ func (b *buckets) of(tenant string, now time.Time) *bucket {
 // throttle delays or refuses a request (S-64). The header says by how much the answer was delayed.
 func (s *Surface) throttle(ctx context.Context, id string, c *call) (http.Header, error) {
 	now := time.Now()
-	delay, wait, allowed := s.total.take(now, false)
-	if !allowed {
-		return nil, refused(http.StatusServiceUnavailable, rest.CodeUnavailable, wait)
-	}
-	more, wait, allowed := c.service.tenants.of(c.tenant, now).take(now, id == reportOperation)
+	// The tenant's limit is first: what it refuses must not use up the limit of all tenants.
+	delay, wait, allowed := c.service.tenants.of(c.tenant, now).take(now, id == reportOperation)
 	if !allowed {
 		return nil, refused(http.StatusTooManyRequests, rest.CodeTooManyRequests, wait)
+	}
+	more, wait, allowed := s.total.take(now, false)
+	if !allowed {
+		return nil, refused(http.StatusServiceUnavailable, rest.CodeUnavailable, wait)
 	}
 	if delay += more; delay == 0 {
 		return nil, nil

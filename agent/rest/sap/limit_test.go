@@ -81,6 +81,21 @@ func TestLimitsRefuse(t *testing.T) {
 	})
 }
 
+// Requests of a tenant beyond its limit do not use up the limit of all tenants.
+func TestRefusedRequestsHurtNoOtherTenant(t *testing.T) {
+	t.Parallel()
+	_, take := limited(t, RateLimit{Throttle: new(0), Deny: new(10)}, RateLimit{Throttle: new(0), Deny: new(20)})
+	refusals := 0
+	for range 1000 {
+		if _, err := take("Jobs_List", "a"); err != nil {
+			refusals++
+		}
+	}
+	require.Greater(t, refusals, 900)
+	_, err := take("Jobs_List", "b")
+	require.NoError(t, err)
+}
+
 func TestLimitsOff(t *testing.T) {
 	t.Parallel()
 	_, take := limited(t, RateLimit{Throttle: new(0), Deny: new(0)}, RateLimit{Throttle: new(0), Deny: new(0)})
