@@ -27,8 +27,8 @@ import (
 const (
 	keysAge     = 24 * time.Hour   // then the keys are read again
 	keysGrace   = 24 * time.Hour   // longer, they are used if they cannot be read again
-	keysPause   = 60 * time.Second // between two reads because of an unknown key, or after a failure
-	keysFirst   = 5 * time.Second  // between two reads while no keys are known at all
+	keysPause   = 60 * time.Second // between two reads while old keys serve
+	keysFirst   = 5 * time.Second  // between two reads while the key of a token is unknown
 	keysTimeout = 10 * time.Second // of one read
 )
 
@@ -123,9 +123,11 @@ func (k *remoteKeys) key(ctx context.Context, id string) (publicKey, error) {
 			k.mu.Unlock()
 			return found, nil
 		}
-		pause := keysPause
-		if !known {
-			pause = keysFirst
+		// Strangers can name unknown keys all the time. So the pause bounds how long they keep the
+		// new keys of a rotation from being read.
+		pause := keysFirst
+		if ok {
+			pause = keysPause
 		}
 		switch {
 		case k.reading != nil:

@@ -185,10 +185,10 @@ func TestRotationOfKeys(t *testing.T) {
 	}
 	require.NoError(t, try(old()))
 	refused(t, try(renewed()), http.StatusUnauthorized)
-	require.Equal(t, 1, f.reads(), "the keys were read less than 60 s ago")
+	require.Equal(t, 1, f.reads(), "the keys were read a moment ago")
 	f.set(func() { f.keys = append(f.keys, jose.JSONWebKey{Key: k.rsa2.Public(), KeyID: "rsa2"}) })
 	refused(t, try(renewed()), http.StatusUnauthorized)
-	c.Move(61 * time.Second)
+	c.Move(6 * time.Second)
 	require.NoError(t, try(renewed()))
 	require.NoError(t, try(old()))
 	require.Equal(t, 2, f.reads())
@@ -199,6 +199,35 @@ func TestRotationOfKeys(t *testing.T) {
 	refused(t, try(old()), http.StatusUnauthorized)
 	require.NoError(t, try(renewed()))
 	require.Equal(t, 3, f.reads())
+}
+
+// Strangers who name unknown keys all the time delay the keys of a rotation by seconds, and have
+// the issuer asked every few seconds at most.
+func TestUnknownKeysDelayRotation(t *testing.T) {
+	t.Parallel()
+	f, c, k := newFakeIssuer(t), newClock(), testKeys()
+	a := newAuth(t, c, Config{Issuers: []Issuer{f.config()}})
+	try := func(id string) error {
+		_, err := a.authenticate(request(t, "Bearer "+f.token(t, c, jwt.SigningMethodRS256, id, k.rsa2, nil)), "sql")
+		return err
+	}
+	const seconds = 120
+	rotated := -1
+	for second := range seconds {
+		for n := range 3 {
+			refused(t, try(fmt.Sprint("unknown", second, n)), http.StatusUnauthorized)
+		}
+		if second == 60 {
+			f.set(func() { f.keys = append(f.keys, jose.JSONWebKey{Key: k.rsa2.Public(), KeyID: "rsa2"}) })
+		}
+		if second >= 60 && rotated < 0 && try("rsa2") == nil {
+			rotated = second
+		}
+		c.Move(time.Second)
+	}
+	require.GreaterOrEqual(t, rotated, 60)
+	require.LessOrEqual(t, rotated, 60+int(keysFirst/time.Second))
+	require.LessOrEqual(t, f.reads(), seconds/int(keysFirst/time.Second)+1)
 }
 
 // While an issuer cannot be reached, known keys serve for another day. Without known keys the
