@@ -29,6 +29,9 @@ type ListenConfig struct {
 	// Certificate and Key are PEM files, which are read again when they change. ClientCA is a PEM
 	// file of the authorities of client certificates; empty means that none is asked for.
 	Certificate, Key, ClientCA string
+	// TrustedProxies are CIDR prefixes and addresses of reverse proxies, whose headers
+	// X-Forwarded-For and Forwarded name the client of a request.
+	TrustedProxies []string
 	// InsecureHTTP permits plain HTTP, on a loopback address only.
 	InsecureHTTP bool
 	// Connections bounds the open connections; 0 means 4,000.
@@ -55,7 +58,7 @@ func (c ListenConfig) listener() listen.Config {
 	request := cmp.Or(c.RequestTime, requestTime)
 	return listen.Config{
 		Address: c.Address, Certificate: c.Certificate, Key: c.Key, ClientCA: c.ClientCA,
-		Connections: cmp.Or(c.Connections, defaultConnections), MaxHeader: maxHeader,
+		TrustedProxies: c.TrustedProxies, Connections: cmp.Or(c.Connections, defaultConnections), MaxHeader: maxHeader,
 		// The body has to arrive in time for the request, and the answer to be read after it.
 		HeaderTime: 10 * time.Second, ReadTime: request, WriteTime: 2 * request, IdleTime: 2 * time.Minute,
 		StopTime: stopTime, HTTP2: true,

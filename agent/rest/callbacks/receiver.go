@@ -33,6 +33,9 @@ type Config struct {
 	// Certificate and Key are PEM files; they are read again when they change. Both are empty for
 	// plain HTTP, which only a loopback address may serve.
 	Certificate, Key string
+	// TrustedProxies are CIDR prefixes and addresses of reverse proxies, whose headers
+	// X-Forwarded-For and Forwarded name the sender of a report.
+	TrustedProxies []string
 }
 
 // Check returns an error if the configuration is invalid.
@@ -48,7 +51,7 @@ func (c Config) Check() error {
 // listener returns the configuration of the listener.
 func (c Config) listener() listen.Config {
 	return listen.Config{
-		Address: c.Listen, Certificate: c.Certificate, Key: c.Key, Connections: maxConnections, MaxHeader: maxHeader,
+		Address: c.Listen, Certificate: c.Certificate, Key: c.Key, TrustedProxies: c.TrustedProxies, Connections: maxConnections, MaxHeader: maxHeader,
 		HeaderTime: 5 * time.Second, ReadTime: 15 * time.Second, WriteTime: 30 * time.Second, IdleTime: time.Minute,
 		StopTime: stopTime,
 	}

@@ -20,6 +20,10 @@ type Config struct {
 	// ClientCA is a PEM file of the authorities whose client certificates are verified. Clients
 	// need not present one. Empty means that none is asked for.
 	ClientCA string
+	// TrustedProxies are CIDR prefixes and addresses of reverse proxies. A request from one of them
+	// is counted, logged and audited for the client that the proxy names in X-Forwarded-For or
+	// Forwarded.
+	TrustedProxies []string
 	// Connections bounds the open connections. When they are all open, a new one replaces the one
 	// that has been idle longest.
 	Connections int
@@ -52,7 +56,8 @@ func (c Config) Check() error {
 	case c.Certificate == "" && err == nil && !c.InsecureHTTP && !Loopback(host): // an empty host means all addresses
 		errs = append(errs, fmt.Errorf("invalid listen %q: want tls, or a loopback address behind a reverse proxy", c.Address))
 	}
-	return errors.Join(errs...)
+	_, err = parseProxies(c.TrustedProxies)
+	return errors.Join(append(errs, err)...)
 }
 
 // CheckPublicURL returns an error if a public URL is invalid.

@@ -88,8 +88,12 @@ func (l *Listener) Serve(ctx context.Context, handler http.Handler, log *zap.Log
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	proxies, err := parseProxies(l.cfg.TrustedProxies)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	server := &http.Server{
-		Handler: handler, MaxHeaderBytes: l.cfg.MaxHeader, ConnState: l.pool.state, ErrorLog: errorLog,
+		Handler: forwarded(proxies, handler), MaxHeaderBytes: l.cfg.MaxHeader, ConnState: l.pool.state, ErrorLog: errorLog,
 		ReadHeaderTimeout: l.cfg.HeaderTime, ReadTimeout: l.cfg.ReadTime, WriteTimeout: l.cfg.WriteTime, IdleTimeout: l.cfg.IdleTime,
 	}
 	ended := make(chan error, 1)

@@ -23,11 +23,14 @@ type Callbacks struct {
 		Certificate string `json:"certificate"` // path of a PEM file; required unless listen is a loopback address
 		Key         string `json:"key"`         // path of a PEM file
 	} `json:"tls"`
+	TrustedProxies []string `json:"trusted_proxies"` // CIDR prefixes and addresses of reverse proxies
 }
 
 // Receiver returns the configuration of the receiver.
 func (c Callbacks) Receiver() callbacks.Config {
-	return callbacks.Config{Listen: c.Listen, PublicURL: c.PublicURL, Certificate: c.TLS.Certificate, Key: c.TLS.Key}
+	return callbacks.Config{
+		Listen: c.Listen, PublicURL: c.PublicURL, Certificate: c.TLS.Certificate, Key: c.TLS.Key, TrustedProxies: c.TrustedProxies,
+	}
 }
 
 // Secret is a secret of the configuration: a reference as text, or an object with the hosts that
@@ -92,7 +95,7 @@ func (c File) CheckActions() error {
 		}
 	}
 	// Without listen, another process may receive the callbacks of this agent's actions.
-	if c.Callbacks.Listen != "" || c.Callbacks.TLS.Certificate != "" || c.Callbacks.TLS.Key != "" {
+	if c.Callbacks.Listen != "" || c.Callbacks.TLS.Certificate != "" || c.Callbacks.TLS.Key != "" || len(c.Callbacks.TrustedProxies) > 0 {
 		if err := c.Callbacks.Receiver().Check(); err != nil {
 			errs = append(errs, fmt.Errorf("callbacks: %w", err))
 		}

@@ -51,6 +51,9 @@ type REST struct {
 		ClientCA    string `json:"client_ca"`   // path of a PEM file: authorities of client certificates
 	} `json:"tls"`
 	InsecureHTTP bool `json:"insecure_http"` // serve plain HTTP, on a loopback address only
+	// TrustedProxies are CIDR prefixes and addresses of reverse proxies. Requests from there count
+	// for the client that the proxy names in X-Forwarded-For or Forwarded.
+	TrustedProxies []string `json:"trusted_proxies"`
 
 	auth.Config // issuers, tokens, token_file, certificates, grants
 
@@ -198,7 +201,7 @@ func (d ControlDatabase) Entry() *rest.Entry {
 func (c REST) Listener() rest.ListenConfig {
 	return rest.ListenConfig{
 		Address: cmp.Or(c.Listen, DefaultListen), Certificate: c.TLS.Certificate, Key: c.TLS.Key, ClientCA: c.TLS.ClientCA,
-		InsecureHTTP: c.InsecureHTTP, Connections: c.Limits.Connections, RequestTime: time.Duration(c.Limits.RequestTime),
+		InsecureHTTP: c.InsecureHTTP, TrustedProxies: c.TrustedProxies, Connections: c.Limits.Connections, RequestTime: time.Duration(c.Limits.RequestTime),
 	}
 }
 
