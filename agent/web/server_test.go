@@ -138,6 +138,18 @@ func TestForgedAnswers(t *testing.T) {
 	as(t, f, "reader")
 }
 
+// Wrong tokens of one address lock nobody out, of this address neither: behind a proxy, it may be
+// everybody's.
+func TestWrongTokensLockNobodyOut(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	b := open(t, f)
+	for range 20 {
+		require.Equal(t, http.StatusUnauthorized, b.post("/ui/login", url.Values{"token": {"jbt_wrong"}}).Status)
+	}
+	as(t, f, "reader")
+}
+
 // Who has signed in and has no grant is told how to get one.
 func TestSignInWithoutGrant(t *testing.T) {
 	t.Parallel()

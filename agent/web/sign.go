@@ -102,7 +102,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, nil, formProblem(err))
 		return
 	}
-	p, err := s.cfg.Sessions.SignIn(r.RemoteAddr, strings.TrimSpace(r.PostForm.Get("token")))
+	p, err := s.cfg.Sessions.SignIn(strings.TrimSpace(r.PostForm.Get("token")))
 	if err != nil {
 		s.refuse(w, r, err)
 		return

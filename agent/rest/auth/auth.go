@@ -19,10 +19,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/internal/hashed"
-	"github.com/jobagent/jobagent/agent/rest/auth/internal/misses"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/auth/signing"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
+	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 )
 
 // surfaceSAP is the name of the SAP surface.
@@ -69,7 +69,8 @@ type Auth struct {
 	instances []instance
 	users     *hashed.Book // by instance and user: bookKey
 	guesses   misses.Counter
-	challenge string // of the ARM surfaces
+	signIns   *misses.Gate // of answers of issuers, each of which costs requests to the issuer
+	challenge string       // of the ARM surfaces
 	clients   *issuer.UAA
 	logins    []*Login
 }
@@ -95,7 +96,10 @@ func New(cfg Config, options Options) (*Auth, error) {
 		options.Log = zap.NewNop()
 	}
 	options.PublicURL = strings.TrimSuffix(options.PublicURL, "/")
-	a := &Auth{options: options, tokens: map[string]tokenfile.Token{}, grants: map[string][]grant{}}
+	a := &Auth{
+		options: options, tokens: map[string]tokenfile.Token{}, grants: map[string][]grant{},
+		signIns: misses.NewGate(maxSignIns, fewSignIns, maxSignIns/2, signInMisses),
+	}
 	a.arm.now, a.sap.now = options.Now, options.Now
 	var f faults
 	a.addIssuers(&f, cfg.Issuers)
@@ -435,16 +439,32 @@ func (a *Auth) byPassword(h *http.Request, text string) (rest.Principal, error) 
 	if err != nil || !ok {
 		return rest.Principal{}, failed
 	}
+	// A random secret cannot be guessed: whoever has one is not refused because of others.
+	p, ok := a.user(h, name, func(owner string) bool { return a.users.Random(owner, password) })
+	if ok {
+		return p, nil
+	}
 	now := a.options.Now()
 	if wait := a.guesses.Wait(h.RemoteAddr, name, now); wait > 0 {
 		return rest.Principal{}, tooManyFailures(wait)
 	}
+	p, ok = a.user(h, name, func(owner string) bool { return a.users.Verify(h.Context(), h.RemoteAddr, owner, password) })
+	switch {
+	case ok:
+		a.guesses.Right(h.RemoteAddr, name)
+		return p, nil
+	case h.Context().Err() == nil: // a client that has gone away was not answered
+		a.guesses.Add(h.RemoteAddr, name, now)
+	}
+	return rest.Principal{}, failed
+}
+
+// user returns the user of Basic in the first instance in which verify accepts the password of its
+// owner, a bookKey.
+func (a *Auth) user(h *http.Request, name string, verify func(owner string) bool) (rest.Principal, bool) {
 	named := h.Header.Get(instanceHeader)
 	for _, i := range a.instances {
-		if len(i.Users) == 0 || named != "" && !strings.EqualFold(named, i.Name) {
-			continue
-		}
-		if !a.users.Verify(h.Context().Done(), bookKey(i.Name, name), password) {
+		if len(i.Users) == 0 || named != "" && !strings.EqualFold(named, i.Name) || !verify(bookKey(i.Name, name)) {
 			continue
 		}
 		for _, u := range i.Users {
@@ -456,12 +476,11 @@ func (a *Auth) byPassword(h *http.Request, text string) (rest.Principal, error) 
 				if len(u.Scopes) == 0 {
 					p.Scopes = defaultScopes
 				}
-				return p, nil
+				return p, true
 			}
 		}
 	}
-	a.guesses.Add(h.RemoteAddr, name, now)
-	return rest.Principal{}, failed
+	return rest.Principal{}, false
 }
 
 // tooManyFailures returns the error of an address that has guessed too often.

@@ -19,6 +19,13 @@ import (
 // endpointsAge is how long the addresses of an issuer's discovery are used.
 const endpointsAge = time.Hour
 
+const (
+	// maxSignIns is how many answers of issuers are exchanged at a time. Senders who have failed
+	// signInMisses times lately share fewSignIns of them.
+	maxSignIns, fewSignIns = 16, 2
+	signInMisses           = 10
+)
+
 // Login is an issuer at which people sign in at the dashboard, by the authorization code flow of
 // OpenID Connect. It is safe for concurrent use.
 type Login struct {
@@ -169,13 +176,14 @@ func (i Issuer) checkLogin() error {
 	return errors.Join(f.errs...)
 }
 
-// MaySignIn returns an error if an address has failed to sign in too often. remote is host:port.
-func (a *Auth) MaySignIn(remote string) error {
-	if wait := a.guesses.Wait(remote, signInUser, a.options.Now()); wait > 0 {
-		return tooManyFailures(wait)
+// EnterSignIn waits until an answer of an issuer may be exchanged, which costs requests to the
+// issuer. remote is the sender's host:port. The caller calls leave with true if the exchange
+// failed: senders with many failures wait for each other, and nobody is refused. The error is of
+// type *rest.Error.
+func (a *Auth) EnterSignIn(ctx context.Context, remote string) (leave func(failed bool), err error) {
+	leave, err = a.signIns.Enter(ctx, remote)
+	if err != nil {
+		return nil, unavailable("Too many people sign in now. Try again later.")
 	}
-	return nil
+	return leave, nil
 }
-
-// SignInFailed counts a failure to sign in.
-func (a *Auth) SignInFailed(remote string) { a.guesses.Add(remote, signInUser, a.options.Now()) }

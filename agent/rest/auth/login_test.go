@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/auth/internal/misses"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 )
 
@@ -115,14 +115,14 @@ func TestTokensOfPeople(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens.json")
 	require.NoError(t, tokenfile.Update(file, func([]tokenfile.Token) ([]tokenfile.Token, error) { return []tokenfile.Token{stored}, nil }))
 	a := newAuth(t, c, Config{TokenFile: file, Grants: []Grant{{Principal: "group:G", Role: "reader", Scope: "/"}}})
-	p, err := a.SignIn("192.0.2.1:5", text)
+	p, err := a.SignIn(text)
 	require.NoError(t, err)
 	require.Equal(t, rest.Principal{ID: "token:" + stored.ID, Name: "ann"}, p)
 	require.NoError(t, a.Current(p))
 	require.NoError(t, a.Current(rest.Principal{ID: "oid:alice"}))
 	c.Move(time.Hour)
 	require.Error(t, a.Current(p))
-	_, err = a.SignIn("192.0.2.1:5", text)
+	_, err = a.SignIn(text)
 	refused(t, err, http.StatusUnauthorized)
 	require.Equal(t, []string{"group:G"}, a.Known(rest.Principal{Groups: []string{"group:G", "group:H"}}).Groups)
 
@@ -130,23 +130,41 @@ func TestTokensOfPeople(t *testing.T) {
 	require.Eventually(t, func() bool { return errors.Is(a.Current(p), errUnknownToken) }, 5*time.Second, 50*time.Millisecond, "the file is looked at once a second")
 }
 
-// Guesses from one network are slowed down, and those of others are not.
+// Wrong tokens, however many, lock no right one out.
 func TestGuessesOfTokens(t *testing.T) {
 	t.Parallel()
-	c := newClock()
 	stored, text := staticToken("reader", "/")
-	a := newAuth(t, c, Config{Tokens: []tokenfile.Token{stored}})
+	a := newAuth(t, newClock(), Config{Tokens: []tokenfile.Token{stored}})
 	_, other := tokenfile.New()
-	for range misses.MaxPerUser {
-		_, err := a.SignIn("192.0.2.1:5", other)
+	for range 100 {
+		_, err := a.SignIn(other)
 		e := refused(t, err, http.StatusUnauthorized)
 		require.NotContains(t, e.Message, other)
 	}
-	_, err := a.SignIn("192.0.2.1:6", text)
-	require.Positive(t, refused(t, err, http.StatusTooManyRequests).RetryAfter)
-	_, err = a.SignIn("192.0.2.2:6", text)
+	_, err := a.SignIn(text)
 	require.NoError(t, err)
-	c.Move(misses.Window)
-	_, err = a.SignIn("192.0.2.1:6", text)
-	require.NoError(t, err)
+}
+
+// Answers of issuers that fail do not lock out others of the same address: they share slots, and
+// nobody is refused.
+func TestFailedSignInsAreKeptApart(t *testing.T) {
+	t.Parallel()
+	a := newAuth(t, newClock(), Config{})
+	for range 100 {
+		leave, err := a.EnterSignIn(t.Context(), "192.0.2.1:1")
+		require.NoError(t, err)
+		leave(true)
+	}
+	for range fewSignIns {
+		leave, err := a.EnterSignIn(t.Context(), "192.0.2.1:1")
+		require.NoError(t, err)
+		defer leave(false)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := a.EnterSignIn(gone, "192.0.2.1:1")
+	refused(t, err, http.StatusServiceUnavailable)
+	leave, err := a.EnterSignIn(t.Context(), "192.0.2.2:1")
+	require.NoError(t, err, "another address")
+	leave(false)
 }

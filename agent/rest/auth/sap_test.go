@@ -218,26 +218,39 @@ func TestCase092(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.do(t, "GET", testAgent, basic("lite", userPassword)).status, "Basic is for the SAP surface")
 }
 
-// Guesses from one address are slowed down, for passwords and for client secrets.
+// Guesses from one address are slowed down, for passwords and for client secrets that people chose.
+// Nobody guesses a random secret, so that its owner is let in nevertheless.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
-	s := serve(t, Config{}, Options{Instances: []Instance{sapInstance(t)}}, nil)
+	i := sapInstance(t)
+	hash, err := HashPassword("hunter2")
+	require.NoError(t, err)
+	i.Users[0].PasswordHash, i.Clients[1].SecretHashes = hash, []string{hash, hashOf(t, clientSecret)}
+	i.Users = append(i.Users, User{Name: "random", PasswordHash: hashOf(t, userPassword)})
+	s := serve(t, Config{}, Options{Instances: []Instance{i}}, nil)
+	token := func(id, secret string) answer {
+		return s.do(t, "POST", "/uaa/provider/oauth/token", basic(id, secret), "grant_type=client_credentials")
+	}
+	require.Equal(t, http.StatusOK, s.do(t, "GET", "/scheduler/jobs", basic("lite", "hunter2")).status)
 	for name, guess := range map[string]func(secret string) answer{
 		"password": func(secret string) answer { return s.do(t, "GET", "/scheduler/jobs", basic("lite", secret)) },
-		"client": func(secret string) answer {
-			return s.do(t, "POST", "/uaa/provider/oauth/token", basic("reader", secret), "grant_type=client_credentials")
-		},
+		"client":   func(secret string) answer { return token("reader", secret) },
 	} {
 		for range 10 {
 			require.Equal(t, http.StatusUnauthorized, guess("wrong").status, name)
 		}
-		for _, secret := range []string{"wrong", clientSecret, userPassword} {
+		for _, secret := range []string{"wrong", "hunter2"} {
 			a := guess(secret)
 			require.Equal(t, http.StatusTooManyRequests, a.status, name)
 			require.NotEmpty(t, a.header.Get("Retry-After"), name)
 		}
 	}
+	require.Equal(t, http.StatusOK, token("reader", clientSecret).status, "a random secret of the same client")
 	s.fetch(t, "provider", "sb-client!t1") // another client from the same address
+	for range 11 {
+		s.do(t, "GET", "/scheduler/jobs", basic("random", "wrong"))
+	}
+	require.Equal(t, http.StatusOK, s.do(t, "GET", "/scheduler/jobs", basic("random", userPassword)).status)
 }
 
 // Requests for tokens that are refused have the form of RFC 6749.

@@ -7,21 +7,23 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/listen"
+	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 	"github.com/jobagent/jobagent/controldb"
 )
 
 const (
 	// maxCalls is how many calls to the control database are made at a time. Further requests wait.
-	maxCalls = 16
+	// One network has at most maxCalls/2 of them, and fewCalls more, which it shares with all other
+	// networks that have sent manyMisses unknown tokens within a minute or two: these wait for each
+	// other, and a valid token is never refused because of others' guesses.
+	maxCalls, fewCalls = 16, 2
+	manyMisses         = 60
 	// callTime bounds a request's wait for its call, and the call.
 	callTime = 10 * time.Second
 )
@@ -37,15 +39,14 @@ type answer struct {
 type handler struct {
 	stores []*controldb.Store
 	prefix string // of the public URL: "" or "/path", then "/callbacks/"
-	misses misses
-	calls  chan struct{} // one value for each call under way
+	calls  *misses.Gate
 	log    *zap.Logger
 }
 
 func newHandler(stores []*controldb.Store, publicPath string, log *zap.Logger) *handler {
 	return &handler{
 		stores: stores, prefix: strings.TrimSuffix(publicPath, "/") + pathPrefix,
-		calls: make(chan struct{}, maxCalls), log: log,
+		calls: misses.NewGate(maxCalls, fewCalls, maxCalls/2, manyMisses), log: log,
 	}
 }
 
@@ -71,12 +72,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "Report with POST.")
 		return
 	}
-	from, now := listen.Network(r.RemoteAddr), time.Now()
-	if wait, exceeded := h.misses.exceeded(from, now); exceeded {
-		header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
-		fail(w, http.StatusTooManyRequests, "Too many requests with unknown tokens.")
-		return
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		var large *http.MaxBytesError
@@ -96,20 +91,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isToken(token) {
 		err = h.report(r, token, controldb.Report{Success: success, Message: message, By: reporter(r.RemoteAddr)})
 	}
-	h.answer(w, err, from, now)
+	h.answer(w, err)
 }
 
 // report hands a report to the control database. A bounded number of calls is under way; further
 // requests wait.
-func (h *handler) report(r *http.Request, token string, report controldb.Report) error {
+func (h *handler) report(r *http.Request, token string, report controldb.Report) (err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), callTime)
 	defer cancel()
-	select {
-	case h.calls <- struct{}{}:
-		defer func() { <-h.calls }()
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := h.calls.Enter(ctx, r.RemoteAddr)
+	if err != nil {
+		return err
 	}
+	defer func() { leave(errors.Is(err, controldb.ErrCallbackNotFound)) }()
 	var failed error
 	for _, store := range h.stores {
 		err := store.ReportCallback(ctx, controldb.HashToken(token), report)
@@ -137,12 +131,11 @@ func reporter(remote string) string {
 }
 
 // answer answers a request whose report was accepted, or refused with err.
-func (h *handler) answer(w http.ResponseWriter, err error, from netip.Prefix, now time.Time) {
+func (h *handler) answer(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 		_, _ = io.WriteString(w, `{"success":true}`+"\n") // the client may be gone
 	case errors.Is(err, controldb.ErrCallbackNotFound):
-		h.misses.add(from, now)
 		fail(w, http.StatusNotFound, "No callback has this token.")
 	case errors.Is(err, controldb.ErrCallbackEnded):
 		fail(w, http.StatusBadRequest, "Error while updating run log: Run is already completed")

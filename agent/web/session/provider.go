@@ -97,9 +97,6 @@ func (s *Sessions) StartLogin(w http.ResponseWriter, r *http.Request, name, to s
 // FinishLogin returns the person who comes back from an issuer, and the page to open. Errors of
 // type *rest.Error are for the person.
 func (s *Sessions) FinishLogin(w http.ResponseWriter, r *http.Request) (p rest.Principal, to string, err error) {
-	if err := s.cfg.Authenticator.MaySignIn(r.RemoteAddr); err != nil {
-		return p, "", err
-	}
 	var a attempt
 	known := s.open(r, signInCookie, &a)
 	s.set(w, signInCookie, "", -1)
@@ -108,13 +105,6 @@ func (s *Sessions) FinishLogin(w http.ResponseWriter, r *http.Request) (p rest.P
 		subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(a.State)) != 1 {
 		return p, "", refused("Signing in took too long, or was begun in another window. Try again.")
 	}
-	// Failures count from here on. An answer without the cookie is not counted: any other site can
-	// make a browser send one, and would lock out the browser's address. There is nothing to guess.
-	defer func() {
-		if err != nil {
-			s.cfg.Authenticator.SignInFailed(r.RemoteAddr)
-		}
-	}()
 	l, err := s.login(a.Provider)
 	if err != nil {
 		return p, "", err
@@ -127,6 +117,13 @@ func (s *Sessions) FinishLogin(w http.ResponseWriter, r *http.Request) (p rest.P
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), issuerTime)
 	defer cancel()
+	// Failures are counted here only. An answer without the cookie costs nothing, and any other
+	// site can make a browser send one.
+	leave, err := s.cfg.Authenticator.EnterSignIn(ctx, r.RemoteAddr)
+	if err != nil {
+		return p, "", err
+	}
+	defer func() { leave(err != nil) }()
 	if p, err = s.exchange(ctx, l, a, query.Get("code")); err != nil {
 		return p, "", err
 	}

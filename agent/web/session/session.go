@@ -39,13 +39,12 @@ const (
 
 // Authenticator knows the callers of the front. Package auth implements it.
 type Authenticator interface {
-	// SignIn returns the caller of a static token, which a person has typed in. remote is the
-	// sender's host:port. Errors are of type *rest.Error.
-	SignIn(remote, token string) (rest.Principal, error)
-	// MaySignIn returns a *rest.Error if an address has failed to sign in too often, and
-	// SignInFailed counts a failure.
-	MaySignIn(remote string) error
-	SignInFailed(remote string)
+	// SignIn returns the caller of a static token, which a person has typed in. Errors are of type
+	// *rest.Error.
+	SignIn(token string) (rest.Principal, error)
+	// EnterSignIn waits until an issuer's answer to a sender, host:port, may be exchanged. leave is
+	// told whether that failed. The error is of type *rest.Error.
+	EnterSignIn(ctx context.Context, remote string) (leave func(failed bool), err error)
 	// Current returns nil while a caller may go on: its static token is known and has not expired.
 	Current(p rest.Principal) error
 	// Known returns a caller without the groups and roles that no grant names.
@@ -416,6 +415,6 @@ func (s *Sessions) Own(path string) string {
 }
 
 // SignIn returns the caller of a static token that a person has typed in.
-func (s *Sessions) SignIn(remote, token string) (rest.Principal, error) {
-	return s.cfg.Authenticator.SignIn(remote, token)
+func (s *Sessions) SignIn(token string) (rest.Principal, error) {
+	return s.cfg.Authenticator.SignIn(token)
 }

@@ -21,10 +21,11 @@ import (
 // callers knows one caller until it is revoked.
 type callers struct{ revoked atomic.Bool }
 
-func (*callers) SignIn(string, string) (rest.Principal, error) { return rest.Principal{}, nil }
-func (*callers) MaySignIn(string) error                        { return nil }
-func (*callers) SignInFailed(string)                           {}
-func (*callers) Known(p rest.Principal) rest.Principal         { return p }
+func (*callers) SignIn(string) (rest.Principal, error) { return rest.Principal{}, nil }
+func (*callers) EnterSignIn(context.Context, string) (func(bool), error) {
+	return func(bool) {}, nil
+}
+func (*callers) Known(p rest.Principal) rest.Principal { return p }
 func (c *callers) Current(rest.Principal) error {
 	if c.revoked.Load() {
 		return errors.New("revoked")

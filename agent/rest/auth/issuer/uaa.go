@@ -17,8 +17,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/internal/hashed"
-	"github.com/jobagent/jobagent/agent/rest/auth/internal/misses"
 	"github.com/jobagent/jobagent/agent/rest/auth/signing"
+	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 )
 
 // PathUAA is the path below which tokens are issued. The name of a tenant follows it.
@@ -235,28 +235,36 @@ func (u *UAA) client(h *http.Request, form url.Values) (*known, error) {
 		return nil, err
 	}
 	now := u.now()
+	secrets := [][2]string{{in.id, in.secret}}
+	if id, secret := unescape(in.id), unescape(in.secret); id != in.id || secret != in.secret {
+		secrets = append(secrets, [2]string{id, secret})
+	}
+	// Certificates and random secrets cannot be guessed: whoever has one is not refused because of
+	// others.
+	leaf, c := Leaf(h, now), u.clients[in.id]
+	if !in.hasSecret && leaf != nil && c != nil && c.Certificate != nil && c.Certificate(leaf) {
+		return c, nil
+	}
+	for _, one := range secrets {
+		if in.hasSecret && u.book.Random(one[0], one[1]) {
+			return u.clients[one[0]], nil
+		}
+	}
 	if wait := u.guesses.Wait(h.RemoteAddr, in.id, now); wait > 0 {
 		return nil, &rest.Error{
 			Status: http.StatusTooManyRequests, Code: rest.CodeTooManyRequests, RetryAfter: wait,
 			Message: "Too many failed logins from this address.",
 		}
 	}
-	if !in.hasSecret {
-		leaf, c := Leaf(h, now), u.clients[in.id]
-		if leaf != nil && c != nil && c.Certificate != nil && c.Certificate(leaf) {
-			return c, nil
+	for _, one := range secrets {
+		if in.hasSecret && u.book.Verify(h.Context(), h.RemoteAddr, one[0], one[1]) {
+			u.guesses.Right(h.RemoteAddr, in.id)
+			return u.clients[one[0]], nil
 		}
+	}
+	if h.Context().Err() == nil { // a client that has gone away was not answered
 		u.guesses.Add(h.RemoteAddr, in.id, now)
-		return nil, errClient
 	}
-	done := h.Context().Done()
-	if u.book.Verify(done, in.id, in.secret) {
-		return u.clients[in.id], nil
-	}
-	if id, secret := unescape(in.id), unescape(in.secret); (id != in.id || secret != in.secret) && u.book.Verify(done, id, secret) {
-		return u.clients[id], nil
-	}
-	u.guesses.Add(h.RemoteAddr, in.id, now)
 	return nil, errClient
 }
 

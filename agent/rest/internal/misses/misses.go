@@ -1,4 +1,6 @@
-// Package misses slows down the guessing of passwords and secrets.
+// Package misses slows down the guessing of passwords and secrets. A [Counter] refuses guesses; a
+// [Gate] bounds what they cost. Secrets of 256 random bits need no Counter: nobody guesses them,
+// and whoever has one must not be refused because of others.
 package misses
 
 import (
@@ -21,13 +23,15 @@ const (
 )
 
 // Counter counts failures by network address and user. An address that has used up its failures
-// waits for the next window. Others are not affected: nobody can lock out another one's address. It
-// is safe for concurrent use; the zero value is ready.
+// waits for the next window. Others are not affected: nobody can lock out another one's address. A
+// user who was right before from an address is refused only for failures of the same user from
+// there, not for those of others. It is safe for concurrent use; the zero value is ready.
 type Counter struct {
 	mu        sync.Mutex
 	since     time.Time // when the current window began
 	users     map[key]int
 	addresses map[netip.Prefix]int
+	right     map[key]struct{} // who was right once; of all windows
 }
 
 type key struct {
@@ -41,7 +45,9 @@ func (c *Counter) Wait(remote, user string, now time.Time) time.Duration {
 	defer c.mu.Unlock()
 	c.turn(now)
 	from := listen.Network(remote)
-	if c.users[key{from, cut(user)}] < MaxPerUser && c.addresses[from] < MaxPerAddress {
+	k := key{from, cut(user)}
+	_, right := c.right[k]
+	if c.users[k] < MaxPerUser && (right || c.addresses[from] < MaxPerAddress) {
 		return 0
 	}
 	return max(c.since.Add(Window).Sub(now), time.Second)
@@ -58,6 +64,20 @@ func (c *Counter) Add(remote, user string, now time.Time) {
 	}
 	if c.addresses[from] > 0 || len(c.addresses) < maxEntries {
 		c.addresses[from]++
+	}
+}
+
+// Right remembers that a user was right from an address.
+func (c *Counter) Right(remote, user string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.right == nil {
+		c.right = map[key]struct{}{}
+	}
+	k := key{listen.Network(remote), cut(user)}
+	if _, known := c.right[k]; !known && len(c.right) < maxEntries {
+		k.user = strings.Clone(k.user) // not the request that it is part of
+		c.right[k] = struct{}{}
 	}
 }
 

@@ -29,6 +29,29 @@ func TestFailuresAreCounted(t *testing.T) {
 	require.Positive(t, c.Wait(there, "x", now.Add(Window)), "many users from one address")
 }
 
+// Somebody who guesses many users' passwords does not lock out a user of the same network who was
+// right before. Failures of this user count nevertheless.
+func TestGuessesAboutOthersHurtNoKnownUser(t *testing.T) {
+	t.Parallel()
+	var c Counter
+	now := time.Now()
+	const here = "192.0.2.1:1"
+	c.Right(here, "known")
+	for i := range MaxPerAddress {
+		c.Add(here, fmt.Sprint(i), now)
+	}
+	require.Zero(t, c.Wait(here, "known", now))
+	require.Positive(t, c.Wait(here, "unknown", now))
+	for range MaxPerUser {
+		c.Add(here, "known", now)
+	}
+	require.Positive(t, c.Wait(here, "known", now))
+	for i := range maxEntries + 10 {
+		c.Right(here, fmt.Sprint("user ", i))
+	}
+	require.Len(t, c.right, maxEntries, "memory is bounded")
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	var c Counter

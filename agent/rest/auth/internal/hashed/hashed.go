@@ -7,6 +7,7 @@
 package hashed
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/rand"
@@ -19,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 )
 
 const (
@@ -119,8 +122,8 @@ func (h Hash) matches(secret string) bool {
 // as the slowest owner. It is safe for concurrent use.
 type Book struct {
 	owners map[string][]Hash
-	cost   int           // iterations that each failure takes
-	turns  chan struct{} // bounds the hashes that are computed at a time
+	cost   int          // iterations that each failure takes
+	gate   *misses.Gate // bounds the hashes that are computed at a time
 
 	// The last secret of each owner that was right, as HMAC under a key of the process: clients
 	// of Basic send the password with each request.
@@ -132,7 +135,8 @@ type Book struct {
 // NewBook returns a Book with hashes by owner. An owner with several hashes may use each secret,
 // so that a secret can be replaced.
 func NewBook(owners map[string][]Hash) *Book {
-	b := &Book{owners: owners, turns: make(chan struct{}, 2), key: make([]byte, sha256.Size), right: map[string][sha256.Size]byte{}}
+	// Of the two slots, networks with a wrong secret share one.
+	b := &Book{owners: owners, gate: misses.NewGate(2, 1, 1, 1), key: make([]byte, sha256.Size), right: map[string][sha256.Size]byte{}}
 	_, _ = rand.Read(b.key) // never fails
 	for _, hashes := range owners {
 		cost := 0
@@ -144,8 +148,19 @@ func NewBook(owners map[string][]Hash) *Book {
 	return b
 }
 
-// Verify reports whether secret is the owner's. It stops waiting for its turn when done is closed.
-func (b *Book) Verify(done <-chan struct{}, owner, secret string) bool {
+// Random reports whether secret is one of the owner's random secrets, those with a hash of the fast
+// kind. They cannot be guessed, so that the answer needs no brake and costs nothing.
+func (b *Book) Random(owner, secret string) bool {
+	ok := false
+	for _, h := range b.owners[owner] {
+		ok = len(secret) <= MaxSecret && h.iterations == 0 && h.matches(secret) || ok
+	}
+	return ok
+}
+
+// Verify reports whether secret is the owner's. remote is the sender's host:port. It stops waiting
+// for its turn when ctx is done.
+func (b *Book) Verify(ctx context.Context, remote, owner, secret string) bool {
 	if len(secret) > MaxSecret {
 		return false // says nothing about the owner
 	}
@@ -159,13 +174,13 @@ func (b *Book) Verify(done <-chan struct{}, owner, secret string) bool {
 	if known && subtle.ConstantTimeCompare(sum[:], last[:]) == 1 {
 		return true
 	}
-	select {
-	case b.turns <- struct{}{}:
-		defer func() { <-b.turns }()
-	case <-done:
+	leave, err := b.gate.Enter(ctx, remote)
+	if err != nil {
 		return false
 	}
-	if !b.verify(owner, secret, func(int) {}) {
+	ok := false
+	defer func() { leave(!ok) }()
+	if ok = b.verify(owner, secret, func(int) {}); !ok {
 		return false
 	}
 	b.mu.Lock()

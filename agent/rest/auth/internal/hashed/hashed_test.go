@@ -1,6 +1,7 @@
 package hashed
 
 import (
+	"context"
 	"crypto/pbkdf2"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+// here is an address of a client.
+const here = "192.0.2.1:1"
 
 // few is a number of iterations with which tests are fast. No configured hash may have so few.
 const few = 1000
@@ -69,22 +73,40 @@ func TestBook(t *testing.T) {
 	t.Parallel()
 	a, b := cheap(t, "old", few), cheap(t, "new", few)
 	book := NewBook(map[string][]Hash{"u": {a, b}, "v": {a}})
-	require.True(t, book.Verify(nil, "u", "old"))
-	require.True(t, book.Verify(nil, "u", "new"), "both secrets are accepted while one is replaced")
-	require.True(t, book.Verify(nil, "v", "old"))
-	require.False(t, book.Verify(nil, "v", "new"))
-	require.False(t, book.Verify(nil, "w", "old"))
-	require.False(t, book.Verify(nil, "u", strings.Repeat("x", MaxSecret+1)))
+	require.True(t, book.Verify(t.Context(), here, "u", "old"))
+	require.True(t, book.Verify(t.Context(), here, "u", "new"), "both secrets are accepted while one is replaced")
+	require.True(t, book.Verify(t.Context(), here, "v", "old"))
+	require.False(t, book.Verify(t.Context(), here, "v", "new"))
+	require.False(t, book.Verify(t.Context(), here, "w", "old"))
+	require.False(t, book.Verify(t.Context(), here, "u", strings.Repeat("x", MaxSecret+1)))
 	started := time.Now()
 	for range 1000 {
-		require.True(t, book.Verify(nil, "v", "old"))
+		require.True(t, book.Verify(t.Context(), here, "v", "old"))
 	}
 	require.Less(t, time.Since(started), 2*time.Second, "a password that was right is not hashed again")
-	done := make(chan struct{})
-	close(done)
-	book.turns <- struct{}{}
-	book.turns <- struct{}{}
-	require.False(t, book.Verify(done, "v", "new"), "the client has gone")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, remote := range []string{"192.0.2.2:1", "192.0.2.3:1"} {
+		leave, err := book.gate.Enter(t.Context(), remote)
+		require.NoError(t, err)
+		defer leave(false)
+	}
+	require.False(t, book.Verify(gone, here, "v", "new"), "the client has gone")
+}
+
+// A random secret is found without a slow hash; a password is not.
+func TestRandomSecrets(t *testing.T) {
+	t.Parallel()
+	secret := strings.Repeat("r", 43)
+	text, err := OfRandom(secret)
+	require.NoError(t, err)
+	random, err := Parse(text)
+	require.NoError(t, err)
+	book := NewBook(map[string][]Hash{"u": {cheap(t, "password", few), random}})
+	require.True(t, book.Random("u", secret))
+	require.False(t, book.Random("u", "password"))
+	require.False(t, book.Random("u", ""))
+	require.False(t, book.Random("v", secret))
 }
 
 // A wrong password takes as long as an unknown user, and a user with a cheaper hash as long as the

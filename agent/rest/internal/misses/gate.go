@@ -1,0 +1,102 @@
+package misses
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/listen"
+)
+
+// Gate bounds work that strangers can cause, such as the hash of a password. It refuses nobody. It
+// keeps those apart who send many wrong requests: networks that have missed in this window or in
+// the last one, and networks that have much work under way, share a few of the slots. All others
+// find at least the remaining slots. It is safe for concurrent use.
+type Gate struct {
+	slots, few chan struct{} // one value for each piece of work under way
+	share      int           // work of one network that is admitted without the few slots
+	limit      int           // misses of a network in two windows beyond which it shares the few slots
+
+	mu        sync.Mutex
+	since     time.Time // when the current window began
+	now, last map[netip.Prefix]int
+	under     map[netip.Prefix]int // work under way or waiting; its size is that of the requests
+}
+
+// NewGate returns a Gate with slots for work. Of these, few are shared by networks that have missed
+// limit times, or have more than share pieces of work under way or waiting.
+func NewGate(slots, few, share, limit int) *Gate {
+	return &Gate{
+		slots: make(chan struct{}, slots), few: make(chan struct{}, few), share: share, limit: limit,
+		now: map[netip.Prefix]int{}, last: map[netip.Prefix]int{}, under: map[netip.Prefix]int{},
+	}
+}
+
+// Enter waits for a slot. remote is the sender's host:port. The caller calls leave when the work
+// has ended, with true if it was a miss. The error is the context's; then there is nothing to
+// leave.
+func (g *Gate) Enter(ctx context.Context, remote string) (leave func(missed bool), err error) {
+	from := listen.Network(remote)
+	suspect := g.begin(from)
+	if suspect {
+		select {
+		case g.few <- struct{}{}:
+		case <-ctx.Done():
+			g.end(from, false)
+			return nil, context.Cause(ctx)
+		}
+	}
+	release := func(missed bool) {
+		g.end(from, missed)
+		if suspect {
+			<-g.few
+		}
+	}
+	select {
+	case g.slots <- struct{}{}:
+	case <-ctx.Done():
+		release(false)
+		return nil, context.Cause(ctx)
+	}
+	return func(missed bool) {
+		<-g.slots
+		release(missed)
+	}, nil
+}
+
+// begin counts a request of a network, and reports whether the request needs one of the few slots.
+func (g *Gate) begin(from netip.Prefix) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.turn()
+	g.under[from]++
+	return g.under[from] > g.share || g.now[from]+g.last[from] >= g.limit
+}
+
+// end ends a request of a network.
+func (g *Gate) end(from netip.Prefix, missed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.under[from]--; g.under[from] == 0 {
+		delete(g.under, from)
+	}
+	g.turn()
+	if missed && (g.now[from] > 0 || len(g.now) < maxEntries) {
+		g.now[from]++
+	}
+}
+
+// turn begins a new window when the current one has passed. g.mu must be held.
+func (g *Gate) turn() {
+	now := time.Now()
+	switch passed := now.Sub(g.since); {
+	case passed < Window:
+		return
+	case passed < 2*Window:
+		g.last = g.now
+	default:
+		g.last = map[netip.Prefix]int{}
+	}
+	g.since, g.now = now, map[netip.Prefix]int{}
+}
