@@ -255,8 +255,8 @@ func (a *Auth) Authorize(ctx context.Context, r *http.Request, body []byte, id s
 	return nil
 }
 
-// Token returns a token, from the cache if it is valid for another minute. The scope is used if the
-// credential has none.
+// Token returns a token, from the cache if it is valid for another minute; one of the kind run-token
+// is made for each attempt. The scope is used if the credential has none.
 func (a *Auth) Token(ctx context.Context, scope string) (string, error) {
 	scope = cmp.Or(a.with.Scope, scope)
 	fetch := a.fetchOAuth
@@ -267,7 +267,10 @@ func (a *Auth) Token(ctx context.Context, scope string) (string, error) {
 	case a.with.Kind.azure():
 		fetch = a.fetchAzure
 	case a.with.Kind == KindRunToken:
-		fetch = a.signRunToken
+		token, err := a.signRunToken(scope)
+		a.mask.Add(token)
+		a.token = token
+		return token, err
 	}
 	token, err := a.network.tokens.get(ctx, a.tokenKey(scope), func(ctx context.Context) (cachedToken, error) {
 		return fetch(ctx, scope)

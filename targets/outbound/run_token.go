@@ -1,7 +1,6 @@
 package outbound
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -18,9 +17,10 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// runTokenLifetime is how long a token of the kind run-token is valid: as those that the front
-// issues (S-57).
-const runTokenLifetime = 43199 * time.Second
+// runTokenLifetime is how long a token of the kind run-token is valid. It is made for one attempt,
+// and the endpoint that gets it could use it at other endpoints of the same audience: so it lives
+// no longer than a request needs to arrive, with a difference of the clocks.
+const runTokenLifetime = 5 * time.Minute
 
 // minRunTokenBits is the least size of the key of run-token (RFC 7518, 3.3).
 const minRunTokenBits = 2048
@@ -101,14 +101,14 @@ type runClaims struct {
 }
 
 // signRunToken makes a token of the kind run-token.
-func (a *Auth) signRunToken(_ context.Context, scope string) (cachedToken, error) {
+func (a *Auth) signRunToken(scope string) (string, error) {
 	parsed, err := parsePrivateKey(a.privateKey)
 	if err != nil {
-		return cachedToken{}, a.Error(err)
+		return "", a.Error(err)
 	}
 	key, ok := parsed.(*rsa.PrivateKey)
 	if !ok || key.N.BitLen() < minRunTokenBits {
-		return cachedToken{}, a.Error(fmt.Errorf("invalid key: want an RSA key of at least %d bits", minRunTokenBits))
+		return "", a.Error(fmt.Errorf("invalid key: want an RSA key of at least %d bits", minRunTokenBits))
 	}
 	now := time.Now().Truncate(time.Second)
 	c := runClaims{
@@ -124,9 +124,9 @@ func (a *Auth) signRunToken(_ context.Context, scope string) (cachedToken, error
 	token.Header["kid"] = keyID(&key.PublicKey)
 	text, err := token.SignedString(key)
 	if err != nil {
-		return cachedToken{}, a.Error(errPrivateKey)
+		return "", a.Error(errPrivateKey)
 	}
-	return newCachedToken(text, now.Add(runTokenLifetime)), nil
+	return text, nil
 }
 
 // keyID returns the thumbprint of a key (RFC 7638), by which the front publishes it.
