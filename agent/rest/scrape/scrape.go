@@ -145,16 +145,21 @@ func Open(ctx context.Context, cfg Config, source Source, log *zap.Logger) (*Ser
 		return nil, fmt.Errorf("serve metrics: %w", err)
 	}
 	log = log.With(zap.String("service", "metrics"))
-	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && cfg.Token == "" && !listen.Loopback(host) {
+	mux := http.NewServeMux()
+	var handler http.Handler = mux
+	switch host, _, err := net.SplitHostPort(cfg.Listen); {
+	case err != nil || cfg.Token != "":
+	case listen.Loopback(host):
+		handler = localNames(mux)
+	default:
 		log.Warn("anybody who reaches the address may read the metrics (set metrics.token)", zap.String("listen", cfg.Listen))
 	}
-	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, authorized(cfg.Token, source.Handler()))
 	mux.HandleFunc("GET "+PathAlive, func(w http.ResponseWriter, _ *http.Request) { probe(w, true, "ok", "") })
 	mux.HandleFunc("GET "+PathReady, func(w http.ResponseWriter, _ *http.Request) {
 		probe(w, source.Ready(), "ready", "not ready: no agent of this process holds a term")
 	})
-	return &Server{open: l, handler: mux, log: log}, nil
+	return &Server{open: l, handler: handler, log: log}, nil
 }
 
 // probe answers a probe with a line of text.
@@ -166,6 +171,22 @@ func probe(w http.ResponseWriter, ok bool, yes, no string) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	_, _ = fmt.Fprintln(w, yes) // the client is gone if it fails
+}
+
+// localNames refuses requests for other names than this machine's own. A page whose name resolves to
+// a loopback address (DNS rebinding) could have a browser read what the address answers.
+func localNames(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]") // without a port
+		}
+		if !listen.Loopback(host) {
+			http.Error(w, "This address answers for localhost only. Set metrics.token for other names.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // authorized lets requests with the token pass.

@@ -97,6 +97,38 @@ func TestServer(t *testing.T) {
 
 // Beyond loopback, TLS or an explicit setting is needed; and a warning says that nobody is asked
 // for a token.
+// Without a token, an address on loopback answers for no other name: a page could have it resolved
+// to the address.
+func TestReboundNames(t *testing.T) {
+	t.Parallel()
+	for token, foreign := range map[string]int{"": 421, "open sesame": 200} {
+		server, err := scrape.Open(t.Context(), scrape.Config{Listen: "127.0.0.1:0", Token: token}, process(true), zap.NewNop())
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(ctx) }() // ends with stop
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+		for host, want := range map[string]int{
+			"127.0.0.1": 200, "127.9.9.9:80": 200, "localhost:9464": 200, "[::1]:9464": 200, "[::1]": 200, "evil.example": foreign,
+			"evil.example:9464": foreign, "127.0.0.1.evil.example": foreign, "192.0.2.1": foreign, "localhost.evil.example:80": foreign,
+		} {
+			for _, path := range []string{"", "/../healthz", "/../readyz"} {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL()+path, nil)
+				require.NoError(t, err)
+				r.URL.Path = strings.TrimPrefix(r.URL.Path, "/metrics/..")
+				r.Host = host
+				r.Header.Set("Authorization", "Bearer open sesame")
+				answer, err := client.Do(r)
+				require.NoError(t, err)
+				require.NoError(t, answer.Body.Close())
+				require.Equal(t, want, answer.StatusCode, "%s %s", host, path)
+			}
+		}
+		stop()
+		require.NoError(t, <-ended)
+	}
+}
+
 func TestBeyondLoopback(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[string]scrape.Config{
