@@ -69,6 +69,7 @@ const (
 	CodeRights         = "rights"
 	CodeGrants         = "grants"
 	CodeCallers        = "callers"
+	CodeAdministrators = "administrators"
 	CodeDeployRights   = "deployment-rights"
 	CodeClock          = "clock"
 	CodeSettings       = "settings"
@@ -119,6 +120,7 @@ var checks = []check{
 	{CodeRights, checkRights, false},
 	{CodeGrants, checkGrants, true},
 	{CodeCallers, checkCallers, false},
+	{CodeAdministrators, checkAdministrators, true},
 	{CodeSettings, checkSettings, false},
 	{CodeHistory, checkHistory, false},
 	{CodeAgents, checkAgents, false},

@@ -33,6 +33,23 @@ func TestClockChangeFindings(t *testing.T) {
 	require.Contains(t, found[0].Found, "doubled of job j: On Sunday 31 October 2027 it runs twice at 02:30")
 }
 
+// TestAdministratorFindings: an administrator is no finding, and others with an administrator's
+// rights are, also through a role between.
+func TestAdministratorFindings(t *testing.T) {
+	found := administratorFindings(nil)
+	require.Len(t, found, 1)
+	require.Equal(t, SeverityOK, found[0].Severity)
+	found = administratorFindings([]heldRole{{"ann", "db_owner"}, {"ann", "jobs_admin"}, {"bob", "db_owner"}, {"eve", "jobs_reader"}})
+	require.Len(t, found, 1)
+	require.Equal(t, SeverityOK, found[0].Severity)
+	require.Contains(t, found[0].Found, "db_owner: [ann], [bob]")
+	found = administratorFindings([]heldRole{{"ann", "db_owner"}, {"eve", "db_owner"}, {"eve", "jobs_agent"}, {"mallory", "db_ddladmin"}})
+	require.Len(t, found, 2)
+	require.Equal(t, "ALTER ROLE [db_owner] DROP MEMBER [eve];", found[0].SQL)
+	require.Equal(t, "ALTER ROLE [db_ddladmin] DROP MEMBER [mallory];", found[1].SQL)
+	require.Equal(t, SeverityWarning, Worst(found))
+}
+
 // TestFindings covers states that the embedded server cannot be brought into.
 func TestFindings(t *testing.T) {
 	base := databaseFacts{

@@ -42,6 +42,11 @@ func fixRole(role, user string) string {
 	return fmt.Sprintf("ALTER ROLE %s ADD MEMBER %s;", role, tsql.Name(user))
 }
 
+// fixRoleMember takes a user out of a role.
+func fixRoleMember(role, user string) string {
+	return fmt.Sprintf("ALTER ROLE %s DROP MEMBER %s;", tsql.Name(role), tsql.Name(user))
+}
+
 // fixRoleUser creates a user without login, as which REST fronts make calls.
 func fixRoleUser(user string) string { return fmt.Sprintf("CREATE USER %s WITHOUT LOGIN;", user) }
 

@@ -48,7 +48,7 @@ func TestExamineFresh(t *testing.T) {
 		for _, code := range []string{
 			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
 			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeSnapshot, controldb.CodeIdentityCache, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
-			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeGrants, controldb.CodeCallers, controldb.CodeClock,
+			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeGrants, controldb.CodeCallers, controldb.CodeAdministrators, controldb.CodeClock,
 			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms,
 		} {
 			require.True(t, codes[code], "no finding %s", code)
@@ -155,6 +155,16 @@ func TestExamine(t *testing.T) {
 			name: "foreign trigger", code: controldb.CodeForeign, severity: controldb.SeverityWarning,
 			found: "[jobs_internal].[watch]",
 			setup: []string{`CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`},
+		},
+		{
+			name: "administrator by a fixed role", code: controldb.CodeAdministrators, severity: controldb.SeverityWarning,
+			found: "user [a deployer] is a member of db_ddladmin, db_securityadmin",
+			setup: []string{`CREATE USER [a deployer] WITHOUT LOGIN; ALTER ROLE db_ddladmin ADD MEMBER [a deployer]; ALTER ROLE db_securityadmin ADD MEMBER [a deployer];`},
+		},
+		{
+			name: "reader who owns everything", code: controldb.CodeAdministrators, severity: controldb.SeverityWarning,
+			found: "user [a reader] is a member of db_owner",
+			setup: []string{`CREATE USER [a reader] WITHOUT LOGIN; ALTER ROLE jobs_reader ADD MEMBER [a reader]; ALTER ROLE db_owner ADD MEMBER [a reader];`},
 		},
 		{
 			name: "setting below its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
