@@ -255,8 +255,8 @@ func (a *Auth) Authorize(ctx context.Context, r *http.Request, body []byte, id s
 	return nil
 }
 
-// Token returns a token, from the cache if it is valid for another minute; one of the kind run-token
-// is made for each attempt. The scope is used if the credential has none.
+// Token returns a token, from the cache if it is valid for another minute; one of the kind
+// run-token is made for each attempt. The scope is used if the credential has none.
 func (a *Auth) Token(ctx context.Context, scope string) (string, error) {
 	scope = cmp.Or(a.with.Scope, scope)
 	fetch := a.fetchOAuth

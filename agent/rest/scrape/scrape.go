@@ -173,8 +173,8 @@ func probe(w http.ResponseWriter, ok bool, yes, no string) {
 	_, _ = fmt.Fprintln(w, yes) // the client is gone if it fails
 }
 
-// localNames refuses requests for other names than this machine's own. A page whose name resolves to
-// a loopback address (DNS rebinding) could have a browser read what the address answers.
+// localNames refuses requests for other names than this machine's own. A page whose name resolves
+// to a loopback address (DNS rebinding) could have a browser read what the address answers.
 func localNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
