@@ -114,6 +114,8 @@ type TargetGroupDetail struct {
 	Revision int64 `db:"revision"`
 	// Members are in the order in which they were given.
 	Members []GroupMember `db:"-"`
+	// Unread says that the members were not read, because the list before has its members already.
+	Unread bool `db:"-"`
 }
 
 const targetGroupColumns = `SELECT target_group_name, target_group_id, revision
@@ -128,16 +130,39 @@ func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail
 	return onlyRow(list, err, "read target group", ErrGroupNotFound)
 }
 
-// TargetGroupDetails lists the target groups by name, behind the name after.
-func (s *Store) TargetGroupDetails(ctx context.Context, after string, p Page) ([]TargetGroupDetail, error) {
+// TargetGroupDetails lists the target groups by name, behind the name after. The list has a number
+// of members at most, or one group: if more follow, it ends with a group whose members are unread.
+func (s *Store) TargetGroupDetails(ctx context.Context, after string, p Page, members int) ([]TargetGroupDetail, error) {
 	w := newFilter(p.Top)
 	if after != "" {
 		w.add("target_group_name > %s", after)
 	}
 	list, err := selectAll[TargetGroupDetail](ctx, s, "list target groups",
 		targetGroupColumns+w.text()+"\nORDER BY target_group_name"+p.text(w)+";", w.args...)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	counts, err := selectAll[struct {
+		Group   uuid.UUID `db:"target_group_id"`
+		Members int       `db:"members"`
+	}](ctx, s, "count target group members", `SELECT target_group_id, COUNT(*) AS members
+FROM jobs.target_group_member_details
+WHERE target_group_name >= @p1
+    AND target_group_name <= @p2
+GROUP BY target_group_id;`, list[0].Name, list[len(list)-1].Name)
 	if err != nil {
 		return nil, err
+	}
+	of := map[uuid.UUID]int{}
+	for _, c := range counts {
+		of[c.Group] = c.Members
+	}
+	sum := of[list[0].ID]
+	for i := 1; i < len(list); i++ {
+		if sum += of[list[i].ID]; sum > members {
+			list[i].Unread = true
+			return list[:i+1], s.addMembers(ctx, list[:i])
+		}
 	}
 	return list, s.addMembers(ctx, list)
 }

@@ -175,6 +175,40 @@ func TestCase020TargetGroupKeepsIDs(t *testing.T) {
 	require.Equal(t, second, rows(t, f, ids))
 }
 
+// A target group has a bounded number of members, and a page of groups has no more altogether.
+func TestMembersAreBounded(t *testing.T) {
+	f := front.Shared(t)
+	many := func(n int) obj {
+		list := make([]any, n)
+		for i := range list {
+			list[i] = member(f, fmt.Sprint("db", i))
+		}
+		return props("members", list)
+	}
+	refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", at("targetGroups", "large"), many(10_001))
+	for _, name := range []string{"large1", "large2", "large3"} {
+		ok(t, f, 201, "PUT", at("targetGroups", name), many(4_000))
+	}
+	seen := 0
+	for link := at("targetGroups") + "&$top=1000"; link != ""; {
+		a := ok(t, f, 200, "GET", strings.TrimPrefix(link, f.URL), nil)
+		members := 0
+		for _, g := range a.At(t, "value").([]any) {
+			n := len(g.(obj)["properties"].(obj)["members"].([]any))
+			members += n
+			if n == 4_000 {
+				seen++
+			}
+		}
+		require.LessOrEqual(t, members, 10_000)
+		link, _ = a.At(t, "nextLink").(string)
+	}
+	require.Equal(t, 3, seen)
+	for _, name := range []string{"large1", "large2", "large3"} {
+		ok(t, f, 200, "DELETE", at("targetGroups", name), nil)
+	}
+}
+
 func TestCase022MemberWithoutDatabase(t *testing.T) {
 	f := front.Shared(t)
 	path := at("targetGroups", "g22")

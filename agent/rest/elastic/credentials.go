@@ -76,7 +76,7 @@ func (p *place) credentialView(c controldb.Credential) credentialView {
 }
 
 func (s *Surface) listCredentials(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "credentials", (*controldb.Store).Credentials, func(o controldb.Credential) string { return o.Name }, (*place).credentialView)
+	return answerNames(ctx, s, r, "credentials", (*controldb.Store).Credentials, nil, func(o controldb.Credential) string { return o.Name }, (*place).credentialView)
 }
 
 func (s *Surface) getCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {

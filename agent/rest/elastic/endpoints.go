@@ -68,7 +68,7 @@ func (p *place) endpointView(e controldb.PrivateEndpoint) endpointView {
 }
 
 func (s *Surface) listEndpoints(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "privateEndpoints", (*controldb.Store).PrivateEndpoints, func(o controldb.PrivateEndpoint) string { return o.Name }, (*place).endpointView)
+	return answerNames(ctx, s, r, "privateEndpoints", (*controldb.Store).PrivateEndpoints, nil, func(o controldb.PrivateEndpoint) string { return o.Name }, (*place).endpointView)
 }
 
 func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {

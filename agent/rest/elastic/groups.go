@@ -73,6 +73,10 @@ func (s *Surface) groupOperations() []rest.Operation {
 	}
 }
 
+// maxMembers bounds the members of a target group in a request, and those of all groups on a page:
+// an answer with so many has some 1 MB.
+const maxMembers = 10_000
+
 // groupView describes a target group.
 func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 	v := groupView{envelope: envelope{ID: p.id("targetGroups", g.Name), Name: g.Name, Type: typeGroup}}
@@ -87,7 +91,11 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 }
 
 func (s *Surface) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "targetGroups", (*controldb.Store).TargetGroupDetails, func(o controldb.TargetGroupDetail) string { return o.Name }, (*place).groupView)
+	read := func(store *controldb.Store, ctx context.Context, after string, p controldb.Page) ([]controldb.TargetGroupDetail, error) {
+		return store.TargetGroupDetails(ctx, after, p, maxMembers)
+	}
+	unread := func(g controldb.TargetGroupDetail) bool { return g.Unread }
+	return answerNames(ctx, s, r, "targetGroups", read, unread, func(g controldb.TargetGroupDetail) string { return g.Name }, (*place).groupView)
 }
 
 func (s *Surface) getGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -137,6 +145,10 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 	var in groupInput
 	if err := decode(r, &in); err != nil {
 		return nil, err
+	}
+	if n := len(*in.Properties.Members); n > maxMembers {
+		return nil, badRequest(codeInvalidBody, "$.properties.members",
+			"The target group has %d members: want at most %d. A member of the type SqlServer names all databases of a server.", n, maxMembers)
 	}
 	var f faults
 	in.check(&f, p.id("targetGroups", name), name, typeGroup)

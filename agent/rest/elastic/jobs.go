@@ -159,7 +159,7 @@ func statusOf(put controldb.Put) int {
 }
 
 func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "jobs", (*controldb.Store).JobDetails, func(o controldb.JobDetail) string { return o.Name }, (*place).jobView)
+	return answerNames(ctx, s, r, "jobs", (*controldb.Store).JobDetails, nil, func(o controldb.JobDetail) string { return o.Name }, (*place).jobView)
 }
 
 func (s *Surface) getJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -161,10 +161,11 @@ func (p page[K]) after() K {
 }
 
 // answerNames answers with a page of the objects below a job agent that follow each other by name.
-// read reads those behind a name.
+// read reads those behind a name. beyond reports whether the last one is not of the page, although
+// the page could have more; nil means never.
 func answerNames[R, T any](
 	ctx context.Context, s *Surface, r *rest.Request, resources string,
-	read func(*controldb.Store, context.Context, string, controldb.Page) ([]R, error), name func(R) string, view func(*place, R) T,
+	read func(*controldb.Store, context.Context, string, controldb.Page) ([]R, error), beyond func(R) bool, name func(R) string, view func(*place, R) T,
 ) (*rest.Response, error) {
 	at, err := s.place(ctx, r)
 	if err != nil {
@@ -177,6 +178,9 @@ func answerNames[R, T any](
 	rows, err := read(at.store, ctx, p.after(), p.rows())
 	if err != nil {
 		return nil, err
+	}
+	if n := len(rows); n > 0 && beyond != nil && beyond(rows[n-1]) {
+		p.size = n - 1 // the page is shorter, and the last row shows that there are more
 	}
 	l, err := result(p, rows, at, r, at.id(resources), name, func(row R) T { return view(at, row) })
 	return &rest.Response{Status: http.StatusOK, Body: l}, err
