@@ -3,6 +3,7 @@ package misses
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,14 +13,18 @@ import (
 // Gate bounds work that strangers can cause, such as the hash of a password. It refuses nobody. It
 // keeps those apart who send many wrong requests: networks that have missed in this window or in
 // the last one, and networks that have much work under way, share a few of the slots. All others
-// find at least the remaining slots. It is safe for concurrent use.
+// find at least the remaining slots. Of those who wait for a slot, the last one gets it: so a crowd
+// of networks that nobody has seen before delays those who come later by no more than what is under
+// way. It is safe for concurrent use.
 type Gate struct {
-	slots, few chan struct{} // one value for each piece of work under way
-	share      int           // work of one network that is admitted without the few slots
-	limit      int           // misses of a network in two windows beyond which it shares the few slots
+	few   chan struct{} // one value for each piece of work that shares the few slots
+	share int           // work of one network that is admitted without the few slots
+	limit int           // misses of a network in two windows beyond which it shares the few slots
 
 	mu        sync.Mutex
-	since     time.Time // when the current window began
+	free      int             // slots
+	waiting   []chan struct{} // closed when the slot is the waiter's; the last one is the next
+	since     time.Time       // when the current window began
 	now, last map[netip.Prefix]int
 	under     map[netip.Prefix]int // work under way or waiting; its size is that of the requests
 }
@@ -28,7 +33,7 @@ type Gate struct {
 // limit times, or have more than share pieces of work under way or waiting.
 func NewGate(slots, few, share, limit int) *Gate {
 	return &Gate{
-		slots: make(chan struct{}, slots), few: make(chan struct{}, few), share: share, limit: limit,
+		free: slots, few: make(chan struct{}, few), share: share, limit: limit,
 		now: map[netip.Prefix]int{}, last: map[netip.Prefix]int{}, under: map[netip.Prefix]int{},
 	}
 }
@@ -53,16 +58,52 @@ func (g *Gate) Enter(ctx context.Context, remote string) (leave func(missed bool
 			<-g.few
 		}
 	}
-	select {
-	case g.slots <- struct{}{}:
-	case <-ctx.Done():
+	if !g.take(ctx) {
 		release(false)
 		return nil, context.Cause(ctx)
 	}
 	return func(missed bool) {
-		<-g.slots
+		g.give()
 		release(missed)
 	}, nil
+}
+
+// take waits for a slot. It returns false, without a slot, if ctx is done first.
+func (g *Gate) take(ctx context.Context) bool {
+	g.mu.Lock()
+	if g.free > 0 {
+		g.free--
+		g.mu.Unlock()
+		return true
+	}
+	turn := make(chan struct{})
+	g.waiting = append(g.waiting, turn)
+	g.mu.Unlock()
+	select {
+	case <-turn:
+		return true
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := slices.Index(g.waiting, turn)
+	if at < 0 {
+		return true // the slot came at the same time
+	}
+	g.waiting = slices.Delete(g.waiting, at, at+1)
+	return false
+}
+
+// give gives a slot to the last one who waits.
+func (g *Gate) give() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := len(g.waiting); n > 0 {
+		close(g.waiting[n-1])
+		g.waiting = g.waiting[:n-1]
+		return
+	}
+	g.free++
 }
 
 // begin counts a request of a network, and reports whether the request needs one of the few slots.
