@@ -43,7 +43,7 @@ func (s *Sessions) SignInByLink(remote, text string) (rest.Principal, error) {
 	if !known || !s.cfg.Now().Before(one.until) {
 		return rest.Principal{}, linkRefused("The link was used already, or is too old. Sign in with a token, or start the server again for another link.")
 	}
-	return s.cfg.Authenticator.SignIn(remote, one.token)
+	return s.cfg.Authenticator.SignIn(one.token)
 }
 
 // linkRefused is the error of a link.

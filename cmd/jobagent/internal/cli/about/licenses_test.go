@@ -40,8 +40,8 @@ var fileCopyleft = map[string]string{
 	"github.com/hashicorp/go-uuid": "https://github.com/hashicorp/go-uuid",
 }
 
-// The embedded notices are exactly those of the linked modules. All licences are permissive, but for
-// the modules of fileCopyleft.
+// The embedded notices are exactly those of the linked modules. All licences are permissive, except
+// those of fileCopyleft.
 func TestThirdPartyNotices(t *testing.T) {
 	modules := map[string]string{} // directories by path@version
 	for _, system := range licensedSystems {
