@@ -122,6 +122,9 @@ VALUES (1, N'r', N'NoAgent', N'Warning', N'control', N'ControlDatabase', N's', N
 		}},
 		{"sp_enable_job_agent", "", "sp_enable_job_agent|JobAgent|a|BA", c.EnableJobAgent},
 		{"sp_delete_job_agent", `N'a'`, "sp_delete_job_agent|JobAgent|a|B", nil},
+		{"sp_pause_control_database", `N'r'`, "sp_pause_control_database|ControlDatabase||BA", nil},
+		{"sp_after_restore", "", "sp_after_restore|ControlDatabase||BA", nil},
+		{"sp_resume_control_database", "", "sp_resume_control_database|ControlDatabase||BA", nil},
 	}
 }
 

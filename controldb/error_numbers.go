@@ -1,6 +1,9 @@
 package controldb
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind groups error numbers by the reaction that they allow.
 type Kind string
@@ -19,6 +22,11 @@ const (
 var (
 	// ErrTermEnded means that the caller's term has ended or expired; the caller holds no task.
 	ErrTermEnded = errors.New("the term has ended")
+	// ErrIncarnation means that the control database was restored since the caller's term began. It
+	// is a kind of ErrTermEnded: the agent drops what it knows, and starts another term.
+	ErrIncarnation = fmt.Errorf("the control database has another incarnation: %w", ErrTermEnded)
+	// ErrPaused means that the control database is paused, so nothing starts.
+	ErrPaused = errors.New("the control database is paused")
 	// ErrTaskNotHeld means that the caller's term does not hold the task, or that the task has its
 	// outcome already.
 	ErrTaskNotHeld = errors.New("the task is not held by this term")
@@ -288,6 +296,7 @@ var conditions = map[int32]condition{
 	50187: {KindConflict, nil, "the job agent is Faulted"},
 	50190: {KindConflict, ErrNoRoleUser, "the call does not run as the database user of the caller's role"},
 	50192: {KindNotFound, ErrSAPNotFound, "the tenant has no such subscription"},
+	50193: {KindConflict, ErrPaused, "the control database is paused"},
 	50172: {KindNotFound, ErrSAPNotFound, "the job does not exist in the tenant"},
 	50173: {KindNotFound, ErrSAPNotFound, "the job has no such schedule"},
 	50174: {KindNotFound, ErrSAPNotFound, "the schedule has no such run"},
@@ -301,5 +310,6 @@ var conditions = map[int32]condition{
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50203: {KindStale, ErrRevision, "the object does not have the expected revision"},
+	50204: {KindStale, ErrIncarnation, "the control database has another incarnation than the term"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
 }

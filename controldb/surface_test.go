@@ -101,6 +101,7 @@ var ownProcedures = []string{
 	"sp_add_schedule", "sp_update_schedule", "sp_delete_schedule", "sp_enable_schedule", "sp_pause_schedule", "sp_backfill_schedule", "sp_cancel_backfill",
 	"sp_add_calendar", "sp_update_calendar", "sp_delete_calendar",
 	"sp_set_job_agent", "sp_delete_job_agent", "sp_enable_job_agent", "sp_disable_job_agent",
+	"sp_pause_control_database", "sp_resume_control_database", "sp_after_restore",
 	"sp_set_job_collection", "sp_enable_job_collection", "sp_delete_job_collection",
 	"sp_set_scheduler_job", "sp_enable_scheduler_job", "sp_run_scheduler_job", "sp_delete_scheduler_job",
 	"sp_add_alert", "sp_update_alert", "sp_delete_alert", "sp_mute_alert", "sp_acknowledge_alert", "sp_test_alert",

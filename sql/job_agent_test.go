@@ -32,6 +32,10 @@ var alwaysPermitted = map[string]string{
 	"jobs.sp_delete_job_agent":  "it checks the state itself",
 	"jobs.sp_enable_job_agent":  "it checks the state itself",
 	"jobs.sp_disable_job_agent": "it checks the state itself",
+
+	"jobs.sp_pause_control_database":  "it starts nothing",
+	"jobs.sp_resume_control_database": "the pause is another switch than the state",
+	"jobs.sp_after_restore":           "it ends work",
 }
 
 // TestPublicProceduresCheckTheJobAgent: each public procedure that changes definitions or starts

@@ -25,6 +25,7 @@
 --   50116 the new job execution id belongs to another execution of the job.
 --   50117 a target group that a step needs no longer exists.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50193 the control database is paused.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
@@ -98,6 +99,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM @given AS g WHERE g.text COLLATE Latin1_General_100_CI_AS = n.state);
     SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w); -- normalised
 
+    EXECUTE jobs_internal.check_not_paused;
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.check_job_agent;

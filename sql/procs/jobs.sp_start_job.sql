@@ -23,6 +23,7 @@
 --   50112 the job execution id belongs to an execution of another job.
 --   50148 the job execution id belongs to an execution with other parameters.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50193 the control database is paused.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
@@ -49,6 +50,7 @@ BEGIN
 
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
+    EXECUTE jobs_internal.check_not_paused;
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;

@@ -11,6 +11,7 @@
 -- Returns:   0.
 -- Throws:
 --   50201 the term has ended or expired, or is another one of the same number.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.check_term
     @term_id       BIGINT,
     @command_types NVARCHAR(400) = NULL OUTPUT,
@@ -21,14 +22,27 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
+    DECLARE @is_foreign BIT = 0;
 
     SET @command_types = NULL;
-    SELECT @command_types = CONCAT(t.command_types, CASE WHEN t.protocol >= 3 THEN N',Parameters' END)
+    -- A term that began before the schema had incarnations has none, and is not compared.
+    SELECT
+        @command_types = CASE
+            WHEN t.ended_at IS NULL AND t.expires_at > @now
+                THEN CONCAT(t.command_types, CASE WHEN t.protocol >= 3 THEN N',Parameters' END)
+        END,
+        @is_foreign = CASE WHEN t.incarnation <> i.incarnation THEN 1 ELSE 0 END
     FROM jobs_internal.terms AS t
+    CROSS JOIN jobs_internal.control_identity AS i -- one row
     WHERE t.term_id = @term_id
-        AND t.ended_at IS NULL
-        AND t.expires_at > @now
         AND (@term_guid IS NULL OR t.term_guid = @term_guid); -- plan: the row is found by term_id
+    IF @is_foreign = 1
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The term ', @term_id, N' began before this control database was restored. Start a new term.'
+        ), N'%', N'%%');
+        THROW 50204, @message, 1;
+    END;
     IF @command_types IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');

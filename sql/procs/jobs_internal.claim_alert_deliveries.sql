@@ -1,5 +1,5 @@
 -- Leases deliveries that are due to a process that can carry them out, and gives up those that have expired. A lease that has passed is
--- taken over by the next caller.
+-- taken over by the next caller. While the control database is paused, nothing is leased, and deliveries wait.
 --
 -- Parameters:
 --   @holder         The process.
@@ -35,6 +35,8 @@ BEGIN
     IF @max IS NULL OR @max < 1 OR @max > 100 OR @lease_seconds IS NULL OR @lease_seconds < 1 OR @lease_seconds > 3600
         THROW 50029, N'Invalid arguments of claim_alert_deliveries: want @max 1 to 100, and @lease_seconds 1 to 3600.', 1;
 
+    IF EXISTS (SELECT 1 FROM jobs_internal.job_agent AS a WHERE a.id = 1 AND a.paused_at IS NOT NULL)
+        RETURN 0;
     -- Plan: the start of IX_alert_deliveries_next_attempt_at, which has only deliveries that wait.
     INSERT INTO @due (delivery_id, is_expired)
     SELECT TOP (@max) d.delivery_id, CASE WHEN d.expires_at <= @now THEN 1 ELSE 0 END

@@ -4,7 +4,8 @@
 -- Two parts need the application lock jobagent.advance: advancing, and claiming while steps under a limit have waiting
 -- targets, or under the limit of scope Agent. The transaction owns the lock, and no pass waits for it: a pass that does not get
 -- the lock skips these parts. Claiming for steps without limits needs no such lock. Resolutions are claimed before runs: they are few, and
--- make new targets available. Nothing is claimed while the job agent is Disabled, Faulted or being deleted.
+-- make new targets available. Nothing is claimed while the job agent is Disabled, Faulted or being
+-- deleted, or while the control database is paused.
 --
 -- Parameters:
 --   @term_id                 The caller's term.
@@ -117,7 +118,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_agent AS a
             WHERE a.id = 1
-                AND a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
+                AND (a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted') OR a.paused_at IS NOT NULL)
         )
             SET @room = 0;
         -- Plan: one key of UQ_limits_name.

@@ -4,7 +4,7 @@
 --
 -- Parameters:
 --   @max          Maximum number of rows of each of the three lists; at least 1. While the job agent is Disabled, Faulted or being
---                 deleted, the lists are empty.
+--                 deleted, or the control database is paused, the lists are empty.
 --   @other_kinds  Kinds that the caller does not support, separated by commas. They are left out, because many of them
 --                 could crowd out the kinds that the caller supports. NULL: all kinds are listed.
 --   @now          For tests only.
@@ -56,7 +56,7 @@ BEGIN
         SELECT 1
         FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
-            AND a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
+            AND (a.state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted') OR a.paused_at IS NOT NULL)
     )
         SET @max = 0;
 

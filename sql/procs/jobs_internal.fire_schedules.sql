@@ -10,7 +10,8 @@
 -- instant that already has a run, through a backfill, is neither run nor recorded again.
 --
 -- A firing is left out, and remains due, while another transaction holds its job, its schedule, or a run that its
--- overlap policy would end (I14), and all are while the job agent is Disabled, Faulted or being deleted.
+-- overlap policy would end (I14), and all are while the job agent is Disabled, Faulted or being deleted, or
+-- the control database is paused. An instant before job_agent.skip_until (jobs.sp_resume_control_database) is recorded as skipped.
 --
 -- Cost: (firings, at most the agent's schedulesPerCall) × (their instants), by keys; it does not depend on the number
 -- of schedules or of ended runs.
@@ -47,6 +48,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @skip_until DATETIME2(7);
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
@@ -137,6 +139,10 @@ BEGIN
         error        NVARCHAR(4000)
     ) AS i;
 
+    SELECT @skip_until = a.skip_until
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1;
+
     BEGIN TRANSACTION;
 
     -- Jobs before schedules, and each in the order of its key. A job's version must not change until commit. The columns
@@ -153,6 +159,7 @@ BEGIN
         FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
             AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
+            AND a.paused_at IS NULL
     );
     INSERT INTO @locked_jobs (job_id, current_version)
     SELECT j.job_id, j.current_version
@@ -288,13 +295,13 @@ BEGIN
     -- The overlap policies, for the instants of each schedule in their order: place counts those that may run, from 1 to last_place.
     -- BufferOne lets one instant wait: the first if a run is active, else the second, since the first is started.
     WITH due AS (
-        SELECT m.schedule_id, g.due_at
+        SELECT m.schedule_id, m.backfill_id, g.due_at
         FROM @moved AS m
         INNER JOIN @given AS g ON g.firing_no = m.firing_no
         WHERE g.runs IS NULL
             AND g.due_at IS NOT NULL
         UNION
-        SELECT m.schedule_id, CAST(v.value AS DATETIME2(7))
+        SELECT m.schedule_id, m.backfill_id, CAST(v.value AS DATETIME2(7))
         FROM @moved AS m
         INNER JOIN @given AS g ON g.firing_no = m.firing_no
         CROSS APPLY OPENJSON(g.runs) AS v
@@ -317,6 +324,7 @@ BEGIN
                     WHERE b.schedule_id = d.schedule_id
                         AND b.due_at = d.due_at
                 ) THEN 1
+                WHEN d.due_at < @skip_until AND d.backfill_id IS NULL THEN 2 -- it is no duplicate, but skipped as well
                 ELSE 0
             END AS duplicate
         FROM due AS d
@@ -342,9 +350,14 @@ BEGIN
             o.due_at,
             o.place,
             o.next_run_id,
-            CASE WHEN o.duplicate = 1 THEN N'Duplicate' WHEN o.has_steps = 0 THEN N'NoSteps' ELSE N'Overlap' END AS cause_of_skip,
             CASE
-                WHEN o.duplicate = 1 OR o.has_steps = 0 THEN N'Skipped'
+                WHEN o.duplicate = 1 THEN N'Duplicate'
+                WHEN o.duplicate = 2 THEN N'Paused'
+                WHEN o.has_steps = 0 THEN N'NoSteps'
+                ELSE N'Overlap'
+            END AS cause_of_skip,
+            CASE
+                WHEN o.duplicate > 0 OR o.has_steps = 0 THEN N'Skipped'
                 WHEN o.overlap IN (N'AllowAll', N'Elastic') THEN N'Started'
                 WHEN o.overlap IN (N'CancelOther', N'TerminateOther') AND o.place < o.last_place THEN N'Skipped'
                 WHEN o.overlap = N'CancelOther' AND o.active = 1 THEN N'Buffered'
@@ -369,6 +382,7 @@ BEGIN
         UPDATE r
         SET r.reason = CASE
             WHEN r.cause = N'Duplicate' THEN N'The instant has an execution already.'
+            WHEN r.cause = N'Paused' THEN N'The control database was paused and resumed; instants before that time were to be skipped.'
             WHEN r.cause = N'NoSteps' THEN N'The job has no steps.'
             WHEN m.overlap IN (N'CancelOther', N'TerminateOther')
                 THEN CONCAT(N'Overlap policy ', m.overlap, N': a later instant was due, too, and replaced this one.')

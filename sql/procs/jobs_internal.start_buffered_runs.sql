@@ -29,8 +29,10 @@ BEGIN
         job_id           UNIQUEIDENTIFIER NOT NULL,
         backfill_id      BIGINT NULL,
         job_execution_id UNIQUEIDENTIFIER NOT NULL DEFAULT NEWID(),
-        job_version      INT NULL -- NULL: the job has no steps
+        job_version      INT NULL, -- NULL: the instant is skipped
+        is_old           BIT NOT NULL DEFAULT 0 -- before @skip_until
     );
+    DECLARE @skip_until DATETIME2(7);
     DECLARE @created TABLE (
         execution_id BIGINT NOT NULL,
         schedule_id  BIGINT NOT NULL PRIMARY KEY
@@ -54,6 +56,7 @@ BEGIN
         FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
             AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
+            AND a.paused_at IS NULL
     )
         RETURN 0;
 
@@ -100,6 +103,15 @@ BEGIN
         );
     IF NOT EXISTS (SELECT 1 FROM @next)
         RETURN 0;
+    SELECT @skip_until = a.skip_until
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1;
+    UPDATE n
+    SET n.is_old = 1,
+        n.job_version = NULL
+    FROM @next AS n
+    WHERE n.due_at < @skip_until
+        AND n.backfill_id IS NULL;
 
     DELETE b
     FROM @next AS n
@@ -120,7 +132,14 @@ BEGIN
     ORDER BY n.due_at, n.schedule_id;
 
     INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
-    SELECT n.schedule_id, n.job_id, n.due_at, 1, N'NoSteps', N'The job has no steps.', @now
+    SELECT
+        n.schedule_id, n.job_id, n.due_at, 1,
+        CASE WHEN n.is_old = 1 THEN N'Paused' ELSE N'NoSteps' END,
+        CASE
+            WHEN n.is_old = 1 THEN N'The control database was paused and resumed; instants before that time were to be skipped.'
+            ELSE N'The job has no steps.'
+        END,
+        @now
     FROM @next AS n
     WHERE n.job_version IS NULL
         AND NOT EXISTS (

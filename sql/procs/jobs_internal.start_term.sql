@@ -1,5 +1,5 @@
 -- Starts a term for an agent whose protocol this schema supports. An earlier term of the same agent ends, and its tasks
--- are handed over.
+-- are handed over. A control database that was restored or copied pauses itself then; see jobs_internal.check_place.
 --
 -- Parameters:
 --   @agent_id                The agent.
@@ -16,7 +16,7 @@
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
--- Locks:     the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
+-- Locks:     see jobs_internal.check_place; the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -42,6 +42,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
+    DECLARE @incarnation UNIQUEIDENTIFIER;
     DECLARE @started TABLE (term_id BIGINT NOT NULL PRIMARY KEY, started_at DATETIME2(7) NOT NULL, expires_at DATETIME2(7) NOT NULL);
 
     IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
@@ -79,6 +80,12 @@ BEGIN
     IF @message IS NOT NULL
         THROW 50029, @message, 1;
 
+    -- A database that was restored or copied is paused before an agent gets its first pass.
+    EXECUTE jobs_internal.check_place @now = @now;
+    SELECT @incarnation = i.incarnation
+    FROM jobs_internal.control_identity AS i
+    WHERE i.id = 1;
+
     BEGIN TRANSACTION;
 
     UPDATE a
@@ -102,10 +109,10 @@ BEGIN
     EXECUTE jobs_internal.hand_over @now = @now;
 
     -- INTO, because OUTPUT without it is an error on a table that has a trigger, such as one of merge replication.
-    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol, command_types, term_guid)
+    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol, command_types, term_guid, incarnation)
     OUTPUT inserted.term_id, inserted.started_at, inserted.expires_at
     INTO @started (term_id, started_at, expires_at)
-    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types, @term_guid);
+    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types, @term_guid, @incarnation);
 
     COMMIT TRANSACTION;
     SELECT s.term_id, s.started_at, s.expires_at

@@ -1,4 +1,5 @@
--- One row: the job agent (account) of this control database, or the fact that there is none.
+-- One row: the job agent (account) of this control database, or the fact that there is none; and whether the control database is paused,
+-- with or without a job agent. Passes read both at once.
 --
 -- Columns:
 --   id            1.
@@ -15,6 +16,10 @@
 --   operation_id  The operation in progress; NULL: none.
 --   created_at    When it was created.
 --   changed_at    When anything of it last changed.
+--   paused_at     When the control database was paused; NULL: it is not.
+--   paused_by     Login that paused it.
+--   pause_reason  Why, and what to do.
+--   skip_until    Instants of schedules before it are recorded as skipped; NULL: none.
 CREATE TABLE jobs_internal.job_agent (
     id           TINYINT NOT NULL CONSTRAINT DF_job_agent_id DEFAULT 1,
     name         NVARCHAR(128) NULL,
@@ -29,6 +34,10 @@ CREATE TABLE jobs_internal.job_agent (
     operation_id UNIQUEIDENTIFIER NULL,
     created_at   DATETIME2(7) NULL,
     changed_at   DATETIME2(7) NULL,
+    paused_at    DATETIME2(7) NULL,
+    paused_by    NVARCHAR(128) NULL,
+    pause_reason NVARCHAR(2000) NULL,
+    skip_until   DATETIME2(7) NULL,
     CONSTRAINT PK_job_agent PRIMARY KEY (id),
     CONSTRAINT CK_job_agent_id CHECK (id = 1),
     CONSTRAINT CK_job_agent_state CHECK (

@@ -8,11 +8,12 @@
 --   expires_at     When it ends unless it is renewed.
 --   ended_at       When it ended; NULL while it has not been ended (it may have expired).
 --   end_reason     Ended (by the agent), Replaced (the same agent started another), Expired, Outdated (a deployment no
---                  longer supports the agent) or Deleted (the job agent was deleted).
+--                  longer supports the agent), Deleted (the job agent was deleted) or Restored (jobs.sp_after_restore).
 --   protocol       The agent's protocol; see the view jobs_internal.agent_protocols.
 --   command_types  The types of commands that the agent runs, separated by commas; it gets no other tasks.
 --   term_guid      Made by the agent, and named in each of its calls: numbers are given again in a restored database. NULL: an agent
 --                  of an earlier release.
+--   incarnation    Incarnation of the control database in which it began; NULL: it began under an earlier schema.
 CREATE TABLE jobs_internal.terms (
     term_id       BIGINT NOT NULL IDENTITY(1, 1),
     agent_id      UNIQUEIDENTIFIER NOT NULL,
@@ -23,9 +24,10 @@ CREATE TABLE jobs_internal.terms (
     protocol      INT NOT NULL CONSTRAINT DF_terms_protocol DEFAULT 1,
     command_types NVARCHAR(400) NOT NULL CONSTRAINT DF_terms_command_types DEFAULT N'TSql',
     term_guid     UNIQUEIDENTIFIER NULL,
+    incarnation   UNIQUEIDENTIFIER NULL,
     CONSTRAINT PK_terms PRIMARY KEY (term_id),
     CONSTRAINT FK_terms_agents FOREIGN KEY (agent_id) REFERENCES jobs_internal.agents (agent_id),
-    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated', N'Deleted'))
+    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated', N'Deleted', N'Restored'))
 );
 
 CREATE UNIQUE INDEX UQ_terms_agent_id ON jobs_internal.terms (agent_id)

@@ -39,6 +39,7 @@ WITH waiting AS (
                 AND s.next_fire_at < DATEADD(SECOND, -60, SYSUTCDATETIME())
                 AND j.deleted_at IS NULL
                 AND g.state IN (N'None', N'Creating', N'Ready', N'Updating')
+                AND g.paused_at IS NULL
             ORDER BY s.next_fire_at
         ) AS first_due_at
     FROM jobs_internal.advance_state AS a

@@ -19,8 +19,9 @@ import (
 
 // NewCommand returns `jobagent db`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("db", "Install, verify, migrate and uninstall the control schema",
-		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newUninstallCommand(a), newDescribeCommand(a), newGrantsCommand(a))
+	return command.NewGroup("db", "Install, verify, migrate and uninstall the control schema, and pause the control database",
+		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newUninstallCommand(a), newDescribeCommand(a), newGrantsCommand(a),
+		newPauseCommand(a), newResumeCommand(a), newAfterRestoreCommand(a))
 }
 
 func newInstallCommand(a *connect.App) *cobra.Command {

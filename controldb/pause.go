@@ -1,0 +1,116 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Identity is the row of the view jobs.control_database: which control database this is, and
+// whether it is paused.
+type Identity struct {
+	// DatabaseID is made at the installation. A copy has the same.
+	DatabaseID uuid.UUID `db:"database_id"`
+	// Incarnation changes with each call of AfterRestore (I16).
+	Incarnation uuid.UUID `db:"incarnation"`
+	// PausedAt is zero if the control database is not paused.
+	PausedAt    time.Time `db:"paused_time"`
+	PausedBy    string    `db:"paused_by"`
+	PauseReason string    `db:"pause_reason"`
+	// SkipUntil is the time before which instants of schedules are recorded as skipped; zero: none.
+	SkipUntil time.Time `db:"skip_until"`
+}
+
+// Paused reports whether the control database is paused.
+func (i Identity) Paused() bool { return !i.PausedAt.IsZero() }
+
+// incarnationsVersion is the version of the schema that has incarnations and pauses first.
+const incarnationsVersion = 29
+
+// Identity reads the identity of the control database. With an earlier schema it is the zero value.
+func (s *Store) Identity(ctx context.Context) (Identity, error) {
+	list, err := selectAll[Identity](ctx, s, "read the identity of the control database",
+		`SELECT c.database_id, c.incarnation, c.paused_time, c.paused_by, c.pause_reason, c.skip_until
+FROM jobs.control_database AS c;`)
+	if NumberOf(err) != 0 {
+		version, versionErr := s.SchemaVersion(ctx)
+		switch {
+		case errors.Is(versionErr, ErrNotInstalled):
+			return Identity{}, versionErr
+		case versionErr == nil && version < incarnationsVersion:
+			return Identity{}, nil
+		}
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	if len(list) != 1 {
+		return Identity{}, fmt.Errorf("read the identity of the control database: got %d rows, want 1", len(list))
+	}
+	return list[0], nil
+}
+
+// Pause pauses the control database: nothing starts and nothing is claimed, and attempts in flight
+// end. A second call changes the reason.
+func (s *Store) Pause(ctx context.Context, reason string) error {
+	return s.exec(ctx, "pause the control database", newCall("jobs.sp_pause_control_database").optText("reason", reason))
+}
+
+// Resume ends a pause. Instants of schedules before skipUntil will be recorded as skipped instead
+// of run; zero skips none for this reason.
+func (s *Store) Resume(ctx context.Context, skipUntil time.Time) error {
+	c := newCall("jobs.sp_resume_control_database")
+	if !skipUntil.IsZero() {
+		c.in("skip_until", skipUntil.UTC())
+	}
+	return s.exec(ctx, "resume the control database", c)
+}
+
+// Restored is the state of a control database after AfterRestore.
+type Restored struct {
+	Incarnation uuid.UUID
+	PausedAt    time.Time
+	PauseReason string
+	// Terms is the number of terms that the call has ended.
+	Terms int
+	// DueSchedules and ActiveRuns are the numbers of all, of which the lists have the first.
+	DueSchedules, ActiveRuns int
+	Due                      []RestoredSchedule // longest overdue first
+	Runs                     []RestoredRun      // oldest first
+}
+
+// RestoredSchedule is a schedule that is due when its control database is resumed.
+type RestoredSchedule struct {
+	JobName  string    `db:"job_name"`
+	Schedule string    `db:"schedule_name"` // empty: that of jobs.sp_add_job
+	DueAt    time.Time `db:"due_time"`      // the first instant
+	CatchUp  string    `db:"catch_up"`      // empty: the default of its text
+	Overlap  string    `db:"overlap"`
+}
+
+// RestoredRun is a run that goes on when its control database is resumed.
+type RestoredRun struct {
+	ID        uuid.UUID `db:"job_execution_id"`
+	JobName   string    `db:"job_name"`
+	Lifecycle string    `db:"lifecycle"`
+	CreatedAt time.Time `db:"create_time"`
+	Targets   int       `db:"targets"`
+	Succeeded int       `db:"succeeded"`
+	Failed    int       `db:"failed"`
+	// Unknown counts targets whose latest attempt may have run or not.
+	Unknown int    `db:"unknown"`
+	Message string `db:"last_message"`
+}
+
+// AfterRestore pauses a control database that was restored, gives it a new incarnation, and ends
+// all terms. It lists at most limit schedules and runs that would go on.
+func (s *Store) AfterRestore(ctx context.Context, limit int) (Restored, error) {
+	var r Restored
+	err := s.query(ctx, "make the restored control database safe", newCall("jobs.sp_after_restore").in("max", int64(limit)),
+		scanOne(&r.Incarnation, &r.PausedAt, &r.PauseReason, &r.Terms, &r.DueSchedules, &r.ActiveRuns),
+		into(&r.Due), into(&r.Runs))
+	return r, err
+}

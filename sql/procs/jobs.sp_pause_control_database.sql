@@ -1,0 +1,59 @@
+-- Pauses the whole control database, with or without a job agent: no schedule fires, no run starts, no waiting run begins, and agents claim
+-- nothing. Attempts in flight end and are recorded; runs can be stopped, and definitions changed. Pausing again changes the reason.
+--
+-- Parameters:
+--   @reason  Why, for display.
+-- Called by: members of the role jobs_admin.
+-- Locks:     the row of the job agent (X); an insert into audit_entries.
+-- Returns:   0.
+-- Throws:
+--   50097 a text is longer than its limit.
+--   50136 the caller has a transaction.
+CREATE OR ALTER PROCEDURE jobs.sp_pause_control_database
+    @reason NVARCHAR(2001) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'The control database is not paused or resumed inside a transaction: passes would wait for it. Commit first.', 1;
+    IF DATALENGTH(@reason) > 4000
+        THROW 50097, N'Invalid @reason: want at most 2000 characters, not 2001 or more.', 1;
+
+    BEGIN TRANSACTION;
+
+    SET @audit_before = (
+        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.control_identity AS i
+        CROSS JOIN jobs_internal.job_agent AS a
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    UPDATE a
+    SET a.paused_at = COALESCE(a.paused_at, @now),
+        a.paused_by = @caller,
+        a.pause_reason = @reason
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1;
+    SET @audit_after = (
+        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.control_identity AS i
+        CROSS JOIN jobs_internal.job_agent AS a
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'sp_pause_control_database',
+        @object_kind = N'ControlDatabase',
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

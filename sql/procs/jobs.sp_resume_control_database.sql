@@ -1,0 +1,60 @@
+-- Ends the pause of the control database. Its present place (server, name, recovery fork) counts as known from then on. Without
+-- @skip_until, the catch-up policy of each schedule decides about the instants that it has missed.
+--
+-- Parameters:
+--   @skip_until  Instants of schedules before this time (UTC) are not run, and are recorded as skipped when they would have fired, also
+--                those that wait for an earlier run; instants of backfills are run. NULL: none is skipped for this reason.
+-- Called by: members of the role jobs_admin.
+-- Locks:     see jobs_internal.check_place; the row of the job agent (X); an insert into audit_entries.
+-- Returns:   0.
+-- Throws:
+--   50136 the caller has a transaction.
+CREATE OR ALTER PROCEDURE jobs.sp_resume_control_database
+    @skip_until DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
+
+    IF @@TRANCOUNT > 0
+        THROW 50136, N'The control database is not paused or resumed inside a transaction: passes would wait for it. Commit first.', 1;
+
+    BEGIN TRANSACTION;
+
+    SET @audit_before = (
+        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.control_identity AS i
+        CROSS JOIN jobs_internal.job_agent AS a
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    EXECUTE jobs_internal.check_place @accept = 1, @now = @now;
+    -- An earlier @skip_until holds on: its instants may not have been recorded yet.
+    UPDATE a
+    SET a.paused_at = NULL,
+        a.paused_by = NULL,
+        a.pause_reason = NULL,
+        a.skip_until = CASE WHEN @skip_until > a.skip_until OR a.skip_until IS NULL THEN @skip_until ELSE a.skip_until END
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1;
+    SET @audit_after = (
+        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.control_identity AS i
+        CROSS JOIN jobs_internal.job_agent AS a
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    );
+    EXECUTE jobs_internal.audit
+        @action = N'sp_resume_control_database',
+        @object_kind = N'ControlDatabase',
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

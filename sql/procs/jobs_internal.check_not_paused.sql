@@ -1,0 +1,25 @@
+-- Checks that the control database is not paused. A pause that begins later does not take back what the caller starts: it waits unclaimed.
+--
+-- Called by: the procedures that start runs, before their transactions.
+-- Locks:     none.
+-- Returns:   0.
+-- Throws:
+--   50193 the control database is paused.
+CREATE OR ALTER PROCEDURE jobs_internal.check_not_paused
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    SELECT @message = REPLACE(LEFT(CONCAT(
+        N'The control database is paused', N': ' + NULLIF(a.pause_reason, N''),
+        N'. Nothing starts until jobs.sp_resume_control_database (jobagent db resume).'
+    ), 1000), N'%', N'%%')
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1
+        AND a.paused_at IS NOT NULL;
+    IF @message IS NOT NULL
+        THROW 50193, @message, 1;
+    RETURN 0;
+END;
