@@ -44,6 +44,9 @@ type Overview struct {
 	AdvanceSkippedSince time.Time     `db:"advance_skipped_since"`
 	JobAgentState       JobAgentState `db:"job_agent_state"`
 	JobAgentReason      string        `db:"job_agent_reason"`
+	// PausedAt is zero if the control database is not paused.
+	PausedAt    time.Time `db:"paused_time"`
+	PauseReason string    `db:"pause_reason"`
 
 	Runs     []ActiveRun        `db:"-"` // latest first
 	Waiting  []WaitingRun       `db:"-"` // longest wait first

@@ -43,7 +43,7 @@ BEGIN
         CROSS JOIN jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
-    EXECUTE jobs_internal.check_place @accept = 1, @now = @now;
+    EXECUTE jobs_internal.check_place @accept = 1;
     UPDATE i
     SET i.incarnation = NEWID()
     FROM jobs_internal.control_identity AS i

@@ -247,7 +247,9 @@ BEGIN
         (SELECT COUNT(*) FROM jobs_internal.schedule_backfills AS f WHERE f.state = N'Open') AS open_backfills,
         (SELECT v.skipped_since FROM jobs_internal.advance_status AS v) AS advance_skipped_since,
         a.state AS job_agent_state,
-        a.reason AS job_agent_reason
+        a.reason AS job_agent_reason,
+        a.paused_at AS paused_time,
+        a.pause_reason
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
 

@@ -33,7 +33,7 @@ BEGIN
         CROSS JOIN jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
-    EXECUTE jobs_internal.check_place @accept = 1, @now = @now;
+    EXECUTE jobs_internal.check_place @accept = 1;
     -- An earlier @skip_until holds on: its instants may not have been recorded yet.
     UPDATE a
     SET a.paused_at = NULL,

@@ -15,6 +15,7 @@
 -- Throws:
 --   50029 the sends are missing, or a member is out of range.
 --   50201 the term has ended or expired.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.begin_send
     @term_id   BIGINT,
     @sends     NVARCHAR(MAX),

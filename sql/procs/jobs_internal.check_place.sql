@@ -1,4 +1,4 @@
--- Finds out whether this database was restored, copied or renamed since its place was accepted last, and pauses it then (I16). It compares
+-- Finds out whether this database was restored, copied or renamed since its place was accepted last (I16). It compares
 -- documented facts, each only if the session can see it and it was known before:
 --
 --   name of the database         a copy or a renamed backup (DB_NAME)
@@ -14,14 +14,14 @@
 --
 -- Parameters:
 --   @accept  1: the present place is stored, and nothing is compared.
---   @now     The time of the check.
+--   @found   Receives what has changed; NULL: nothing, or @accept is 1. The caller pauses the control database then.
 -- Called by: jobs_internal.start_term, before its transaction; jobs.sp_resume_control_database and jobs.sp_after_restore, within theirs.
--- Locks:     the row of control_identity (U, X) and of the job agent (X), only if something has changed.
+-- Locks:     the row of control_identity (X), only if something has changed.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.check_place
     @accept BIT = 0,
-    @now    DATETIME2(7)
+    @found  NVARCHAR(1000) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -32,9 +32,9 @@ BEGIN
     DECLARE @created_at DATETIME2(7);
     DECLARE @fork UNIQUEIDENTIFIER;
     DECLARE @is_replica BIT;
-    DECLARE @found NVARCHAR(1000);
     DECLARE @is_known BIT;
 
+    SET @found = NULL;
     SELECT
         @created_at = CAST(d.create_date AS DATETIME2(7)),
         @is_replica = CASE WHEN d.replica_id IS NULL THEN 0 ELSE 1 END
@@ -77,16 +77,5 @@ BEGIN
             i.place_is_replica = @is_replica
         FROM jobs_internal.control_identity AS i
         WHERE i.id = 1;
-    ELSE
-        UPDATE a
-        SET a.paused_at = @now,
-            a.paused_by = N'jobagent',
-            a.pause_reason = CONCAT(
-                N'This database was restored, copied, moved or renamed: ', @found,
-                N'. Run "jobagent db after-restore" and then "jobagent db resume"'
-            )
-        FROM jobs_internal.job_agent AS a
-        WHERE a.id = 1
-            AND a.paused_at IS NULL;
     RETURN 0;
 END;

@@ -36,6 +36,7 @@
 --   50029 both targets and error are given, or neither; or a target has no ordinal, server or database.
 --   50201 the term has ended or expired.
 --   50202 the task is not held by this term, or has its outcome already.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
     @term_id      BIGINT,
     @task_id      BIGINT,

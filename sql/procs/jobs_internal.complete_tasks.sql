@@ -12,6 +12,7 @@
 -- Throws:
 --   50029 the outcomes are missing, or one of them is invalid.
 --   50201 the term has ended or expired.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_tasks
     @term_id   BIGINT,
     @outcomes  NVARCHAR(MAX),

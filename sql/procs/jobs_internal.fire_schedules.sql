@@ -36,6 +36,7 @@
 -- Throws:
 --   50029 the firings are missing.
 --   50201 the term has ended or expired.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.fire_schedules
     @term_id   BIGINT,
     @firings   NVARCHAR(MAX),

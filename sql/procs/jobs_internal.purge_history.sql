@@ -25,6 +25,7 @@
 -- Throws:
 --   50029 an argument is missing or out of range.
 --   50201 the term has ended or expired.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @batch_size     INT = 100,
     @retention_days INT = NULL,

@@ -14,6 +14,7 @@
 -- Throws:
 --   50029 the engine is missing.
 --   50201 the term has ended or expired.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.recheck_schedules
     @term_id   BIGINT,
     @engine    NVARCHAR(128),

@@ -29,6 +29,7 @@
 -- Throws:
 --   50029 @verdicts is missing.
 --   50201 the term has ended or expired.
+--   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.record_verdicts
     @term_id   BIGINT,
     @verdicts  NVARCHAR(MAX),

@@ -16,7 +16,7 @@
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
--- Locks:     see jobs_internal.check_place; the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
+-- Locks:     see jobs_internal.check_place; the row of the job agent (X), only if the database was restored; the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -43,6 +43,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
     DECLARE @incarnation UNIQUEIDENTIFIER;
+    DECLARE @found NVARCHAR(1000);
     DECLARE @started TABLE (term_id BIGINT NOT NULL PRIMARY KEY, started_at DATETIME2(7) NOT NULL, expires_at DATETIME2(7) NOT NULL);
 
     IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
@@ -81,7 +82,18 @@ BEGIN
         THROW 50029, @message, 1;
 
     -- A database that was restored or copied is paused before an agent gets its first pass.
-    EXECUTE jobs_internal.check_place @now = @now;
+    EXECUTE jobs_internal.check_place @found = @found OUTPUT;
+    IF @found IS NOT NULL
+        UPDATE a
+        SET a.paused_at = @now,
+            a.paused_by = N'jobagent',
+            a.pause_reason = CONCAT(
+                N'This database was restored, copied, moved or renamed: ', @found,
+                N'. Run "jobagent db after-restore" and then "jobagent db resume"'
+            )
+        FROM jobs_internal.job_agent AS a
+        WHERE a.id = 1
+            AND a.paused_at IS NULL;
     SELECT @incarnation = i.incarnation
     FROM jobs_internal.control_identity AS i
     WHERE i.id = 1;

@@ -86,6 +86,10 @@ func (d *data) Alarms() []alarm {
 			Text: strings.TrimSpace(o.JobAgentReason + " No runs start until it is Ready."), Href: "/agents", Link: "Agents"})
 	case controldb.AgentNone, controldb.AgentCreating, controldb.AgentReady, controldb.AgentUpdating:
 	}
+	if !o.PausedAt.IsZero() {
+		list = append(list, alarm{Class: "bad", Title: "The control database is paused: nothing starts.", Since: o.PausedAt,
+			Text: strings.TrimSpace(o.PauseReason + " An administrator ends the pause with \"jobagent db resume\".")})
+	}
 	if !o.AdvanceSkippedSince.IsZero() {
 		list = append(list, alarm{Class: "bad", Title: "Executions do not advance although an agent is alive.", Since: o.AdvanceSkippedSince,
 			Text: "Another session holds the application lock jobagent.advance. \"jobagent doctor\" names it.", Href: "/agents", Link: "Agents"})
