@@ -26,6 +26,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @terms INT;
+    DECLARE @incarnation UNIQUEIDENTIFIER; -- the old one, then the new one
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
 
@@ -34,18 +35,19 @@ BEGIN
     IF @@TRANCOUNT > 0
         THROW 50136, N'The control database is not paused or resumed inside a transaction: passes would wait for it. Commit first.', 1;
 
+    SET @incarnation = (SELECT i.incarnation FROM jobs_internal.control_identity AS i);
     -- The pause is a transaction of its own: nothing is claimed while terms end.
     BEGIN TRANSACTION;
 
     SET @audit_before = (
-        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
-        FROM jobs_internal.control_identity AS i
-        CROSS JOIN jobs_internal.job_agent AS a
+        SELECT @incarnation AS incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
     EXECUTE jobs_internal.check_place @accept = 1;
+    SET @incarnation = NEWID();
     UPDATE i
-    SET i.incarnation = NEWID()
+    SET i.incarnation = @incarnation
     FROM jobs_internal.control_identity AS i
     WHERE i.id = 1;
     UPDATE a
@@ -53,14 +55,13 @@ BEGIN
         a.paused_by = @caller,
         a.pause_reason = CONCAT(
             N'The database was restored. Look at what would run again, and then run "jobagent db resume", ',
-            N'with --skip-until if instants have run already'
+            N'with its option skip-until if instants have run already'
         )
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
     SET @audit_after = (
-        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
-        FROM jobs_internal.control_identity AS i
-        CROSS JOIN jobs_internal.job_agent AS a
+        SELECT @incarnation AS incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
     EXECUTE jobs_internal.audit

@@ -9,8 +9,8 @@
 --               of their terms ends unless renewed), last_agent_at (until when an agent worked, if none is live; NULL: there was none),
 --               active_runs, running_targets, waiting_targets, waiting_callbacks, overdue_schedules (due for a minute or more),
 --               first_overdue_at, unvalidated_schedules, paused_schedules, faulted_schedules, open_backfills, advance_skipped_since (since
---               when executions have not advanced although an agent is live), job_agent_state, job_agent_reason. Numbers of what may be
---               very many end at 10000.
+--               when executions have not advanced although an agent is live), job_agent_state, job_agent_reason, paused_time and
+--               pause_reason (of the control database; NULL: it is not paused). Numbers of what may be very many end at 10000.
 --            2: the active runs, latest first: job_execution_id, job_name, job_version, lifecycle, create_time, start_time,
 --               stop_requested_at, is_rerun, due_time, steps (of the version), steps_begun, step_id and step_name (the first active step),
 --               active_steps, began_at (when the list of that step was frozen), step_targets, step_active, targets, running, due, retrying,

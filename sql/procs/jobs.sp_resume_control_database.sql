@@ -28,9 +28,8 @@ BEGIN
     BEGIN TRANSACTION;
 
     SET @audit_before = (
-        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
-        FROM jobs_internal.control_identity AS i
-        CROSS JOIN jobs_internal.job_agent AS a
+        SELECT a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
     EXECUTE jobs_internal.check_place @accept = 1;
@@ -43,9 +42,8 @@ BEGIN
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
     SET @audit_after = (
-        SELECT i.incarnation, a.paused_at, a.paused_by, a.pause_reason, a.skip_until
-        FROM jobs_internal.control_identity AS i
-        CROSS JOIN jobs_internal.job_agent AS a
+        SELECT a.paused_at, a.paused_by, a.pause_reason, a.skip_until
+        FROM jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
     EXECUTE jobs_internal.audit

@@ -16,7 +16,8 @@
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
--- Locks:     see jobs_internal.check_place; the row of the job agent (X), only if the database was restored; the agent's row (U, X), its earlier term (X) and the tasks of that term (X).
+-- Locks:     see jobs_internal.check_place; the row of the job agent (X), only if the database was restored; the
+--            agent's row (U, X), its earlier term (X) and the tasks of that term (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.

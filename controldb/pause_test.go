@@ -1,0 +1,99 @@
+package controldb_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// After a restore, the terms of before are refused, nothing is claimed, and the runs in flight are
+// listed. After the resume, another term claims the target again.
+func TestAfterRestore(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		before, err := c.Identity(ctx)
+		require.NoError(t, err)
+		require.False(t, before.Paused())
+		a := controldb.Agent{ID: uuid.New(), Host: "host", Version: "1", MaxConcurrentTargets: 7}
+		old, err := c.StartTerm(ctx, a, time.Hour)
+		require.NoError(t, err)
+		c.exec(t, `EXEC jobs.sp_add_job N'j';
+EXEC jobs.sp_add_target_group N'g';
+EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlDatabase', @server_name = N's', @database_name = N'd';
+EXEC jobs.sp_add_jobstep N'j', @command = N'SELECT 1;', @target_group_name = N'g';
+EXEC jobs.sp_start_job N'j';`)
+		p, err := c.Pass(ctx, controldb.PassRequest{Term: old.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+		require.NoError(t, err)
+		require.Equal(t, 1, p.Held.Count)
+
+		r, err := c.AfterRestore(ctx, 10)
+		require.NoError(t, err)
+		require.NotEqual(t, before.Incarnation, r.Incarnation)
+		require.Equal(t, []int{1, 0, 1}, []int{r.Terms, r.DueSchedules, r.ActiveRuns})
+		require.Equal(t, "j", r.Runs[0].JobName)
+		_, err = c.Pass(ctx, controldb.PassRequest{Term: old.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+		require.ErrorIs(t, err, controldb.ErrIncarnation)
+		require.ErrorIs(t, err, controldb.ErrTermEnded, "so the agent starts another term")
+		i, err := c.Identity(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []any{true, before.DatabaseID, r.Incarnation}, []any{i.Paused(), i.DatabaseID, i.Incarnation})
+
+		next, err := c.StartTerm(ctx, a, time.Hour)
+		require.NoError(t, err)
+		for range 3 {
+			p, err = c.Pass(ctx, controldb.PassRequest{Term: next.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+			require.NoError(t, err)
+			require.Zero(t, p.Held.Count)
+		}
+		again, err := c.AfterRestore(ctx, 10)
+		require.NoError(t, err)
+		require.NotEqual(t, r.Incarnation, again.Incarnation)
+
+		require.NoError(t, c.Resume(ctx, time.Time{}))
+		c.exec(t, `UPDATE jobs_internal.step_executions SET next_attempt_at = '2000-01-01' WHERE next_attempt_at IS NOT NULL;`)
+		next, err = c.StartTerm(ctx, a, time.Hour)
+		require.NoError(t, err)
+		p, err = c.Pass(ctx, controldb.PassRequest{Term: next.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+		require.NoError(t, err)
+		require.Equal(t, 1, p.Held.Count)
+	})
+}
+
+// An instant before the time of a resume is recorded as skipped with its reason, and a later one is
+// run. While the control database is paused, neither is.
+func TestResumeSkipsInstants(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "host", Version: "1", MaxConcurrentTargets: 7}, time.Hour)
+		require.NoError(t, err)
+		c.exec(t, `EXEC jobs.sp_add_job N'j', @enabled = 1, @schedule_interval_type = N'Hours';
+EXEC jobs.sp_add_target_group N'g';
+EXEC jobs.sp_add_jobstep N'j', @command = N'SELECT 1;', @target_group_name = N'g';
+UPDATE jobs_internal.schedules SET next_due_at = '2026-03-01 02:00', next_fire_at = '2026-03-01 02:00', awaits_verdict = 0 WHERE kind = N'Elastic' OR spec IS NULL;`)
+		id := get[int64](t, c, `SELECT s.schedule_id FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name = N'j';`)
+		first, second := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+		firing := []controldb.Firing{{
+			Schedule: controldb.ScheduleID(id), DueAt: first, Revision: get[int](t, c, `SELECT revision FROM jobs_internal.schedules WHERE schedule_id = @p1;`, id),
+			Runs: []time.Time{first}, LastDueAt: first, NextDueAt: second, NextFireAt: second,
+		}}
+		require.NoError(t, c.Pause(ctx, "why"))
+		_, err = c.FireSchedules(ctx, term.ID, firing)
+		require.NoError(t, err)
+		require.Empty(t, c.rows(t, `SELECT CONCAT(e.due_at, N'') FROM jobs_internal.job_executions AS e;`))
+
+		require.NoError(t, c.Resume(ctx, second))
+		_, err = c.FireSchedules(ctx, term.ID, firing)
+		require.NoError(t, err)
+		require.Empty(t, c.rows(t, `SELECT CONCAT(e.due_at, N'') FROM jobs_internal.job_executions AS e;`))
+		require.Equal(t, []string{"Paused"}, c.rows(t, `SELECT k.cause FROM jobs_internal.schedule_skips AS k;`))
+		firing[0].DueAt, firing[0].Runs, firing[0].LastDueAt = second, []time.Time{second}, second
+		firing[0].NextDueAt, firing[0].NextFireAt = second.Add(time.Hour), second.Add(time.Hour)
+		_, err = c.FireSchedules(ctx, term.ID, firing)
+		require.NoError(t, err)
+		require.Len(t, c.rows(t, `SELECT CONCAT(e.due_at, N'') FROM jobs_internal.job_executions AS e;`), 1)
+	})
+}
