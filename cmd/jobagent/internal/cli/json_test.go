@@ -224,6 +224,9 @@ account delete a1
 account delete a1
 account list
 agent status
+db pause --reason disks
+db after-restore --yes
+db resume --skip-until 2026-03-01T02:45:00Z
 `
 
 // definitions are files for apply.

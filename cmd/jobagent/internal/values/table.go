@@ -204,7 +204,7 @@ var flagKinds = map[string]Kind{
 	"state":    enum(scheduleStates...),
 
 	// Times.
-	"start-time": instant, "end-time": instant, "start": instant, "from": instant, "to": instant, "until": instant, "before": instant,
+	"start-time": instant, "end-time": instant, "start": instant, "from": instant, "to": instant, "until": instant, "before": instant, "skip-until": instant,
 	"since": {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
 
 	// Runs, alerts and the audit log.
