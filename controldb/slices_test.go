@@ -3,9 +3,12 @@ package controldb_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -48,5 +51,47 @@ func TestLockedCallbacksDoNotRepeatPasses(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, c.pass(t, term).More())
 		require.NoError(t, tx.Rollback())
+	})
+}
+
+// TestLostTasksAreHandedOverInSlices: the tasks of a lost agent end in slices, whoever ends its
+// term, and no task is claimed or counted twice meanwhile.
+func TestLostTasksAreHandedOverInSlices(t *testing.T) {
+	const held = `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE ended_at IS NULL`
+	each(t, func(t *testing.T, c *control) {
+		testenv.SetSlices(t, c.db, 2)
+		c.job(t, "j", nil)
+		agent := controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100}
+		begin := func() controldb.TermID {
+			term, err := c.StartTerm(t.Context(), agent, time.Hour)
+			require.NoError(t, err)
+			return term.ID
+		}
+		lost := begin()
+		c.start(t, "j")
+		c.resolve(t, lost, "d0", "d1", "d2", "d3", "d4", "d5", "d6")
+		for c.passMax(t, lost, 0).More() {
+		}
+		require.Len(t, c.pass(t, lost).Tasks, 7)
+		drain := func(term controldb.TermID, left ...int) {
+			for i, n := range left {
+				require.Equal(t, i < len(left)-1, c.passMax(t, term, 0).More())
+				require.Equal(t, n, get[int](t, c, held))
+			}
+		}
+
+		// A pass of another agent ends the term.
+		other := c.term(t)
+		c.exec(t, `UPDATE jobs_internal.terms SET expires_at = SYSUTCDATETIME() WHERE term_id = @p1`, lost.Number)
+		drain(other, 5, 3, 1, 0)
+		require.Equal(t, 7, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome = N'Unknown'`))
+
+		// The agent itself comes back.
+		c.exec(t, `UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`)
+		require.Len(t, c.pass(t, begin()).Tasks, 7)
+		again := begin()
+		require.Equal(t, 5, get[int](t, c, held))
+		drain(again, 3, 1, 0)
+		require.Equal(t, 14, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome = N'Unknown'`))
 	})
 }

@@ -87,7 +87,6 @@ BEGIN
     WHERE t.ended_at IS NULL
         AND t.expires_at <= @now;
     IF @@ROWCOUNT > 0
-    BEGIN
         UPDATE t
         SET t.ended_at = @now,
             t.end_reason = N'Expired'
@@ -95,8 +94,9 @@ BEGIN
         INNER LOOP JOIN jobs_internal.terms AS t ON t.term_id = x.term_id
         WHERE t.ended_at IS NULL
             AND t.expires_at <= @now;
-        EXECUTE jobs_internal.hand_over @now = @now;
-    END;
+    -- In each pass, because a slice may have left tasks of a term that ended earlier.
+    EXECUTE jobs_internal.hand_over @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
 
     EXECUTE jobs_internal.end_callbacks @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;

@@ -3,38 +3,59 @@
 -- uncounted if its attempt did not call jobs_internal.begin_send; otherwise the request may have been sent: it is
 -- unknown, or awaits a report if the step's on_unknown_outcome is Await.
 --
--- Cost: (held tasks of all terms) once, by an index that has no others; then (tasks of the terms that have ended). A term holds at most
--- twice as many tasks as its agent runs (20,000).
+-- Cost: (terms that hold tasks), one key each; then (tasks of the terms that have ended), at most @slice a call. A pass ends the rest, so a
+-- lost agent of 20,000 tasks makes no transaction longer (I15). Nothing else changes such a task meanwhile, because its term has ended.
 --
 -- Parameters:
---   @slice  Number of tasks that one statement ends, at least 1.
+--   @slice  Maximum number of tasks that a call ends, at least 1.
+--   @more   Output. 1: that many were ended, so the next pass should follow at once.
 --   @now    For tests only.
--- Called by: jobs_internal.start_term, jobs_internal.end_term, jobs_internal.advance, within their transactions.
+-- Called by: jobs_internal.start_term, jobs_internal.end_term, jobs_internal.record_deployment, jobs_internal.advance, within their
+--            transactions.
 -- Locks:     the tasks (X), their callbacks (X), and their targets or steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.hand_over
-    @slice INT = 1000,
+    @slice INT = 5000,
+    @more  BIT = 0 OUTPUT,
     @now   DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @outcomes NVARCHAR(MAX) = N'[]';
+    SET @more = 0;
+    DECLARE @room INT = @slice; -- tasks that this call may still end
+    DECLARE @batch INT; -- tasks of one list of outcomes, at most
+    DECLARE @count INT;
+    DECLARE @term_id BIGINT = 0;
+    DECLARE @outcomes NVARCHAR(MAX);
     DECLARE @terms TABLE (term_id BIGINT NOT NULL PRIMARY KEY); -- that have ended and hold tasks
 
-    -- Once, not for each slice. Plan: the keys of IX_task_executions_held, and one key of terms each.
-    INSERT INTO @terms (term_id)
-    SELECT h.term_id
-    FROM (SELECT DISTINCT k.term_id FROM jobs_internal.task_executions AS k WHERE k.ended_at IS NULL) AS h
-    INNER JOIN jobs_internal.terms AS t ON t.term_id = h.term_id
-    WHERE t.ended_at IS NOT NULL;
-
-    WHILE @outcomes IS NOT NULL AND EXISTS (SELECT 1 FROM @terms AS w)
+    -- Plan: per term that holds tasks one key of IX_task_executions_held and one of terms. The tasks between are not read.
+    WHILE @term_id IS NOT NULL
     BEGIN
+        SET @term_id = (
+            SELECT TOP (1) k.term_id
+            FROM jobs_internal.task_executions AS k
+            WHERE k.ended_at IS NULL
+                AND k.term_id > @term_id
+            ORDER BY k.term_id
+        );
+        INSERT INTO @terms (term_id)
+        SELECT t.term_id
+        FROM jobs_internal.terms AS t
+        WHERE t.term_id = @term_id
+            AND t.ended_at IS NOT NULL;
+    END;
+    IF NOT EXISTS (SELECT 1 FROM @terms AS w)
+        RETURN 0;
+
+    WHILE @room > 0
+    BEGIN
+        SET @batch = CASE WHEN @room < 1000 THEN @room ELSE 1000 END;
         SET @outcomes = (
-            SELECT TOP (@slice)
+            SELECT TOP (@batch)
                 k.task_id,
                 k.attempt,
                 CASE WHEN k.kind = N'Run' AND c.command_type NOT IN (N'TSql', N'Upkeep') THEN N'NoAnswer' ELSE N'Unknown' END AS outcome,
@@ -51,8 +72,14 @@ BEGIN
             ORDER BY k.term_id, k.task_id -- as in IX_task_executions_held
             FOR JSON PATH
         );
-        IF @outcomes IS NOT NULL
-            EXECUTE jobs_internal.record_outcomes @outcomes = @outcomes, @now = @now;
+        IF @outcomes IS NULL
+            RETURN 0;
+        EXECUTE jobs_internal.record_outcomes @outcomes = @outcomes, @now = @now;
+        SET @count = (SELECT COUNT(*) FROM OPENJSON(@outcomes) AS o);
+        SET @room = @room - @count;
+        IF @count < @batch
+            RETURN 0;
     END;
+    SET @more = 1;
     RETURN 0;
 END;
