@@ -253,7 +253,7 @@ BEGIN
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
 
-    -- Plan: per run a range of IX_target_executions_execution_id, which is only counted, and one of IX_target_executions_failed.
+    -- Plan: per run the keys of UQ_step_executions_step_id, and a range of IX_target_executions_failed.
     WITH waits AS (
         SELECT
             s.execution_id,
@@ -284,7 +284,18 @@ BEGIN
         f.resolved_at AS began_at,
         COALESCE(p.targets, 0) AS step_targets,
         COALESCE(p.active, 0) AS step_active,
-        (SELECT COUNT(*) FROM jobs_internal.target_executions AS t WHERE t.execution_id = e.execution_id) AS targets,
+        (
+            -- Steps that have ended keep their number. Plan: for the others a range of UQ_target_executions_target_id.
+            SELECT COALESCE(SUM(COALESCE(s.targets, c.targets)), 0)
+            FROM jobs_internal.step_executions AS s
+            OUTER APPLY (
+                SELECT COUNT(*) AS targets
+                FROM jobs_internal.target_executions AS t
+                WHERE t.step_execution_id = s.step_execution_id
+                    AND s.targets IS NULL
+            ) AS c
+            WHERE s.execution_id = e.execution_id
+        ) AS targets,
         COALESCE(h.running, 0) AS running,
         COALESCE(w.due, 0) AS due,
         COALESCE(w.retrying, 0) AS retrying,

@@ -1,7 +1,8 @@
 -- Lists the log of a schedule of the SAP surface, newest first (E10, E15), or reads one entry (E16): the next run, if the schedule
 -- has a due instant (S-31), and the runs of the last days (setting sap_run_log_days, S-30).
 --
--- Cost: (entries of the page), and the count of the runs of these days in an index; older history costs nothing.
+-- Cost: (entries of the page, and those that @offset leaves out), and one count of the runs of these days in an index; older history costs
+-- nothing. With a cursor, the other pages cost nothing.
 --
 -- Parameters:
 --   @tenant       The tenant; NULL: the provider.
@@ -51,8 +52,10 @@ BEGIN
     DECLARE @runs INT; -- without the next run
     DECLARE @mark UNIQUEIDENTIFIER;
     DECLARE @mark_at DATETIME2(7);
-    DECLARE @first INT; -- place of the first entry of the page, from 1
-    DECLARE @page TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, place INT NOT NULL);
+    DECLARE @next_is_mark BIT; -- 1: the cursor is the next run
+    DECLARE @with_next BIT; -- 1: the page has the next run
+    DECLARE @oldest_shown DATETIME2(7), @newest_shown DATETIME2(7); -- of the runs of the page
+    DECLARE @page TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, due_at DATETIME2(7) NOT NULL);
     DECLARE @entries TABLE (
         place        INT NOT NULL PRIMARY KEY,
         run_id       UNIQUEIDENTIFIER NOT NULL,
@@ -94,9 +97,9 @@ BEGIN
     WHERE e.schedule_id = @schedule_id
         AND e.due_at >= @oldest;
 
-    SET @first = @offset + 1;
     SET @mark = COALESCE(@run, @after, @before);
-    IF @mark IS NOT NULL AND (@next_run_id IS NULL OR @mark <> @next_run_id)
+    SET @next_is_mark = CASE WHEN @mark = @next_run_id THEN 1 ELSE 0 END;
+    IF @mark IS NOT NULL AND @next_is_mark = 0
     BEGIN
         SELECT @mark_at = e.due_at
         FROM jobs_internal.visible_runs AS e
@@ -106,36 +109,43 @@ BEGIN
             AND e.due_at >= @oldest;
         IF @mark_at IS NULL
             THROW 50174, N'The run does not exist.', 1;
-        SELECT @first = @next + COUNT(*) + 1
-        FROM jobs_internal.visible_runs AS e
-        WHERE e.schedule_id = @schedule_id
-            AND e.due_at > @mark_at;
-    END
-    ELSE IF @mark IS NOT NULL
-        SET @first = 1; -- the next run
-    IF @run IS NOT NULL
-        SET @size = 1;
-    ELSE IF @after IS NOT NULL
-        SET @first = @first + 1;
-    ELSE IF @before IS NOT NULL
-    BEGIN
-        SET @size = CASE WHEN @first - 1 < @size THEN @first - 1 ELSE @size END;
-        SET @first = @first - @size;
     END;
 
-    INSERT INTO @page (execution_id, place)
-    SELECT e.execution_id, e.place + @next
-    FROM (
-        SELECT TOP (CASE WHEN @first + @size - 1 > @next THEN @first + @size - 1 - @next ELSE 0 END)
-            o.execution_id,
-            ROW_NUMBER() OVER (ORDER BY o.due_at DESC) AS place
-        FROM jobs_internal.visible_runs AS o
-        WHERE o.schedule_id = @schedule_id
-            AND o.due_at >= @oldest
-        ORDER BY o.due_at DESC
-    ) AS e
-    WHERE e.place + @next >= @first;
-    IF @next = 1 AND @first = 1 AND @size > 0
+    -- A page begins at its cursor, so it reads no other runs. Due instants of a schedule are unique. The next run is newer than all runs.
+    IF @run IS NOT NULL
+    BEGIN
+        SET @with_next = @next_is_mark;
+        INSERT INTO @page (execution_id, due_at)
+        SELECT e.execution_id, e.due_at
+        FROM jobs_internal.visible_runs AS e
+        WHERE e.schedule_id = @schedule_id
+            AND e.due_at = @mark_at;
+    END;
+    ELSE IF @before IS NOT NULL AND @after IS NULL
+    BEGIN
+        -- Nothing is newer than the next run.
+        INSERT INTO @page (execution_id, due_at)
+        SELECT TOP (@size) e.execution_id, e.due_at
+        FROM jobs_internal.visible_runs AS e
+        WHERE e.schedule_id = @schedule_id
+            AND e.due_at > @mark_at
+        ORDER BY e.due_at;
+        SET @with_next = CASE WHEN @next = 1 AND @next_is_mark = 0 AND @@ROWCOUNT < @size THEN 1 ELSE 0 END;
+    END;
+    ELSE
+    BEGIN
+        SET @with_next = CASE WHEN @next = 1 AND @after IS NULL AND @offset = 0 THEN 1 ELSE 0 END;
+        SET @offset = CASE WHEN @after IS NOT NULL OR @offset < @next THEN 0 ELSE @offset - @next END;
+        INSERT INTO @page (execution_id, due_at)
+        SELECT e.execution_id, e.due_at
+        FROM jobs_internal.visible_runs AS e
+        WHERE e.schedule_id = @schedule_id
+            AND e.due_at >= @oldest
+            AND e.due_at < COALESCE(@mark_at, '9999-12-31')
+        ORDER BY e.due_at DESC
+        OFFSET @offset ROWS FETCH NEXT @size - @with_next ROWS ONLY;
+    END;
+    IF @with_next = 1
         INSERT INTO @entries (place, run_id, run_status, run_state, scheduled_at, run_text)
         VALUES (1, @next_run_id, N'SCHEDULED', N'SCHEDULED', @next_made_at, N'The job has been scheduled for a future run');
     INSERT INTO @entries (
@@ -143,15 +153,45 @@ BEGIN
         run_text, late_at, late_text
     )
     SELECT
-        p.place, r.run_id, r.run_status, r.run_state, r.http_status, r.scheduled_at, r.executed_at, r.acked_at, r.ack_state, r.answer_text,
+        ROW_NUMBER() OVER (ORDER BY p.due_at DESC) + 1, r.run_id, r.run_status, r.run_state, r.http_status, r.scheduled_at, r.executed_at, r.acked_at, r.ack_state, r.answer_text,
         r.completed_at, r.run_text, r.late_at, r.late_text
     FROM @page AS p
     INNER JOIN jobs_internal.rest_runs AS r ON r.execution_id = p.execution_id;
 
     SELECT
+        @oldest_shown = MIN(p.due_at),
+        @newest_shown = MAX(p.due_at)
+    FROM @page AS p;
+    -- An empty page lies beside its cursor, or behind the last entry.
+    SET @oldest_shown = COALESCE(
+        @oldest_shown,
+        CASE WHEN @with_next = 1 OR @next_is_mark = 1 THEN '9999-12-31' WHEN @mark IS NOT NULL THEN @mark_at ELSE @oldest END
+    );
+    SELECT
         @next + @runs AS total,
-        CAST(CASE WHEN @first + @size - 1 < @next + @runs THEN 1 ELSE 0 END AS BIT) AS more,
-        CAST(CASE WHEN @first > 1 THEN 1 ELSE 0 END AS BIT) AS newer;
+        CAST(CASE
+            WHEN @before IS NOT NULL AND @run IS NULL AND @after IS NULL THEN 1 -- the cursor is older
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.visible_runs AS e
+                WHERE e.schedule_id = @schedule_id
+                    AND e.due_at >= @oldest
+                    AND e.due_at < @oldest_shown
+            ) THEN 1
+            ELSE 0
+        END AS BIT) AS more,
+        CAST(CASE
+            WHEN @with_next = 1 THEN 0
+            WHEN @newest_shown IS NULL THEN CASE WHEN @after IS NOT NULL OR (@mark IS NULL AND @offset > 0) THEN 1 ELSE 0 END
+            WHEN @next = 1 THEN 1
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.visible_runs AS e
+                WHERE e.schedule_id = @schedule_id
+                    AND e.due_at > @newest_shown
+            ) THEN 1
+            ELSE 0
+        END AS BIT) AS newer;
     SELECT
         n.run_id,
         n.run_status,
