@@ -136,14 +136,15 @@ BEGIN
     BEGIN
         SET @with_next = CASE WHEN @next = 1 AND @after IS NULL AND @offset = 0 THEN 1 ELSE 0 END;
         SET @offset = CASE WHEN @after IS NOT NULL OR @offset < @next THEN 0 ELSE @offset - @next END;
-        INSERT INTO @page (execution_id, due_at)
-        SELECT e.execution_id, e.due_at
-        FROM jobs_internal.visible_runs AS e
-        WHERE e.schedule_id = @schedule_id
-            AND e.due_at >= @oldest
-            AND e.due_at < COALESCE(@mark_at, '9999-12-31')
-        ORDER BY e.due_at DESC
-        OFFSET @offset ROWS FETCH NEXT @size - @with_next ROWS ONLY;
+        IF @size > @with_next -- FETCH NEXT 0 ROWS is an error
+            INSERT INTO @page (execution_id, due_at)
+            SELECT e.execution_id, e.due_at
+            FROM jobs_internal.visible_runs AS e
+            WHERE e.schedule_id = @schedule_id
+                AND e.due_at >= @oldest
+                AND e.due_at < COALESCE(@mark_at, '9999-12-31')
+            ORDER BY e.due_at DESC
+            OFFSET @offset ROWS FETCH NEXT @size - @with_next ROWS ONLY;
     END;
     IF @with_next = 1
         INSERT INTO @entries (place, run_id, run_status, run_state, scheduled_at, run_text)
