@@ -465,5 +465,5 @@ func (s *Store) FailedTargets(ctx context.Context, lists []GroupResolution, limi
 	w.add("("+strings.Join(pairs, " OR ")+")", values...)
 	return selectAll[FailedTarget](ctx, s, "list failed targets", `SELECT TOP (@p1) target_server_name, target_database_name, COUNT(*) AS failures,
     MAX(end_time) AS last_failure, MAX(LEFT(last_message, 500)) AS last_message
-FROM jobs.job_executions`+w.text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name;", w.args...)
+FROM jobs.job_executions`+w.text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name\nOPTION ("+smallGrant+");", w.args...)
 }

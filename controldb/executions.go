@@ -257,6 +257,13 @@ type ExecutionFilter struct {
 	Limit int
 }
 
+// smallGrant bounds the memory that a list reserves for its sort, in percent of the most that a
+// statement may have. SQL Server expects 4,000 bytes of each message, because its type is
+// NVARCHAR(MAX), so a list would reserve a quarter of the memory of all, and claims would wait for
+// it (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-query). A sort that needs
+// more uses tempdb.
+const smallGrant = "MAX_GRANT_PERCENT = 5"
+
 // Executions lists rows of jobs.job_executions: latest runs first. Within a run, the root comes
 // first, then the steps with their targets, in order.
 func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution, error) {
@@ -286,13 +293,13 @@ func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution,
 FROM jobs.job_executions` + w.text() + "\nORDER BY "
 	switch {
 	case f.ID == uuid.Nil && f.RootsOnly:
-		query += "create_time DESC, job_execution_id;"
+		query += "create_time DESC, job_execution_id"
 	case f.ID == uuid.Nil:
-		query += "create_time DESC, job_execution_id, step_id, target_server_name, target_database_name;"
+		query += "create_time DESC, job_execution_id, step_id, target_server_name, target_database_name"
 	default:
-		query += "step_id, target_server_name, target_database_name;"
+		query += "step_id, target_server_name, target_database_name"
 	}
-	return selectAll[Execution](ctx, s, "list executions", query, w.args...)
+	return selectAll[Execution](ctx, s, "list executions", query+"\nOPTION ("+smallGrant+");", w.args...)
 }
 
 // ExecutionMessage is a row of the view jobs.job_execution_messages.

@@ -309,7 +309,7 @@ func (s *Store) Runs(ctx context.Context, jobName string, f RunFilter, after *Ru
 		w.add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(after.ID))
 	}
 	return selectAll[Execution](ctx, s, "list runs", `SELECT `+executionColumns+`
-FROM jobs.job_executions AS v`+w.text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE);", w.args...)
+FROM jobs.job_executions AS v`+w.text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.args...)
 }
 
 // Run returns a run of a job. It returns [ErrExecutionNotFound] when the job has none of this id.
@@ -353,7 +353,7 @@ func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f R
 		w.add("v.step_id > %s", after)
 	}
 	return selectAll[StepRun](ctx, s, "list steps of a run",
-		`SELECT `+stepRunColumns+w.text()+"\nORDER BY v.step_id"+p.text(w)+";", w.args...)
+		`SELECT `+stepRunColumns+w.text()+"\nORDER BY v.step_id"+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
 }
 
 // TargetRuns lists the targets of a run behind a key: by step, server and database. A name
@@ -384,5 +384,5 @@ func (s *Store) TargetRuns(
 			after.StepID, after.StepID, after.Server, after.Server, after.Database, after.Database, mssqldb.UniqueIdentifier(after.TargetID))
 	}
 	return selectAll[StepRun](ctx, s, "list targets of a run", `SELECT `+stepRunColumns+w.text()+
-		"\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"+p.text(w)+";", w.args...)
+		"\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
 }

@@ -145,7 +145,8 @@ ORDER BY
     p.target_server_name,
     p.target_database_name,
     p.target_id
-OFFSET @p4 ROWS FETCH NEXT @p5 ROWS ONLY;`,
+OFFSET @p4 ROWS FETCH NEXT @p5 ROWS ONLY
+OPTION (`+smallGrant+`);`,
 		mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(with), string(change), p.Skip, top)
 }
 

@@ -149,7 +149,7 @@ FROM (
 ) AS v
 INNER JOIN jobs.job_execution_origins AS o ON o.job_execution_id = v.job_execution_id`+outer.text()+`
 ORDER BY v.create_time DESC, v.job_execution_id
-OPTION (RECOMPILE);`, outer.args...)
+OPTION (RECOMPILE, `+smallGrant+`);`, outer.args...)
 }
 
 // TargetCount is the number of targets of a run in a state.
@@ -227,5 +227,5 @@ func (s *Store) ShownTargets(ctx context.Context, run uuid.UUID, f RunTargetFilt
 	}
 	return selectAll[ShownTarget](ctx, s, "list targets of the run", `SELECT TOP (@p1) v.step_id, v.target_server_name, v.target_database_name,
     v.lifecycle, v.attempts, v.start_time, v.end_time, v.next_attempt_time, v.last_message, v.outcome_unknown
-FROM jobs.job_execution_targets AS v`+w.text()+"\nORDER BY v.step_id, v.target_server_name, v.target_database_name;", w.args...)
+FROM jobs.job_execution_targets AS v`+w.text()+"\nORDER BY v.step_id, v.target_server_name, v.target_database_name\nOPTION ("+smallGrant+");", w.args...)
 }

@@ -309,7 +309,8 @@ FROM (
 LEFT JOIN jobs.job_execution_targets AS v ON v.job_execution_id = r.job_execution_id
     AND v.step_name = @p4
     AND v.target_id = @p5
-ORDER BY r.create_time DESC, r.job_execution_id;`,
+ORDER BY r.create_time DESC, r.job_execution_id
+OPTION (`+smallGrant+`);`,
 		top+1, mssqldb.UniqueIdentifier(t.JobID), datetime2(created), t.StepName, mssqldb.UniqueIdentifier(t.TargetID))
 }
 

@@ -93,7 +93,8 @@ LEFT JOIN (
 ) AS t ON t.step_id = p.step_id
 WHERE r.job_execution_id = @p1
     AND r.step_id IS NULL
-ORDER BY d.step_id, t.lifecycle, t.outcome_unknown;`, mssqldb.UniqueIdentifier(id))
+ORDER BY d.step_id, t.lifecycle, t.outcome_unknown
+OPTION (`+smallGrant+`);`, mssqldb.UniqueIdentifier(id))
 	switch {
 	case err != nil:
 		return RunWatch{}, err
@@ -164,5 +165,6 @@ func (s *Store) RunFailures(ctx context.Context, run uuid.UUID, top int) ([]RunF
 FROM jobs.job_execution_targets AS v
 WHERE v.job_execution_id = @p2
     AND v.lifecycle IN (N'Failed', N'TimedOut')
-ORDER BY v.step_id, v.target_server_name, v.target_database_name;`, top, mssqldb.UniqueIdentifier(run))
+ORDER BY v.step_id, v.target_server_name, v.target_database_name
+OPTION (`+smallGrant+`);`, top, mssqldb.UniqueIdentifier(run))
 }

@@ -1,6 +1,7 @@
 -- Targets of one run, for those who watch it (jobs.sp_get_run): all of a step, or some by their ids. It only reads.
 --
--- Cost: the targets that it returns. The list of a step is found by UQ_target_executions_target_id, and targets by their key.
+-- Cost: the targets that it returns. The list of a step is a range of IX_target_executions_execution_id in the wanted order, so nothing is
+-- sorted; other targets are found by their key.
 --
 -- Parameters:
 --   @job_execution_id  Id of the run.
@@ -70,7 +71,8 @@ BEGIN
             t.outcome_unknown,
             LEFT(t.last_message, @max_length) AS message
         FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = @step_execution_id
+        WHERE t.execution_id = @execution_id
+            AND t.step_execution_id = @step_execution_id
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = @step_execution_id)
         ORDER BY t.target_execution_id;
         RETURN 0;

@@ -154,8 +154,8 @@ BEGIN
         run_text, late_at, late_text
     )
     SELECT
-        ROW_NUMBER() OVER (ORDER BY p.due_at DESC) + 1, r.run_id, r.run_status, r.run_state, r.http_status, r.scheduled_at, r.executed_at, r.acked_at, r.ack_state, r.answer_text,
-        r.completed_at, r.run_text, r.late_at, r.late_text
+        ROW_NUMBER() OVER (ORDER BY p.due_at DESC) + 1, r.run_id, r.run_status, r.run_state, r.http_status, r.scheduled_at, r.executed_at,
+        r.acked_at, r.ack_state, r.answer_text, r.completed_at, r.run_text, r.late_at, r.late_text
     FROM @page AS p
     INNER JOIN jobs_internal.rest_runs AS r ON r.execution_id = p.execution_id;
 
