@@ -78,6 +78,7 @@ const (
 	CodeAdvance        = "advance"
 	CodeTerms          = "terms"
 	CodeClockChanges   = "clock-changes"
+	CodeNames          = "names"
 )
 
 //go:embed doctor/*.sql
@@ -126,6 +127,7 @@ var checks = []check{
 	{CodeAgents, checkAgents, false},
 	{CodeAdvance, checkAdvance, false},
 	{CodeClockChanges, checkClockChanges, false},
+	{CodeNames, checkNames, false},
 }
 
 // Examine looks for problems of the control database: the server, the database, the schema, the

@@ -226,6 +226,7 @@ var conditions = map[int32]condition{
 	50090: {KindInvalid, nil, "an argument of a procedure of the SAP surface is missing or out of range"},
 	50091: {KindInvalid, nil, "the filter, the search or the order of a list of the SAP surface is invalid"},
 	50092: {KindInvalid, nil, "the time-out is not 1 to 604800 seconds"},
+	50093: {KindInvalid, nil, "a name has an invisible character, a blank at an end, a period at the end, or a part . or .."},
 	50097: {KindInvalid, nil, "a text is longer than its limit"},
 	50098: {KindInvalid, nil, "a name is empty"},
 	50099: {KindInvalid, nil, "the view is read only"},

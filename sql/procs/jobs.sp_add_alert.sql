@@ -49,6 +49,7 @@
 --   50042 a number is out of range.
 --   50043 a lifecycle is invalid.
 --   50045 the severity or the list of channels is invalid.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50098 a name is empty.
 --   50100 the job does not exist.
@@ -100,6 +101,8 @@ BEGIN
         THROW 50098, N'Invalid @job_name: the name is empty. Omit it to watch all jobs.', 1;
     IF LTRIM(@job_pattern) = N''
         THROW 50098, N'Invalid @job_pattern: the name is empty. Omit it to watch all jobs.', 1;
+
+    EXECUTE jobs_internal.check_name @name = @alert_name, @parameter = N'@alert_name';
 
     BEGIN TRANSACTION;
 

@@ -21,6 +21,7 @@
 --   50034 the channel name is missing or empty.
 --   50044 the type or the definition is invalid.
 --   50058 the definition of an action is invalid.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50119 a channel of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -44,6 +45,7 @@ BEGIN
     IF DATALENGTH(@channel_type) > 100
         THROW 50097, N'Invalid @channel_type: want at most 50 characters, not 51 or more.', 1;
 
+    EXECUTE jobs_internal.check_name @name = @channel_name, @parameter = N'@channel_name';
     EXECUTE jobs_internal.check_alert_channel
         @channel_name = @channel_name,
         @channel_type = @channel_type OUTPUT,

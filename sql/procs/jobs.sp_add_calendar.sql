@@ -10,6 +10,7 @@
 -- Throws:
 --   50053 the calendar name is missing or empty.
 --   50054 the calendar text is not a JSON object.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50130 a calendar of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -31,6 +32,7 @@ BEGIN
 
     IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
         THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
+    EXECUTE jobs_internal.check_name @name = @calendar_name, @parameter = N'@calendar_name';
     IF @spec IS NULL OR ISJSON(@spec) = 0 OR LEFT(LTRIM(@spec), 1) <> N'{'
         THROW 50054, N'Invalid @spec: want a JSON object, such as {"dates": ["2026-12-24"]}.', 1;
 

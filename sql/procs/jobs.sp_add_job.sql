@@ -20,6 +20,7 @@
 --   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50101 a job of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -52,6 +53,7 @@ BEGIN
         THROW 50097, N'Invalid @schedule_interval_type: want at most 50 characters, not 51 or more.', 1;
 
     EXECUTE jobs_internal.check_job_name @job_name = @job_name;
+    EXECUTE jobs_internal.check_name @name = @job_name, @parameter = N'@job_name';
 
     SET @enabled = COALESCE(@enabled, 0);
     SET @schedule_interval_type = COALESCE(@schedule_interval_type, N'Once');

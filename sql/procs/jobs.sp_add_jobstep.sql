@@ -62,6 +62,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50098 a name is empty.
 --   50100 the job does not exist.
@@ -223,6 +224,7 @@ BEGIN
         ), N'%', N'%%');
         THROW 50010, @message, 1;
     END;
+    EXECUTE jobs_internal.check_name @name = @step_name, @parameter = N'@step_name';
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.job_steps AS s

@@ -32,6 +32,7 @@
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
 --   50073 a name in the parameters is there twice.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
@@ -78,6 +79,7 @@ BEGIN
 
     IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
         THROW 50047, N'Missing schedule name: @schedule_name is NULL or empty.', 1;
+    EXECUTE jobs_internal.check_name @name = @schedule_name, @parameter = N'@schedule_name';
     EXECUTE jobs_internal.check_schedule_text @kind = @kind OUTPUT, @spec = @spec;
     EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT, @kind = @kind;
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;

@@ -8,6 +8,7 @@
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50107 a target group of this name exists already.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -30,6 +31,7 @@ BEGIN
 
     IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
         THROW 50012, N'Missing target group name: @target_group_name is NULL or empty.', 1;
+    EXECUTE jobs_internal.check_name @name = @target_group_name, @parameter = N'@target_group_name';
 
     BEGIN TRANSACTION;
 

@@ -18,6 +18,7 @@
 --   50075 the sealed secret is invalid.
 --   50080 a name is missing or empty.
 --   50081 a credential lacks its password.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
@@ -65,6 +66,8 @@ BEGIN
     WHERE c.name = @credential_name;
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     SET @created = CASE WHEN @revision IS NULL THEN 1 ELSE 0 END;
+    IF @created = 1
+        EXECUTE jobs_internal.check_name @name = @credential_name, @parameter = N'@credential_name';
     IF @sealed IS NULL
         AND (@created = 1 OR CAST(@username AS VARBINARY(256)) <> CAST(@stored_username AS VARBINARY(256)))
     BEGIN

@@ -20,6 +20,7 @@
 --            insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50094 the name of the job agent is missing or invalid.
 --   50095 the SKU or the capacity is invalid, or they do not match.
 --   50096 the tags are not a JSON object of texts.
@@ -155,7 +156,10 @@ BEGIN
             @operation_id, N'UpsertJobAccount', @agent_name, @state, @location, @sku, @capacity, @identity, @tags, @now, @caller
         );
         IF @created = 1
+        BEGIN
+            EXECUTE jobs_internal.check_name @name = @agent_name, @parameter = N'@agent_name';
             EXECUTE jobs_internal.set_job_agent_state @to = N'Creating', @operation_id = @operation_id, @values = 1, @now = @now;
+        END;
         ELSE
             EXECUTE jobs_internal.set_job_agent_state @to = N'Updating', @operation_id = @operation_id, @now = @now;
     END;

@@ -20,6 +20,7 @@
 -- Throws:
 --   50082 the name of a job collection, or of a job in one, is missing or invalid.
 --   50083 a setting of the job collection is invalid.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50166 a quota of the job collection is exceeded.
 --   50171 jobs of the collection do not fit the new plan.
@@ -154,6 +155,7 @@ BEGIN
 
     IF @collection_id IS NULL
     BEGIN
+        EXECUTE jobs_internal.check_name @name = @job_collection_name, @parameter = N'@job_collection_name';
         SELECT
             @created = 1,
             @revision = 1,

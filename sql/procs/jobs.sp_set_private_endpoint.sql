@@ -12,6 +12,7 @@
 -- Returns:   0.
 -- Throws:
 --   50080 a name is missing or empty.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
@@ -60,6 +61,7 @@ BEGIN
     SET @created = CASE WHEN @revision IS NULL THEN 1 ELSE 0 END;
     IF @created = 1
     BEGIN
+        EXECUTE jobs_internal.check_name @name = @private_endpoint_name, @parameter = N'@private_endpoint_name';
         SET @private_endpoint_id = CONCAT(N'EJ_', CONVERT(NVARCHAR(36), NEWID()), N'_', @private_endpoint_name);
         SET @revision = 1;
         INSERT INTO jobs_internal.private_endpoints (name, private_endpoint_id, target_server_resource_id, revision, created_at)

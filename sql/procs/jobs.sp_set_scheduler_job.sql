@@ -39,6 +39,7 @@
 --   50084 a setting of the job is invalid.
 --   50085 the plan Free permits no authentication.
 --   50086 the list of secrets is invalid.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50153 the secret is not sealed for exactly the active keys.
 --   50154 the version is not the next one.
@@ -237,7 +238,10 @@ BEGIN
     END;
     SET @created = CASE WHEN @job_id IS NULL THEN 1 ELSE 0 END;
     IF @created = 1
+    BEGIN
+        EXECUTE jobs_internal.check_name @name = @job_name, @parameter = N'@job_name';
         SET @revision = NULL;
+    END;
     ELSE
     BEGIN
         -- revision is in no index, so that the lock is on the clustered key, where firings and passes look for it.

@@ -20,6 +20,7 @@
 --   50004 the schedule interval type is invalid.
 --   50005 the schedule interval count is below 1.
 --   50006 the schedule ends before it starts.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50101 a job of the new name exists already.
@@ -68,6 +69,7 @@ BEGIN
 
     IF @new_name IS NOT NULL
         EXECUTE jobs_internal.check_job_name @job_name = @new_name, @parameter = N'@new_name';
+    EXECUTE jobs_internal.check_name @name = @new_name, @parameter = N'@new_name';
 
     BEGIN TRANSACTION;
 

@@ -68,6 +68,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
@@ -167,6 +168,7 @@ BEGIN
         THROW 50009, N'Missing command: @command is empty.', 1;
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
         THROW 50010, N'Missing step name: @new_name is empty.', 1;
+    EXECUTE jobs_internal.check_name @name = @new_name, @parameter = N'@new_name';
 
     BEGIN TRANSACTION;
 

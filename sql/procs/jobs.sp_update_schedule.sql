@@ -32,6 +32,7 @@
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
 --   50073 a name in the parameters is there twice.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50125 the schedule does not exist.
@@ -91,6 +92,7 @@ BEGIN
 
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
         THROW 50047, N'Missing schedule name: @new_name is empty.', 1;
+    EXECUTE jobs_internal.check_name @name = @new_name, @parameter = N'@new_name';
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
     BEGIN TRANSACTION;

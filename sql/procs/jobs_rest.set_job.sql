@@ -24,6 +24,7 @@
 --   50087 the name of a job is invalid.
 --   50088 the action is invalid.
 --   50090 an argument is missing or out of range.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50153 the password is not sealed for exactly the active keys.
 --   50154 the version of the secret is not the next one.
@@ -157,6 +158,7 @@ BEGIN
 
     IF @rest_job_id IS NULL
     BEGIN
+        EXECUTE jobs_internal.check_name @name = @job_name, @parameter = N'@name';
         SET @created = 1;
         EXECUTE jobs_internal.add_rest_job
             @tenant_id = @owner,

@@ -9,6 +9,7 @@
 -- Returns:   0.
 -- Throws:
 --   50089 the id of a tenant is missing.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50179 the provider is another tenant.
 CREATE OR ALTER PROCEDURE jobs_rest.set_provider
@@ -51,8 +52,11 @@ BEGIN
     END;
     EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @state = @before OUTPUT;
     IF @created_at IS NULL
+    BEGIN
+        EXECUTE jobs_internal.check_name @name = @tenant, @parameter = N'@tenant';
         INSERT INTO jobs_internal.tenants (tenant_id, subdomain, is_provider, created_at)
         VALUES (@tenant, COALESCE(@subdomain, N''), 1, @now);
+    END;
     ELSE
         UPDATE n
         SET n.subdomain = COALESCE(@subdomain, N''),

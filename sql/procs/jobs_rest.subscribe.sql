@@ -9,6 +9,7 @@
 -- Returns:   0.
 -- Throws:
 --   50089 the id of a tenant is missing.
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs_rest.subscribe
     @tenant    NVARCHAR(129),
@@ -43,8 +44,11 @@ BEGIN
     WHERE n.tenant_id = @tenant;
     EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @app = @app, @state = @before OUTPUT;
     IF @created_at IS NULL
+    BEGIN
+        EXECUTE jobs_internal.check_name @name = @tenant, @parameter = N'@tenant';
         INSERT INTO jobs_internal.tenants (tenant_id, subdomain, created_at)
         VALUES (@tenant, COALESCE(@subdomain, N''), @now);
+    END;
     ELSE
         UPDATE n
         SET n.subdomain = COALESCE(@subdomain, n.subdomain),

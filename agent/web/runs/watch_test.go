@@ -185,7 +185,11 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	const job = "a/b <b>&\u202e'"
-	f.addJob(t, job, 2, 0)
+	// The procedures refuse the name, but jobs may be older than the rule.
+	young := strings.ReplaceAll(job, "\u202e", "~")
+	f.addJob(t, young, 2, 0)
+	_, err := f.DB(t, f.control).ExecContext(t.Context(), "UPDATE j SET j.name = @p1 FROM jobs_internal.jobs AS j WHERE j.name = @p2;", job, young)
+	require.NoError(t, err)
 	c := f.client(t)
 	run := f.startRun(t, job)
 	path := "/runs/" + run.String()

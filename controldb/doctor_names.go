@@ -1,0 +1,50 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// oldName is an object whose name the rule of names refuses. Owner is its job or collection, if any.
+type oldName struct {
+	Kind  string `db:"kind"`
+	Owner string `db:"owner"`
+	Name  string `db:"name"`
+}
+
+// checkNames reports objects that were made before the rule of names (jobs_internal.check_name).
+func checkNames(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	list, err := selectRows[oldName](ctx, e.conn, doctorText("names"))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return []Finding{good(CodeNames, "all names are what they look like, and stay themselves in addresses")}, nil
+	}
+	const most = 100 // the query returns one more
+	count := strconv.Itoa(min(len(list), most))
+	if len(list) > most {
+		count = "more than " + count
+	}
+	shown := make([]string, 0, 10)
+	for _, o := range list[:min(len(list), cap(shown))] {
+		text := o.Kind + " " + strconv.QuoteToASCII(o.Name)
+		if o.Owner != "" {
+			text += " of " + strconv.QuoteToASCII(o.Owner)
+		}
+		shown = append(shown, text)
+	}
+	return []Finding{{
+		Code: CodeNames, Severity: SeverityWarning,
+		Found: fmt.Sprintf("names that new objects may not have (%s): %s", count, strings.Join(shown, "; ")),
+		Why:   "they look like other names, or clients and proxies take their addresses for those of other resources; REST does not serve names such as . and ..",
+		Command: "rename jobs, steps and schedules with the argument @new_name of jobs.sp_update_job, sp_update_jobstep and sp_update_schedule; " +
+			"add other objects under another name, and delete the old ones",
+	}}, nil
+}

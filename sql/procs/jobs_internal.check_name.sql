@@ -1,0 +1,56 @@
+-- Checks the rule that names of all objects obey, for an object that is added or renamed. A name stands in addresses, on terminals and
+-- in files: it must be there what a person sees, and must name nothing else. Clients and proxies remove the segments . and .. of
+-- an address (RFC 3986, 5.2.4), and some systems remove periods and blanks at the end of a name. Other characters with a meaning in
+-- addresses are permitted, because Azure permits them; addresses escape them. The rule of a kind of object may be stricter.
+--
+-- Parameters:
+--   @name       The name. NULL and a name of blanks pass: each kind of object has its own message for these.
+--   @parameter  The caller's parameter with the name, for the message.
+-- Called by: the procedures that add or rename an object.
+-- Locks:     nothing.
+-- Returns:   0.
+-- Throws:
+--   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
+CREATE OR ALTER PROCEDURE jobs_internal.check_name
+    @name      NVARCHAR(128),
+    @parameter NVARCHAR(128)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @place INT;
+    -- Control characters, the soft hyphen, line and paragraph separators, marks of direction, and invisible ones. The joiners
+    -- U+200C and U+200D belong to scripts and emojis. controldb/doctor/names.sql has the same list.
+    DECLARE @hidden NVARCHAR(100) = CONCAT(
+        N'%[', NCHAR(1), N'-', NCHAR(31), NCHAR(127), N'-', NCHAR(159), NCHAR(173), NCHAR(1564), NCHAR(6158), NCHAR(8203),
+        NCHAR(8206), NCHAR(8207), NCHAR(8232), N'-', NCHAR(8238), NCHAR(8288), N'-', NCHAR(8303), NCHAR(65279),
+        NCHAR(65529), N'-', NCHAR(65531), N']%'
+    );
+
+    IF LTRIM(@name) = N''
+        RETURN 0;
+    SET @place = CHARINDEX(NCHAR(0), @name COLLATE Latin1_General_100_BIN2);
+    IF @place = 0
+        SET @place = PATINDEX(@hidden, @name COLLATE Latin1_General_100_BIN2);
+    IF @place > 0
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid ', @parameter, N': the character ', @place, N' is U+',
+            CONVERT(NVARCHAR(4), CONVERT(BINARY(2), UNICODE(SUBSTRING(@name, @place, 1))), 2),
+            N', which is not visible. Want a name without control characters and marks of direction.'
+        ), N'%', N'%%');
+        THROW 50093, @message, 1;
+    END;
+    IF LEFT(@name, 1) IN (N' ', NCHAR(160))
+        OR RIGHT(CONCAT(@name, N'|'), 2) IN (N' |', NCHAR(160) + N'|', N'.|')
+        OR CONCAT(N'/', REPLACE(@name, N'\', N'/'), N'/') LIKE N'%/./%'
+        OR CONCAT(N'/', REPLACE(@name, N'\', N'/'), N'/') LIKE N'%/../%'
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid ', @parameter, N' ''', @name, N''': want no blank at an end, no period at the end, and no part . or .. beside / or \.'
+        ), N'%', N'%%');
+        THROW 50093, @message, 1;
+    END;
+    RETURN 0;
+END;
