@@ -52,9 +52,10 @@ type installation struct {
 // 0 is the default.
 func (b *bench) startBench(ctx context.Context, name string, connections int) (s *installation, err error) {
 	s = &installation{report: &report{output.Bench{Bench: name, Server: "embedded"}}, wire: &roundTrips{}}
+	begun := s // s is nil in a return with an error
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, begun.close())
 		}
 	}()
 	if b.DSN == "" {
