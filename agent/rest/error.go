@@ -15,6 +15,7 @@ const (
 	CodeHidden           Code = "ResourceNotFound" // 404: the caller may see nothing here
 	CodeForbidden        Code = "Forbidden"        // 403
 	CodeUnknownPath      Code = "UnknownPath"      // 404
+	CodeInvalidPath      Code = "InvalidPath"      // 400: a segment . or .., or a slash behind the path of a change
 	CodeMethodNotAllowed Code = "MethodNotAllowed" // 405; the server sets Allow
 	CodeInvalidQuery     Code = "InvalidQuery"     // 400
 	CodeBodyTooLarge     Code = "BodyTooLarge"     // 413

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -88,6 +89,7 @@ type match struct {
 	operation *Operation
 	path      map[string]string
 	allow     []string // the methods of the path; empty if the path is unknown
+	fault     string   // what is wrong with the form of the path; there is no operation then
 }
 
 // find finds the operation of a request. path is the escaped path.
@@ -99,6 +101,16 @@ func (r *routes) find(method, path string) match {
 	s := search{method: method, segments: segments, values: make([]string, 0, 12)}
 	s.walk(r.root, 0)
 	m := match{mount: s.mount, operation: s.found.operation}
+	// Many clients remove segments of dots, and what they send for jobs/.. is the path of the parent
+	// with a slash. Neither form may change the parent.
+	switch {
+	case slices.ContainsFunc(segments, HasDotSegment):
+		m.operation, m.fault = nil, "A name in the path is . or .., or has such a part: clients and proxies remove it from paths. Use the name of another resource; rename this one with T-SQL or the command line."
+		return m
+	case strings.HasSuffix(path, "/") && (method == http.MethodPut || method == http.MethodPatch || method == http.MethodDelete):
+		m.operation, m.fault = nil, "The path of a change ends with a slash. Remove the slash, and check that the name of the resource is in the path."
+		return m
+	}
 	if m.operation == nil {
 		slices.Sort(s.allow)
 		m.allow = slices.Compact(s.allow)
@@ -112,7 +124,7 @@ func (r *routes) find(method, path string) match {
 	return m
 }
 
-// split splits an escaped path into unescaped segments. One slash at the end is ignored. An empty
+// split splits an escaped path into unescaped segments. One slash at the end is left out. An empty
 // segment elsewhere, and an invalid escape, make the path unknown.
 func split(path string) (segments []string, ok bool) {
 	path, ok = strings.CutPrefix(path, "/")
@@ -128,6 +140,17 @@ func split(path string) (segments []string, ok bool) {
 		segments[i] = text
 	}
 	return segments, true
+}
+
+// HasDotSegment reports whether a name would be, or have, a segment of a path that clients remove
+// (RFC 3986, 5.2.4; the URL standard also takes \ for /).
+func HasDotSegment(name string) bool {
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // search is one search in the tree.

@@ -219,6 +219,9 @@ func (e *exchange) handle(path string) (*Response, error) {
 
 // unknown returns the error about a path or a method without operation.
 func (e *exchange) unknown(m match) error {
+	if m.fault != "" {
+		return &Error{Status: http.StatusBadRequest, Code: CodeInvalidPath, Message: m.fault}
+	}
 	if len(m.allow) > 0 {
 		allow := strings.Join(m.allow, ", ")
 		return &Error{

@@ -114,6 +114,11 @@ func TestCase006Routing(t *testing.T) {
 	require.Equal(t, "AGENT1", a.At(t, "path.agent"))
 }
 
+func isInvalidPath(t *testing.T, a front.Answer) {
+	t.Helper()
+	require.Equal(t, "InvalidPath", a.Code(t))
+}
+
 func TestRouting(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
@@ -128,9 +133,15 @@ func TestRouting(t *testing.T) {
 		{"GET", front.Servers + "/jobAgents/a%2Fb%20%25" + front.Version, 200, func(t *testing.T, a front.Answer) {
 			require.Equal(t, "a/b %", a.At(t, "path.agent"), "the path is split before it is unescaped")
 		}},
-		{"GET", front.Servers + "/jobAgents/.." + front.Version, 200, func(t *testing.T, a front.Answer) {
-			require.Equal(t, "..", a.At(t, "path.agent"), "dots are no part of the path's form")
+		{"GET", front.Servers + "/jobAgents/.." + front.Version, 400, isInvalidPath},
+		{"GET", front.Servers + "/jobAgents/%2e" + front.Version, 400, isInvalidPath},
+		{"DELETE", front.Servers + "/jobAgents/a%2F..%5Cb" + front.Version, 400, isInvalidPath},
+		{"GET", front.Servers + "/jobAgents/..." + front.Version, 200, func(t *testing.T, a front.Answer) {
+			require.Equal(t, "...", a.At(t, "path.agent"))
 		}},
+		{"DELETE", front.A + "/" + front.Version, 400, isInvalidPath},
+		{"PUT", front.A + "/" + front.Version, 400, isInvalidPath},
+		{"PATCH", front.A + "/" + front.Version, 400, isInvalidPath},
 		{"GET", front.A + "/start" + front.Version, 200, func(t *testing.T, a front.Answer) {
 			require.Equal(t, "Named", a.At(t, "operation"), "the literal has no GET, the parameter has")
 		}},

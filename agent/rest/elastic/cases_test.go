@@ -578,7 +578,7 @@ func TestLongTexts(t *testing.T) {
 		}
 		require.Equal(t, path, refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", where, body).At(t, "error.target"))
 	}
-	for _, name := range []string{"\x00", "\xff", "a\nb", strings.Repeat("ä", 2000), "'; DROP TABLE x --", "../..", "%"} {
+	for _, name := range []string{"\x00", "\xff", "a\nb", strings.Repeat("ä", 2000), "'; DROP TABLE x --", "..x/x..", "%"} {
 		require.Equal(t, 404, f.Do(t, "GET", at("jobs", name), nil).Status, "%q", name)
 	}
 	ok(t, f, 200, "DELETE", at("jobs", long), nil)

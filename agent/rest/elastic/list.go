@@ -91,6 +91,19 @@ func readPage[K any](r *rest.Request, size int) (page[K], error) {
 // rows bounds the rows that are read: one more than the page has, to know whether there are more.
 func (p page[K]) rows() controldb.Page { return controldb.Page{Top: p.size + 1, Skip: p.skip} }
 
+// reachable leaves out of the views of rows those whose names are segments of dots: their ids, made
+// short as clients do it, are those of other resources. Objects with such names are older than the
+// rule of names.
+func reachable[R, T any](views []T, rows []R, name func(R) string) []T {
+	kept := views[:0]
+	for i, view := range views {
+		if !rest.HasDotSegment(name(rows[i])) {
+			kept = append(kept, view)
+		}
+	}
+	return kept
+}
+
 // result makes the body of a list from the rows that were read. id is the list's place.
 func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id string, key func(R) K, view func(R) T) (list[T], error) {
 	l := list[T]{Value: []T{}}
@@ -183,5 +196,6 @@ func answerNames[R, T any](
 		p.size = n - 1 // the page is shorter, and the last row shows that there are more
 	}
 	l, err := result(p, rows, at, r, at.id(resources), name, func(row R) T { return view(at, row) })
+	l.Value = reachable(l.Value, rows, name)
 	return &rest.Response{Status: http.StatusOK, Body: l}, err
 }

@@ -70,7 +70,7 @@ func (p *place) id(pairs ...string) string {
 // escapeName makes a name a segment of an id. Only what would be misread is escaped, so that ids
 // are what clients build from names.
 func escapeName(name string) string {
-	return strings.NewReplacer("%", "%25", "/", "%2F", "?", "%3F", "#", "%23").Replace(name)
+	return strings.NewReplacer("%", "%25", "/", "%2F", "\\", "%5C", "?", "%3F", "#", "%23").Replace(name)
 }
 
 // url returns the URL of a resource, escaped.

@@ -209,6 +209,7 @@ func (s *Surface) listSteps(ctx context.Context, r *rest.Request) (*rest.Respons
 	}
 	l, err := result(p, rows, at, r, at.stepID(where, ""), func(j controldb.JobStep) int { return j.StepID },
 		func(j controldb.JobStep) stepView { return at.stepView(where, j) })
+	l.Value = reachable(l.Value, rows, func(j controldb.JobStep) string { return j.StepName })
 	return &rest.Response{Status: http.StatusOK, Body: l}, err
 }
 

@@ -153,6 +153,9 @@ func jobWriteError(err error, name string) error {
 	if errors.Is(err, controldb.ErrSAPExists) {
 		return invalid(creatingJob, fault{text: fmt.Sprintf("Job with name '%s' already exists", name)})
 	}
+	if controldb.KindOf(err) == controldb.KindInvalid { // the rules of names and URLs
+		return invalid(creatingJob, fault{text: controldb.MessageOf(err)})
+	}
 	return err
 }
 

@@ -221,6 +221,8 @@ func translate(ctx context.Context, err error) error {
 		return errNotFound
 	case errors.Is(err, controldb.ErrSAPTenant):
 		return forbidden()
+	case controldb.KindOf(err) == controldb.KindInvalid:
+		return invalid(inAction, fault{text: controldb.MessageOf(err)})
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 		// The client repeats the request, and gets the answer of the first one if that one was
 		// carried out (S-4).

@@ -124,7 +124,9 @@ func (s *Surface) listCollections(ctx context.Context, r *rest.Request) (*rest.R
 				return &rest.Response{Status: http.StatusOK, Body: list}, nil
 			}
 			at.After = c.Name
-			list.Value = append(list.Value, collectionOf(entries[i], c))
+			if !rest.HasDotSegment(c.Name) { // its id would be the one of another resource to many clients
+				list.Value = append(list.Value, collectionOf(entries[i], c))
+			}
 		}
 		at.After = ""
 	}

@@ -116,7 +116,9 @@ func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response
 			}
 			break
 		}
-		list.Value = append(list.Value, jobOf(p, j))
+		if !rest.HasDotSegment(j.Name) { // its id would be the one of another resource to many clients
+			list.Value = append(list.Value, jobOf(p, j))
+		}
 	}
 	return &rest.Response{Status: http.StatusOK, Body: list}, nil
 }
