@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -66,6 +67,9 @@ func TestPageOfAName(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.Status, name)
 		require.NotContains(t, a.Body, "<script>")
 		require.NotContains(t, a.Body, `" onclick`)
+		title, _, _ := strings.Cut(a.Body, "</title>")
+		require.NotContains(t, title, "\u202e")
+		require.Equal(t, strings.Contains(name, "\u202e"), strings.Contains(html.UnescapeString(title), "aU+202Eb"), title)
 		require.Contains(t, a.Body, `href="`+strings.ReplaceAll(r.Path("jobs", name), "'", "&#39;")+`"`)
 	}
 	a := b.get(base + "/probe/x")

@@ -57,6 +57,7 @@ func Funcs() template.FuncMap {
 		"icon":     Icon,
 		"bar":      Bar,
 		"text":     Text,
+		"numbered": numbered,
 		"target":   Target,
 		"clip":     Clip,
 		"plural":   Plural,
@@ -322,7 +323,8 @@ func Target(server, database any) template.HTML {
 		template.HTMLEscapeString(numbered(s)) + `">` + visible(s) + `</bdi></span>`)
 }
 
-// numbered replaces control characters by their numbers, for attributes.
+// numbered replaces control characters by their numbers, for attributes and the title of a page,
+// which have no elements.
 func numbered(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text
