@@ -55,6 +55,9 @@ import (
 // Run executes one command line and returns the exit code. It prints an error on one line of
 // stderr.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// A pipe of stdout gets values as they are; stderr has messages for people, wherever it goes.
+	stdout, stderr = terminal.Guard(stdout, false), terminal.Guard(stderr, true)
+	defer flush(stdout, stderr)
 	app := &connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin}
 	root := newRootCommand(app)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -74,6 +77,15 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = values.Suggest(cmd, cmd.Flags().Args(), app, err)
 	}
 	return exit.Report(stderr, err)
+}
+
+// flush writes what the guards of the streams hold back.
+func flush(streams ...io.Writer) {
+	for _, stream := range streams {
+		if guard, ok := stream.(*terminal.Writer); ok {
+			_ = guard.Flush() // a stream that is gone has reported it to the command
+		}
+	}
 }
 
 // Check reports what is wrong with a command line, without running it: unknown commands and flags,

@@ -69,17 +69,17 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		{"pipe", ListOptions{}, FormatTable, 0, `
 RUN                                   JOB                           LIFECYCLE  TARGETS  MESSAGE
 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  nightly index of all tenants  Succeeded        9  Job execution succeeded on all targets.
-7f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  日本語のジョブ名です          Failed        1000  line 1 | line �2 👨‍👩‍👧‍👦
+7f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  日本語のジョブ名です          Failed        1000  line 1 | line \u202e2 👨‍👩‍👧‍👦
 `},
 		{"140", ListOptions{}, FormatTable, 140, `
 RUN                                   JOB                           LIFECYCLE  TARGETS  MESSAGE
 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  nightly index of all tenants  Succeeded        9  Job execution succeeded on all targets.
-7f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  日本語のジョブ名です          Failed        1000  line 1 | line �2 👨‍👩‍👧‍👦
+7f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68  日本語のジョブ名です          Failed        1000  line 1 | line \u202e2 👨‍👩‍👧‍👦
 `},
 		{"80", ListOptions{}, FormatTable, 80, `
 RUN       JOB                           LIFECYCLE  TARGETS  MESSAGE
 6f1d2c0e  nightly index of all tenants  Succeeded        9  Job execution succe…
-7f1d2c0e  日本語のジョブ名です          Failed        1000  line 1 | line �2 👨‍👩‍👧‍👦
+7f1d2c0e  日本語のジョブ名です          Failed        1000  line 1 | line \u202…
 `},
 		{"40", ListOptions{}, FormatTable, 40, `
 RUN       JOB         LIFECYCLE  TARGETS

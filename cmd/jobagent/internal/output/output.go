@@ -20,9 +20,10 @@ func Optional(t time.Time) *time.Time {
 	return &t
 }
 
-// OneLine replaces line breaks by " | ", so that a message stays on one line.
+// OneLine replaces line breaks by " | ", so that a message stays on one line, and shows what is no
+// text by number ([terminal.CleanText]).
 func OneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " | ")
+	return terminal.CleanText(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " | "))
 }
 
 // Format is the value of -o.
@@ -114,7 +115,7 @@ func OrDefault(text, absent string) string {
 	return text
 }
 
-// Indent puts prefix before each line of text.
+// Indent puts prefix before each line of text, and shows what is no text by number.
 func Indent(text, prefix string) string {
-	return prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+prefix)
+	return prefix + strings.ReplaceAll(strings.TrimRight(terminal.CleanText(text), "\n"), "\n", "\n"+prefix)
 }

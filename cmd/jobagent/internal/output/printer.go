@@ -11,7 +11,7 @@ import (
 // Progress prints a line about the progress of a command, unless stdout has only the result.
 func (p *Printer) Progress(format string, args ...any) {
 	if !p.Structured() {
-		fmt.Fprintf(p.Stdout, format+"\n", args...)
+		fmt.Fprintln(p.Stdout, terminal.CleanScreen(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *Printer) writeGrid(g *grid) error {
 // Done reports the success of a command: v as JSON, else the formatted line.
 func (p *Printer) Done(v any, format string, args ...any) error {
 	return p.Emit(v, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, format+"\n", args...)
+		_, err := fmt.Fprintln(w, terminal.CleanScreen(fmt.Sprintf(format, args...)))
 		return err
 	})
 }

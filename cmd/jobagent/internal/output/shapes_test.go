@@ -96,7 +96,9 @@ func (d *describer) text() string {
          A text that begins with = + - or @ stays as it is: a spreadsheet may take it for a formula.
   name   lists only: the name or id of each row on a line, for xargs.
 
-Control characters of texts become � in tables, so that no name or message can move other text.
+Control characters and marks of direction become their number, such as \u202e, in what people read, so that
+no name or message can move other text: tables, messages, errors, and every format on a terminal. In a pipe,
+JSON, YAML, CSV and names have them as they are.
 
 Flags of lists:
 

@@ -130,13 +130,13 @@ func startLive(ctx context.Context, p *output.Printer) *live {
 		environ = slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, "NO_COLOR=") })
 		environ = append(environ, "CLICOLOR_FORCE=1")
 	}
-	if f, ok := p.Stderr.(*os.File); ok {
+	if f, ok := terminal.Raw(p.Stderr).(*os.File); ok {
 		l.restore = terminal.HideTyping(f)
 	}
 	// Without input the program asks the terminal nothing, whose answer could come after the end,
 	// and Ctrl-C stays a signal.
 	l.program = tea.NewProgram(&picture{paint: p.Color.Painter(p.Stderr), width: 80, height: 24},
-		tea.WithContext(context.WithoutCancel(ctx)), tea.WithOutput(p.Stderr), tea.WithInput(nil), tea.WithFPS(10),
+		tea.WithContext(context.WithoutCancel(ctx)), tea.WithOutput(terminal.Raw(p.Stderr)), tea.WithInput(nil), tea.WithFPS(10),
 		tea.WithoutSignalHandler(), tea.WithEnvironment(environ))
 	go func() { // ends with the program, which end stops
 		defer close(l.ended)
@@ -196,7 +196,7 @@ func (m *picture) View() tea.View {
 	if m.last {
 		text += "\n" // what follows stands apart
 	}
-	v := tea.NewView(text)
+	v := tea.NewView(terminal.CleanScreen(text))
 	v.DisableBracketedPasteMode = true
 	return v
 }

@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"strings"
 	"time"
-	"unicode"
 
 	"charm.land/lipgloss/v2"
 
@@ -37,28 +36,6 @@ func (p Painter) In(style lipgloss.Style, text string) string {
 		return text
 	}
 	return style.Render(text)
-}
-
-// Clean returns a text of a database for one line: control characters and those that change the
-// direction of text, which could move other text on the screen, become visible.
-func Clean(text string) string {
-	if strings.IndexFunc(text, isHostile) < 0 {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case isHostile(r):
-			return '�'
-		}
-		return r
-	}, text)
-}
-
-func isHostile(r rune) bool {
-	return unicode.IsControl(r) || r == 0x061C || r == 0x200E || r == 0x200F ||
-		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029
 }
 
 // Fit returns text in exactly so many cells: cut with …, or filled with blanks.

@@ -15,15 +15,15 @@ import (
 
 // Is reports whether w is a terminal, on which a line can be drawn again.
 func Is(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(f.Fd())
+	f := file(w)
+	return f != nil && term.IsTerminal(f.Fd())
 }
 
 // Size returns the size of the terminal in cells. If ok is false, w is no terminal, or a terminal
 // without a size: then nothing is cut to a width.
 func Size(w io.Writer) (width, height int, ok bool) {
-	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(f.Fd()) {
+	f := file(w)
+	if f == nil || !term.IsTerminal(f.Fd()) {
 		return 0, 0, false
 	}
 	width, height, err := term.GetSize(f.Fd())

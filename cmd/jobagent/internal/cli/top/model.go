@@ -307,7 +307,7 @@ func (m *model) failures() []controldb.FailureGroup {
 
 // View implements tea.Model.
 func (m *model) View() tea.View {
-	v := tea.NewView(m.content())
+	v := tea.NewView(terminal.CleanScreen(m.content()))
 	v.AltScreen = true
 	v.WindowTitle = "jobagent top"
 	return v

@@ -77,7 +77,7 @@ func show(ctx context.Context, a *connect.App, s *source, interval time.Duration
 	m.paint = a.Color.Painter(a.Stdout)
 	m.state = o
 	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithOutput(a.Stdout), tea.WithFPS(10), tea.WithoutSignalHandler(),
+		tea.WithContext(ctx), tea.WithOutput(terminal.Raw(a.Stdout)), tea.WithFPS(10), tea.WithoutSignalHandler(),
 	}
 	if in, ok := a.Stdin.(*os.File); ok {
 		options = append(options, tea.WithInput(in))

@@ -184,7 +184,7 @@ func TestKeys(t *testing.T) {
 	m := started(t, busy(), 120, 40)
 	require.Contains(t, plain(m), "▸ job 0 ")
 	press(m, down, key('j'))
-	require.Contains(t, plain(m), "▸ wide 日本語 �gnp.exe")
+	require.Contains(t, plain(m), "▸ wide 日本語 \\u202egnp.exe")
 	press(m, key('G'))
 	require.Contains(t, plain(m), "▸        7 ×  load / copy")
 	press(m, key('s'), key('g'))

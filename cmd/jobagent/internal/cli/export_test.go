@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+// Tree returns the tree of all commands, to be looked at.
+func Tree() *cobra.Command {
+	return newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
+}
