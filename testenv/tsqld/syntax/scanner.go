@@ -79,7 +79,9 @@ func (s *scanner) skip() *mserr.Error {
 		case c <= ' ':
 			s.advance(s.off + 1)
 		case c == '-' && s.peek(1) == '-':
-			n := strings.IndexByte(s.src[s.off:], '\n')
+			// A carriage return alone ends the comment, too:
+			// https://learn.microsoft.com/sql/t-sql/language-elements/comment-transact-sql
+			n := strings.IndexAny(s.src[s.off:], "\r\n")
 			if n < 0 {
 				n = len(s.src) - s.off
 			}
