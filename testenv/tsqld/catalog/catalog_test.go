@@ -428,7 +428,7 @@ func TestSystemTables(t *testing.T) {
 		})
 	}))
 	env := &Env{
-		Snapshot: f.cat.Snapshot(), Database: f.db(), SeeAll: true, Conn: f.conn,
+		Snapshot: f.cat.Snapshot(), Database: f.db(), SeeAll: true, SeeLogins: true, SeeSessions: true, Conn: f.conn,
 		Sessions: []SessionRow{{ID: 51, SID: SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}},
 		Locks:    []LockInfo{{DatabaseID: 5, Application: "app", Mode: "X"}},
 		Path:     func(int) string { return "none" },
@@ -459,7 +459,7 @@ func TestSystemTables(t *testing.T) {
 		Securable: Securable{Class: ClassObject, Major: int(f.db().Table("dbo", "Child").ObjectID)}, Grantee: u.ID,
 		Name: "SELECT", State: 'G',
 	})
-	env.SeeAll, env.Principal, env.Database = false, u.ID, e.Database()
+	env.SeeAll, env.SeeLogins, env.Principal, env.Database = false, false, u.ID, e.Database()
 	require.NoError(t, FindSystemTable("sys", "tables").Materialize(t.Context(), env, "sys.tables"))
 	require.EqualValues(t, 1, f.value(`SELECT count(*) FROM "sys.tables"`))
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -15,10 +16,18 @@ import (
 type cteScope struct {
 	parent *cteScope
 	def    *syntax.CTE
+	clause *cteClause
+	number int   // position in the clause, from 0 on
 	place  place // the place in which its names are resolved
 	// self is set while the recursive members are bound; it is the source of the expression's own
 	// rows.
 	self *source
+}
+
+// cteClause is a WITH clause. It finds names without a walk over all expressions.
+type cteClause struct {
+	outer  *cteScope            // innermost expression of the clauses around this one
+	byName map[string]*cteScope // by folded name
 }
 
 // find returns the CTE with a name, or nil if there is none or the name has several parts.
@@ -26,9 +35,14 @@ func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
 	if len(name.Parts) > 1 {
 		return nil
 	}
-	for ; s != nil; s = s.parent {
-		if strings.EqualFold(s.def.Name.Name, name.Last()) {
+	folded := catalog.Fold(name.Last())
+	for ; s != nil; s = s.clause.outer {
+		// A recursive member has a copy of its expression, which the map does not hold.
+		if catalog.Fold(s.def.Name.Name) == folded {
 			return s
+		}
+		if found := s.clause.byName[folded]; found != nil && found.number <= s.number {
+			return found
 		}
 	}
 	return nil
@@ -36,13 +50,20 @@ func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
 
 // with declares the CTEs of a WITH clause. Error 239 for a duplicate name.
 func (b *binder) with(ctes []*syntax.CTE) error {
+	if len(ctes) == 0 {
+		return nil
+	}
+	clause := &cteClause{outer: b.place.ctes, byName: make(map[string]*cteScope, len(ctes))}
 	for i, c := range ctes {
-		for _, other := range ctes[:i] {
-			if strings.EqualFold(other.Name.Name, c.Name.Name) {
-				return mserr.DuplicateCTE(c.Name.Name)
-			}
+		if err := b.charge(); err != nil {
+			return err
 		}
-		s := &cteScope{parent: b.place.ctes, def: c}
+		folded := catalog.Fold(c.Name.Name)
+		if clause.byName[folded] != nil {
+			return mserr.DuplicateCTE(c.Name.Name)
+		}
+		s := &cteScope{parent: b.place.ctes, def: c, clause: clause, number: i}
+		clause.byName[folded] = s
 		s.place = b.place
 		s.place.ctes = s
 		b.place.ctes = s

@@ -1,0 +1,30 @@
+package compile
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// A name leads to the nearest expression that was declared before the place of its use.
+func TestNamesOfCommonTableExpressions(t *testing.T) {
+	ctes := func(names ...string) (out []*syntax.CTE) {
+		for _, n := range names {
+			out = append(out, &syntax.CTE{Name: syntax.Ident{Name: n}})
+		}
+		return out
+	}
+	name := func(n string) *syntax.ObjectName { return &syntax.ObjectName{Parts: []syntax.Ident{{Name: n}}} }
+	b := &binder{}
+	require.NoError(t, b.with(ctes("a", "B")))
+	outer := b.place.ctes
+	require.NoError(t, b.with(ctes("b", "c")))
+	require.Same(t, outer, b.place.ctes.parent.clause.outer)
+	require.Equal(t, "b", b.place.ctes.find(name("B")).def.Name.Name)
+	require.Equal(t, "B", outer.find(name("b")).def.Name.Name)
+	require.Equal(t, "a", b.place.ctes.find(name("A")).def.Name.Name)
+	require.Nil(t, b.place.ctes.parent.find(name("c")), "c is declared later")
+	require.ErrorContains(t, b.with(ctes("x", "y", "X")), "Duplicate")
+}
