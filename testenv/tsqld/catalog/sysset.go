@@ -41,7 +41,8 @@ type Env struct {
 	Snapshot  *Snapshot
 	Database  *Database // database of the view, in the session's own version
 	Principal int       // principal of the session in Database, for metadata visibility
-	SeeAll    bool      // the session is a sysadmin
+	SeeAll    bool      // the session is a sysadmin, or dbo of Database
+	SeeLogins bool      // the session sees all logins
 	// SeeSessions is set if the session has VIEW SERVER STATE, or since SQL Server 2022 VIEW SERVER
 	// PERFORMANCE STATE.
 	SeeSessions bool
@@ -398,7 +399,8 @@ func orNull[T comparable](v T) types.Value {
 type materialized struct {
 	database, principal      int
 	version, instanceVersion int64
-	all                      bool
+	all, logins              bool
+	login                    int // ID of the session's login; 0 without one
 }
 
 // Materialize fills the temporary table temp.<name> with the rows of t for env. The table is
@@ -410,7 +412,11 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 		return err
 	}
 	key := "system:" + name
-	want := materialized{env.Database.ID, env.Principal, env.Database.Version, env.Snapshot.Version, env.SeeAll}
+	want := materialized{env.Database.ID, env.Principal, env.Database.Version, env.Snapshot.Version, env.SeeAll,
+		env.SeeLogins, 0}
+	if env.Login != nil {
+		want.login = env.Login.ID
+	}
 	if !t.live && c.Recall(key) == want {
 		return nil
 	}

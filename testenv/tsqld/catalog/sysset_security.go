@@ -187,7 +187,7 @@ func PermissionCode(name string) string { return permissionCodes[name] }
 func (env *Env) logins() []*Login {
 	var out []*Login
 	for _, l := range env.Snapshot.Logins() {
-		if env.SeeAll || l.ID == 1 || env.Login != nil && l.ID == env.Login.ID {
+		if env.SeeLogins || l.ID == 1 || env.Login != nil && l.ID == env.Login.ID {
 			out = append(out, l)
 		}
 	}

@@ -269,7 +269,7 @@ func (d *Database) Recovery() string {
 // visibleSessions returns the sessions that the session may see. Without VIEW SERVER STATE that is
 // only itself.
 func (env *Env) visibleSessions() []SessionRow {
-	if env.SeeAll || env.SeeSessions || len(env.Sessions) == 0 {
+	if env.SeeSessions || len(env.Sessions) == 0 {
 		return env.Sessions
 	}
 	return env.Sessions[:1]
@@ -397,7 +397,7 @@ func transactions(_ context.Context, env *Env) ([]row, error) {
 
 // lockRows are the rows of sys.dm_tran_locks. Without a permission there are no rows.
 func lockRows(_ context.Context, env *Env) ([]row, error) {
-	if !env.SeeAll && !env.SeeSessions {
+	if !env.SeeSessions {
 		return nil, mserr.New(300, 14, "VIEW SERVER PERFORMANCE STATE permission was denied on object 'server', "+
 			"database 'master'.")
 	}

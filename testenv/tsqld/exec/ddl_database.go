@@ -55,7 +55,11 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 			}
 		}
 	}
-	if _, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, s.login.sid, opts, r.datetime()); err != nil {
+	login, ok := s.asLogin()
+	if !ok { // a confined identity has no permission on the server, and no SID that may own a database
+		return mserr.DatabasePermission("CREATE DATABASE", "master")
+	}
+	if _, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, login.sid, opts, r.datetime()); err != nil {
 		return err
 	}
 	if st.Files {
@@ -77,8 +81,8 @@ func elasticPool(o *syntax.Option) string {
 
 // serverRole reports whether the session is a member of sysadmin or of another fixed server role.
 func (s *Session) serverRole(name string) bool {
-	is, _ := env{&run{s: s}}.IsServerRoleMember(name, "")
-	return is && s.login.contained == 0
+	l := s.ownLogin()
+	return l != nil && (l.SysAdmin() || slices.Contains(l.Roles, catalog.Fold(name)))
 }
 
 // ownsDatabase reports whether the session may change or drop a database.
@@ -138,9 +142,7 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	}
 	d := s.database(st.Name.Name)
 	if d == nil || !s.ownsDatabase(d) {
-		return mserr.New(5011, 14,
-			"User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.",
-			st.Name.Name)
+		return mserr.AlterDatabasePermission(st.Name.Name)
 	}
 	// "The ALTER DATABASE statement must run in autocommit mode … and is not allowed in an
 	// explicit or implicit transaction" (documentation of ALTER DATABASE).
@@ -203,6 +205,12 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 		return alterFailed(mserr.New(5064, 16,
 			"Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.",
 			d.Name))
+	}
+	// https://learn.microsoft.com/sql/t-sql/statements/alter-database-transact-sql-set-options
+	if !s.sysadmin() && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
+		return o.Name == "TRUSTWORTHY" || o.Name == "DB_CHAINING"
+	}) {
+		return mserr.AlterDatabasePermission(d.Name)
 	}
 	do := func(now *catalog.Database, e *catalog.Edit) error {
 		opts := now.Options

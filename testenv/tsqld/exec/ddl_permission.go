@@ -43,7 +43,7 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 		return mserr.NotSupported("%s ... AS", st.Action)
 	}
 	if st.On == nil && slices.ContainsFunc(st.Permissions, func(p *syntax.Permission) bool {
-		return slices.Contains(serverPermissions, p.Name)
+		return slices.Contains(serverPermissions, p.Name) || slices.Contains(otherServerPermissions, p.Name)
 	}) {
 		return r.serverPermission(st)
 	}
@@ -81,22 +81,39 @@ var serverPermissions = []string{
 	"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW ANY DATABASE", "ALTER ANY CONNECTION",
 }
 
+// otherServerPermissions are permissions on the server that cannot be granted here. They are not
+// permissions on databases either.
+// https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
+var otherServerPermissions = []string{
+	"ADMINISTER BULK OPERATIONS", "ALTER ANY AVAILABILITY GROUP", "ALTER ANY CREDENTIAL", "ALTER ANY DATABASE",
+	"ALTER ANY ENDPOINT", "ALTER ANY EVENT NOTIFICATION", "ALTER ANY LINKED SERVER", "ALTER ANY LOGIN",
+	"ALTER ANY SERVER AUDIT", "ALTER ANY SERVER ROLE", "ALTER RESOURCES", "ALTER SERVER STATE", "ALTER SETTINGS",
+	"ALTER TRACE", "AUTHENTICATE SERVER", "CONNECT ANY DATABASE", "CONNECT SQL", "CONTROL SERVER",
+	"CREATE ANY DATABASE", "CREATE AVAILABILITY GROUP", "CREATE DDL EVENT NOTIFICATION", "CREATE ENDPOINT",
+	"CREATE LOGIN", "CREATE SERVER ROLE", "EXTERNAL ACCESS ASSEMBLY", "IMPERSONATE ANY LOGIN",
+	"SELECT ALL USER SECURABLES", "SHUTDOWN", "UNSAFE ASSEMBLY", "VIEW ANY ERROR LOG",
+	"VIEW ANY SECURITY DEFINITION", "VIEW SERVER SECURITY STATE",
+}
+
 // serverPermission executes GRANT and REVOKE of permissions on the server.
 // https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
 func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	s := r.s
+	if s.dbID != catalog.DatabaseMaster {
+		return mserr.New(4621, 16,
+			"Permissions at the server scope can only be granted when the current database is master.")
+	}
 	var names []string
 	for _, p := range st.Permissions {
+		if slices.Contains(otherServerPermissions, p.Name) {
+			return mserr.NotSupported("%s of %s", st.Action, p.Name)
+		}
 		if !slices.Contains(serverPermissions, p.Name) {
 			return mserr.New(102, 15, "Incorrect syntax near '%s'.", p.Name)
 		}
 		names = append(names, p.Name)
 	}
-	switch {
-	case s.dbID != catalog.DatabaseMaster:
-		return mserr.New(4621, 16,
-			"Permissions at the server scope can only be granted when the current database is master.")
-	case st.Action == "DENY":
+	if st.Action == "DENY" {
 		return mserr.NotSupported("DENY of permissions on the server")
 	}
 	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
@@ -134,7 +151,8 @@ func (s *Session) mayServer(permission string) bool {
 	if s.sysadmin() {
 		return true
 	}
-	if s.login.contained != 0 {
+	l := s.ownLogin()
+	if l == nil {
 		return false
 	}
 	for role, permissions := range rolePermissions {
@@ -142,9 +160,8 @@ func (s *Session) mayServer(permission string) bool {
 			return true
 		}
 	}
-	l := s.inst.catalog.Snapshot().Login(s.login.name)
-	return l != nil && (slices.Contains(l.Permissions, permission) ||
-		permission == "VIEW SERVER PERFORMANCE STATE" && slices.Contains(l.Permissions, "VIEW SERVER STATE"))
+	return slices.Contains(l.Permissions, permission) ||
+		permission == "VIEW SERVER PERFORMANCE STATE" && slices.Contains(l.Permissions, "VIEW SERVER STATE")
 }
 
 // securableName returns the name after ON for messages.

@@ -69,7 +69,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 	case st.AddCredential.Name != "" || st.DropCredential.Name != "":
 		return mserr.NotSupported("credentials of logins")
 	}
-	own := st.Verb == syntax.Alter && equalNames(st.Name.Name, s.login.name) && st.OldPassword != nil
+	own := st.Verb == syntax.Alter && s.isOwnLogin(st.Name.Name) && st.OldPassword != nil
 	if !own && !s.serverRole("securityadmin") {
 		if st.Verb == syntax.Alter {
 			return mserr.CannotFind("alter", "login", st.Name.Name)
@@ -192,7 +192,7 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 		return mserr.CannotFind("drop", "login", name)
 	}
 	for _, o := range s.inst.allSessions() {
-		if bytes.Equal(o.original.sid, l.SID) {
+		if _, sid := o.original.label(); bytes.Equal(sid, l.SID) {
 			return mserr.LoginInUse(name)
 		}
 	}

@@ -48,10 +48,13 @@ func (e env) HostName() string { return e.r.s.client.Host }
 func (e env) AppName() string { return e.r.s.client.App }
 
 // Login implements [builtin.Connection].
-func (e env) Login() string { return e.r.s.login.name }
+func (e env) Login() string { return e.r.s.loginName() }
 
 // OriginalLogin implements [builtin.Connection].
-func (e env) OriginalLogin() string { return e.r.s.original.name }
+func (e env) OriginalLogin() string {
+	name, _ := e.r.s.original.label()
+	return name
+}
 
 // ServerName implements [builtin.Connection].
 func (e env) ServerName() string { return e.r.s.inst.cfg.ServerName }

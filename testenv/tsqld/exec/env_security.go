@@ -41,14 +41,18 @@ func (e env) UserByID(id int32) (string, bool) {
 
 // LoginByName implements [builtin.Security].
 func (e env) LoginByName(name string) (int32, []byte, bool) {
+	shown, sid := e.r.s.login.label()
 	if name == "" {
-		name = e.r.s.login.name
+		if l := e.r.s.inst.catalog.Snapshot().LoginBySID(sid); l != nil {
+			return int32(l.ID), l.SID, true
+		}
+		return 0, sid, true
 	}
 	if l := e.r.s.inst.catalog.Snapshot().Login(name); l != nil {
 		return int32(l.ID), l.SID, true
 	}
-	if equalNames(name, e.r.s.login.name) {
-		return 0, e.r.s.login.sid, true
+	if equalNames(name, shown) {
+		return 0, sid, true
 	}
 	return 0, nil, false
 }
@@ -56,7 +60,7 @@ func (e env) LoginByName(name string) (int32, []byte, bool) {
 // LoginByID implements [builtin.Security].
 func (e env) LoginByID(id int32) (string, bool) {
 	if id == 0 {
-		return e.r.s.login.name, true
+		return e.r.s.loginName(), true
 	}
 	for _, l := range e.r.s.inst.catalog.Snapshot().Logins() {
 		if l.ID == int(id) {
@@ -113,10 +117,11 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 	snap := e.r.s.inst.catalog.Snapshot()
 	name := login
 	if name == "" {
-		name = e.r.s.login.name
-		if e.r.s.login.contained != 0 {
+		own, ok := e.r.s.asLogin()
+		if !ok {
 			return role == "public", true
 		}
+		name = own.name
 	}
 	l := snap.Login(name)
 	if l == nil {
@@ -129,7 +134,7 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 // never locked or expired.
 func (e env) LoginProperty(login, property string) (types.Value, types.Type, bool) {
 	l := e.r.s.inst.catalog.Snapshot().Login(login)
-	if l == nil || !e.r.s.sysadmin() && !equalNames(login, e.r.s.login.name) {
+	if l == nil || !e.r.s.sysadmin() && !e.r.s.isOwnLogin(login) {
 		return nil, types.NullType, false
 	}
 	switch strings.ToLower(property) {

@@ -250,7 +250,7 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	case !right:
 		return &LoginError{mserr.LoginFailed(l.User), "wrong password"}
 	case login == nil:
-		s.login = identity{name: user.Name, contained: d.ID, user: user.ID}
+		s.login = userIdentity{shown: user.Name, database: d.ID, user: user.ID}
 		s.original = s.login
 		s.dbID, s.homeDB = d.ID, d.ID
 		return nil
@@ -265,7 +265,7 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 // openFor chooses the database of an authenticated login.
 func (s *Session) openFor(snap *catalog.Snapshot, login *catalog.Login, l Login) error {
 	d := snap.Database(l.Database)
-	s.login = identity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
+	s.login = loginIdentity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
 	name := l.Database
 	if name == "" {
 		if name = login.DefaultDatabase; name == "" {

@@ -13,7 +13,8 @@ import (
 // fChangePassword (MS-TDS 2.2.6.4, OptionFlags3). The client has authenticated with the old
 // password. The password is not part of a statement, so that no cache stores it.
 func (s *Session) changePassword(ctx context.Context, password string) error {
-	if s.login.contained != 0 {
+	login, ok := s.asLogin()
+	if !ok {
 		return mserr.NotSupported("changing the password of a contained user at login")
 	}
 	var out firstError
@@ -21,9 +22,9 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error {
 			return r.settle(nil, r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
-				old := s.findLogin(s.login.name)
+				old := s.ownLogin()
 				if old == nil {
-					return mserr.LoginFailed(s.login.name)
+					return mserr.LoginFailed(login.name)
 				}
 				l := old.Clone()
 				l.PasswordHash, l.MustChange = catalog.HashPassword(password), false

@@ -10,16 +10,65 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// identity is the identity of a session: a login, or a user of one database.
-type identity struct {
-	name     string // name of the login or of the user
-	sid      []byte // SID of the login; nil for a user without login
+// identity is the identity of a session: a [loginIdentity] or a [userIdentity]. Only
+// [Session.asLogin] leads to a login, so that code at server scope cannot take the name of a
+// confined user for a login.
+type identity interface {
+	// userIn returns the database principal of the identity. ok is false without access to the
+	// database.
+	userIn(d *catalog.Database) (principal int, ok bool)
+	// label returns the name and the SID that functions and views show. They grant nothing.
+	label() (name string, sid []byte)
+}
+
+// loginIdentity is the identity of a login. It may have permissions on the server.
+type loginIdentity struct {
+	name     string
+	sid      []byte
 	sysadmin bool
-	// contained is the ID of the database to which the identity is limited, 0 for a login.
-	// Contained users, EXECUTE AS USER and modules with EXECUTE AS OWNER have such identities. user
-	// is the principal in that database.
-	contained int
-	user      int
+}
+
+// userIdentity is an identity that is confined to a database. Contained users, EXECUTE AS USER and
+// modules with EXECUTE AS have such identities. It has no login and no permission on the server.
+type userIdentity struct {
+	shown    string // name of the user's login, or of the user if it has none; see label
+	shownSID []byte
+	database int
+	user     int // principal in that database
+}
+
+// label implements [identity].
+func (id loginIdentity) label() (name string, sid []byte) { return id.name, id.sid }
+
+// label implements [identity].
+func (id userIdentity) label() (name string, sid []byte) { return id.shown, id.shownSID }
+
+// asLogin returns the login of the session. ok is false if the session is confined to a database.
+func (s *Session) asLogin() (l loginIdentity, ok bool) {
+	l, ok = s.login.(loginIdentity)
+	return l, ok
+}
+
+// ownLogin returns the login of the session from the catalog, or nil if the session is confined to
+// a database or its login has been dropped.
+func (s *Session) ownLogin() *catalog.Login {
+	l, ok := s.asLogin()
+	if !ok {
+		return nil
+	}
+	return s.inst.catalog.Snapshot().LoginBySID(l.sid)
+}
+
+// isOwnLogin reports whether a name is that of the session's login.
+func (s *Session) isOwnLogin(name string) bool {
+	l := s.ownLogin()
+	return l != nil && equalNames(name, l.Name)
+}
+
+// loginName returns the name that SUSER_SNAME() and messages show.
+func (s *Session) loginName() string {
+	name, _ := s.login.label()
+	return name
 }
 
 // impersonation is an EXECUTE AS in effect.
@@ -30,14 +79,16 @@ type impersonation struct {
 	module   bool // from the EXECUTE AS clause of a module: REVERT does not end it
 }
 
-// userIn returns the database principal of an identity. ok is false without access to the database.
-func (id identity) userIn(d *catalog.Database) (principal int, ok bool) {
-	if id.contained != 0 {
-		if d.ID == id.contained {
-			return id.user, true
-		}
-		return catalog.PrincipalGuest, d.ID == catalog.DatabaseMaster || d.ID == catalog.DatabaseTemp
+// userIn implements [identity].
+func (id userIdentity) userIn(d *catalog.Database) (principal int, ok bool) {
+	if d.ID == id.database {
+		return id.user, true
 	}
+	return catalog.PrincipalGuest, d.ID == catalog.DatabaseMaster || d.ID == catalog.DatabaseTemp
+}
+
+// userIn implements [identity].
+func (id loginIdentity) userIn(d *catalog.Database) (principal int, ok bool) {
 	if id.sysadmin || slices.Equal(d.OwnerID, id.sid) {
 		return catalog.PrincipalDBO, true
 	}
@@ -52,7 +103,10 @@ func (id identity) userIn(d *catalog.Database) (principal int, ok bool) {
 }
 
 // sysadmin reports whether the session has all permissions.
-func (s *Session) sysadmin() bool { return s.login.sysadmin && s.login.contained == 0 }
+func (s *Session) sysadmin() bool {
+	l, ok := s.asLogin()
+	return ok && l.sysadmin
+}
 
 // principal returns the session's user in a database, or guest.
 func (s *Session) principal(d *catalog.Database) int {
@@ -155,28 +209,28 @@ func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
 func (s *Session) identityOf(name string, login bool) (identity, error) {
 	if login {
 		l := s.inst.catalog.Snapshot().Login(name)
-		if l == nil || !s.sysadmin() && !equalNames(name, s.login.name) {
-			return identity{}, mserr.ImpersonateLogin(name)
+		if l == nil || !s.sysadmin() && !s.isOwnLogin(name) {
+			return nil, mserr.ImpersonateLogin(name)
 		}
-		return identity{name: l.Name, sid: l.SID, sysadmin: l.SysAdmin()}, nil
+		return loginIdentity{name: l.Name, sid: l.SID, sysadmin: l.SysAdmin()}, nil
 	}
 	d := s.databaseByID(s.dbID)
 	p := d.Principal(name)
 	if p == nil || p.IsRole() {
-		return identity{}, mserr.ImpersonateUser(name)
+		return nil, mserr.ImpersonateUser(name)
 	}
 	if p.ID != s.principal(d) &&
 		!s.may(d, "IMPERSONATE", catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
-		return identity{}, mserr.ImpersonateUser(name)
+		return nil, mserr.ImpersonateUser(name)
 	}
-	return s.userIdentity(d, p), nil
+	return s.confined(d, p), nil
 }
 
-// userIdentity returns the identity of a user of a database.
-func (s *Session) userIdentity(d *catalog.Database, p *catalog.Principal) identity {
-	id := identity{name: p.Name, sid: p.SID, contained: d.ID, user: p.ID}
+// confined returns the identity of a user of a database.
+func (s *Session) confined(d *catalog.Database, p *catalog.Principal) userIdentity {
+	id := userIdentity{shown: p.Name, shownSID: p.SID, database: d.ID, user: p.ID}
 	if l := s.inst.catalog.Snapshot().LoginBySID(p.SID); l != nil {
-		id.name = l.Name
+		id.shown = l.Name
 	}
 	return id
 }
@@ -243,6 +297,6 @@ func (s *Session) moduleIdentity(d *catalog.Database, m *catalog.Module, owner i
 	if p.IsRole() {
 		return mserr.NotSupported("EXECUTE AS OWNER of a module that belongs to a role")
 	}
-	s.impersonate(impersonation{before: s.login, frame: f, module: true}, s.userIdentity(d, p))
+	s.impersonate(impersonation{before: s.login, frame: f, module: true}, s.confined(d, p))
 	return nil
 }

@@ -30,7 +30,7 @@ func (c scope) Database(name string) (*catalog.Database, error) {
 		return nil, err
 	}
 	if _, ok := s.login.userIn(d); !ok {
-		return nil, mserr.DatabaseAccess(s.login.name, d.Name)
+		return nil, mserr.DatabaseAccess(s.loginName(), d.Name)
 	}
 	return d, nil
 }

@@ -252,7 +252,7 @@ func (r *run) use(name string) error {
 		return mserr.NoDatabase(name)
 	}
 	if _, ok := s.login.userIn(d); !ok {
-		return mserr.DatabaseAccess(s.login.name, d.Name)
+		return mserr.DatabaseAccess(s.loginName(), d.Name)
 	}
 	return r.switchDatabase(d)
 }

@@ -27,8 +27,9 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	e := &catalog.Env{
 		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d),
 		SeeAll:      s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
+		SeeLogins:   s.sysadmin(),
 		SeeSessions: s.mayServer("VIEW SERVER PERFORMANCE STATE"),
-		Conn:        s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
+		Conn:        s.conn, Login: s.ownLogin(),
 		Server: s.inst.cfg.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.started)),
 		Path:  s.inst.store.Path,
 		Shape: func(v *catalog.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
@@ -84,10 +85,11 @@ func (s *Session) describe() catalog.SessionRow {
 		}
 		return types.RoundDateTime(ticks)
 	}
+	login, sid := s.original.label()
 	out := catalog.SessionRow{
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host,
 		Program: s.client.App,
-		Login:   s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping",
+		Login:   login, OriginalLogin: login, SID: sid, Status: "sleeping",
 		DatabaseID: q.database,
 		Library:    s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),
 		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.sessionOptions(),

@@ -7,6 +7,13 @@ func ObjectPermission(permission, object, database, schema string) *Error {
 	return New(229, 14, "The %s permission was denied on the object '%s', database '%s', schema '%s'.", permission, object, database, schema).WithState(5)
 }
 
+// AlterDatabasePermission is error 5011.
+func AlterDatabasePermission(database string) *Error {
+	return New(5011, 14,
+		"User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.",
+		database)
+}
+
 // DatabasePermission is error 262.
 func DatabasePermission(permission, database string) *Error {
 	return New(262, 14, "%s permission denied in database '%s'.", permission, database)
