@@ -102,7 +102,7 @@ func TestDeployedContainer(t *testing.T) {
 	require.Greater(t, slices.Index(names, "USER"), slices.Index(names, "FROM"))
 	require.Contains(t, last["RUN"], "./cmd/jobagent")
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(readFile(t, "../../go.mod"))[1]
-	require.Contains(t, deployed(t, "Containerfile"), "FROM golang:"+version+" ")
+	require.Contains(t, deployed(t, "Containerfile"), "FROM golang:"+version+".")
 }
 
 func readFile(t *testing.T, path string) string {

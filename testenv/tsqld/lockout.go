@@ -39,8 +39,9 @@ const (
 //   - of a login, over all addresses: checks of its password are delayed, never refused.
 //
 // A locked-out attempt is refused before the password is checked, whether the login exists or not,
-// and does not count as a failure. All loopback addresses count as one. A lockout is safe for
-// concurrent use; a nil lockout permits every attempt.
+// and does not count as a failure. Clients on loopback are told apart by their users where the system
+// tells them ([clientKey]), not by their addresses. A lockout is safe for concurrent use; a nil
+// lockout permits every attempt.
 type lockout struct {
 	mu        sync.Mutex
 	pairs     map[pair]*failureCount
@@ -68,6 +69,9 @@ func newLockout() *lockout {
 	}
 }
 
+// loopbackKey is the key of all loopback addresses.
+const loopbackKey = "loopback"
+
 // addressKey is the key of an address in the counts. An IPv6 address counts as its /64 network,
 // which usually belongs to one machine. All loopback addresses have one key.
 func addressKey(a net.Addr) string {
@@ -78,7 +82,7 @@ func addressKey(a net.Addr) string {
 	ip := at.Addr().Unmap().WithZone("")
 	switch {
 	case ip.IsLoopback():
-		return "loopback"
+		return loopbackKey
 	case ip.Is6():
 		network, _ := ip.Prefix(64)
 		return network.String()
@@ -86,13 +90,13 @@ func addressKey(a net.Addr) string {
 	return ip.String()
 }
 
-// check reports, before a password is checked, whether the login is locked out from the address. If
-// it is not, wait is the delay of the check.
-func (b *lockout) check(address net.Addr, login string) (locked bool, wait time.Duration) {
+// check reports, before a password is checked, whether the login is locked out from the client's
+// address; client is its [clientKey]. If it is not, wait is the delay of the check.
+func (b *lockout) check(client, login string) (locked bool, wait time.Duration) {
 	if b == nil {
 		return
 	}
-	p := pair{addressKey(address), catalog.Fold(login)}
+	p := pair{client, catalog.Fold(login)}
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,11 +118,11 @@ func (b *lockout) check(address net.Addr, login string) (locked bool, wait time.
 
 // failed counts a failed login. delay is the delay of its answer. lock is how long the login is
 // locked out from the address, 0 if it is not.
-func (b *lockout) failed(address net.Addr, login string) (delay, lock time.Duration) {
+func (b *lockout) failed(client, login string) (delay, lock time.Duration) {
 	if b == nil {
 		return
 	}
-	p := pair{addressKey(address), catalog.Fold(login)}
+	p := pair{client, catalog.Fold(login)}
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,11 +151,11 @@ func (b *lockout) failed(address net.Addr, login string) (delay, lock time.Durat
 
 // succeeded clears the failures of a login from an address. The counts of the address and of the
 // login stay: otherwise the owner of one login could clear the guesses at others by logging in.
-func (b *lockout) succeeded(address net.Addr, login string) {
+func (b *lockout) succeeded(client, login string) {
 	if b == nil {
 		return
 	}
-	p := pair{addressKey(address), catalog.Fold(login)}
+	p := pair{client, catalog.Fold(login)}
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -132,18 +132,18 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLockout()
 		for i := range 500 {
-			locked, _ := b.check(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250)), "sa")
+			locked, _ := b.check(addressKey(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250))), "sa")
 			require.False(t, locked)
-			b.failed(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250)), "sa")
+			b.failed(addressKey(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250))), "sa")
 		}
-		locked, wait := b.check(from("192.0.2.7"), "SA")
+		locked, wait := b.check(addressKey(from("192.0.2.7")), "SA")
 		require.False(t, locked)
 		require.Equal(t, longestDelay, wait)
-		b.succeeded(from("192.0.2.7"), "sa")
-		_, wait = b.check(from("192.0.2.7"), "sa")
+		b.succeeded(addressKey(from("192.0.2.7")), "sa")
+		_, wait = b.check(addressKey(from("192.0.2.7")), "sa")
 		require.Zero(t, wait, "it has logged in from there")
 		time.Sleep(time.Hour)
-		_, wait = b.check(from("192.0.2.8"), "sa")
+		_, wait = b.check(addressKey(from("192.0.2.8")), "sa")
 		require.Zero(t, wait)
 	})
 }
@@ -155,10 +155,10 @@ func TestOneWrongProgramLocksOutItself(t *testing.T) {
 		b := newLockout()
 		for range 24 * 60 {
 			time.Sleep(time.Minute)
-			if locked, _ := b.check(from("127.0.0.1"), "app"); !locked {
-				b.failed(from("127.0.0.1"), "app")
+			if locked, _ := b.check(addressKey(from("127.0.0.1")), "app"); !locked {
+				b.failed(addressKey(from("127.0.0.1")), "app")
 			}
-			locked, _ := b.check(from("127.0.0.1"), "sa")
+			locked, _ := b.check(addressKey(from("127.0.0.1")), "sa")
 			require.False(t, locked)
 		}
 	})
@@ -168,10 +168,10 @@ func TestOneWrongProgramLocksOutItself(t *testing.T) {
 func TestLockoutForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLockout()
-		b.succeeded(from("192.0.2.7"), "sa")
+		b.succeeded(addressKey(from("192.0.2.7")), "sa")
 		for i := range 3 * maxEntries {
 			time.Sleep(time.Millisecond)
-			b.failed(from(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)), fmt.Sprintf("user%d", i))
+			b.failed(addressKey(from(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))), fmt.Sprintf("user%d", i))
 		}
 		require.LessOrEqual(t, len(b.pairs), maxEntries)
 		require.LessOrEqual(t, len(b.addresses), maxEntries)
@@ -179,7 +179,7 @@ func TestLockoutForgets(t *testing.T) {
 		require.True(t, b.pairs[pair{"192.0.2.7", "sa"}].known)
 		time.Sleep(24 * time.Hour)
 		for i := range maxEntries {
-			b.failed(from("10.0.0.1"), fmt.Sprintf("other%d", i))
+			b.failed(addressKey(from("10.0.0.1")), fmt.Sprintf("other%d", i))
 		}
 		require.Len(t, b.addresses, 1)
 	})

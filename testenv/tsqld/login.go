@@ -113,7 +113,6 @@ func (c *conn) open(l *tds.Login) error {
 	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
 		return c.refuseError(err)
 	}
-	remote := c.nc.RemoteAddr()
 	switch {
 	case c.srv.cfg.RequireTLS && !c.login.Encrypted:
 		c.refused(LoginFailure{Reason: reasonPlain})
@@ -134,7 +133,8 @@ func (c *conn) open(l *tds.Login) error {
 	if c.login.Windows { // its failures must not lock out a SQL login of the same name
 		user += "@" + c.login.Realm
 	}
-	locked, wait := c.srv.lockout.check(remote, user)
+	client := clientKey(c.nc)
+	locked, wait := c.srv.lockout.check(client, user)
 	if locked {
 		// The error does not reveal whether the login exists and whether the password is right:
 		// neither was checked.
@@ -150,11 +150,11 @@ func (c *conn) open(l *tds.Login) error {
 	s, err := c.srv.engine.open(c.ctx, c.login)
 	if err == nil {
 		c.admitted, c.session = true, s
-		c.srv.lockout.succeeded(remote, user)
+		c.srv.lockout.succeeded(client, user)
 		return nil
 	}
 	c.srv.admission.removeUser()
-	c.failedLogin(user, err)
+	c.failedLogin(client, user, err)
 	return c.refuseError(err)
 }
 
@@ -177,7 +177,8 @@ func (c *conn) acceptTicket(l *tds.Login) error {
 }
 
 // failedLogin reports a failed login, and delays its answer if the name or the password was wrong.
-func (c *conn) failedLogin(user string, err error) {
+// client is the [clientKey].
+func (c *conn) failedLogin(client, user string, err error) {
 	m := (*mserr.Error)(nil)
 	if !errors.As(err, &m) {
 		return
@@ -188,7 +189,7 @@ func (c *conn) failedLogin(user string, err error) {
 	}
 	var delay time.Duration
 	if m.Number == 18456 {
-		delay, f.Locked = c.srv.lockout.failed(c.nc.RemoteAddr(), user)
+		delay, f.Locked = c.srv.lockout.failed(client, user)
 	}
 	c.refused(f)
 	c.sleep(delay)

@@ -31,5 +31,5 @@ EXEC jobs.sp_add_alert @alert_name = N'A schedule is paused', @condition = N'Sch
 EXEC jobs.sp_add_alert @alert_name = N'Orders have no totals', @condition = N'TargetsFailed', @job_name = N'Order totals', @percent_failed = 1, @severity = N'Critical';
 GO
 EXEC jobs.sp_set_limit @scope = N'Job', @name = N'Order totals', @max_concurrent_targets = 8;
-EXEC jobs.sp_add_job @job_name = N'<script>alert(1)</script> ‮rtl', @description = N'A name that a page must show as text';
+EXEC jobs.sp_add_job @job_name = N'<script>alert(1)</script> אב', @description = N'A name that a page must show as text';
 GO

@@ -63,8 +63,8 @@ at the dashboard too. On a terminal, the start also prints a link that signs one
 within ten minutes, on this machine. With --data, people stay signed in over a restart.
 
 Refused logins are logged and delayed. After five failures from one address, a login is locked out
-for this address, at first for one second and at most for five minutes. All loopback addresses count
-as one.`,
+for this address, at first for one second and at most for five minutes. On loopback, this concerns the
+user of the operating system who has failed, and nobody else (on Linux; elsewhere all users).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limits.maxConnections < 1 || limits.maxConnections > mostConnections {

@@ -1,0 +1,98 @@
+package tsqld
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+)
+
+// Guesses of another user of the machine do not lock out the logins that this user uses.
+func TestGuessesOfAnotherUserOnLoopback(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can open connections as another user")
+	}
+	f := newRealServer(t, Config{})
+	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", host)
+		if err != nil && strings.HasPrefix(host, "[") {
+			t.Logf("no IPv6 here: %v", err)
+			continue
+		}
+		require.NoError(t, err)
+		done := make(chan error, 1)
+		go func() { done <- f.Serve(l) }()
+		logIn := func(uid int, password string) int32 {
+			c := &rawClient{t: t, conn: dialAs(t, l.Addr(), uid), version: tds.Version74}
+			defer c.conn.Close()
+			c.out = tds.NewMessageWriter(c.conn, 512)
+			c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: tds.Secret(password)}))
+			if a := c.answer(); a.ack == 0 {
+				return a.numbers[0]
+			}
+			return 0
+		}
+		const nobody = 65534
+		for range failuresBeforeLock {
+			require.EqualValues(t, 18456, logIn(nobody, "wrong"))
+		}
+		locked, _ := f.lockout.check(loopbackKey+" 65534", "sa")
+		require.True(t, locked, "the guesser is locked out")
+		require.Zero(t, logIn(0, "secret"), "and this user is not")
+		f.lockout = newLockout()
+		require.NoError(t, l.Close())
+		<-done
+	}
+}
+
+// dialAs opens a connection whose socket belongs to a user.
+func dialAs(t *testing.T, address net.Addr, uid int) net.Conn {
+	t.Helper()
+	type result struct {
+		c   net.Conn
+		err error
+	}
+	opened := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETFSUID, uintptr(uid), 0, 0); e != 0 {
+			opened <- result{nil, e}
+			return
+		}
+		c, err := net.Dial("tcp", address.String())
+		opened <- result{c, err}
+	}()
+	r := <-opened
+	require.NoError(t, r.err)
+	return r.c
+}
+
+// The tables of sockets are read as proc(5) describes them.
+func TestFindUser(t *testing.T) {
+	t.Parallel()
+	const v4 = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:0599 00000000:0000 0A 00000000:00000000 00:00000000 00000000   105        0 1 1 0 100 0 0 10 0
+   1: 0100007F:C350 0100007F:0599 01 00000000:00000000 00:00000000 00000000  1000        0 2 1 0 20 4 30 10 -1
+   2: broken
+`
+	const v6 = `   0: 00000000000000000000000001000000:C350 00000000000000000000000001000000:0599 01 00000000:00000000 00:00000000 00000000    42        0 3
+   1: 0000000000000000FFFF00000100007F:C351 0000000000000000FFFF00000100007F:0599 01 00000000:00000000 00:00000000 00000000    43        0 4
+`
+	for _, c := range []struct{ table, local, want string }{
+		{v4, "127.0.0.1:50000", "1000"}, {v4, "127.0.0.1:50001", ""}, {v4, "127.0.0.2:50000", ""},
+		{v4, "[::ffff:127.0.0.1]:50000", "1000"}, {v6, "127.0.0.1:50001", "43"},
+	} {
+		user, ok := findUser(strings.NewReader(c.table), netip.MustParseAddrPort(c.local), netip.MustParseAddrPort("127.0.0.1:1433"))
+		require.Equal(t, c.want, user, c.local)
+		require.Equal(t, c.want != "", ok)
+	}
+	user, _ := findUser(strings.NewReader(v6), netip.MustParseAddrPort("[::1]:50000"), netip.MustParseAddrPort("[::1]:1433"))
+	require.Equal(t, "42", user)
+}
