@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// oldName is an object whose name the rule of names refuses. Owner is its job or collection, if any.
+// oldName is an object whose name the rule of names refuses. Owner is its job or collection, if
+// any.
 type oldName struct {
 	Kind  string `db:"kind"`
 	Owner string `db:"owner"`

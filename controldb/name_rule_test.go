@@ -51,7 +51,8 @@ func TestNameRule(t *testing.T) {
 				require.NoError(t, try(door, statement, name), "%s %q", door, name)
 			}
 		}
-		// Names that are older than the rule: doctor lists them, and they can be renamed and deleted.
+		// Names that are older than the rule: doctor lists them, and they can be renamed and
+		// deleted.
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
 		for i, name := range good {
 			_, err := c.AddTargetGroup(t.Context(), name)

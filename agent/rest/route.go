@@ -101,8 +101,8 @@ func (r *routes) find(method, path string) match {
 	s := search{method: method, segments: segments, values: make([]string, 0, 12)}
 	s.walk(r.root, 0)
 	m := match{mount: s.mount, operation: s.found.operation}
-	// Many clients remove segments of dots, and what they send for jobs/.. is the path of the parent
-	// with a slash. Neither form may change the parent.
+	// Many clients remove segments of dots, and what they send for jobs/.. is the path of the
+	// parent with a slash. Neither form may change the parent.
 	switch {
 	case slices.ContainsFunc(segments, HasDotSegment):
 		m.operation, m.fault = nil, "A name in the path is . or .., or has such a part: clients and proxies remove it from paths. Use the name of another resource; rename this one with T-SQL or the command line."

@@ -39,9 +39,9 @@ const (
 //   - of a login, over all addresses: checks of its password are delayed, never refused.
 //
 // A locked-out attempt is refused before the password is checked, whether the login exists or not,
-// and does not count as a failure. Clients on loopback are told apart by their users where the system
-// tells them ([clientKey]), not by their addresses. A lockout is safe for concurrent use; a nil
-// lockout permits every attempt.
+// and does not count as a failure. Clients on loopback are told apart by their users where the
+// system tells them ([clientKey]), not by their addresses. A lockout is safe for concurrent use; a
+// nil lockout permits every attempt.
 type lockout struct {
 	mu        sync.Mutex
 	pairs     map[pair]*failureCount

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// clientKey is the key of a client in the counts of [lockout]: its address, or its IPv6 network. All
-// loopback addresses are one machine; where the system tells which user a client on loopback is,
-// each user has a key, so that a user's guesses lock nobody else out.
+// clientKey is the key of a client in the counts of [lockout]: its address, or its IPv6 network.
+// All loopback addresses are one machine; where the system tells which user a client on loopback
+// is, each user has a key, so that a user's guesses lock nobody else out.
 func clientKey(c net.Conn) string {
 	key := addressKey(c.RemoteAddr())
 	if key != loopbackKey {

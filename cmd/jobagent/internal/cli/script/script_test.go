@@ -54,8 +54,8 @@ EXEC jobs.sp_set_jobstep_options N'it''s [j]', 1, @after = N'["four", "it''s thr
 	require.NoError(t, err)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';
-EXEC jobs.sp_add_calendar N'a "b" \	', N'{"dates": ["2026-12-24"]}';
-EXEC jobs.sp_add_schedule N'it''s [j]', N'escaped', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": "\u0061 \"b\" \\\t"}}';
+EXEC jobs.sp_add_calendar N'a "b" \x', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'escaped', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": "\u0061 \"b\" \\x"}}';
 EXEC jobs.sp_add_calendar N'unused', N'{"dates": ["2026-12-24"]}';
 EXEC jobs.sp_add_schedule N'it''s [j]', N'it''s one', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": ["it''s a holiday"]}}',
     @time_zone = N'Europe/Berlin', @catch_up = N'none', @overlap = N'bufferone', @pause_on_failure = 1;
@@ -94,7 +94,7 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 
 	text, err := scriptJob(ctx, first, "it's [j]")
 	require.NoError(t, err)
-	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\\t'", "however the text spells the name")
+	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\x'", "however the text spells the name")
 	require.NotContains(t, text, "$(")
 	require.NotContains(t, text, "unused")
 	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"),
