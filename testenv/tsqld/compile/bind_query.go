@@ -156,6 +156,9 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 			}
 		}
 	}
+	if len(r.cols) > MaxItems { // before ORDER BY, which looks for each of its names among them
+		return mserr.TooManyElements(MaxItems)
+	}
 	if use.assigned != nil && len(*use.assigned) > 0 && len(*use.assigned) != len(s.Items) {
 		return mserr.AssignAndRetrieve()
 	}
@@ -171,6 +174,9 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 	}
 	return nil
 }
+
+// MaxItems is the maximum number of columns of a select list: SQLite's.
+const MaxItems = 2000
 
 // add appends a result column.
 func (q *query) add(n *node, c outColumn) {
@@ -316,6 +322,10 @@ func eachFrom(f fromNode, visit func(*node)) {
 // 408.
 func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *syntax.Select) error {
 	for i, item := range items {
+		// Each item is compared with all columns and with all items before it.
+		if err := b.meter.Work(nodeWork + 4*(len(r.cols)+len(r.order))); err != nil {
+			return err
+		}
 		n, err := b.orderItem(item.X, i, r, l)
 		if err != nil {
 			return err

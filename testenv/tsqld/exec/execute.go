@@ -362,9 +362,17 @@ func (r *run) endScope(f *frame, err error) error {
 	return err
 }
 
-// bind sets the parameters of an activation.
+// maxParameters is "Parameters per stored procedure" in SQL Server's maximum capacity
+// specifications.
+const maxParameters = 2100
+
+// bind sets the parameters of an activation. Error 180 for more than maxParameters, each of which
+// is looked for among all.
 func (r *run) bind(f *frame, proc string, args []callArg) error {
 	params := f.unit.params
+	if len(params) > maxParameters || len(args) > maxParameters {
+		return mserr.TooManyParametersIn("EXECUTE", maxParameters)
+	}
 	resolved := r.resolve(f)
 	if len(params) == 0 && len(args) > 0 {
 		return mserr.NoParameters(proc)

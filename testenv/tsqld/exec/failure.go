@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
@@ -104,18 +105,15 @@ var limits = []struct {
 }{
 	{"tables in a join", func() *mserr.Error { return mserr.TooManyTables(maxTables) }},
 	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(maxTables) }},
-	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(maxElements) }},
+	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(compile.MaxItems) }},
 	{"Expression tree is too large", mserr.TooDeep},
 	{"parser stack overflow", mserr.TooDeep},
 	{"Recursion limit", mserr.TooDeep},
 	{"too many ", mserr.InternalResources}, // terms in ORDER BY and GROUP BY, columns, arguments, variables
 }
 
-// Limits of SQLite: tables in one FROM clause, and columns in one select list.
-const (
-	maxTables   = 64
-	maxElements = 2000
-)
+// maxTables is SQLite's limit of tables in one FROM clause.
+const maxTables = 64
 
 // limitMessage returns the message for a query that exceeds a limit of SQLite, or nil for other
 // errors.

@@ -230,6 +230,11 @@ func TooManyProcArguments(procedure string) *Error {
 	return New(8144, 16, "Procedure or function %s has too many arguments specified.", procedure).WithState(2)
 }
 
+// TooManyParametersIn is error 180. statement is a keyword such as EXECUTE.
+func TooManyParametersIn(statement string, most int) *Error {
+	return New(180, 15, "There are too many parameters in this %s statement. The maximum number is %d.", statement, most)
+}
+
 // NotParameter is error 8145.
 func NotParameter(parameter, procedure string) *Error {
 	return New(8145, 16, "%s is not a parameter for procedure %s.", parameter, procedure)
