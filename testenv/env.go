@@ -60,7 +60,10 @@ type Env struct {
 	text   string    // connection string, without a database
 	dsn    mssql.DSN // the parsed text; its login may be another
 	dialer mssqldb.HostDialer
-	has    map[Capability]bool
+	// start starts another server on the directory of an embedded one, and current is below dialer.
+	start   func() (*tsqld.Server, error)
+	current *serverDialer
+	has     map[Capability]bool
 }
 
 // Options are the options of an embedded server. The zero value is valid.
@@ -82,8 +85,9 @@ func Embedded(t testing.TB, opts Options) *Env {
 	t.Helper()
 	var mu sync.Mutex
 	ended := false
-	server, err := tsqld.New(tsqld.Config{
-		Dir: opts.Dir, SAPassword: password, Fault: Recorder(opts.Fault), Record: strict.Watch(t),
+	e := &Env{Name: "embedded", ServerName: "tsqld"}
+	config := tsqld.Config{
+		Dir: opts.Dir, SAPassword: password, Fault: Recorder(opts.Fault),
 		OnPanic: func(value any, stack []byte) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -98,24 +102,33 @@ func Embedded(t testing.TB, opts Options) *Env {
 				t.Logf("the embedded server met an error: %v", err)
 			}
 		},
-	})
+	}
+	e.start = func() (*tsqld.Server, error) {
+		config.Record = strict.Watch(t) // connections are counted anew
+		return tsqld.New(config)
+	}
+	server, err := e.start()
 	require.NoError(t, err)
+	e.Server = server
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
-		require.NoError(t, server.Close(ctx))
+		require.NoError(t, e.Server.Close(ctx))
 		mu.Lock()
 		defer mu.Unlock()
 		ended = true
 	})
-	var dialer mssqldb.HostDialer = server.Dialer()
+	e.current = &serverDialer{host: server.Dialer().HostName()}
+	e.current.server.Store(server)
+	e.dialer = e.current
 	if opts.Dialer != nil {
-		dialer = opts.Dialer(dialer)
+		e.dialer = opts.Dialer(e.dialer)
 	}
 	const text = "sqlserver://sa:" + password + "@tsqld?encrypt=disable"
 	dsn, err := mssql.ParseDSN(text)
 	require.NoError(t, err)
-	return &Env{Name: "embedded", ServerName: "tsqld", Server: server, text: text, dsn: dsn, dialer: dialer}
+	e.text, e.dsn = text, dsn
+	return e
 }
 
 // External returns the server of JOBAGENT_TEST_DSN or of JOBAGENT_TEST_CONTAINER, or nil.

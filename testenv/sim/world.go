@@ -51,7 +51,13 @@ const CreateLedger = `CREATE TABLE dbo.ledger (
 // synctest bubble that uses the world.
 func NewWorld(t testing.TB, n int) *World {
 	t.Helper()
-	w := &World{Installation: testenv.Embedded(t, testenv.Options{}).Install(t, n)}
+	return newWorld(t, n, testenv.Options{})
+}
+
+// newWorld is NewWorld on a server with options.
+func newWorld(t testing.TB, n int, opts testenv.Options) *World {
+	t.Helper()
+	w := &World{Installation: testenv.Embedded(t, opts).Install(t, n)}
 	for _, name := range w.Targets {
 		_, err := w.DB(t, name).ExecContext(t.Context(), CreateLedger)
 		require.NoError(t, err)
@@ -142,8 +148,8 @@ type Agent struct {
 func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call) fault.Kind) *Agent {
 	t.Helper()
 	a := &Agent{ended: make(chan struct{})}
-	a.Control = fault.NewNetwork(w.Server.Dialer(), plan)
-	a.Targets = fault.NewNetwork(w.Server.Dialer(), nil)
+	a.Control = fault.NewNetwork(w.Dialer(), plan)
+	a.Targets = fault.NewNetwork(w.Dialer(), nil)
 	connector, err := mssql.NewConnector(w.DSN(w.Control), a.Control)
 	require.NoError(t, err)
 	store, err := controldb.New(controldb.Config{Connector: connector, ServerName: w.ServerName})

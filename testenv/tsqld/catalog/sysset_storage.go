@@ -59,7 +59,7 @@ func storageSets() []declaration {
 		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, " +
 			"family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
 			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, " +
-			"fork_point_lsn numeric(25,0)?", rows: eachDatabase(databaseRecoveryStatusRow)},
+			"fork_point_lsn numeric(25,0)?", rows: databaseRecoveryStatusRows},
 		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, " +
 			"non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
 			rows: eachDatabase(func(*Database) row { return row{"non_transacted_access_desc": "OFF"} })},
@@ -106,13 +106,16 @@ func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// databaseRecoveryStatusRow returns the row of sys.database_recovery_status for a database.
-func databaseRecoveryStatusRow(d *Database) row {
-	// Databases are never restored here, so that each is its own family and recovery fork.
-	id := d.guid("database")
-	return row{
-		"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil,
-	}
+// databaseRecoveryStatusRows are the rows of sys.database_recovery_status. A database whose file
+// was replaced, such as by a copy of an earlier day, has another recovery fork.
+func databaseRecoveryStatusRows(ctx context.Context, env *Env) ([]row, error) {
+	return eachDatabase(func(d *Database) row {
+		id := d.guid("database")
+		fork := d.guid(fmt.Sprintf("recovery fork %d", fileNumber(env.Path(d.ID))))
+		return row{
+			"database_guid": id, "family_guid": id, "recovery_fork_guid": fork, "first_recovery_fork_guid": nil,
+		}
+	})(ctx, env)
 }
 
 // databaseQueryStoreOptionsRow is the row of sys.database_query_store_options.

@@ -1,0 +1,254 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// backups takes and restores backups of a database of a world, as files of the embedded server.
+type backups struct {
+	w    *World
+	dir  string
+	path string // of the control database's file
+}
+
+func newBackups(t *testing.T, n int) *backups {
+	t.Helper()
+	b := &backups{dir: t.TempDir()}
+	b.w = newWorld(t, n, testenv.Options{Dir: b.dir})
+	b.path = b.file(t, b.w.Control)
+	return b
+}
+
+// file returns the path of a database's file.
+func (b *backups) file(t *testing.T, database string) string {
+	t.Helper()
+	var id int
+	require.NoError(t, b.w.DB(t, "master").QueryRowContext(t.Context(), "SELECT DB_ID(@p1);", database).Scan(&id))
+	return filepath.Join(b.dir, fmt.Sprintf("d%d.sqlite", id))
+}
+
+// take restarts the server, and returns the control database as it is.
+func (b *backups) take(t *testing.T) (backup []byte) {
+	t.Helper()
+	b.w.Restart(t, func() {
+		wal, err := os.Stat(b.path + "-wal")
+		require.True(t, errors.Is(err, fs.ErrNotExist) || wal.Size() == 0, "a server that has ended leaves no log")
+		backup, err = os.ReadFile(b.path)
+		require.NoError(t, err)
+	})
+	return backup
+}
+
+// restore restarts the server with a backup in place of a database. The file is another one, so
+// that the database has another recovery fork; with inPlace it is the same one, as after a failover
+// that has lost the last transactions.
+func (b *backups) restore(t *testing.T, path string, backup []byte, inPlace bool) {
+	t.Helper()
+	b.w.Restart(t, func() {
+		for _, suffix := range []string{"-wal", "-shm"} {
+			if err := os.Remove(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+				require.NoError(t, err)
+			}
+		}
+		if inPlace {
+			require.NoError(t, os.WriteFile(path, backup, 0o600))
+			return
+		}
+		require.NoError(t, os.WriteFile(path+".new", backup, 0o600))
+		require.NoError(t, os.Rename(path+".new", path))
+	})
+}
+
+// ledger returns the number of rows in the ledger of a target.
+func (b *backups) ledger(t *testing.T, database string) (rows int) {
+	t.Helper()
+	require.NoError(t, b.w.DB(t, database).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.ledger;").Scan(&rows))
+	return rows
+}
+
+// everyMinute adds a job with a schedule, all of whose instants run.
+func everyMinute(t *testing.T, w *World) {
+	t.Helper()
+	w.AddJob(t, "j", []string{WriteLedger})
+	all, buffer := "All", "BufferAll"
+	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "* * * * *", CatchUp: &all, Overlap: &buffer})
+	require.NoError(t, err)
+}
+
+// The control database is restored to an earlier state while two agents run. It pauses itself; after
+// the procedure of the run book no script has run twice for an instant, and no instant is lost.
+func TestRestoreWhileAgentsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackups(t, 2)
+		everyMinute(t, b.w)
+		for range 2 {
+			b.w.StartAgent(t, agent.Config{}, nil)
+		}
+		<-time.After(3*time.Minute + 10*time.Second)
+		backup := b.take(t)
+		<-time.After(5 * time.Minute)
+		before := b.ledger(t, b.w.Targets[0])
+		require.GreaterOrEqual(t, before, 7)
+		b.restore(t, b.path, backup, false)
+		<-time.After(3 * time.Minute)
+		i, err := b.w.Store.Identity(t.Context())
+		require.NoError(t, err)
+		require.True(t, i.Paused(), "it has paused itself")
+		require.Contains(t, i.PauseReason, "recovery fork")
+		require.Equal(t, before, b.ledger(t, b.w.Targets[0]), "no script runs")
+
+		r, err := b.w.Store.AfterRestore(t.Context(), 10)
+		require.NoError(t, err)
+		require.NotEqual(t, i.Incarnation, r.Incarnation)
+		require.Equal(t, 1, r.DueSchedules)
+		restored := time.Now().Add(-3 * time.Minute)
+		require.NoError(t, b.w.Store.Resume(t.Context(), restored))
+		<-time.After(5 * time.Minute)
+		require.NoError(t, b.w.Store.Pause(t.Context(), "the end"))
+		<-time.After(time.Minute)
+
+		// Each instant has run once, or is recorded as skipped because it ran before the restore.
+		minutes := int(time.Since(restored)/time.Minute) - 1 // of the last one nothing started
+		after := b.ledger(t, b.w.Targets[0])
+		require.InDelta(t, before+minutes, after, 1)
+		var doubled int
+		for _, database := range b.w.Targets {
+			require.Equal(t, after, b.ledger(t, database))
+			require.NoError(t, b.w.DB(t, database).QueryRowContext(t.Context(),
+				"SELECT COUNT(*) FROM (SELECT run FROM dbo.ledger GROUP BY run HAVING COUNT(*) > 1) AS d;").Scan(&doubled))
+			require.Zero(t, doubled, "no run has run twice")
+			require.NoError(t, b.w.DB(t, database).QueryRowContext(t.Context(),
+				"SELECT COUNT(*) FROM (SELECT DATEDIFF(MINUTE, '2000-01-01', at) AS m FROM dbo.ledger WHERE at < @p1 GROUP BY DATEDIFF(MINUTE, '2000-01-01', at) HAVING COUNT(*) > 1) AS d;",
+				restored).Scan(&doubled))
+			require.Zero(t, doubled, "no instant has run twice")
+		}
+		var skipped int
+		require.NoError(t, b.w.DB(t, b.w.Control).QueryRowContext(t.Context(),
+			"SELECT SUM(k.skipped) FROM jobs_internal.schedule_skips AS k WHERE k.cause = N'Paused';").Scan(&skipped))
+		require.InDelta(t, 5, skipped, 1, "the instants between the backup and the restore")
+		b.w.Check(t, true)
+	})
+}
+
+// After a failover that has lost the last transactions, numbers are given again: a run of another
+// job gets those of a run that is in flight. No outcome is booked to the other run.
+func TestLossyFailoverBooksNothingElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackups(t, 2)
+		b.w.AddJob(t, "lost", []string{WriteLedger + " WAITFOR DELAY '00:00:10';"}, Retries(0, 1))
+		b.w.AddJob(t, "kept", []string{WriteLedger + " RAISERROR('kept fails', 16, 1);"}, Retries(0, 1))
+		for range 2 {
+			b.w.StartAgent(t, agent.Config{}, nil)
+		}
+		<-time.After(10 * time.Second)
+		backup := b.take(t)
+		<-time.After(5 * time.Second)
+		lost := b.w.Start(t, "lost")
+		number := func(id any) (n int64) {
+			require.NoError(t, b.w.DB(t, b.w.Control).QueryRowContext(t.Context(),
+				"SELECT MIN(e.execution_id) FROM jobs_internal.job_executions AS e INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id WHERE j.name = @p1;", id).Scan(&n))
+			return n
+		}
+		first := number("lost")
+		<-time.After(5 * time.Second)
+		require.Equal(t, 1, b.w.Ledger(t, b.w.Targets[0], lost, 1), "the script is in flight")
+		b.restore(t, b.path, backup, true)
+		kept := b.w.Start(t, "kept")
+		require.Equal(t, first, number("kept"), "the number is given again")
+		root, ended := b.w.Ended(t, kept, 10*time.Minute)
+		require.True(t, ended)
+		require.Equal(t, jobs.Failed, root.Lifecycle)
+		<-time.After(time.Minute) // outcomes of the lost run have come, and are refused
+		for _, e := range b.w.Run(t, kept) {
+			require.Equal(t, jobs.Failed, e.Lifecycle)
+			if e.Database != "" {
+				require.Contains(t, e.LastMessage, "kept fails")
+				require.Equal(t, 1, b.w.Ledger(t, e.Database, kept, 1))
+				require.LessOrEqual(t, b.w.Ledger(t, e.Database, lost, 1), 1)
+			}
+		}
+		i, err := b.w.Store.Identity(t.Context())
+		require.NoError(t, err)
+		require.False(t, i.Paused(), "a failover does not pause")
+		b.w.Check(t, true)
+	})
+}
+
+// A copy of the control database under another name fires nothing and claims nothing, and the
+// original goes on.
+func TestCopyBesideTheOriginal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackups(t, 1)
+		everyMinute(t, b.w)
+		b.w.StartAgent(t, agent.Config{}, nil)
+		<-time.After(2*time.Minute + 10*time.Second)
+		// The embedded server keeps the name of a database in its file, and the number of the
+		// database in the name of the file: so the copy is on a second server of the same name.
+		master := b.w.DB(t, "master")
+		_, err := master.ExecContext(t.Context(), "ALTER DATABASE ["+b.w.Control+"] MODIFY NAME = beside;")
+		require.NoError(t, err)
+		backup := b.take(t)
+		_, err = master.ExecContext(t.Context(), "ALTER DATABASE beside MODIFY NAME = ["+b.w.Control+"];")
+		require.NoError(t, err)
+		second := &backups{dir: t.TempDir()}
+		second.w = &World{Installation: &testenv.Installation{Env: testenv.Embedded(t, testenv.Options{Dir: second.dir}), Control: "beside"}}
+		second.w.CreateDatabase(t, "beside")
+		path := second.file(t, "beside")
+		require.Equal(t, filepath.Base(b.path), filepath.Base(path))
+		second.restore(t, path, backup, false)
+		other := second.w
+		other.Store = other.OpenControl(t, "beside")
+		started, err := other.Store.StartJob(t.Context(), "j", uuid.Nil)
+		require.NoError(t, err, "nobody has looked at the copy yet")
+		a := other.StartAgent(t, agent.Config{}, nil)
+		<-time.After(5 * time.Minute)
+		require.Zero(t, a.Targets.Calls(), "the agent of the copy asks no target")
+		require.True(t, other.Root(t, started).Active)
+		i, err := other.Store.Identity(t.Context())
+		require.NoError(t, err)
+		require.True(t, i.Paused())
+		require.Contains(t, i.PauseReason, "its name was "+b.w.Control+" and is beside")
+		_, err = other.Store.StartJob(t.Context(), "j", uuid.Nil)
+		require.ErrorIs(t, err, controldb.ErrPaused)
+		require.NoError(t, a.Stop())
+		require.NoError(t, b.w.Store.Pause(t.Context(), "the end"))
+		<-time.After(time.Minute)
+
+		// Each row of the ledger is of a run of the original.
+		runs := map[string]bool{}
+		list, err := b.w.Store.Executions(t.Context(), controldb.ExecutionFilter{RootsOnly: true})
+		require.NoError(t, err)
+		for _, e := range list {
+			runs[e.ID.String()] = true
+		}
+		rows, err := b.w.DB(t, b.w.Targets[0]).QueryContext(t.Context(), "SELECT CONVERT(NVARCHAR(36), run) FROM dbo.ledger;")
+		require.NoError(t, err)
+		defer rows.Close()
+		n := 0
+		for rows.Next() {
+			var run string
+			require.NoError(t, rows.Scan(&run))
+			require.True(t, runs[strings.ToLower(run)], run)
+			n++
+		}
+		require.NoError(t, rows.Err())
+		require.GreaterOrEqual(t, n, 6)
+		b.w.Check(t, true)
+	})
+}
