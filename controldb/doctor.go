@@ -79,6 +79,8 @@ const (
 	CodeTerms          = "terms"
 	CodeClockChanges   = "clock-changes"
 	CodeNames          = "names"
+	CodePause          = "pause"
+	CodePlace          = "place"
 )
 
 //go:embed doctor/*.sql
@@ -126,6 +128,8 @@ var checks = []check{
 	{CodeHistory, checkHistory, false},
 	{CodeAgents, checkAgents, false},
 	{CodeAdvance, checkAdvance, false},
+	{CodePause, checkPause, false},
+	{CodePlace, checkPlace, false},
 	{CodeClockChanges, checkClockChanges, false},
 	{CodeNames, checkNames, false},
 }

@@ -50,6 +50,31 @@ func TestAdministratorFindings(t *testing.T) {
 	require.Equal(t, SeverityWarning, Worst(found))
 }
 
+// TestPlaceFindings: each fact that the login does not see is named.
+func TestPlaceFindings(t *testing.T) {
+	for _, test := range []struct {
+		facts placeFacts
+		parts []string // of what is found; none: all is well
+	}{
+		{placeFacts{Created: true, Fork: true}, nil},
+		{placeFacts{Created: true}, []string{"recovery_fork_guid"}},
+		{placeFacts{Fork: true}, []string{"create_date"}},
+		{placeFacts{}, []string{"recovery_fork_guid", "create_date"}},
+	} {
+		found := placeFindings(test.facts)
+		require.Len(t, found, 1)
+		if test.parts == nil {
+			require.Equal(t, SeverityOK, found[0].Severity)
+			continue
+		}
+		require.Equal(t, SeverityWarning, found[0].Severity)
+		require.Contains(t, found[0].SQL, "GRANT VIEW ANY DATABASE")
+		for _, part := range test.parts {
+			require.Contains(t, found[0].Found, part)
+		}
+	}
+}
+
 // TestFindings covers states that the embedded server cannot be brought into.
 func TestFindings(t *testing.T) {
 	base := databaseFacts{

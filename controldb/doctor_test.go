@@ -49,7 +49,7 @@ func TestExamineFresh(t *testing.T) {
 			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
 			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeSnapshot, controldb.CodeIdentityCache, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
 			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeGrants, controldb.CodeCallers, controldb.CodeAdministrators, controldb.CodeClock,
-			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms,
+			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms, controldb.CodePause, controldb.CodePlace,
 		} {
 			require.True(t, codes[code], "no finding %s", code)
 		}

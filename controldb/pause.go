@@ -30,11 +30,13 @@ func (i Identity) Paused() bool { return !i.PausedAt.IsZero() }
 // incarnationsVersion is the version of the schema that has incarnations and pauses first.
 const incarnationsVersion = 29
 
+// identityText reads an [Identity].
+const identityText = `SELECT c.database_id, c.incarnation, c.paused_time, c.paused_by, c.pause_reason, c.skip_until
+FROM jobs.control_database AS c;`
+
 // Identity reads the identity of the control database. With an earlier schema it is the zero value.
 func (s *Store) Identity(ctx context.Context) (Identity, error) {
-	list, err := selectAll[Identity](ctx, s, "read the identity of the control database",
-		`SELECT c.database_id, c.incarnation, c.paused_time, c.paused_by, c.pause_reason, c.skip_until
-FROM jobs.control_database AS c;`)
+	list, err := selectAll[Identity](ctx, s, "read the identity of the control database", identityText)
 	if NumberOf(err) != 0 {
 		version, versionErr := s.SchemaVersion(ctx)
 		switch {

@@ -97,3 +97,25 @@ UPDATE jobs_internal.schedules SET next_due_at = '2026-03-01 02:00', next_fire_a
 		require.Len(t, c.rows(t, `SELECT CONCAT(e.due_at, N'') FROM jobs_internal.job_executions AS e;`), 1)
 	})
 }
+
+// Doctor and the numbers for metrics tell of a pause, with the command that ends it.
+func TestPauseIsFound(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		require.NoError(t, c.Pause(t.Context(), "until <Monday>"))
+		found := c.findings(t, controldb.CodePause)
+		require.Len(t, found, 1)
+		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Contains(t, found[0].Found, "until <Monday>")
+		require.Contains(t, found[0].Fix(), "jobagent db resume")
+		n, err := c.RunCounts(t.Context(), time.Time{})
+		require.NoError(t, err)
+		require.True(t, n.Paused)
+		require.NoError(t, c.Resume(t.Context(), time.Time{}))
+		found = c.findings(t, controldb.CodePause)
+		require.Len(t, found, 1)
+		require.Equal(t, controldb.SeverityOK, found[0].Severity)
+		n, err = c.RunCounts(t.Context(), time.Time{})
+		require.NoError(t, err)
+		require.False(t, n.Paused)
+	})
+}

@@ -17,6 +17,8 @@ type RunCounts struct {
 	// Until, by lifecycle. Skips counts the due instants that were recorded as skipped in this
 	// time, by cause.
 	Ended, Skips map[string]int64
+	// Paused is true while the control database is paused.
+	Paused bool
 	// Until is the argument of the next call.
 	Until time.Time
 }
@@ -29,7 +31,11 @@ func (s *Store) RunCounts(ctx context.Context, since time.Time) (RunCounts, erro
 	if err != nil {
 		return RunCounts{}, err
 	}
-	c := RunCounts{Active: map[string]int64{}, Ended: map[string]int64{}, Skips: map[string]int64{}, Until: now[0].Add(-runCountsDelay)}
+	identity, err := s.Identity(ctx)
+	if err != nil {
+		return RunCounts{}, err
+	}
+	c := RunCounts{Active: map[string]int64{}, Ended: map[string]int64{}, Skips: map[string]int64{}, Paused: identity.Paused(), Until: now[0].Add(-runCountsDelay)}
 	if since.IsZero() {
 		since = c.Until
 	}

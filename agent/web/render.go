@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/agent/web/session"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // set is a set of pages with its parsed templates.
@@ -39,10 +40,11 @@ type frame struct {
 	View          *page.View    //
 	Body          template.HTML // the rendered template of the page
 	Notice        string
-	Refused       bool             // the notice says what is wrong with a form
-	Session       *session.Session // nil before signing in
-	Database      string           // the name in paths
-	Databases     []page.Link      // of the person, if there are several
+	Refused       bool               // the notice says what is wrong with a form
+	Pause         controldb.Identity // whether the control database is paused
+	Session       *session.Session   // nil before signing in
+	Database      string             // the name in paths
+	Databases     []page.Link        // of the person, if there are several
 	Nav           []navigation
 	Actions       []page.Link // that the viewer may do
 	Home, Prefix  string
@@ -96,6 +98,7 @@ func (s *Server) show(w http.ResponseWriter, v *visit, one *set, view *page.View
 	}
 	f := s.frame(v.HTTP, v.session, v)
 	f.View, f.Body = view, template.HTML(body.String()) //nolint:gosec // rendered by html/template
+	f.Pause = v.place.pause.read(s.calling(v.HTTP.Context(), v), v.Store, s.cfg.Now())
 	f.Notice = s.cfg.Sessions.Notice(w, v.HTTP, v.session)
 	if v.notice != "" {
 		f.Notice, f.Refused = v.notice, true

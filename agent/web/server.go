@@ -79,6 +79,7 @@ type Server struct {
 type place struct {
 	name  string
 	entry *rest.Entry
+	pause *pauseReader
 }
 
 // reserved are the names below /ui/ that are not control databases.
@@ -152,7 +153,7 @@ func places(d *rest.Directory) []place {
 		if taken[key]++; taken[key] > 1 { // servers of the same name in two resource groups
 			name = fmt.Sprintf("%s~%d", name, taken[key])
 		}
-		list = append(list, place{name: name, entry: e})
+		list = append(list, place{name: name, entry: e, pause: &pauseReader{}})
 	}
 	return list
 }

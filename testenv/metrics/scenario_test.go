@@ -46,7 +46,7 @@ func TestScenarios(t *testing.T) {
 	ran := true
 	for title, scenario := range map[string]func(t *testing.T){
 		"runs": runs, "runs are counted once": countedOnce, "busy workers": busyWorkers, "shared workers": sharedWorkers, "control database away": away, "schedules": schedules,
-		"targets away": targetsAway, "drift": drift, "nobody advances": nobodyAdvances, "actions": actions, "deadlock": deadlock, "connections": connections,
+		"targets away": targetsAway, "drift": drift, "nobody advances": nobodyAdvances, "paused": paused, "actions": actions, "deadlock": deadlock, "connections": connections,
 		"front": front,
 	} {
 		ran = t.Run(title, func(t *testing.T) {
@@ -278,6 +278,20 @@ func drift(t *testing.T) {
 	s := read(t, m)
 	s.is(t, "jobagent_core_restarts_total{cause=drift}", 1)
 	s.is(t, "jobagent_core_restarts_total{cause=other}", 0)
+}
+
+// An administrator pauses the control database.
+func paused(t *testing.T) {
+	w, m := world(t, 1)
+	w.StartAgent(t, agent.Config{}, nil)
+	<-time.After(time.Second)
+	read(t, m).is(t, "jobagent_control_database_paused", 0)
+	require.NoError(t, w.Store.Pause(t.Context(), "maintenance"))
+	<-time.After(10 * time.Second)
+	read(t, m).is(t, "jobagent_control_database_paused", 1)
+	require.NoError(t, w.Store.Resume(t.Context(), time.Time{}))
+	<-time.After(10 * time.Second)
+	read(t, m).is(t, "jobagent_control_database_paused", 0)
 }
 
 // A session holds the application lock of passes.

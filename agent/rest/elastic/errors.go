@@ -57,7 +57,7 @@ func translate(err error) error {
 			message = "There is no active key for which a password could be sealed. Make one with jobagent key generate."
 		}
 		return refusal(http.StatusConflict, codeUnavailable, number, message)
-	case errors.Is(err, controldb.ErrSecretChanged), errors.Is(err, controldb.ErrAgentUnavailable):
+	case errors.Is(err, controldb.ErrSecretChanged), errors.Is(err, controldb.ErrAgentUnavailable), errors.Is(err, controldb.ErrPaused):
 		return refusal(http.StatusConflict, codeUnavailable, number, message)
 	case number == numMissingPassword:
 		return refusal(http.StatusBadRequest, codeInvalidBody, number, message)

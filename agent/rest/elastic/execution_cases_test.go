@@ -1,8 +1,10 @@
 package elastic_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,4 +234,21 @@ func TestCase072Idempotency(t *testing.T) {
 	other := start("Idempotency-Key: k1")
 	require.Equal(t, other, start("Idempotency-Key: k1"))
 	require.NotEqual(t, other, start("Idempotency-Key: k2"))
+}
+
+// A paused control database starts nothing, and says so with the status of a job agent that does
+// not work.
+func TestStartWhilePaused(t *testing.T) {
+	f := front.Shared(t)
+	idleJob(t, f)
+	require.NoError(t, f.Store.Pause(t.Context(), "maintenance until <Monday>"))
+	resume := sync.OnceFunc(func() { require.NoError(t, f.Store.Resume(context.WithoutCancel(t.Context()), time.Time{})) })
+	defer resume()
+	refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50193", "POST", at("jobs", "j1", "start"), nil)
+	refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50193", "PUT", at("jobs", "j1", "executions", uuid.NewString()), nil)
+	ok(t, f, 200, "GET", at("jobs", "j1"), nil)
+	resume()
+	a := ok(t, f, 200, "POST", at("jobs", "j1", "start"), nil)
+	id, _ := a.At(t, "name").(string)
+	wait(t, f, "j1", id)
 }

@@ -493,3 +493,18 @@ func TestVersions(t *testing.T) {
 	require.Equal(t, 200, f.Do(t, "DELETE", front.C+"/cpremium"+version, nil).Status)
 	require.Equal(t, 404, f.Do(t, "GET", "/subscriptions/"+front.Subscription+"/resourceGroups/none/providers/Microsoft.Scheduler/jobCollections"+version, nil).Status)
 }
+
+// A paused control database refuses a run with 409.
+func TestRunWhilePaused(t *testing.T) {
+	f := front.Shared(t)
+	jc := collection(t, f, "paused", nil)
+	put(t, f, jc+"/jobs/h1", httpJob(f, "/paused"))
+	require.NoError(t, f.Store.Pause(t.Context(), "maintenance"))
+	defer func() { require.NoError(t, f.Store.Resume(context.WithoutCancel(t.Context()), time.Time{})) }()
+	a := f.Do(t, "POST", jc+"/jobs/h1/run"+version, nil)
+	require.Equal(t, 409, a.Status, a.Body)
+	require.Equal(t, "ConflictError", a.Code(t))
+	require.Contains(t, a.Body, "50193")
+	require.Contains(t, a.Body, "maintenance")
+	require.Empty(t, f.H.Requests("/paused"))
+}

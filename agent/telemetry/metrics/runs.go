@@ -30,6 +30,7 @@ type runReader struct {
 	at      time.Time // of the last read; zero: none
 	known   bool      // the last read succeeded
 	since   time.Time // Until of the last read that succeeded
+	paused  float64   // 1: paused
 	active  map[string]int64
 	ended   map[string]int64 // since the process began to count
 	skips   map[string]int64
@@ -59,7 +60,8 @@ func (d *Database) CountRuns(read RunCounts) (stop func()) {
 // runNumbers are what a reader has counted.
 type runNumbers struct {
 	ok, failed           int
-	known                bool // the maps are up to date
+	known                bool // what follows is up to date
+	paused               float64
 	active, ended, skips map[string]int64
 }
 
@@ -74,7 +76,7 @@ func (r *runReader) numbers(ctx context.Context) (n runNumbers, counts bool) {
 		r.read(ctx)
 	}
 	return runNumbers{
-		ok: r.ok, failed: r.failed, known: r.known,
+		ok: r.ok, failed: r.failed, known: r.known, paused: r.paused,
 		active: maps.Clone(r.active), ended: maps.Clone(r.ended), skips: maps.Clone(r.skips),
 	}, true
 }
@@ -94,6 +96,9 @@ func (r *runReader) read(ctx context.Context) {
 		r.ended, r.skips = lifecycles(false), zeros(controldb.SkipCauses())
 	}
 	r.since, r.active = c.Until, lifecycles(true)
+	if r.paused = 0; c.Paused {
+		r.paused = 1
+	}
 	maps.Copy(r.active, c.Active)
 	for lifecycle, n := range c.Ended {
 		r.ended[lifecycle] += n

@@ -21,6 +21,7 @@ var (
 	descCache   = describe("jobagent_cache_bytes", "Approximate size of a cache of the agent.", labelDatabase, labelCache)
 
 	descActive = describe("jobagent_active_runs", "Runs of the control database that have not ended, by lifecycle.", labelDatabase, labelLifecycle)
+	descPaused = describe("jobagent_control_database_paused", "1 while the control database is paused, so that nothing starts; else 0.", labelDatabase)
 	descEnded  = describe("jobagent_runs_total", "Runs of the control database that have ended since this process began to count, by lifecycle. Each process counts all runs.", labelDatabase, labelLifecycle)
 	descSkips  = describe("jobagent_schedule_skips_total", "Due instants of the control database's schedules that were not run, by cause, since this process began to count. Each process counts all of them.", labelDatabase, labelCause)
 
@@ -47,7 +48,7 @@ type atScrape struct{ metrics *Metrics }
 func (*atScrape) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descBusy, descWorkers, descFloor, descLent, descHeld, descOutbox, descLease, descTerms, descCache,
-		descActive, descEnded, descSkips, descReads, descConns, descMaxConns, descWaits, descWaited, descClosed, descRest, descStreams,
+		descActive, descPaused, descEnded, descSkips, descReads, descConns, descMaxConns, descWaits, descWaited, descClosed, descRest, descStreams,
 	} {
 		to <- d
 	}
@@ -133,6 +134,7 @@ func (d *Database) collectRuns(to chan<- prometheus.Metric) {
 	if !n.known {
 		return
 	}
+	to <- gauge(descPaused, n.paused, d.name)
 	for lifecycle, n := range n.active {
 		to <- gauge(descActive, float64(n), d.name, lifecycle)
 	}

@@ -56,6 +56,7 @@ var sections = []struct {
 		{"Runs failed, last hour", "", "stat", "short", 4, []query{{"{{control_database}}", `sum by (control_database) (max by (control_database, lifecycle) (increase(jobagent_runs_total{$db, lifecycle=~"Failed|TimedOut"}[1h])))`}}},
 		{"Instants skipped, last hour", "", "stat", "short", 4, []query{{"{{control_database}}", `sum by (control_database) (max by (control_database, cause) (increase(jobagent_schedule_skips_total{$db}[1h])))`}}},
 		{"Core restarts, last day", "Ends of a core before the agent was stopped.", "stat", "short", 4, []query{{"{{cause}}", `sum by (cause) (increase(jobagent_core_restarts_total{$all}[1d])) > 0`}}},
+		{"Paused", "1: the control database is paused, and nothing starts.", "stat", "short", 4, []query{{"{{control_database}}", `max by (control_database) (jobagent_control_database_paused{$db})`}}},
 		{"Versions", "", "stat", "short", 4, []query{{"{{version}}", `count by (version) (jobagent_build_info{$inst})`}}},
 		{"Runs that ended", "By lifecycle, for a minute.", "timeseries", "short", 12, []query{{"{{lifecycle}}", `sum by (lifecycle) (max by (control_database, lifecycle) (rate(jobagent_runs_total{$db}[$__rate_interval]))) * 60`}}},
 		{"Active runs by lifecycle", "", "timeseries", "short", 12, []query{{"{{lifecycle}}", `sum by (lifecycle) (max by (control_database, lifecycle) (jobagent_active_runs{$db}))`}}},

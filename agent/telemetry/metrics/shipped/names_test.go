@@ -107,7 +107,7 @@ func queries(t *testing.T) string {
 func TestRulesHaveARunBook(t *testing.T) {
 	t.Parallel()
 	alerts := strings.Split(string(shipped.Rules), "- alert: ")[1:]
-	require.Len(t, alerts, 24)
+	require.Len(t, alerts, 25)
 	for _, a := range alerts {
 		name, _, _ := strings.Cut(a, "\n")
 		require.Regexp(t, `labels: \{severity: (critical|warning)\}`, a, name)

@@ -2,7 +2,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,7 +59,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 						ZoneData:             s.ZoneData,
 					})
 				}
-				if err := warnOfPause(cmd.Context(), a, store); err != nil {
+				if err := a.WarnPause(cmd.Context(), store); err != nil {
 					return err
 				}
 				if err := warnOfSkippedPasses(cmd.Context(), a, store); err != nil {
@@ -75,16 +74,6 @@ func NewCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}), newProbeCommand(a))
-}
-
-// warnOfPause writes a warning to stderr if the control database is paused.
-func warnOfPause(ctx context.Context, a *connect.App, store *controldb.Store) error {
-	i, err := store.Identity(ctx)
-	if err != nil || !i.Paused() {
-		return err
-	}
-	return a.Warn([]string{output.OneLine(fmt.Sprintf("the control database (incarnation %s) is paused since %s by %s: %s. Nothing starts until: jobagent db resume",
-		i.Incarnation, i.PausedAt.Format(time.RFC3339), i.PausedBy, cmp.Or(i.PauseReason, "no reason given")))})
 }
 
 // warnOfSkippedPasses writes a warning to stderr if no agent can advance executions, with the

@@ -81,6 +81,11 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if e.Active {
+					if err := a.WarnPause(cmd.Context(), store); err != nil {
+						return err
+					}
+				}
 				v := viewExplanation(e)
 				if v.AdvanceSkipped != nil {
 					v.AdvanceLock = store.DescribeAdvanceLock(cmd.Context())

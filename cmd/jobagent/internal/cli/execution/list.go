@@ -172,6 +172,9 @@ func newListCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if err := a.WarnPause(cmd.Context(), store); err != nil {
+					return err
+				}
 				if err := output.List(&a.Printer, views, columns); err != nil {
 					return err
 				}

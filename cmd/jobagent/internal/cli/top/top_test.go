@@ -262,6 +262,15 @@ func TestNothingToShow(t *testing.T) {
 	require.Equal(t, uuid.Nil, m.shown)
 }
 
+// A pause is told on the first page.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	m := started(t, &fake{overview: controldb.Overview{Now: now, PausedAt: now, PauseReason: "until\nMonday"}}, 130, 30)
+	require.Contains(t, plain(m), "paused since "+now.UTC().Format("2006-01-02 15:04:05 UTC")+", nothing starts until jobagent db resume: until | Monday")
+	m = started(t, &fake{overview: controldb.Overview{Now: now}}, 130, 30)
+	require.NotContains(t, plain(m), "paused")
+}
+
 // Without a terminal all rows are printed once, without styles.
 func TestOnce(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,6 +79,17 @@ func (m *model) away() []string {
 	return []string{m.paint.In(terminal.StyleBad, terminal.Fit("✗ "+m.awayText(), m.width))}
 }
 
+// paused returns the line that says that the control database is paused; none if it is not.
+func (m *model) paused() []string {
+	o := m.state
+	if o.PausedAt.IsZero() {
+		return nil
+	}
+	text := fmt.Sprintf("✗ paused since %s, nothing starts until jobagent db resume: %s", o.PausedAt.UTC().Format("2006-01-02 15:04:05 UTC"),
+		cmp.Or(output.OneLine(o.PauseReason), "no reason given"))
+	return []string{m.paint.In(terminal.StyleBad, terminal.Fit(text, m.width))}
+}
+
 func (m *model) awayText() string {
 	return fmt.Sprintf("no news since %s: %s", m.awaySince.Format("15:04:05"), output.OneLine(m.trouble.Error()))
 }
@@ -85,7 +97,7 @@ func (m *model) awayText() string {
 // overviewLines returns the first page.
 func (m *model) overviewLines() []string {
 	o := m.state
-	lines := append([]string{m.headLine()}, m.away()...)
+	lines := append(append([]string{m.headLine()}, m.away()...), m.paused()...)
 	runs, failures := m.runs(), m.failures()
 	// Agents and due instants get a little of the height, failures at most a third of the rest.
 	agentRows, dueRows, runRows, failureRows := len(o.agents), len(o.Due), len(runs), len(failures)
