@@ -91,8 +91,9 @@ func everyMinute(t *testing.T, w *World) {
 	require.NoError(t, err)
 }
 
-// The control database is restored to an earlier state while two agents run. It pauses itself; after
-// the procedure of the run book no script has run twice for an instant, and no instant is lost.
+// The control database is restored to an earlier state while two agents run. It pauses itself.
+// After the procedure of the run book no script has run twice for an instant, and no instant is
+// lost.
 func TestRestoreWhileAgentsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackups(t, 2)
