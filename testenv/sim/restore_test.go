@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -188,6 +189,49 @@ func TestLossyFailoverBooksNothingElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, i.Paused(), "a failover does not pause")
 		b.w.Check(t, true)
+	})
+}
+
+// After a failover that has lost the last transactions, a term gets the task of another run with
+// the number of the one that it held. The outcome of the lost task is refused.
+func TestLossyFailoverRefusesOutcomesOfLostClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackups(t, 1)
+		b.w.AddJob(t, "lost", []string{"SELECT 1;"})
+		b.w.AddJob(t, "kept", []string{"SELECT 2;"})
+		ctx := t.Context()
+		term, err := b.w.Store.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Hour)
+		require.NoError(t, err)
+		backup := b.take(t)
+		claim := func() controldb.Task {
+			for range 5 {
+				p, err := b.w.Store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+				require.NoError(t, err)
+				for _, task := range p.Tasks {
+					if task.Kind == controldb.TaskRun {
+						return task
+					}
+					require.NoError(t, b.w.Store.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{
+						Attempt: task.Attempt, Claim: task.Claim, Targets: []targets.Target{targets.NewTarget("tsqld", b.w.Targets[0], "")},
+					}))
+				}
+			}
+			t.Fatal("no task was claimed")
+			return controldb.Task{}
+		}
+		b.w.Start(t, "lost")
+		lost := claim()
+		b.restore(t, b.path, backup, true)
+		run := b.w.Start(t, "kept")
+		kept := claim()
+		require.Equal(t, []any{lost.ID, lost.Attempt}, []any{kept.ID, kept.Attempt}, "the number is given again")
+		refused, err := b.w.Store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: lost.ID, Attempt: lost.Attempt, Claim: lost.Claim, Outcome: targets.Succeeded}})
+		require.NoError(t, err)
+		require.Len(t, refused, 1)
+		require.True(t, b.w.Root(t, run).Active)
+		refused, err = b.w.Store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: kept.ID, Attempt: kept.Attempt, Claim: kept.Claim, Outcome: targets.Succeeded}})
+		require.NoError(t, err)
+		require.Empty(t, refused)
 	})
 }
 
