@@ -14,7 +14,7 @@ BEGIN
 
     SELECT @message = REPLACE(LEFT(CONCAT(
         N'The control database is paused', N': ' + NULLIF(a.pause_reason, N''),
-        N'. Nothing starts until jobs.sp_resume_control_database (jobagent db resume).'
+        N'. Nothing starts until jobs.sp_resume_control_database.'
     ), 1000), N'%', N'%%')
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1
