@@ -67,7 +67,7 @@ const (
 // AddMemoryFlag declares the flag --max-memory.
 func AddMemoryFlag(cmd *cobra.Command, size *MemorySize) {
 	*size = meter.DefaultLimit
-	cmd.Flags().Var(size, flagMaxMemory, "memory limit for all sessions of the embedded server, such as 512MB; a session may use half of it, and its statements fail beyond that (error 701)")
+	cmd.Flags().Var(size, flagMaxMemory, "memory limit for all sessions of the embedded server, such as 512MB; a session may use half of it, and its statements fail beyond that (error 701); copies that are not counted can take the process to 2.5 times the limit")
 }
 
 // Check refuses a size that is too small.
