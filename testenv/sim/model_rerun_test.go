@@ -91,22 +91,14 @@ func (m *model) waitForRerun(step *work) {
 	m.reruns = append(m.reruns, step)
 }
 
-// startRerunSteps creates the targets of one queued step of each job, or decides that the step
-// needs none.
+// startRerunSteps creates the targets of the queued steps, or decides that a step needs none.
 func (m *model) startRerunSteps() {
-	var busy []int // jobs whose step was handled in this call
-	var left []*work
 	for _, s := range m.reruns {
-		switch {
-		case s.run.stopping || !s.active():
-		case slices.Contains(busy, s.run.job):
-			left = append(left, s)
-		default:
-			busy = append(busy, s.run.job)
+		if !s.run.stopping && s.active() {
 			m.startRerunStep(s)
 		}
 	}
-	m.reruns = left
+	m.reruns = nil
 }
 
 // startRerunStep creates the targets of one step.
