@@ -500,7 +500,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		switch {
 		case d == nil || !s.ownsDatabase(d):
 			return mserr.CannotFind("find", "database", name)
-		case l == nil:
+		case l == nil || !s.sysadmin() && !s.isOwnLogin(l.Name): // IMPERSONATE on the new owner is needed
 			return mserr.CannotFind("find", "principal", st.Principal.Name)
 		}
 		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
