@@ -264,7 +264,6 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 
 // openFor chooses the database of an authenticated login.
 func (s *Session) openFor(snap *catalog.Snapshot, login *catalog.Login, l Login) error {
-	d := snap.Database(l.Database)
 	s.login = loginIdentity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
 	name := l.Database
 	if name == "" {
@@ -272,7 +271,8 @@ func (s *Session) openFor(snap *catalog.Snapshot, login *catalog.Login, l Login)
 			name = "master"
 		}
 	}
-	if d = snap.Database(name); d == nil || d.Options.Offline {
+	d := snap.Database(name)
+	if d == nil || d.Options.Offline {
 		return &LoginError{cannotOpen(l, name), "the database cannot be opened"}
 	}
 	if _, ok := s.login.userIn(d); !ok {
