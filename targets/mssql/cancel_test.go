@@ -229,7 +229,7 @@ func (never) HostName() string { return "" }
 func TestEndThatIsNotVerifiedIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ prepare, says string }{
-		"KILL refused": {"ALTER AUTHORIZATION ON DATABASE::d TO robot;",
+		"KILL refused": {"USE master; GRANT VIEW SERVER STATE TO robot; USE d; CREATE USER robot; GRANT INSERT ON t TO robot;",
 			"User does not have permission to use the KILL statement"},
 		"sees nothing": {"CREATE USER robot; GRANT INSERT ON t TO robot;", "grant it VIEW SERVER STATE"},
 	} {
