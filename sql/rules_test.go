@@ -3,6 +3,7 @@ package sqlfs
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -634,4 +635,20 @@ func TestReportsFindCallbacksByKeys(t *testing.T) {
 	text := readTree(t).source["jobs.sp_complete_callback"]
 	require.NotEmpty(t, text)
 	require.False(t, strings.Contains(text, "= COALESCE(@"))
+}
+
+// TestLogsOfSchedulesAreCountedInTheirIndex: a page of the log of a schedule counts its runs, and a
+// lookup of each run would tell whether a purge has hidden it. So the index of due runs has all
+// columns that jobs_internal.visible_runs compares.
+func TestLogsOfSchedulesAreCountedInTheirIndex(t *testing.T) {
+	r := readTree(t)
+	runs := r.tables["job_executions"]
+	index := runs.indexes[slices.IndexFunc(runs.indexes, func(x *schemaIndex) bool { return x.name == "UQ_job_executions_due_at" })]
+	covered := slices.Concat(index.keys, index.include)
+	_, where, _ := strings.Cut(r.source["jobs_internal.visible_runs"], "\nWHERE")
+	compared := regexp.MustCompile(`\be\.(\w+)`).FindAllStringSubmatch(where, -1)
+	require.Greater(t, len(compared), 3)
+	for _, c := range compared {
+		require.Contains(t, covered, c[1])
+	}
 }

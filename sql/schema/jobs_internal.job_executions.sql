@@ -77,6 +77,7 @@ CREATE TABLE jobs_internal.job_executions (
 );
 
 CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (schedule_id, due_at)
+    INCLUDE (job_id, create_time, end_time, purged_at)
     WHERE schedule_id IS NOT NULL;
 CREATE INDEX IX_job_executions_due_at ON jobs_internal.job_executions (due_at DESC, schedule_id)
     WHERE schedule_id IS NOT NULL;
