@@ -652,3 +652,62 @@ func TestLogsOfSchedulesAreCountedInTheirIndex(t *testing.T) {
 		require.Contains(t, covered, c[1])
 	}
 }
+
+// runTables are the tables that rule manyRuns is about.
+var runTables = []string{"job_executions"}
+
+// manyRuns is a rule for evaluations of alerts, which come every few seconds: each read of runs
+// finds them by a key, is cut by TOP, or is within a range of an index all of whose rows are
+// wanted: the conditions compare all keys of the index but the last with =, and no other columns.
+// In a join, a key of the range may come from a source that is read later, so there is none.
+func manyRuns(r *tree, _ string, s statement) []string {
+	var found []string
+	for _, n := range s.own() {
+		for _, sc := range scopes(n) {
+			for _, src := range sources(sc.from) {
+				table, ok := src.(*syntax.TableName)
+				if !ok || r.table(table.Name) == nil || !slices.Contains(runTables, table.Name.Last()) {
+					continue
+				}
+				alias, runs := aliasOf(src), r.table(table.Name)
+				if q, ok := sc.node.(*syntax.Select); ok && q.Top != nil || sc.equals(alias)[runs.indexes[0].keys[0]] != nil {
+					continue
+				}
+				var used []string
+				for _, c := range sc.conditions() {
+					used = append(used, columnsOf(c, alias)...)
+				}
+				if len(sources(sc.from)) > 1 || !slices.ContainsFunc(runs.indexes, func(i *schemaIndex) bool { return covers(i, sc.equals(alias), used) }) {
+					found = append(found, fmt.Sprintf("any number of rows of %s is read", table.Name.Last()))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// covers reports whether the columns used are the keys of an index, and those of its filter, and
+// equal has all keys but the last.
+func covers(i *schemaIndex, equal map[string]syntax.Expr, used []string) bool {
+	return !slices.ContainsFunc(i.keys[:len(i.keys)-1], func(c string) bool { return equal[c] == nil }) &&
+		!slices.ContainsFunc(used, func(c string) bool { return !slices.Contains(i.keys, c) && !slices.Contains(i.filter, c) })
+}
+
+// TestAlertsSeekRuns: jobs have any number of runs within the period of a rule.
+func TestAlertsSeekRuns(t *testing.T) {
+	r := readTree(t)
+	for _, name := range []string{"jobs_internal.evaluate_alerts", "jobs_internal.raise_alerts"} {
+		for _, s := range statements(r.source[name], r.procedures[name]) {
+			require.Empty(t, manyRuns(r, name, s), "%s, line %d", name, s.Pos().Line)
+		}
+	}
+	runTables = append(runTables, "things")
+	defer func() { runTables = runTables[:1] }()
+	const look = "SELECT @p = COUNT(*) FROM (VALUES (1)) AS v (n) WHERE EXISTS (SELECT 1 FROM jobs_internal.things AS x WHERE "
+	requireFindings(t, manyRuns, look+"x.parent = @p AND x.name > N'a' AND x.note = N'b');", "any number of rows of things is read")
+	requireFindings(t, manyRuns, look+"x.parent > @p AND x.name = N'a');", "any number of rows of things is read")
+	requireFindings(t, manyRuns, look+"x.parent = @p AND x.name > N'a');")
+	requireFindings(t, manyRuns, strings.Replace(look, "things AS x", "things AS x INNER JOIN STRING_SPLIT(N'a,b', N',') AS k ON k.value = x.name", 1)+"x.parent = @p);",
+		"any number of rows of things is read")
+	requireFindings(t, manyRuns, look+"x.id = @p AND x.note = N'b');")
+}

@@ -512,7 +512,8 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition IN (N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent'))
     BEGIN
-        -- Plan: per rule the jobs in its scope, and per job a range of IX_job_executions_job_id_create_time.
+        -- Plan: per rule the jobs in its scope, and per job the first key of IX_job_executions_job_id_create_time and, for each lifecycle
+        -- of the rule, of IX_job_executions_job_id_lifecycle. So runs of other lifecycles are not read, however many there are.
         INSERT INTO @found (rule_id, subject_key, event_key, subject_kind, subject, job_id, at, title, message)
         SELECT
             r.rule_id,
@@ -544,16 +545,19 @@ BEGIN
             AND j.deleted_at IS NULL
             AND j.created_at <= DATEADD(SECOND, -r.seconds, @now)
             AND (r.job_id = j.job_id OR (r.job_id IS NULL AND j.is_system = 0 AND j.name LIKE r.like_pattern))
+            AND (r.lifecycles <> N',,' OR p.last_at IS NULL OR p.last_at <= DATEADD(SECOND, -r.seconds, @now))
             AND NOT EXISTS (
-                -- A run that has lasted for a day longer than the period is not looked for.
                 SELECT 1
-                FROM jobs_internal.job_executions AS e
-                WHERE e.job_id = j.job_id
-                    AND e.create_time > DATEADD(SECOND, -r.seconds - CASE WHEN r.lifecycles = N',,' THEN 0 ELSE 86400 END, @now)
-                    AND (
-                        r.lifecycles = N',,'
-                        OR (e.end_time > DATEADD(SECOND, -r.seconds, @now) AND r.lifecycles LIKE CONCAT(N'%,', e.lifecycle, N',%'))
-                    )
+                FROM STRING_SPLIT(r.lifecycles, N',') AS k
+                CROSS APPLY (
+                    SELECT TOP (1) e.end_time
+                    FROM jobs_internal.job_executions AS e
+                    WHERE e.job_id = j.job_id
+                        AND e.lifecycle = k.value
+                        AND e.is_active = 0
+                        AND e.end_time > DATEADD(SECOND, -r.seconds, @now)
+                    ORDER BY e.end_time DESC
+                ) AS f
             );
 
         -- Plan: IX_schedules_closed_at and IX_schedules_paused_at, which have no other schedules.

@@ -96,6 +96,8 @@ CREATE INDEX IX_job_executions_unaccounted ON jobs_internal.job_executions (exec
 CREATE INDEX IX_job_executions_job_id ON jobs_internal.job_executions (job_id, start_time);
 CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_executions (job_id, create_time DESC, job_execution_id);
 CREATE INDEX IX_job_executions_start_time ON jobs_internal.job_executions (start_time);
+CREATE INDEX IX_job_executions_job_id_lifecycle ON jobs_internal.job_executions (job_id, lifecycle, end_time)
+    WHERE is_active = 0;
 CREATE INDEX IX_job_executions_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id);
 CREATE INDEX IX_job_executions_active_create_time ON jobs_internal.job_executions (create_time DESC, job_execution_id)
     INCLUDE (job_id, lifecycle, end_time, purged_at)
