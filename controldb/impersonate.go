@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -110,8 +113,43 @@ func (c *call) textFor(ctx context.Context) (text string, args []any, err error)
 	return b.String(), args, nil
 }
 
+// positional matches the name that the driver gives to an argument without a name.
+var positional = regexp.MustCompile(`@p(\d+)\b`)
+
+// sizedText is the length of the longest text that NVARCHAR(4000) holds.
+const sizedText = 4000
+
+// oneType returns a query whose texts have the same types, whatever their lengths: the driver
+// declares a string with its length, so the plan cache would have a plan for each length. Only MAX
+// is declared without one. The query converts it, because a predicate with a text of MAX is not as
+// good a seek of a column that has a size.
+func oneType(query string, args []any) (string, []any) {
+	sized := map[string]bool{}
+	args = slices.Clone(args)
+	for i, a := range args {
+		v := reflect.ValueOf(a)
+		if a == nil || v.Kind() != reflect.String {
+			continue
+		}
+		args[i] = mssqldb.NVarCharMax(v.String())
+		if len(v.String()) <= sizedText { // no text has more UTF-16 code units than bytes
+			sized[fmt.Sprint("@p", i+1)] = true
+		}
+	}
+	if len(sized) == 0 {
+		return query, args
+	}
+	return positional.ReplaceAllStringFunc(query, func(name string) string {
+		if sized[name] {
+			return fmt.Sprintf("CAST(%s AS NVARCHAR(%d))", name, sizedText)
+		}
+		return name
+	}), args
+}
+
 // selectFor returns a SELECT as the database user of the caller of ctx, and its arguments.
 func selectFor(ctx context.Context, query string, args []any) (string, []any, error) {
+	query, args = oneType(query, args)
 	caller, ok := callerOf(ctx)
 	if !ok {
 		return query, args, nil

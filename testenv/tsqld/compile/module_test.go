@@ -79,6 +79,7 @@ func TestIndexUse(t *testing.T) {
 		{"SELECT name FROM person WHERE id IN (1, 2)", "INTEGER PRIMARY KEY"},
 		{"SELECT name FROM person WHERE id IN (SELECT boss FROM person WHERE id = 4)", "INTEGER PRIMARY KEY"},
 		{"SELECT id FROM person WHERE name = @name", "_name"},
+		{"SELECT id FROM person WHERE name = CAST(@name AS nvarchar(4000))", "_name"},
 		{"SELECT id FROM person WHERE name = @vname", "_name"},
 		{"SELECT id FROM person WHERE name = 'Bob'", "_name"},
 		{"SELECT id FROM person WHERE name >= N'B' AND name < N'C'", "_name"},
