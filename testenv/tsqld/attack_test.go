@@ -135,10 +135,16 @@ type attacked struct {
 	sa *sql.DB
 }
 
-// newAttackedServer starts a server.
+// newAttackedServer starts a server with attackMemory.
 func newAttackedServer(t *testing.T) *attacked {
 	t.Helper()
-	s, err := New(Config{SAPassword: "secret", MaxMemory: attackMemory, OnPanic: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }})
+	return newAttackedServerWith(t, attackMemory)
+}
+
+// newAttackedServerWith starts a server with a memory limit in bytes.
+func newAttackedServerWith(t *testing.T, memory int64) *attacked {
+	t.Helper()
+	s, err := New(Config{SAPassword: "secret", MaxMemory: memory, OnError: func(err error) { t.Log(err) }, OnPanic: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 	a := &attacked{Server: s, t: t}

@@ -218,8 +218,14 @@ func windowArgs(name string, n *node) error {
 
 // over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
 func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, state *aggregation) (*node, error) {
+	if err := b.meter.Work(len(l.windows)); err != nil {
+		return nil, err
+	}
 	spec, err := l.windowSpec(e.Over)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkElements(max(len(spec.PartitionBy), len(spec.OrderBy))); err != nil {
 		return nil, err
 	}
 	if builtin.NeedsOrder(f) && len(spec.OrderBy) == 0 {

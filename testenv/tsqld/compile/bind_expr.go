@@ -157,6 +157,9 @@ func (b *binder) columnRef(e *syntax.ColumnRef, l *level) (*node, error) {
 		}
 		return nil, mserr.NotAllowedHere(e.Column())
 	}
+	if err := b.meter.Work(l.width()); err != nil {
+		return nil, err
+	}
 	return l.find(e.Parts)
 }
 

@@ -15,6 +15,9 @@ import (
 func (b *binder) from(list []syntax.TableSource, l *level) (fromNode, error) {
 	var all fromNode
 	for _, ts := range list {
+		if err := b.charge(); err != nil {
+			return nil, err
+		}
 		f, err := b.tableSource(ts, l, l.parent)
 		if err != nil {
 			return nil, err
@@ -102,8 +105,12 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 	return nil, mserr.NotSupported("this kind of table source (%T)", ts)
 }
 
-// expose adds a source to a level. Errors: 1011 for a duplicate alias, 1013 for a duplicate table.
+// expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias, 1013
+// for a duplicate table.
 func (l *level) expose(src *source, aliased bool) error {
+	if len(l.sources) >= mostTables {
+		return mserr.TooManyTables(MaxTables)
+	}
 	if src.name != "" {
 		for _, other := range l.sources {
 			if !strings.EqualFold(other.name, src.name) {

@@ -123,7 +123,7 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	}
 	c.items = shareSequenceValues(c.items)
 	if c.sets != nil {
-		return groupingSets(r)
+		return b.groupingSets(r)
 	}
 	if c.distinct && r.hasKeyedColumns() {
 		c.distinct = false
@@ -135,6 +135,9 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 // items binds the select list.
 func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error {
 	for _, item := range s.Items {
+		if err := b.checkItems(r); err != nil {
+			return err
+		}
 		switch item := item.(type) {
 		case *syntax.SelectStar:
 			if use.exists {
@@ -156,8 +159,8 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 			}
 		}
 	}
-	if len(r.cols) > MaxItems { // before ORDER BY, which looks for each of its names among them
-		return mserr.TooManyElements(MaxItems)
+	if err := b.checkItems(r); err != nil {
+		return err
 	}
 	if use.assigned != nil && len(*use.assigned) > 0 && len(*use.assigned) != len(s.Items) {
 		return mserr.AssignAndRetrieve()
@@ -175,8 +178,13 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 	return nil
 }
 
-// MaxItems is the maximum number of columns of a select list: SQLite's.
-const MaxItems = 2000
+// checkItems refuses a select list with too many elements: error 1056.
+func (b *binder) checkItems(r *query) error {
+	if len(r.cols) > mostElements {
+		return mserr.TooManyElements(MaxElements)
+	}
+	return b.charge()
+}
 
 // add appends a result column.
 func (q *query) add(n *node, c outColumn) {
@@ -321,6 +329,9 @@ func eachFrom(f fromNode, visit func(*node)) {
 // orderBy binds the ORDER BY of a SELECT: positions, aliases and expressions. Errors: 108, 145,
 // 408.
 func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *syntax.Select) error {
+	if err := checkElements(len(items)); err != nil {
+		return err
+	}
 	for i, item := range items {
 		// Each item is compared with all columns and with all items before it.
 		if err := b.meter.Work(nodeWork + 4*(len(r.cols)+len(r.order))); err != nil {
@@ -650,7 +661,13 @@ func (q *query) first() *query {
 // setOrder binds the ORDER BY of a set operation: names and positions of result columns, and
 // qualified columns that the first SELECT returns unchanged.
 func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
+	if err := checkElements(len(items)); err != nil {
+		return err
+	}
 	for i, item := range items {
+		if err := b.meter.Work(len(r.cols)); err != nil {
+			return err
+		}
 		at := -1
 		switch e := item.X.(type) {
 		case *syntax.Literal:

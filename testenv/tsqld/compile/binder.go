@@ -44,6 +44,27 @@ const (
 	nodeWork = 400
 )
 
+// Limits of SQLite: tables in one FROM clause, and columns in one select list.
+const (
+	MaxTables   = 64
+	MaxElements = 2000
+)
+
+// Limits of the lists of one query, before parts of them are merged or removed. Some loops compare each element with each other, or with each
+// element of another list; the limits bound their time.
+const (
+	mostTables   = 256  // SQL Server's limit
+	mostElements = 4096 // SQL Server's limit of a select list; here also of other clauses, of which SQLite takes fewer
+)
+
+// checkElements refuses a clause, other than the select list, with too many elements: error 8623.
+func checkElements(n int) error {
+	if n > mostElements {
+		return mserr.InternalResources()
+	}
+	return nil
+}
+
 // charge charges the session's meter for one expression or condition. Error 701 when the session is
 // out of memory, or the cause of cancellation when the request was cancelled.
 func (b *binder) charge() error {

@@ -361,6 +361,9 @@ func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 	q := &query{core: &core{}}
 	inner := &level{sources: l.sources, agg: &aggregation{refusal: mserr.AggregateInOutput()}}
 	for _, item := range clause.Items {
+		if err := b.checkItems(q); err != nil {
+			return nil, err
+		}
 		var err error
 		switch item := item.(type) {
 		case *syntax.SelectStar:

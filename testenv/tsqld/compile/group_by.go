@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -17,18 +18,28 @@ func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
 	}
 	c.grouped = true
 	l.agg.refusal = mserr.AggregateInGroupBy()
+	if err := checkElements(len(g.Items)); err != nil {
+		return err
+	}
 	sets := [][]int{nil}
-	plain := true
+	plain := !slices.ContainsFunc(g.Items, func(i *syntax.GroupItem) bool { return i.Kind != syntax.GroupPlain })
 	for _, item := range g.Items {
-		s, err := b.groupItem(item, c, l)
-		if err != nil {
+		s, err := b.groupItem(item, c, l, !plain)
+		switch {
+		case err != nil:
 			return err
+		case plain:
+			continue
+		case len(sets)*len(s) > mostGroupingSets:
+			return mserr.TooManyGroupingSets(mostGroupingSets)
 		}
-		plain = plain && item.Kind == syntax.GroupPlain
 		var product [][]int
 		for _, x := range sets {
 			for _, y := range s {
-				product = append(product, append(append([]int(nil), x...), y...))
+				if err := b.meter.Work(nodeWork + len(x) + len(y)); err != nil {
+					return err
+				}
+				product = append(product, slices.Concat(x, y))
 			}
 		}
 		sets = product
@@ -39,8 +50,15 @@ func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
 	return nil
 }
 
-// groupItem binds an element of GROUP BY and returns its grouping sets.
-func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, error) {
+// Limits of SQL Server for GROUP BY with grouping sets.
+const (
+	mostGroupingSets        = 4096
+	mostGroupingExpressions = 32
+)
+
+// groupItem binds an element of GROUP BY and returns its grouping sets. limited is set if the clause
+// has grouping sets, for which SQL Server has limits.
+func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level, limited bool) ([][]int, error) {
 	if item.Kind == syntax.GroupPlain {
 		n, err := b.expr(item.X, l)
 		if err != nil {
@@ -59,17 +77,26 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 		if err := checkItemCollation(n.label, "GROUP BY", len(c.group)); err != nil {
 			return nil, err
 		}
+		if err := b.meter.Work(len(c.group)); err != nil {
+			return nil, err
+		}
 		for i, g := range c.group {
 			if sameNode(g, n) {
 				return [][]int{{i}}, nil
 			}
 		}
+		if limited && len(c.group) == mostGroupingExpressions {
+			return nil, mserr.TooManyGroupingExpressions(mostGroupingExpressions)
+		}
 		c.group = append(c.group, n)
 		return [][]int{{len(c.group) - 1}}, nil
 	}
 	var parts [][][]int
+	if err := b.charge(); err != nil {
+		return nil, err
+	}
 	for _, sub := range item.Sub {
-		s, err := b.groupItem(sub, c, l)
+		s, err := b.groupItem(sub, c, l, limited)
 		if err != nil {
 			return nil, err
 		}
@@ -87,10 +114,19 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 		for _, p := range parts {
 			all = append(all, p...)
 		}
+		if len(all) > mostGroupingSets {
+			return nil, mserr.TooManyGroupingSets(mostGroupingSets)
+		}
 		return all, nil
 	case syntax.GroupRollup:
+		if len(parts) >= mostGroupingSets {
+			return nil, mserr.TooManyGroupingSets(mostGroupingSets)
+		}
 		var all [][]int
 		for n := len(parts); n >= 0; n-- {
+			if err := b.meter.Work(nodeWork + n); err != nil {
+				return nil, err
+			}
 			var one []int
 			for _, p := range parts[:n] {
 				one = append(one, p[0]...)
@@ -100,7 +136,7 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 		return all, nil
 	}
 	if len(parts) > 12 {
-		return nil, mserr.New(10703, 15, "Too many grouping sets. The maximum number is %d.", 4096)
+		return nil, mserr.TooManyGroupingSets(mostGroupingSets)
 	}
 	var all [][]int
 	for mask := 1<<len(parts) - 1; mask >= 0; mask-- {
@@ -128,17 +164,29 @@ func (b *binder) checkGrouping(r *query, l *level) error {
 		mine[src] = true
 	}
 	for _, n := range c.items {
-		if bad := c.ungrouped(n, mine); bad != nil {
+		bad, err := b.ungrouped(c, n, mine)
+		if err != nil {
+			return err
+		}
+		if bad != nil {
 			return mserr.NotGrouped(bad.qualified())
 		}
 	}
 	if c.having != nil {
-		if bad := c.ungrouped(c.having, mine); bad != nil {
+		bad, err := b.ungrouped(c, c.having, mine)
+		if err != nil {
+			return err
+		}
+		if bad != nil {
 			return mserr.NotGroupedHaving(bad.qualified())
 		}
 	}
 	for _, o := range r.order {
-		if bad := c.ungrouped(o.n, mine); bad != nil {
+		bad, err := b.ungrouped(c, o.n, mine)
+		if err != nil {
+			return err
+		}
+		if bad != nil {
 			return mserr.NotGroupedOrder(bad.qualified())
 		}
 	}
@@ -157,11 +205,14 @@ func (n *node) qualified() string {
 	return name
 }
 
-// ungrouped returns a column of the given sources outside aggregates and group expressions, or nil.
-func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
-	var bad *node
+// ungrouped returns a column of the given sources in n, outside aggregates and group expressions of c,
+// or nil.
+func (b *binder) ungrouped(c *core, n *node, mine map[*source]bool) (bad *node, err error) {
 	n.walk(func(x *node) bool {
-		if bad != nil {
+		if err == nil {
+			err = b.meter.Work(1 + len(c.group))
+		}
+		if bad != nil || err != nil {
 			return false
 		}
 		for _, g := range c.group {
@@ -178,26 +229,25 @@ func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
 			}
 		}
 		if x.sub != nil {
-			bad = c.ungroupedIn(x.sub, mine)
+			bad, err = b.ungroupedIn(c, x.sub, mine)
 		}
 		return true
 	})
-	return bad
+	return bad, err
 }
 
-// ungroupedIn returns an ungrouped column of the outer query that a subquery names, or nil.
-func (c *core) ungroupedIn(q *query, mine map[*source]bool) *node {
-	var bad *node
+// ungroupedIn returns an ungrouped column of the outer query c that a subquery names, or nil.
+func (b *binder) ungroupedIn(c *core, q *query, mine map[*source]bool) (bad *node, err error) {
 	q.eachNode(func(n *node) {
-		if bad == nil {
-			bad = c.ungrouped(n, mine)
+		if bad == nil && err == nil {
+			bad, err = b.ungrouped(c, n, mine)
 		}
 	})
-	return bad
+	return bad, err
 }
 
 // groupingSets rewrites ROLLUP, CUBE and GROUPING SETS as a UNION ALL of plain groupings.
-func groupingSets(r *query) (*query, error) {
+func (b *binder) groupingSets(r *query) (*query, error) {
 	c := r.core
 	items := append([]*node(nil), c.items...)
 	cols := append([]outColumn(nil), r.cols...)
@@ -227,6 +277,9 @@ func groupingSets(r *query) (*query, error) {
 		swap := func(n *node) *node { return c.forSet(n, in) }
 		one := &query{core: part}
 		for i, n := range items {
+			if err := b.charge(); err != nil {
+				return nil, err
+			}
 			n = n.replace(swap)
 			one.add(n, outColumn{name: cols[i].name, typ: n.typ, null: true, label: cols[i].label})
 		}

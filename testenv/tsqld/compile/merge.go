@@ -173,9 +173,31 @@ func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *level {
 	return &l
 }
 
-// bindBranches binds the WHEN clauses.
+// Words of messages about MERGE.
+var (
+	mergeMatches = map[syntax.MergeMatch]string{
+		syntax.Matched:            "WHEN MATCHED",
+		syntax.NotMatchedByTarget: "WHEN NOT MATCHED",
+		syntax.NotMatchedBySource: "WHEN NOT MATCHED BY SOURCE",
+	}
+	mergeActions = map[syntax.MergeAction]string{
+		syntax.MergeUpdate: "UPDATE", syntax.MergeDelete: "DELETE", syntax.MergeInsert: "INSERT",
+	}
+)
+
+// bindBranches binds the WHEN clauses. Error 10714 for an action that is repeated.
 func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
+	type kind struct {
+		match  syntax.MergeMatch
+		action syntax.MergeAction
+	}
+	seen := map[kind]bool{}
 	for _, w := range whens {
+		k := kind{w.Match, w.Action}
+		if seen[k] {
+			return mserr.RepeatedMergeAction(mergeMatches[w.Match], mergeActions[w.Action])
+		}
+		seen[k] = true
 		br := &branch{action: w.Action}
 		noTarget, noSource := isNull(m.modification.rid), isNull(mark)
 		var state *node

@@ -44,6 +44,9 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 		}
 	}
 	for _, v := range ts.Values {
+		if err := b.checkItems(q); err != nil {
+			return nil, err
+		}
 		want, err := convertImplicit(constant(v.Name, types.NVarCharOf(types.Units(v.Name))), spread.typ)
 		if err != nil {
 			return nil, err
@@ -87,6 +90,9 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkElements(len(ts.Columns)); err != nil {
+		return nil, err
+	}
 	var values []*node
 	for _, c := range ts.Columns {
 		n, err := b.expr(c, in)
@@ -106,6 +112,9 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 		q := &query{core: &core{from: f, where: not(isNull(v))}}
 		for _, src := range in.sources {
 			for k := range src.cols {
+				if err := b.meter.Work(nodeWork + len(values)); err != nil {
+					return nil, err
+				}
 				n, err := src.resolve(k)
 				if err != nil {
 					return nil, err
@@ -127,6 +136,9 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 		}
 	}
 	for i, c := range all.cols {
+		if err := b.meter.Work(i); err != nil {
+			return nil, err
+		}
 		for _, other := range all.cols[:i] {
 			if strings.EqualFold(c.name, other.name) {
 				return nil, mserr.DuplicateColumnOf(c.name, ts.Alias.Name)

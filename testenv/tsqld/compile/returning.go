@@ -37,6 +37,9 @@ func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func
 	}
 	q := &query{core: &core{}}
 	for _, item := range clause.Items {
+		if b.checkItems(q) != nil {
+			return nil
+		}
 		switch item := item.(type) {
 		case *syntax.SelectStar:
 			if len(item.Qualifier) == 0 || b.star(item, q, l) != nil {

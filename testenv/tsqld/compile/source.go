@@ -136,6 +136,16 @@ func dotted(parts []syntax.Ident) string {
 	return strings.Join(names, ".")
 }
 
+// width returns the number of columns that a name may have to be compared with.
+func (l *level) width() (n int) {
+	for at := l; at != nil; at = at.parent {
+		for _, src := range at.sources {
+			n += len(src.cols)
+		}
+	}
+	return n
+}
+
 // find resolves a column name of one to four parts. Errors: 207, 209, 4104.
 func (l *level) find(parts []syntax.Ident) (*node, error) {
 	name := parts[len(parts)-1].Name

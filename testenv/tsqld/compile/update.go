@@ -298,6 +298,9 @@ func (m *modification) sets(
 	clauses []*syntax.SetClause,
 	l *level,
 ) (values []setting, assigned []assignment, err error) {
+	if err := checkElements(len(clauses)); err != nil {
+		return nil, nil, err
+	}
 	for _, s := range clauses {
 		if s.Write != nil {
 			return nil, nil, mserr.NotSupported("column.WRITE")

@@ -103,17 +103,14 @@ var limits = []struct {
 	text string
 	is   func() *mserr.Error
 }{
-	{"tables in a join", func() *mserr.Error { return mserr.TooManyTables(maxTables) }},
-	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(maxTables) }},
-	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(compile.MaxItems) }},
+	{"tables in a join", func() *mserr.Error { return mserr.TooManyTables(compile.MaxTables) }},
+	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(compile.MaxTables) }},
+	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(compile.MaxElements) }},
 	{"Expression tree is too large", mserr.TooDeep},
 	{"parser stack overflow", mserr.TooDeep},
 	{"Recursion limit", mserr.TooDeep},
 	{"too many ", mserr.InternalResources}, // terms in ORDER BY and GROUP BY, columns, arguments, variables
 }
-
-// maxTables is SQLite's limit of tables in one FROM clause.
-const maxTables = 64
 
 // limitMessage returns the message for a query that exceeds a limit of SQLite, or nil for other
 // errors.

@@ -42,6 +42,17 @@ func OrderByNotInSetList() *Error {
 		"UNION, INTERSECT or EXCEPT operator.")
 }
 
+// TooManyGroupingSets is error 10703; most is the maximum number.
+func TooManyGroupingSets(most int) *Error {
+	return New(10703, 15, "Too many grouping sets. The maximum number is %d.", most)
+}
+
+// TooManyGroupingExpressions is error 10706; most is the maximum number.
+func TooManyGroupingExpressions(most int) *Error {
+	return New(10706, 15, "Too many expressions are specified in the GROUP BY clause. The maximum number is %d when "+
+		"grouping sets are supplied.", most)
+}
+
 // TooManyElements is error 1056; most is the maximum number of columns of a select list.
 func TooManyElements(most int) *Error {
 	return New(1056, 15, "The number of elements in the select list exceeds the maximum allowed "+
@@ -357,6 +368,13 @@ func RowConstructorCount() *Error {
 // MergeSemicolon is error 10713.
 func MergeSemicolon() *Error {
 	return New(10713, 15, "A MERGE statement must be terminated by a semi-colon (;).")
+}
+
+// RepeatedMergeAction is error 10714. SQL Server's text has the clause, such as WHEN MATCHED, where it
+// says action, and the action, such as UPDATE, where it says clause.
+func RepeatedMergeAction(clause, action string) *Error {
+	return New(10714, 15, "An action of type '%s' cannot appear more than once in a '%s' clause of a MERGE statement.",
+		clause, action)
 }
 
 // TooManyRowValues is error 10738.

@@ -1,0 +1,478 @@
+package tsqld
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+)
+
+var (
+	listElements = flag.Int("tsqld.lists", 300, "how many elements the lists of TestLongLists have; from 10000 on, each list is ended eight times, at different moments, and in all ways")
+	listPairs    = flag.Bool("tsqld.pairs", false, "TestLongLists sends statements with two long lists, too")
+)
+
+// listSeeds are statements that together have every list of the grammar. The names that begin with
+// zz get a number in each copy of an element, so that a name and its references stay together.
+// Sources and expressions of the same element are copied together.
+var listSeeds = []string{
+	"WITH zzc (zzx) AS (SELECT 1) SELECT zza.zzx AS zzn FROM zzc AS zza WHERE zza.zzx IN (1) AND zza.zzx + 1 > 0 GROUP BY zza.zzx ORDER BY zzn OPTION (MAXDOP 1)",
+	"WITH zzc AS (SELECT 1 AS x) SELECT zzc.x FROM zzc",
+	"WITH zzc AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM zzc WHERE x < 3) SELECT (SELECT MAX(x) FROM zzc)",
+	"SELECT zzt.a AS zzb FROM dbo.t AS zzt WITH (NOLOCK, INDEX (ix)) ORDER BY zzb",
+	"SELECT a, b FROM dbo.t GROUP BY a, b ORDER BY a, b",
+	"SELECT a FROM dbo.t GROUP BY ROLLUP (a, (a, b)), CUBE (b), GROUPING SETS ((a, b), (), a)",
+	"SELECT zzd.zzx FROM (SELECT 1) AS zzd (zzx)",
+	"SELECT zzd.zzx FROM (SELECT 1 AS zzx) AS zzd ORDER BY zzx",
+	"SELECT zzv.zzx FROM (VALUES (1), (2)) AS zzv (zzx)",
+	"SELECT zzj.zzx FROM OPENJSON(N'[{}]') WITH (zzx INT) AS zzj",
+	"SELECT f.zzx FROM dbo.f(1) AS f (zzx)",
+	"SELECT * FROM (SELECT a, b FROM dbo.t) AS s PIVOT (MAX(a) FOR b IN (zzp)) AS p",
+	"SELECT zzu, zzk FROM (SELECT 1 AS zzx, 2 AS zzy) AS s UNPIVOT (zzu FOR zzk IN (zzx)) AS u",
+	"SELECT SUM(a) OVER zzw FROM dbo.t WINDOW zzw AS (PARTITION BY a ORDER BY a)",
+	"SELECT ROW_NUMBER() OVER (PARTITION BY a, b ORDER BY a, b) FROM dbo.t",
+	"SELECT STRING_AGG(c, ',') WITHIN GROUP (ORDER BY a) FROM dbo.t",
+	"SELECT CASE WHEN a = 1 THEN 1 END, CASE a WHEN 1 THEN 2 END, COALESCE(NULL, a), CONCAT('a', c), CHOOSE(1, 2), JSON_OBJECT('zzk': 1), JSON_ARRAY(1), GREATEST(1, a), dbo.g(1) FROM dbo.t",
+	"DECLARE @x XML = N'<a/>'; SELECT @x.value('(/a)[1]', 'int')",
+	"SELECT t.* FROM dbo.t AS t FOR JSON PATH, ROOT('x'), INCLUDE_NULL_VALUES",
+	"SELECT 1 AS zza FOR JSON PATH",
+	"SELECT 1 AS zza FOR XML PATH('r'), TYPE, ELEMENTS XSINIL",
+	"SELECT 1 AS zza UNION SELECT 2 UNION ALL SELECT 3 EXCEPT SELECT 4",
+	"SELECT zza.a FROM dbo.t AS zza INNER JOIN dbo.t AS zzb ON zza.a = zzb.a",
+	"WITH zzc AS (SELECT 1 AS zzx) INSERT TOP (1) INTO dbo.t WITH (TABLOCK) (a, b) OUTPUT inserted.a INTO #log (x) OUTPUT inserted.a, inserted.b SELECT 1, zzx FROM zzc OPTION (MAXDOP 1)",
+	"INSERT INTO dbo.t (a, b) VALUES (1, 2), (3, DEFAULT)",
+	"INSERT INTO dbo.t (a) EXECUTE dbo.p @a = 1",
+	"WITH zzc AS (SELECT a, b FROM dbo.t) UPDATE zzc SET b = 1, a += 1 OUTPUT inserted.a, deleted.b INTO #log (x, y) FROM zzc WHERE b IN (1) OPTION (RECOMPILE)",
+	"UPDATE dbo.t SET zzx = zzy",
+	"DECLARE @a INT, @b INT; UPDATE dbo.t SET @a = a, @b = b",
+	"UPDATE dbo.t SET c.WRITE(N'x', 0, NULL)",
+	"UPDATE t SET b = u.b FROM dbo.t AS t, dbo.t AS zzu, (SELECT 1 AS b) AS u",
+	"WITH zzc AS (SELECT a, b FROM dbo.t) DELETE FROM zzc OUTPUT deleted.a INTO #log (x) FROM zzc, dbo.t AS zzt OPTION (RECOMPILE)",
+	"WITH zzc AS (SELECT 1 AS a) MERGE INTO dbo.t AS t USING zzc AS s ON t.a = s.a WHEN MATCHED AND t.a = 5 THEN UPDATE SET b = 1 WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, 2) OUTPUT $action, inserted.a INTO #log (x, y) OPTION (RECOMPILE);",
+	"TRUNCATE TABLE dbo.t",
+	"DECLARE @zzv INT = 1; SELECT @zzv = 1; SET @zzv = 2; PRINT @zzv",
+	"DECLARE @zzv INT = 1, @zzt TABLE (zza INT, zzb INT, PRIMARY KEY (zza), INDEX zzi (zzb)); SELECT @zzv = 1, @zzv = 2",
+	"DECLARE zzk CURSOR FOR SELECT a, b FROM dbo.t FOR UPDATE OF a, b",
+	"DECLARE @zza INT, @zzb INT; DECLARE zzk CURSOR LOCAL FOR SELECT a, b FROM dbo.t OPTION (MAXDOP 1); OPEN zzk; FETCH NEXT FROM zzk INTO @zza, @zzb; CLOSE zzk; DEALLOCATE zzk",
+	"SET NOCOUNT, XACT_ABORT ON; SET STATISTICS IO, TIME OFF",
+	"DECLARE @x XML = N'<a/>'; SET @x.modify('delete /a')",
+	"IF 1 = 1 BEGIN SELECT 1; SELECT 2 END; BEGIN TRY SELECT 1 END TRY BEGIN CATCH SELECT 2 END CATCH; WHILE 1 = 0 BEGIN SELECT 1 END",
+	"zzl: GOTO zzm; zzm: PRINT 'x'",
+	"RAISERROR (N'%d %d', 10, 1, 1, 2)",
+	"EXECUTE dbo.p 1; EXECUTE dbo.p @a = 1, @zza = 2; EXECUTE ('SELECT 1', 1) AT srv; EXECUTE dbo.p WITH RESULT SETS ((a INT, b INT), (c INT))",
+	"EXECUTE sp_executesql N'SELECT @zza', N'@zza INT', @zza = 1",
+	"EXECUTE #q @zza = 1, @zzb = 2",
+	"CREATE TABLE #zz (zza INT CONSTRAINT zzn CHECK (zza > 0) DEFAULT 1, zzb INT, CONSTRAINT zzp PRIMARY KEY (zza) WITH (PAD_INDEX = ON), CONSTRAINT zzf FOREIGN KEY (zza) REFERENCES dbo.t (a), INDEX zzi (zza) INCLUDE (zzb) WITH (PAD_INDEX = ON)) WITH (DATA_COMPRESSION = PAGE)",
+	"CREATE TABLE #zz (zza INT PRIMARY KEY, zzb AS zza + 1, CHECK (zza > 0), UNIQUE (zza), INDEX zzi (zza))",
+	"CREATE TABLE #zz (zzb AS zza + 1, zza INT)",
+	"ALTER TABLE dbo.t ADD zzx INT NULL, CONSTRAINT zzn CHECK (zzx > 0)",
+	"ALTER TABLE dbo.t DROP COLUMN zza, CONSTRAINT zzb",
+	"ALTER TABLE dbo.t CHECK CONSTRAINT zza, zzb; ALTER TABLE dbo.t DISABLE TRIGGER tr, zza; ALTER TABLE dbo.t SET (LOCK_ESCALATION = AUTO); ALTER TABLE dbo.t REBUILD WITH (DATA_COMPRESSION = NONE)",
+	"ENABLE TRIGGER tr, zza ON dbo.t",
+	"CREATE INDEX zzi ON dbo.t (a, b) INCLUDE (c) WITH (PAD_INDEX = ON, FILLFACTOR = 80)",
+	"CREATE INDEX zzi ON dbo.t (a); DROP INDEX zzi ON dbo.t WITH (ONLINE = ON)",
+	"ALTER INDEX ix ON dbo.t REBUILD WITH (PAD_INDEX = ON, FILLFACTOR = 80)",
+	"DROP TABLE IF EXISTS dbo.zzt, dbo.zzu; DROP PROCEDURE IF EXISTS zzp",
+	"CREATE PROCEDURE #p @zza INT = 1, @zzb INT = 2 AS SELECT @zza; SELECT @zzb",
+	"CREATE FUNCTION dbo.zzf (@zza INT, @zzb INT) RETURNS INT AS BEGIN DECLARE @zzc INT = @zza; RETURN @zzc END",
+	"CREATE FUNCTION dbo.zzf () RETURNS @zzr TABLE (zza INT, zzb INT) AS BEGIN RETURN END",
+	"CREATE VIEW dbo.zzv (zza, zzb) AS SELECT 1, 2",
+	"CREATE VIEW dbo.zzv AS SELECT 1 AS zza",
+	"CREATE TRIGGER zzr ON dbo.t AFTER INSERT, UPDATE AS SELECT 1; SELECT 2",
+	"CREATE TYPE dbo.zzt AS TABLE (zza INT, zzb INT, INDEX zzi (zza))",
+	"CREATE SCHEMA zzs CREATE TABLE zzt (a INT) CREATE VIEW zzv AS SELECT 1 AS a GRANT SELECT ON zzt TO public",
+	"CREATE DATABASE zzd WITH TRUSTWORTHY OFF, DB_CHAINING OFF",
+	"CREATE DATABASE zzd (EDITION = 'basic')",
+	"ALTER DATABASE lists SET RECOVERY SIMPLE, AUTO_CLOSE OFF",
+	"ALTER DATABASE lists MODIFY (EDITION = 'basic', MAXSIZE = 1 GB)",
+	"CREATE STATISTICS zzs ON dbo.t (a, b) WITH FULLSCAN, NORECOMPUTE; UPDATE STATISTICS dbo.t (zza, zzb) WITH FULLSCAN, ALL",
+	"CREATE LOGIN zzl WITH PASSWORD = N'x', CHECK_POLICY = OFF, DEFAULT_DATABASE = master",
+	"CREATE USER zzu WITHOUT LOGIN WITH DEFAULT_SCHEMA = dbo, ALLOW_ENCRYPTED_VALUE_MODIFICATIONS = OFF",
+	"GRANT SELECT (a, b), INSERT ON dbo.t TO public, guest; GRANT SELECT ON dbo.t (a, b) TO zzu",
+	"DBCC CHECKIDENT ('dbo.t', NORESEED) WITH NO_INFOMSGS, TABLERESULTS",
+	"INSERT BULK dbo.t (a INT, b INT) WITH (TABLOCK, CHECK_CONSTRAINTS)",
+	"DECLARE @v INT = 1; SELECT a FROM dbo.t WHERE a IN (1, @v) AND c LIKE 'a%' OR a BETWEEN 1 AND 2 OPTION (OPTIMIZE FOR (@v = 1), USE HINT ('x'))",
+	"SELECT a FROM dbo.t ORDER BY a OFFSET 1 ROWS; SELECT zzt.a FROM dbo.t AS zzt WHERE EXISTS (SELECT * FROM dbo.t AS u WHERE u.a = zzt.a)",
+	"DECLARE @t dbo.tt; SELECT zzt.a FROM @t AS zzt; INSERT @t (a) VALUES (1); SELECT zzt.a FROM STRING_SPLIT('a,b', ',') AS zzt",
+	"CREATE TABLE #zz (a INT); SELECT a FROM #zz; DROP TABLE #zz",
+}
+
+// listsWithoutSeed are the fields of the syntax tree that need no seed, with the reason.
+var listsWithoutSeed = map[string]string{
+	"JSONObjectExpr.Values":  "at most as many as there are keys",
+	"ObjectName.Parts":       "at most four",
+	"ColumnRef.Parts":        "at most four",
+	"StarItem.Qualifier":     "at most three",
+	"PseudoColumn.Qualifier": "at most three",
+	"TypeRef.Args":           "at most two",
+}
+
+// list is a slice in a tree, where it is, and how deep within other lists.
+type list struct {
+	field  string // Type.Field, with [] for a list in a list
+	value  reflect.Value
+	within []int         // the lists around it
+	peer   reflect.Value // a list of the same length; or the zero value
+}
+
+// lists returns the lists of a tree with at least one element, from the outside to the inside.
+func lists(root any) []list {
+	var found []list
+	var walk func(v reflect.Value, field string, within []int)
+	walk = func(v reflect.Value, field string, within []int) {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if !v.IsNil() {
+				walk(v.Elem(), field, within)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() && !f.Anonymous {
+					walk(v.Field(i), v.Type().Name()+"."+f.Name, within)
+				}
+			}
+		case reflect.Slice:
+			if v.Len() == 0 {
+				return
+			}
+			if field == "JSONObjectExpr.Values" { // as long as the one before it, the keys
+				found[len(found)-1].peer = v
+			}
+			found = append(found, list{field: field, value: v, within: within})
+			inner := append(slices.Clone(within), len(found)-1)
+			for i := range v.Len() {
+				walk(v.Index(i), field+"[]", inner)
+			}
+		}
+	}
+	walk(reflect.ValueOf(root), "", nil)
+	return found
+}
+
+// copied returns a deep copy of a part of a tree, in which names that begin with zz end with number.
+func copied(v reflect.Value, number int) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.New(v.Type().Elem())
+		c.Elem().Set(copied(v.Elem(), number))
+		return c
+	case reflect.Interface:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.New(v.Type()).Elem()
+		c.Set(copied(v.Elem(), number))
+		return c
+	case reflect.Struct:
+		c := reflect.New(v.Type()).Elem()
+		c.Set(v)
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !f.Anonymous {
+				c.Field(i).Set(copied(v.Field(i), number))
+			}
+		}
+		return c
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			c.Index(i).Set(copied(v.Index(i), number))
+		}
+		return c
+	case reflect.String:
+		if s := v.String(); number > 0 && (strings.HasPrefix(s, "zz") || strings.HasPrefix(s, "@zz")) {
+			c := reflect.New(v.Type()).Elem()
+			c.SetString(s + strconv.Itoa(number))
+			return c
+		}
+	}
+	return v
+}
+
+// grow makes a list n elements long. The copies of its elements have numbers if numbered is true.
+func (l list) grow(n int, numbered bool) {
+	if l.peer.IsValid() {
+		list{value: l.peer}.grow(n, numbered)
+	}
+	long := reflect.MakeSlice(l.value.Type(), 0, n)
+	for i := 0; i < n; i++ {
+		number := 0
+		if numbered {
+			number = i / l.value.Len()
+		}
+		long = reflect.Append(long, copied(l.value.Index(i%l.value.Len()), number))
+	}
+	l.value.Set(long)
+}
+
+// longList is a batch with a long list, or with two.
+type longList struct{ name, text string }
+
+// longLists returns the batches with n elements in a list. pairs says whether to return those with
+// two long lists, too.
+func longLists(t *testing.T, n int, pairs bool) []longList {
+	t.Helper()
+	var out []longList
+	seen := map[string]bool{}
+	for i, seed := range listSeeds {
+		parse := func() (*syntax.Batch, []list) {
+			b, err := syntax.Parse(seed, syntax.DefaultOptions)
+			require.NoError(t, err, seed)
+			return b, lists(b)
+		}
+		_, all := parse()
+		add := func(grown ...int) {
+			for _, numbered := range []bool{true, false} {
+				b, found := parse()
+				size := n
+				if len(grown) == 2 && slices.Contains(found[grown[1]].within, grown[0]) {
+					for size = 1; size*size < n; {
+						size++
+					}
+				}
+				name := fmt.Sprintf("%d", i)
+				for _, g := range slices.Backward(grown) { // the inner list first
+					found[g].grow(size, numbered)
+				}
+				for _, g := range grown {
+					name += " " + found[g].field
+				}
+				if !numbered {
+					name += " same"
+				}
+				b.Source = ""
+				if !numbered && n < 10000 {
+					continue
+				}
+				if text := syntax.Print(b); !seen[text] {
+					seen[text] = true
+					out = append(out, longList{name, text})
+				}
+			}
+		}
+		skipped := func(k int) bool {
+			return listsWithoutSeed[all[k].field] != "" || all[k].field == "Batch.Stmts" && i > 0
+		}
+		for a := range all {
+			if skipped(a) {
+				continue
+			}
+			add(a)
+			for b := a + 1; pairs && b < len(all); b++ {
+				if !skipped(b) {
+					add(a, b)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestEveryListHasASeed expects that listSeeds have each list of the syntax tree.
+func TestEveryListHasASeed(t *testing.T) {
+	known := map[string]bool{}
+	for _, seed := range listSeeds {
+		b, err := syntax.Parse(seed, syntax.DefaultOptions)
+		require.NoError(t, err, seed)
+		for _, l := range lists(b) {
+			known[l.field] = true
+		}
+	}
+	files, err := filepath.Glob("syntax/nodes_*.go")
+	require.NoError(t, err)
+	n := 0
+	for _, path := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(f, func(node ast.Node) bool {
+			decl, ok := node.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			s, ok := decl.Type.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			for _, f := range s.Fields.List {
+				if _, ok := f.Type.(*ast.ArrayType); !ok {
+					continue
+				}
+				for _, name := range f.Names {
+					n++
+					field := decl.Name.Name + "." + name.Name
+					if !known[field] && listsWithoutSeed[field] == "" {
+						t.Errorf("%s: add a statement with this list to listSeeds", field)
+					}
+				}
+			}
+			return true
+		})
+	}
+	require.Greater(t, n, 100)
+}
+
+// listSchema are the batches that make the database of listSeeds, of which bob is an owner.
+var listSchema = []string{
+	"CREATE DATABASE lists",
+	"USE lists; CREATE USER bob FOR LOGIN bob; ALTER ROLE db_owner ADD MEMBER bob; CREATE TABLE dbo.t (a INT NOT NULL PRIMARY KEY, b INT NULL, c NVARCHAR(MAX) NULL, INDEX ix (b)); INSERT dbo.t VALUES (1, 2, N'x'), (2, 3, N'y'); CREATE TYPE dbo.tt AS TABLE (a INT)",
+	"USE lists; EXECUTE (N'CREATE PROCEDURE dbo.p @a INT = 1 AS SELECT @a'); EXECUTE (N'CREATE FUNCTION dbo.f (@a INT) RETURNS TABLE AS RETURN SELECT @a AS a'); EXECUTE (N'CREATE FUNCTION dbo.g (@a INT) RETURNS INT AS BEGIN RETURN @a END'); EXECUTE (N'CREATE TRIGGER dbo.tr ON dbo.t AFTER DELETE AS RETURN')",
+}
+
+// listBegin is the batch before each batch with a long list.
+const listBegin = "USE lists; BEGIN TRAN; CREATE TABLE #log (x INT, y INT)"
+
+// drop ends the transaction of a connection and closes it.
+func drop(t *testing.T, conn *sql.Conn) {
+	_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "IF @@TRANCOUNT > 0 ROLLBACK")
+	if err != nil {
+		t.Logf("after the end: %v", err) // the driver may have dropped the connection
+	}
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // an error is the purpose
+}
+
+// listEnd is a way to end a statement. It returns how long the statement took to end.
+type listEnd struct {
+	name string
+	end  func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration
+}
+
+// listEnds are the ways to end a statement.
+var listEnds = []listEnd{
+	{"attention", func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		conn, _ := s.bob()
+		defer drop(t, conn)
+		require.NoError(t, runAttack(t.Context(), conn, listBegin))
+		var canceled time.Time
+		time.AfterFunc(after, func() {
+			canceled = time.Now()
+			cancel()
+		})
+		inTime(t, "attention", func() { checkListError(t, text, runAttack(ctx, conn, text)) })
+		if ctx.Err() == nil {
+			return 0
+		}
+		return time.Since(canceled)
+	}},
+	{"KILL", func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
+		return endOfSession(t, s, text, after, func(c *attackClient) {
+			_, err := s.sa.ExecContext(t.Context(), "KILL "+strconv.Itoa(c.spid))
+			var m mssql.Error
+			if !errors.As(err, &m) || m.Number != 6106 { // no longer active
+				require.NoError(t, err)
+			}
+		})
+	}},
+	{"disconnection", func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
+		return endOfSession(t, s, text, after, func(c *attackClient) { c.close() })
+	}},
+}
+
+// endOfSession sends a batch, ends its session after a time, and returns how long the end took.
+func endOfSession(t *testing.T, s *attacked, text string, after time.Duration, end func(*attackClient)) time.Duration {
+	c := newAttackClient(t, s)
+	c.send(listBegin)
+	_, _, err := tds.ReadMessage(c.conn, 1<<20)
+	require.NoError(t, err)
+	c.send(text)
+	time.Sleep(after)
+	start := time.Now()
+	inTime(t, "the session", func() {
+		end(c)
+		for selectInt(t, s.sa, "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = "+strconv.Itoa(c.spid)) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	c.close()
+	return time.Since(start)
+}
+
+// checkListError fails the test after an error that a client must not see.
+func checkListError(t *testing.T, text string, err error) (number int32) {
+	t.Helper()
+	var m mssql.Error
+	if errors.As(err, &m) {
+		number = m.Number
+	}
+	if number == 8630 { // an internal error
+		t.Errorf("%.300s: %v", text, err)
+	}
+	return number
+}
+
+// TestLongLists sends statements that have long lists, one for each list of the grammar. Each of
+// them ends by itself in time. An attention, KILL or a disconnection ends it, too.
+func TestLongLists(t *testing.T) {
+	memory := int64(attackMemory)
+	full := *listElements >= 10000
+	if full {
+		memory = meter.DefaultLimit // statements get beyond their first step
+	}
+	s := newAttackedServerWith(t, memory)
+	for _, batch := range listSchema {
+		_, err := s.sa.ExecContext(t.Context(), batch)
+		require.NoError(t, err, batch)
+	}
+	type row struct {
+		name         string
+		bytes        int
+		number       int32 // of the error
+		alone, worst time.Duration
+		how          string
+	}
+	var rows []row
+	for i, l := range longLists(t, *listElements, *listPairs) {
+		t.Run(l.name, func(t *testing.T) {
+			text := func(run int) string { return fmt.Sprintf("/* %d */ %s", run, l.text) } // no cache has the text
+			conn, _ := s.bob()
+			require.NoError(t, runAttack(t.Context(), conn, listBegin))
+			r := row{name: l.name, bytes: len(l.text)}
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), attackTimeout/2)
+			defer cancel()
+			inTime(t, "the statement", func() { r.number = checkListError(t, l.text, runAttack(ctx, conn, text(0))) })
+			r.alone = time.Since(start)
+			drop(t, conn)
+			parts := 1
+			if full && r.alone > 20*time.Millisecond {
+				parts = 8
+			}
+			for part := range parts {
+				e := listEnds[(i+part)%len(listEnds)]
+				if d := e.end(t, s, text(part+1), r.alone*time.Duration(2*part+1)/time.Duration(2*parts)); d >= r.worst {
+					r.worst, r.how = d, e.name
+				}
+			}
+			rows = append(rows, r)
+		})
+	}
+	slices.SortFunc(rows, func(a, b row) int { return int(max(b.worst, b.alone/10) - max(a.worst, a.alone/10)) })
+	for _, r := range rows {
+		t.Logf("%8.1f ms alone, %8.1f ms after %-13s, %8d bytes, error %5d: %s", r.alone.Seconds()*1000, r.worst.Seconds()*1000, r.how, r.bytes, r.number, r.name)
+	}
+}
