@@ -151,6 +151,10 @@ func (b *Browser) Page(o Options) (*Page, error) {
 			if err != nil {
 				return err
 			}
+			// A page without the focus of the system may lose keys and frames.
+			if _, err = cdp.Call(ctx, t, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+				return err
+			}
 			if _, err = cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: o.TimeZone}); err != nil {
 				return err
 			}

@@ -175,7 +175,7 @@ func TestBeginSendFails(t *testing.T) {
 
 // Each call of the agent fails, in each of the ways in which calls fail.
 func TestSweepOfActions(t *testing.T) {
-	step := 7
+	step := 13
 	if *sweepFull {
 		step = 1
 	}

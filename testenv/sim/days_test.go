@@ -20,7 +20,7 @@ import (
 
 var (
 	daysSeed = flag.Uint64("sim.seed", 0, "seed of the simulation; 0: a new one")
-	daysLong = flag.Float64("sim.days", 0.25, "days to simulate")
+	daysLong = flag.Float64("sim.days", 0.12, "days to simulate")
 )
 
 // daysConfig makes idle agents poll rarely, because the polls are not under test.

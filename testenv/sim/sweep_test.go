@@ -78,7 +78,7 @@ func TestSweep(t *testing.T) {
 				w.AddJob(t, "sweep", sweepScripts, Retries(5, 1))
 				calls := runOnce(t, w, "without a fault", nil)
 				t.Logf("%d control-database calls", calls)
-				step := max(1, calls/9)
+				step := max(1, calls/5)
 				if *sweepFull {
 					step = 1
 				}

@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-var yearPart = flag.Float64("sim.year", 0, "part of a year to simulate, with 1000 schedules; 0: two and a half days with 80 schedules")
+var yearPart = flag.Float64("sim.year", 0, "part of a year to simulate, with 1000 schedules; 0: a day and a half with 50 schedules")
 
 // yearConfig makes agents poll rarely, as in TestDays: they act when the next instant is due.
 var yearConfig = agent.Config{
@@ -77,7 +77,7 @@ func TestYear(t *testing.T) {
 		if *yearPart == 0 {
 			// The short form includes the clock change in Berlin on 26 March.
 			y.agents = make([]*Agent, 3)
-			number, length, y.pause, y.outage = 80, 60*time.Hour, 5*time.Hour, 12*time.Hour
+			number, length, y.pause, y.outage = 50, 36*time.Hour, 3*time.Hour, 7*time.Hour
 			<-time.After(time.Until(time.Date(2000, 3, 25, 11, 0, 0, 0, time.UTC)))
 		}
 		y.made = time.Now().UTC()
