@@ -133,6 +133,18 @@ func TestBenchStop(t *testing.T) {
 	}
 }
 
+func TestBenchBounds(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "bounds", "--small", "20", "--large", "60", "-o", "json"))
+	for _, name := range []string{"resolution", "stop", "time_limit", "alerts", "rerun", "purge", "audit"} {
+		for _, n := range []string{"20", "60"} {
+			require.Positive(t, f[name+"_"+n+"_call_p50"], name)
+		}
+		require.Positive(t, f[name+"_rows_ratio"], name)
+		require.Positive(t, f[name+"_call_ratio"], name)
+	}
+}
+
 func TestBenchCleanup(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "cleanup", "--runs", "2", "--targets", "30", "--batch", "10", "-o", "json"))

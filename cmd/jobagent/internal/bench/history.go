@@ -114,7 +114,7 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		return err
 	}
 	runs := h.executions / HistoryRowsOfRun
-	fill := historyFill{oldest: time.Now().UTC().Add(-historyAge),
+	fill := historyFill{jobs: "bench history", oldest: time.Now().UTC().Add(-historyAge),
 		spacing: min(historyAge/time.Duration(runs+1), 30*time.Minute)}
 	if fill.term, err = s.endedTerm(ctx); err != nil {
 		return err
@@ -166,6 +166,7 @@ func historyJob(i int) string { return fmt.Sprintf("bench history %d", i) }
 
 // historyFill has the parameters of fillHistory.
 type historyFill struct {
+	jobs    string // prefix of their names
 	oldest  time.Time
 	spacing time.Duration
 	term    controldb.TermID
@@ -193,7 +194,7 @@ func (s *installation) fill(ctx context.Context, f historyFill, from, to int) er
 	for ; from < to; from += historyBatch {
 		_, err := s.control.ExecContext(ctx, fillHistory, sql.Named("first", from),
 			sql.Named("count", min(historyBatch, to-from)),
-			sql.Named("oldest", f.oldest), sql.Named("spacing", f.spacing.Milliseconds()), sql.Named("jobs", "bench history"),
+			sql.Named("oldest", f.oldest), sql.Named("spacing", f.spacing.Milliseconds()), sql.Named("jobs", f.jobs),
 			sql.Named("term_id", f.term.Number))
 		if err != nil {
 			return fmt.Errorf("fill the history: %w", err)
