@@ -59,7 +59,7 @@ func TestExamineFresh(t *testing.T) {
 // TestExamine creates each problem, expects its finding, runs the T-SQL of the finding, and expects
 // that the problem is gone.
 func TestExamine(t *testing.T) {
-	for _, test := range []struct {
+	tests := []struct {
 		name, code string
 		setup      []string
 		severity   controldb.Severity
@@ -186,10 +186,11 @@ func TestExamine(t *testing.T) {
 			found: "there is no setting N'it''s'",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`},
 		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			each(t, func(t *testing.T, c *control) {
-				c.Store = nil // the state may have closed connections, so each examination opens a new one
+	}
+	each(t, func(t *testing.T, c *control) {
+		c.Store = nil                // the state may have closed connections, so each examination opens a new one
+		for _, test := range tests { // each one's fix leaves a database without findings to the next
+			t.Run(test.name, func(t *testing.T) {
 				for _, batch := range test.setup {
 					c.fresh(t, batch)
 				}
@@ -207,8 +208,8 @@ func TestExamine(t *testing.T) {
 				c.fix(t, bad[0].SQL)
 				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, test.code)))
 			})
-		})
-	}
+		}
+	})
 }
 
 // fresh runs a batch on a new connection.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -428,6 +429,28 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 		return err
 	}
 	c.Remember(key, nil)
+	if err := t.fill(ctx, c, name, rows); err != nil {
+		return err
+	}
+	c.Remember(key, want)
+	return nil
+}
+
+// fill replaces the rows of the temporary table. Outside of a transaction it begins one, because
+// each commit costs as much as there are pages of temporary tables.
+func (t *SystemTable) fill(ctx context.Context, c *store.Conn, name string, rows []row) (err error) {
+	if !c.InTransaction() {
+		// A savepoint outside of a transaction is one, for this connection's temporary tables only.
+		if _, err := c.Exec(ctx, "SAVEPOINT fill", nil); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, c.RollbackTo("fill"))
+			}
+			err = errors.Join(err, c.ReleaseSavepoint("fill"))
+		}()
+	}
 	if _, err := c.Exec(ctx, "DELETE FROM temp."+store.Quote(name), nil); err != nil {
 		return err
 	}
@@ -441,7 +464,6 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 			return err
 		}
 	}
-	c.Remember(key, want)
 	return nil
 }
 
