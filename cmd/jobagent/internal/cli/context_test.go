@@ -86,6 +86,8 @@ func TestContexts(t *testing.T) {
 	require.Empty(t, s.stderr)
 	s.run(exit.CodeOK, "job", "create", "j", "--context", "Prod")
 	require.Equal(t, "production: context prod, database jobagent on "+server.ServerName()+"\n", s.stderr)
+	s.run(exit.CodeUsage, "job", "delete", "j", "--context", "prod")
+	require.Contains(t, s.stderr, "give --yes if that is meant, because the context prod is for production and nobody can be asked here")
 	s.run(exit.CodeOK, "job", "delete", "j", "--context", "prod", "--yes", "--color", "always")
 	require.Contains(t, s.stderr, "\x1b[1;31m")
 	s.run(exit.CodeOK, "job", "create", "j")

@@ -69,7 +69,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	// The audit log joins the entries of one invocation.
 	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := root.ExecuteContextC(command.WithProduction(ctx, app.Production))
 	if err != nil && controldb.KindOf(err) != controldb.KindNone {
 		err = command.InWords(cmd, err)
 	}

@@ -27,11 +27,28 @@ func AddYes(cmd *cobra.Command) {
 	cmd.Flags().BoolP(flagYes, "y", false, "do not ask before it is done")
 }
 
+// productionKey is the key of the value that [WithProduction] adds to a context.
+type productionKey struct{}
+
+// WithProduction adds to the context of a command what [Confirm] asks: production returns the name
+// of the connection's context if that is one for production, else "".
+func WithProduction(ctx context.Context, production func() (string, error)) context.Context {
+	return context.WithValue(ctx, productionKey{}, production)
+}
+
+// production returns the name of the connection's context for production, or "".
+func production(ctx context.Context) (string, error) {
+	if of, ok := ctx.Value(productionKey{}).(func() (string, error)); ok {
+		return of()
+	}
+	return "", nil
+}
+
 // Confirm asks whether a command may go on. It is called after the arguments are known to be valid,
 // and before anything is changed.
 //
 // On a terminal, a person is asked. Elsewhere, the command goes on if it affects at most [Many]
-// things, and else it is refused. With --yes, it goes on, and look is not called. look says what
+// things outside of production, and else it is refused. With --yes, it goes on, and look is not called. look says what
 // will be done, as a sentence without a full stop, and how many things it affects beside the one
 // object that the command line names; 0 for a command that affects only that.
 func Confirm(cmd *cobra.Command, look func() (what string, affected int, err error)) error {
@@ -48,7 +65,11 @@ func Confirm(cmd *cobra.Command, look func() (what string, affected int, err err
 	case !asked && affected > Many:
 		return exit.Usagef("%s: give --yes if that is meant, because nobody can be asked here", what)
 	case !asked:
-		return nil
+		name, err := production(cmd.Context())
+		if err == nil && name != "" {
+			err = exit.Usagef("%s: give --yes if that is meant, because the context %s is for production and nobody can be asked here", what, name)
+		}
+		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s. Go on? [y/N] ", terminal.Clean(what))
 	answer, err := readLine(cmd.Context(), cmd.InOrStdin())

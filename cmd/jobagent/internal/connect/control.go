@@ -250,6 +250,15 @@ func (a *App) Secrets() contexts.Secrets {
 	return s
 }
 
+// Production returns the name of the context of the command if that is one for production, else "".
+func (a *App) Production() (string, error) {
+	c, err := a.Connection()
+	if err != nil || c.Context == nil || !c.Context.Production {
+		return "", err
+	}
+	return c.Context.Name, nil
+}
+
 // AnnounceChange says on stderr that a command changes something in production, once. Commands that
 // use OpenStoreToChange or WithStore need no call.
 func (a *App) AnnounceChange() error {

@@ -39,7 +39,7 @@ func (s *settings) declare(cmd *cobra.Command) {
 	flags.StringVar(&s.auth, "auth", "", "log in with a Windows account or Microsoft Entra ID: `"+strings.Join(contexts.AuthNames, "|")+"` (default: a login of the server)")
 	flags.StringVar(&s.encrypt, "encrypt", "", "encryption: true, strict or disable (default true)")
 	flags.StringVar(&s.pin, "certificate-sha256", "", "accept the server's certificate with this `hash` only")
-	flags.BoolVar(&s.production, "production", false, "commands that change something say where they do")
+	flags.BoolVar(&s.production, "production", false, "commands that change something say where they do, and those that ask want --yes where nobody can be asked")
 	flags.StringVar(&s.color, "prompt-color", "", "colour of the context: `"+strings.Join(contexts.Colors, "|")+"` (default: red for production)")
 	flags.BoolVar(&s.use, "use", false, "make it the current context")
 }

@@ -30,7 +30,8 @@ The contexts are in a file that only its owner can read or write: contexts.yaml 
 user's configuration directory, or what ` + contexts.EnvFile + ` names. It has no passwords. A password is in the keyring of the
 operating system, or the context has a reference to it, or a person is asked.
 
-In a context for production, commands that change something say so on standard error.`
+In a context for production, commands that change something say so on standard error. Those that ask
+before they do, such as job delete, want --yes where nobody can be asked.`
 	return cmd
 }
 
