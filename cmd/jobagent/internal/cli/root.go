@@ -153,7 +153,26 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	addNames(root)
 	fitHelp(root)
 	values.Apply(root, a)
+	refuseUnknownTopics(root)
 	command.CheckChanges(root)
 	command.CheckFormats(&a.Printer, root)
 	return root
+}
+
+// refuseUnknownTopics makes `jobagent help foo` fail, as `jobagent foo` does. Cobra prints the help
+// of the last command that it knows.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" {
+			continue
+		}
+		cmd.Args = func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err == nil && len(rest) == 0 {
+				return nil
+			}
+			return exit.Usagef("unknown command %q: see %s --help", strings.Join(append([]string{root.Name()}, args...), " "), found.CommandPath())
+		}
+	}
 }

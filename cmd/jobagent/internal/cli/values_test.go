@@ -17,12 +17,15 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 )
 
-// eachCommand calls f for each command that does something.
+// eachCommand calls f for each command but help, which takes the names of commands.
 func eachCommand(f func(cmd *cobra.Command)) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			walk(sub)
+		}
+		if cmd.Name() == "help" {
+			return
 		}
 		f(cmd)
 	}

@@ -57,6 +57,9 @@ var wrongInputs = []struct {
 	code int
 	want string
 }{
+	{"help foo", 2, `unknown command "jobagent foo": see jobagent --help`},
+	{"help job foo", 2, `unknown command "jobagent job foo": see jobagent job --help`},
+	{"help job delete x", 2, `unknown command "jobagent job delete x": see jobagent job delete --help`},
 	// Names.
 	{"job show EMPTY", 2, "JOB is empty"},
 	{"job delete EMPTY", 2, "JOB is empty"},
