@@ -54,6 +54,7 @@ func TestUsageErrors(t *testing.T) {
 		"execution show abc",
 		"execution show 00000000-0000-0000-0000-000000000000",
 		"execution errors 00000000-0000-0000-0000-000000000000",
+		"execution targets 00000000-0000-0000-0000-000000000000",
 		"execution watch 00000000-0000-0000-0000-000000000000",
 	} {
 		t.Run(line, func(t *testing.T) {

@@ -98,6 +98,7 @@ func TestHostileTextsOnTerminal(t *testing.T) {
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, all) }))
 	defer endpoint.Close()
 	dir := t.TempDir()
+	t.Chdir(t.TempDir()) // some commands write files with hostile names
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

@@ -60,6 +60,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer flush(stdout, stderr)
 	app := &connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin}
 	root := newRootCommand(app)
+	refuseUnknownTopics(root)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		values.CompleteFlags(root, app)
 	}
@@ -153,7 +154,6 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	addNames(root)
 	fitHelp(root)
 	values.Apply(root, a)
-	refuseUnknownTopics(root)
 	command.CheckChanges(root)
 	command.CheckFormats(&a.Printer, root)
 	return root

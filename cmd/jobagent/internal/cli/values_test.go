@@ -17,15 +17,12 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 )
 
-// eachCommand calls f for each command but help, which takes the names of commands.
+// eachCommand calls f for each command that does something.
 func eachCommand(f func(cmd *cobra.Command)) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			walk(sub)
-		}
-		if cmd.Name() == "help" {
-			return
 		}
 		f(cmd)
 	}

@@ -141,6 +141,22 @@ type Rerun struct {
 	Only   string     `json:"only_states"`        // final states of the targets that ran again
 }
 
+// TargetOfRun is a target of a step of a run.
+type TargetOfRun struct {
+	StepID      int            `json:"step_id"`
+	Type        string         `json:"target_type"` // SqlDatabase or Endpoint
+	Server      string         `json:"target_server_name"`
+	Database    string         `json:"target_database_name,omitempty"`
+	Lifecycle   jobs.Lifecycle `json:"lifecycle"`
+	Attempts    int            `json:"attempts"`
+	StartTime   *time.Time     `json:"start_time,omitempty"` // of the first attempt
+	EndTime     *time.Time     `json:"end_time,omitempty"`
+	DurationMS  *int64         `json:"duration_ms,omitempty"`       // from the start to the end
+	NextAttempt *time.Time     `json:"next_attempt_time,omitempty"` // of a target that waits
+	Unknown     bool           `json:"outcome_unknown,omitempty"`   // whether the script ran is not known
+	Message     string         `json:"message"`
+}
+
 // ErrorGroup is one error, and the targets of a step on which it occurred.
 type ErrorGroup struct {
 	StepID  int      `json:"step_id"`

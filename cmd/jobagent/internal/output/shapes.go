@@ -82,6 +82,7 @@ var Shapes = []Shape{
 	{"execution rerun --wait", Executions{}},
 	{"execution show", Run{}},
 	{"execution stop", StoppedRuns{}},
+	{"execution targets", []TargetOfRun{}},
 	{"execution watch", Executions{}},
 	{"history purge", PurgedHistory{}},
 	{"import", Import{}},
