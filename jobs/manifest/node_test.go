@@ -93,22 +93,22 @@ func TestHostileFiles(t *testing.T) { //nolint:paralleltest // it measures
 	}
 	cases := bounds.JSON(MaxFile, load("x.json"))
 	cases = append(cases, bounds.JSON(2*bounded.File.Values-2, load("x.json"))...) // as many values as are allowed
-	members := "kind: TargetGroup\nname: g\nmembers:\n" + strings.Repeat("- {server: s.example.com, database: d}\n", 16_000)
+	members := "kind: TargetGroup\nname: g\nmembers:\n" + bounds.Repeat("- {server: s.example.com, database: d}\n", 16_000)
 	merged := "a: &a {" + wide(yamltext.MaxKeys-1, ", ") + "}\nb:\n"
 	bounds.Check(t, append(cases, bounds.Cases(map[string]string{
-		"entries on one line": strings.Repeat("- ", 100_000) + "1",
+		"entries on one line": bounds.Repeat("- ", 100_000) + "1",
 		"members":             members,
-		"keys":                wide(50_000, "\n"),
-		"keys of a list":      "- " + strings.ReplaceAll(wide(50_000, "\n"), "\n", "\n  "),
-		"keys in brackets":    "{" + wide(50_000, ", ") + "}",
-		"dashes":              "a: " + strings.Repeat("- ", 100_000),
-		"marks":               strings.Repeat("? ", 100_000),
-		"merged":              merged + strings.Repeat("- {<<: *a}\n", 20_000),
-		"merged, the limit":   merged + strings.Repeat("- {<<: *a}\n", yamltext.MaxMerged/yamltext.MaxKeys),
+		"keys":                wide(bounds.Size(50_000), "\n"),
+		"keys of a list":      "- " + strings.ReplaceAll(wide(bounds.Size(50_000), "\n"), "\n", "\n  "),
+		"keys in brackets":    "{" + wide(bounds.Size(50_000), ", ") + "}",
+		"dashes":              "a: " + bounds.Repeat("- ", 100_000),
+		"marks":               bounds.Repeat("? ", 100_000),
+		"merged":              merged + bounds.Repeat("- {<<: *a}\n", 20_000),
+		"merged, the limit":   merged + bounds.Repeat("- {<<: *a}\n", yamltext.MaxMerged/yamltext.MaxKeys),
 		"aliases of aliases":  aliases(30),
-		"entries":             strings.Repeat("- a\n", 90_000),
-		"unknown kinds":       strings.Repeat("kind: x\n---\n", 1_900),
-		"unknown keys":        "kind: Job\n" + wide(900, "\n"),
+		"entries":             bounds.Repeat("- a\n", 90_000),
+		"unknown kinds":       bounds.Repeat("kind: x\n---\n", 1_900),
+		"unknown keys":        "kind: Job\n" + wide(bounds.Size(900), "\n"),
 	}, load("x.yaml"))...))
 }
 

@@ -1,8 +1,12 @@
 // Package bounds measures what a parser costs for hostile texts: time, and memory at its peak. Only
 // tests import it.
+//
+// By default, the texts are a thirtieth as long as the limits of the parsers allow ([Size]), so
+// that the tests take seconds. With -hostile.full, they are as long as the limits.
 package bounds
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
 	"runtime/metrics"
@@ -18,8 +22,28 @@ const (
 	MaxMemory = 200 << 20   // bytes, beyond what was there before
 )
 
-// slack is by how much a busy machine, or the race detector, may exceed MaxTime.
-const slack = 10
+var full = flag.Bool("hostile.full", false, "measure hostile texts that are as long as the limits of the parsers, and not a thirtieth of that")
+
+// Size returns a length, or a number of parts, of a hostile text: n with -hostile.full, or else a
+// thirtieth of n.
+func Size(n int) int {
+	if *full {
+		return n
+	}
+	return n / 30
+}
+
+// Repeat is strings.Repeat with [Size].
+func Repeat(part string, n int) string { return strings.Repeat(part, Size(n)) }
+
+// fails returns the time at which a text fails the test. A busy machine takes more than MaxTime,
+// and so does the race detector, with which the long texts are not measured.
+func fails() time.Duration {
+	if *full {
+		return 3 * MaxTime
+	}
+	return 10 * MaxTime
+}
 
 // tries is how often a text is parsed. The fastest try counts, since other programs take the
 // processor, too.
@@ -29,21 +53,21 @@ const tries = 2
 type Case struct {
 	// Name says what is hostile in the text.
 	Name string
-	// Text is the text, best as long as the parser's limit.
+	// Text is the text, best as long as the parser's limit with -hostile.full.
 	Text string
 	// Parse parses the text. An error is no failure: most texts are refused.
 	Parse func(text string) error
 }
 
-// Check parses each text, fails the test if one takes too much time or memory, and logs a
-// table.// The test must not run beside others.
+// Check parses each text, fails the test if one takes too much time or memory, and logs a table.
+// The test must not run beside others.
 func Check(t *testing.T, cases []Case) {
 	t.Helper()
 	t.Log("| parser | text | bytes | time | peak memory | answer |")
 	for _, c := range cases {
 		fastest, peak, err := time.Duration(0), uint64(0), error(nil)
 		for i := range tries {
-			watch := time.AfterFunc(6*slack*MaxTime, func() { panic(fmt.Sprintf("%s: this text takes more than %s", c.Name, 6*slack*MaxTime)) })
+			watch := time.AfterFunc(6*fails(), func() { panic(fmt.Sprintf("%s: this text takes more than %s", c.Name, 6*fails())) })
 			spent, most, e := measure(func() error { return c.Parse(c.Text) })
 			watch.Stop()
 			if i == 0 || spent < fastest {
@@ -67,8 +91,8 @@ func Check(t *testing.T, cases []Case) {
 			}, fmt.Sprintf("%.100s", err.Error()))
 		}
 		t.Logf("| %s | %s | %d | %.3f s | %d MB | %s |", t.Name(), c.Name, len(c.Text), fastest.Seconds(), peak>>20, answer)
-		if fastest > slack*MaxTime {
-			t.Errorf("%s: %s: want at most %s, and %d times that on a busy machine", c.Name, fastest, MaxTime, slack)
+		if fastest > fails() {
+			t.Errorf("%s: %s: want at most %s, and %s on a busy machine", c.Name, fastest, MaxTime, fails())
 		}
 		if peak > MaxMemory {
 			t.Errorf("%s: %d MB: want at most %d MB", c.Name, peak>>20, MaxMemory>>20)

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// JSON returns cases with hostile JSON texts of about size bytes.
+// JSON returns cases with hostile JSON texts of about [Size](size) bytes.
 func JSON(size int, parse func(text string) error) []Case {
+	size = Size(size)
 	fill := func(begin, part, end string) string {
 		return begin + strings.Repeat(part, max(0, (size-len(begin)-len(end))/len(part))) + end
 	}
@@ -54,8 +55,9 @@ func JSON(size int, parse func(text string) error) []Case {
 	}, parse)
 }
 
-// XML returns cases with hostile XML texts of about size bytes.
+// XML returns cases with hostile XML texts of about [Size](size) bytes.
 func XML(size int, parse func(text string) error) []Case {
+	size = Size(size)
 	fill := func(begin, part, end string) string {
 		return begin + strings.Repeat(part, max(0, (size-len(begin)-len(end))/len(part))) + end
 	}

@@ -471,7 +471,7 @@ func TestHostileTokens(t *testing.T) { //nolint:paralleltest // it measures
 		bounds.JSON(size, func(payload string) error { return verify(encode(`{"alg":"RS256"}`) + "." + encode(payload) + ".AAAA") }),
 		bounds.JSON(size, func(header string) error { return verify(encode(header) + ".e30.AAAA") })...),
 		bounds.JSON(maxKeysBody, func(text string) error { _, err := parseKeys([]byte(text)); return err })...))
-	number := strings.Repeat("_", maxKeysBody-100)
+	number := bounds.Repeat("_", maxKeysBody-100)
 	keys := func(text string) error { _, err := parseKeys([]byte(text)); return err }
 	key := func(modulus, exponent string) string {
 		return fmt.Sprintf(`{"kty":"RSA","n":%q,"e":%q}`, modulus, exponent)
@@ -481,8 +481,8 @@ func TestHostileTokens(t *testing.T) { //nolint:paralleltest // it measures
 		"a long exponent":   `{"keys":[` + key("AQAB", number) + "]}",
 		"the most keys":     `{"keys":[` + strings.Repeat(key(strings.Repeat("_", maxKeysBody/maxKeys-100), "AQAB")+",", maxKeys-1) + "{}]}",
 		"many keys":         `{"keys":[` + strings.Repeat("{},", maxKeysBody/3-10) + "{}]}",
-		"a certificate":     `{"keys":[{"kty":"RSA","x5c":["` + strings.Repeat("A", maxKeysBody-100) + `"]}]}`,
-		"many certificates": `{"keys":[{"kty":"RSA","x5c":["` + strings.Repeat(`MAA=","`, maxKeysBody/7-20) + `"]}]}`,
+		"a certificate":     `{"keys":[{"kty":"RSA","x5c":["` + bounds.Repeat("A", maxKeysBody-100) + `"]}]}`,
+		"many certificates": `{"keys":[{"kty":"RSA","x5c":["` + bounds.Repeat(`MAA=","`, maxKeysBody/7-20) + `"]}]}`,
 	}, keys))
 }
 
