@@ -31,6 +31,7 @@ func Decode(text string) (docs []Document, err error) {
 			docs, err = nil, failAt(1, 1, "invalid YAML")
 		}
 	}()
+	left := room{maxValues, maxTexts}
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
 			continue
@@ -41,7 +42,10 @@ func Decode(text string) (docs []Document, err error) {
 			return nil, err
 		}
 		if v != nil {
-			line, _ := Place(doc.Body.GetToken())
+			line, col := Place(doc.Body.GetToken())
+			if !left.take(v) {
+				return nil, limitAt(line, col, "too many values: at most %d, and %d MB of texts, with those that aliases repeat", maxValues, maxTexts>>20)
+			}
 			docs = append(docs, Document{line, v})
 		}
 	}
@@ -57,7 +61,7 @@ type decoder struct {
 func (d *decoder) value(a ast.Node, depth int) (any, error) {
 	line, col := Place(a.GetToken())
 	if depth > maxDepth {
-		return nil, failAt(line, col, "values are nested too deep: at most %d levels", maxDepth)
+		return nil, limitAt(line, col, "values are nested too deep: at most %d levels", maxDepth)
 	}
 	switch a := a.(type) {
 	case *ast.NullNode:
@@ -106,6 +110,35 @@ func (d *decoder) value(a ast.Node, depth int) (any, error) {
 		return v, err
 	}
 	return nil, failAt(line, col, "unknown construct of YAML")
+}
+
+// room is how much more Decode may return. Aliases share values, and what reads them does not: a
+// list of a thousand aliases of a list of a thousand is a million values.
+type room struct{ values, texts int }
+
+// take takes the room of a value; false if there is too little.
+func (r *room) take(v any) bool {
+	r.values--
+	switch v := v.(type) {
+	case string:
+		r.texts -= len(v)
+	case json.Number:
+		r.texts -= len(v)
+	case []any:
+		for _, one := range v {
+			if !r.take(one) {
+				return false
+			}
+		}
+	case map[string]any:
+		for name, one := range v {
+			r.values--
+			if r.texts -= len(name); !r.take(one) {
+				return false
+			}
+		}
+	}
+	return r.values >= 0 && r.texts >= 0
 }
 
 // number matches the numbers of JSON.
@@ -170,7 +203,7 @@ func (d *decoder) pairs(pairs []*ast.MappingValueNode, depth int) (any, error) {
 		}
 		if d.merged += len(mapping); d.merged > MaxMerged {
 			line, col := Place(pairs[0].GetToken())
-			return nil, failAt(line, col, "too many merged keys: << may copy at most %d in a document", MaxMerged)
+			return nil, limitAt(line, col, "too many merged keys: << may copy at most %d in a document", MaxMerged)
 		}
 		for name, v := range mapping {
 			if _, there := m[name]; !there {

@@ -35,6 +35,9 @@ const (
 	MaxMerged = 100_000
 	// maxDocuments is the number of documents of a text.
 	maxDocuments = 2_000
+	// maxValues is the number of values and keys that Decode returns, and maxTexts the length of
+	// their texts in bytes, those that aliases repeat included.
+	maxValues, maxTexts = 250_000, 16 << 20
 )
 
 // Error is an error with a place in the text.
@@ -42,19 +45,25 @@ type Error struct {
 	// Line and Col count from 1.
 	Line, Col int
 	Message   string
+	// Limit means that the text exceeds a limit. Message then quotes nothing of the text.
+	Limit bool
 }
 
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Col, e.Message) }
 
 func failAt(line, col int, format string, args ...any) error {
-	return &Error{line, col, fmt.Sprintf(format, args...)}
+	return &Error{Line: line, Col: col, Message: fmt.Sprintf(format, args...)}
+}
+
+func limitAt(line, col int, format string, args ...any) error {
+	return &Error{Line: line, Col: col, Message: fmt.Sprintf(format, args...), Limit: true}
 }
 
 // Parse returns the syntax tree of a text. The error is an *Error.
 func Parse(text string) (file *ast.File, err error) {
 	if len(text) > MaxText {
-		return nil, failAt(1, 1, "the text has %d bytes: at most %d MB of YAML are read; JSON may be longer", len(text), MaxText>>20)
+		return nil, limitAt(1, 1, "the text has %d bytes: at most %d MB of YAML are read; JSON may be longer", len(text), MaxText>>20)
 	}
 	if err := checkText(text); err != nil {
 		return nil, err
@@ -106,7 +115,7 @@ func checkText(text string) error {
 			line++
 			marks++
 			if empty++; empty*len(text) > maxEmptyLines && empty > 1 {
-				return failAt(line, 1, "too many empty lines in a row: at most %d in a text of this length", maxEmptyLines/len(text)-1)
+				return limitAt(line, 1, "too many empty lines in a row: at most %d in a text of this length", maxEmptyLines/len(text)-1)
 			}
 		case ' ', '\t', '\r':
 		case '[', ']', '{', '}', ',', ':', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '?', '<':
@@ -121,7 +130,7 @@ func checkText(text string) error {
 			empty = 0
 		}
 		if marks > maxMarks {
-			return failAt(line, 1, "too many values: at most %d commas, brackets, colons, quotes and lines in a text; JSON may have more", maxMarks)
+			return limitAt(line, 1, "too many values: at most %d commas, brackets, colons, quotes and lines in a text; JSON may have more", maxMarks)
 		}
 	}
 	return nil
@@ -137,7 +146,7 @@ type level struct {
 func checkTokens(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
 		line, col := Place(tokens[maxTokens])
-		return failAt(line, col, "too many values: at most %d words and marks in a text; JSON may have more", maxTokens)
+		return limitAt(line, col, "too many values: at most %d words and marks in a text; JSON may have more", maxTokens)
 	}
 	line, entries, empty, documents := 0, 0, 0, 0
 	var flow []level
@@ -147,17 +156,17 @@ func checkTokens(tokens token.Tokens) error {
 			empty++
 		}
 		if empty > maxEmpty {
-			return failAt(at, col, "too many entries and keys without a value: at most %d", maxEmpty)
+			return limitAt(at, col, "too many entries and keys without a value: at most %d", maxEmpty)
 		}
 		switch t.Type {
 		case token.DocumentHeaderType:
 			flow = nil
 			if documents++; documents > maxDocuments {
-				return failAt(at, col, "too many documents in a text: at most %d", maxDocuments)
+				return limitAt(at, col, "too many documents in a text: at most %d", maxDocuments)
 			}
 		case token.MappingStartType, token.SequenceStartType:
 			if flow = append(flow, level{mapping: t.Type == token.MappingStartType}); len(flow) > maxDepth {
-				return failAt(at, col, "values are nested too deep: at most %d levels", maxDepth)
+				return limitAt(at, col, "values are nested too deep: at most %d levels", maxDepth)
 			}
 		case token.MappingValueType:
 			if len(flow) > 0 {
@@ -179,13 +188,13 @@ func checkTokens(tokens token.Tokens) error {
 				line, entries = at, 0
 			}
 			if entries++; entries > maxEntries {
-				return failAt(at, col, "too many entries of lists on one line: at most %d", maxEntries)
+				return limitAt(at, col, "too many entries of lists on one line: at most %d", maxEntries)
 			}
 		}
 	}
 	if t := tooWide(tokens); t != nil {
 		line, col := Place(t)
-		return failAt(line, col, "too many keys in one mapping: at most %d", MaxKeys)
+		return limitAt(line, col, "too many keys in one mapping: at most %d", MaxKeys)
 	}
 	return nil
 }
