@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,28 +17,17 @@ import (
 
 // Limits of what is imported from Kubernetes, far above what people write.
 const (
-	maxKubernetesText = 16 << 20
-	maxCronJobs       = 5_000
-	maxContainers     = 100
-	maxDeadline       = 10 * 366 * daySeconds
+	maxCronJobs   = 5_000
+	maxContainers = 100
+	maxDeadline   = 10 * 366 * daySeconds
 )
 
 // Kubernetes converts the CronJobs of a YAML or JSON text: documents, and lists of them
 // (https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/). The error contains no
 // part of the text.
 func Kubernetes(text []byte, o Options) (*Result, error) {
-	if len(text) > maxKubernetesText {
-		return nil, fmt.Errorf("it has %d bytes: at most %d MB are read", len(text), maxKubernetesText>>20)
-	}
-	docs, err := yamltext.Decode(strings.TrimPrefix(string(text), "\ufeff"))
-	var at *yamltext.Error
-	if errors.As(err, &at) {
-		hint := ""
-		if strings.Contains(string(text), "{{") {
-			hint = "; it has {{ }}: render the template first, for example with helm template"
-		}
-		return nil, fmt.Errorf("invalid YAML at line %d, column %d%s", at.Line, at.Col, hint)
-	} else if err != nil {
+	docs, err := kubernetesDocuments(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if err != nil {
 		return nil, err
 	}
 	r := &Result{source: "Kubernetes", opts: o}
@@ -46,7 +36,7 @@ func Kubernetes(text []byte, o Options) (*Result, error) {
 	}
 	k := kubernetes{Result: r}
 	for i, doc := range docs {
-		if err := k.document(doc.Value, fmt.Sprintf("document %d", i+1), 0); err != nil {
+		if err := k.document(doc, fmt.Sprintf("document %d", i+1), 0); err != nil {
 			return nil, err
 		}
 	}
@@ -60,6 +50,33 @@ func Kubernetes(text []byte, o Options) (*Result, error) {
 		r.note("", "timeZone", "a CronJob without a timeZone follows the clock of the controller, which is mostly UTC: UTC is taken; say --zone if it is another")
 	}
 	return r, nil
+}
+
+// kubernetesDocuments returns the documents of a text. JSON is read as such: it may be longer than
+// YAML, and lists of a whole cluster are (kubectl get -o json).
+func kubernetesDocuments(text []byte) (values []any, err error) {
+	if json.Valid(text) {
+		v, err := decode(text)
+		return []any{v}, err
+	}
+	docs, err := yamltext.Decode(string(text))
+	var at *yamltext.Error
+	switch {
+	case errors.As(err, &at) && at.Limit:
+		return nil, fmt.Errorf("line %d, column %d: %s", at.Line, at.Col, at.Message)
+	case errors.As(err, &at):
+		hint := ""
+		if bytes.Contains(text, []byte("{{")) {
+			hint = "; it has {{ }}: render the template first, for example with helm template"
+		}
+		return nil, fmt.Errorf("invalid YAML at line %d, column %d%s", at.Line, at.Col, hint)
+	case err != nil:
+		return nil, err
+	}
+	for _, doc := range docs {
+		values = append(values, doc.Value)
+	}
+	return values, nil
 }
 
 // kubernetes imports the documents of one text.

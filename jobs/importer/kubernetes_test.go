@@ -253,6 +253,9 @@ func TestRobfigRefuses(t *testing.T) {
 	}
 }
 
+// cronJobJSON is a CronJob in JSON.
+const cronJobJSON = `{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"j"},"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}}}`
+
 // Texts without CronJobs are refused with what they hold. No error quotes the text.
 func TestNotKubernetes(t *testing.T) {
 	t.Parallel()
@@ -266,7 +269,7 @@ func TestNotKubernetes(t *testing.T) {
 		"hush: 1\nhush: 2":             "invalid YAML at line 2",
 		"a: {{ .Values.hush }}\n b":    "helm template",
 		"kind: CronJob\napiVersion: batch/v1\n---\nhush: [": "invalid YAML",
-		strings.Repeat("#", maxKubernetesText+1):            "at most 16 MB",
+		strings.Repeat("#", 4<<20+1):                        "at most 4 MB",
 	} {
 		_, err := Kubernetes([]byte(text), Options{Now: now})
 		require.ErrorContains(t, err, want, "%.40q", text)
@@ -280,6 +283,23 @@ func TestNotKubernetes(t *testing.T) {
 		require.NotZero(t, r.Count(Lost), spec)
 		require.NotEmpty(t, r.Script())
 	}
+}
+
+// JSON may have more values than YAML, and the message about YAML says so.
+func TestLongKubernetesJSON(t *testing.T) {
+	t.Parallel()
+	list := func(items int) string {
+		return `{"kind":"List","items":[` + strings.Repeat(`{"kind":"Pod"},`, items) + cronJobJSON + `]}`
+	}
+	r, err := Kubernetes([]byte(list(60_000)), Options{Now: now})
+	require.NoError(t, err)
+	require.Len(t, r.Jobs, 1)
+	_, err = Kubernetes([]byte(list(90_000)), Options{Now: now})
+	require.EqualError(t, err, "there are too many values: at most 250000")
+	_, err = Kubernetes([]byte(list(60_000)+"# hush"), Options{Now: now})
+	require.ErrorContains(t, err, "too many values")
+	require.ErrorContains(t, err, "JSON may have more")
+	require.NotContains(t, err.Error(), "hush")
 }
 
 func FuzzKubernetes(f *testing.F) {
