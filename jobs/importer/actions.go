@@ -131,9 +131,16 @@ var forbiddenHeader = regexp.MustCompile(`(?i)^(?:host|content-length|transfer-e
 // computedHeader matches forbidden headers that follow from the request.
 var computedHeader = regexp.MustCompile(`(?i)^(?:content-length|transfer-encoding|connection)$`)
 
+// maxHeaders is the largest number of headers that are looked at.
+const maxHeaders = 1_000
+
 // headers returns the headers of an action, in the order of their names.
 func (r *Result) headers(job, place string, o *object) []action.Field {
 	if o == nil {
+		return nil
+	}
+	if len(o.members) > maxHeaders {
+		r.lost(job, o.path, "there are %d headers: at most %d are read, and an action has fewer", len(o.members), maxHeaders)
 		return nil
 	}
 	var fields []action.Field

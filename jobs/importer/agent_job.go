@@ -204,9 +204,7 @@ func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	if step.Name == "" {
 		step.Name = fmt.Sprintf("step %d", s.ID)
 	}
-	step.Name = unique(step.Name, func(n string) bool {
-		return slices.ContainsFunc(job.Steps, func(o Step) bool { return strings.EqualFold(o.Name, n) })
-	}, func(n string) { r.changed(job.Name, element, "another step has this name: it becomes %q", n) })
+	step.Name = job.stepName(step.Name, func(n string) { r.changed(job.Name, element, "another step has this name: it becomes %q", n) })
 	database := s.Database
 	if database == "" {
 		database = "master"

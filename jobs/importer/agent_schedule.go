@@ -239,9 +239,11 @@ func divide(times []int) []clockTimes {
 		}
 		return list
 	}
-	at := make(map[int]bool, len(times))
-	for _, t := range times {
-		at[t] = true
+	at := map[int][]int{} // seconds, by the minute of the day
+	for i, t := range times {
+		if i == 0 || t != times[i-1] {
+			at[t/60] = append(at[t/60], t%60)
+		}
 	}
 	// Group the minutes of each hour by their seconds. Then group the hours that have the same
 	// minutes and seconds.
@@ -251,13 +253,7 @@ func divide(times []int) []clockTimes {
 		seconds := map[string][]int{}
 		var minutes []int
 		for m := range 60 {
-			var list []int
-			for s := range 60 {
-				if at[hour*3600+m*60+s] {
-					list = append(list, s)
-				}
-			}
-			if list != nil {
+			if list := at[hour*60+m]; list != nil {
 				minutes = append(minutes, m)
 				seconds[fmt.Sprint(m)] = list
 			}

@@ -19,7 +19,7 @@ func AzureScheduler(text []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{source: "Azure Scheduler", opts: o}
+	r := &Result{source: "Azure Scheduler", opts: o, limited: true}
 	c := azureCollector{result: r, states: map[string]string{}}
 	c.collect(v, "", "")
 	if len(c.jobs) == 0 {
@@ -31,7 +31,7 @@ func AzureScheduler(text []byte, o Options) (*Result, error) {
 	for _, j := range c.jobs {
 		r.azureJob(j, c.states[j.collection])
 	}
-	return r, nil
+	return r.bounded()
 }
 
 // azureCollector finds the jobs in a JSON text and the states of their job collections.
@@ -112,6 +112,7 @@ func (r *Result) azureJob(o azureItem, collectionState string) {
 	if !nested || strings.Count(full, "/") > 1 {
 		collection, name = o.collection, full[strings.LastIndexByte(full, '/')+1:]
 	}
+	collection, _ = cut(collection, maxDescription) // it is copied for each job
 	job := Job{Description: "Imported from Azure Scheduler"}
 	if collection != "" {
 		job.Description += ", job collection " + collection

@@ -3,7 +3,6 @@ package importer
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/jobs/action"
@@ -70,6 +69,9 @@ func isSecretVariable(name string) bool {
 // becomes a T-SQL step for its database. Any other command becomes a step that fails with a
 // message, and is reported.
 func (r *Result) commandStep(job *Job, c outsideCommand) Step {
+	if r.steps++; r.full() {
+		return Step{}
+	}
 	simple, ok := c.simple()
 	if c.step == "" {
 		c.step = path.Base(strings.ReplaceAll(c.program(), `\`, "/"))
@@ -77,9 +79,7 @@ func (r *Result) commandStep(job *Job, c outsideCommand) Step {
 			c.step = "command"
 		}
 	}
-	c.step = unique(c.step, func(n string) bool {
-		return slices.ContainsFunc(job.Steps, func(s Step) bool { return strings.EqualFold(s.Name, n) })
-	}, func(string) {})
+	c.step = job.stepName(c.step, func(string) {})
 	if ok && !c.stdin && !simple.words[0].unknown && program(simple.words[0].text) == "sqlcmd" {
 		call, understood := readSqlcmd(simple.words[1:], func(name string) variable {
 			if v, set := simple.variables[name]; set {

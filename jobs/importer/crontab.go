@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,7 +24,7 @@ const (
 
 // maxCrontabLines is the largest number of lines with a command. Debian's cron reads at most 1,000
 // (README.Debian, "-L"), and cronie has no limit.
-const maxCrontabLines = 10_000
+const maxCrontabLines = 5_000
 
 // maxCrontabText is the length of a crontab, in bytes.
 const maxCrontabText = 1 << 20
@@ -49,6 +50,8 @@ type cronLine struct {
 	// zone, delay and variables are those in force at the line: CRON_TZ, RANDOM_DELAY and all.
 	zone, delay string
 	variables   map[string]string
+	// environment is what lines have in common whose commands have the same variables.
+	environment string
 }
 
 // cronVariable is a line of a crontab that sets a variable.
@@ -87,7 +90,7 @@ var crontabHeaders = map[string]CrontabForm{
 // crontab(5)): a line is a comment, sets a variable, or has a schedule and a command.
 func readCrontab(text string) (*crontabText, error) {
 	c := &crontabText{unended: text != "" && !strings.HasSuffix(text, "\n")}
-	variables := map[string]string{}
+	variables, environment := map[string]string{}, ""
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -108,6 +111,7 @@ func readCrontab(text string) (*crontabText, error) {
 			}
 			variables = maps.Clone(variables)
 			variables[name] = value
+			environment = cronEnvironment(variables)
 			continue
 		}
 		entry, message := readCronLine(line)
@@ -116,13 +120,28 @@ func readCrontab(text string) (*crontabText, error) {
 			c.faults = append(c.faults, cronFault{number, message})
 			continue
 		}
-		entry.zone, entry.delay, entry.variables = variables["CRON_TZ"], variables["RANDOM_DELAY"], variables
+		entry.zone, entry.delay, entry.variables, entry.environment = variables["CRON_TZ"], variables["RANDOM_DELAY"], variables, environment
 		if c.lines = append(c.lines, entry); len(c.lines) > maxCrontabLines {
 			return nil, fmt.Errorf("too many lines with a command: at most %d", maxCrontabLines)
 		}
 	}
 	c.unended = c.unended && len(c.lines) > 0 && c.lines[len(c.lines)-1].number == number
 	return c, nil
+}
+
+// cronEnvironment returns a text that is the same for the same variables of a command. It is short,
+// since each line has it.
+func cronEnvironment(variables map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if name != "CRON_TZ" && name != "RANDOM_DELAY" && name != "MAILTO" {
+			fmt.Fprintf(&b, " %q=%q", name, variables[name])
+		}
+	}
+	if b.Len() > 1000 {
+		return fmt.Sprintf(" %x", sha256.Sum256([]byte(b.String())))
+	}
+	return b.String()
 }
 
 // cronAssignment reads name = value, each perhaps in quotes. Blanks around the equals sign do not

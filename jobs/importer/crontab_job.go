@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -36,7 +35,7 @@ func Crontab(text []byte, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	r := &Result{source: "a crontab", opts: o}
+	r := &Result{source: "a crontab", opts: o, limited: true}
 	r.crontabNotes(c)
 	for _, f := range c.faults {
 		r.lost("", cronElement(f.number), "%s", f.message)
@@ -60,7 +59,7 @@ func Crontab(text []byte, o Options) (*Result, error) {
 		}
 		r.cronSchedule(&r.Jobs[n], l)
 	}
-	return r, nil
+	return r.bounded()
 }
 
 func cronElement(number int) string { return fmt.Sprintf("line %d", number) }
@@ -151,14 +150,7 @@ func (l *cronLine) check() string {
 // key is what lines have in common that become one job: the command, the user and the variables of
 // the command.
 func (l *cronLine) key() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%q %q %q %t", l.user, l.command, l.stdin, l.hasStdin)
-	for _, name := range slices.Sorted(maps.Keys(l.variables)) {
-		if name != "CRON_TZ" && name != "RANDOM_DELAY" && name != "MAILTO" {
-			fmt.Fprintf(&b, " %q=%q", name, l.variables[name])
-		}
-	}
-	return b.String()
+	return fmt.Sprintf("%q %q %q %t%s", l.user, l.command, l.stdin, l.hasStdin, l.environment)
 }
 
 // cronJob returns the job of a line, with its step and without schedules.
@@ -168,7 +160,7 @@ func (r *Result) cronJob(l *cronLine) Job {
 		line: l.command, stdin: l.hasStdin, element: element, where: fmt.Sprintf("Line %d of a crontab", l.number),
 		variable: func(name string) variable {
 			value, set := l.variables[name]
-			return variable{value: value, set: set, known: set}
+			return r.expanded(variable{value: value, set: set, known: set})
 		},
 	}
 	name := path.Base(c.program())
@@ -183,10 +175,7 @@ func (r *Result) cronJob(l *cronLine) Job {
 			}
 		}
 	}
-	taken := func(name string) bool {
-		return slices.ContainsFunc(r.Jobs, func(j Job) bool { return strings.EqualFold(j.Name, name) })
-	}
-	if taken(name) {
+	if r.jobNames().has(name) {
 		name += " " + element
 	}
 	job := Job{Name: r.jobName(name, "crontab "+element), Description: "From " + element + " of a crontab"}

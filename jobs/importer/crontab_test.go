@@ -257,7 +257,7 @@ func TestNotACrontab(t *testing.T) {
 		"BEGIN:VCALENDAR\n":                                  "import icalendar",
 		"<?xml version=\"1.0\"?>\n":                          "import task-scheduler",
 		"{\"a\": 1}":                                         "JSON",
-		strings.Repeat("* * * * * x y\n", maxCrontabLines+1): "at most 10000",
+		strings.Repeat("* * * * * x y\n", maxCrontabLines+1): "at most 5000",
 	} {
 		_, err := Crontab([]byte(text), Options{Now: now})
 		require.ErrorContains(t, err, want)

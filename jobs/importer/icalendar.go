@@ -13,7 +13,7 @@ import (
 // ICalendar converts the events of iCalendar files (RFC 5545). Each event becomes a job with a
 // schedule and a step that the user has to write.
 func ICalendar(documents []Document, o Options) (*Result, error) {
-	r := &Result{source: "iCalendar", opts: o}
+	r := &Result{source: "iCalendar", opts: o, limited: true}
 	if o.Zone == "" {
 		r.opts.Zone = "UTC"
 	}
@@ -37,7 +37,7 @@ func ICalendar(documents []Document, o Options) (*Result, error) {
 			r.icalCalendar(c, fileStem(d.Name), o.Zone == "")
 		}
 	}
-	return r, nil
+	return r.bounded()
 }
 
 // icalEvent is an event with the events that replace some of its instants.
@@ -129,13 +129,14 @@ func (r *Result) icalRest(job string, c *icalComponent) {
 		r.note(job, "DTEND", "the length of the event: a run ends when its steps end, or at their time limits")
 	}
 	var names []string
+	seen := map[string]bool{}
 	for _, p := range c.properties {
-		if !slices.Contains(icalRead, p.name) && !slices.Contains(icalIgnored, p.name) && !slices.Contains(names, p.name) {
-			names = append(names, p.name)
+		if !slices.Contains(icalRead, p.name) && !slices.Contains(icalIgnored, p.name) && !seen[p.name] {
+			names, seen[p.name] = append(names, p.name), true
 		}
 	}
 	if names != nil {
-		r.note(job, "VEVENT", "not kept: %s", strings.Join(names, ", "))
+		r.note(job, "VEVENT", "not kept: %s", shortList(names))
 	}
 	for _, part := range c.components {
 		if part.name == "VALARM" {
@@ -182,6 +183,14 @@ func (r *Result) icalSchedules(job *Job, e *icalEvent, zones icalZones, floating
 		return
 	}
 	rules := c.find("RRULE")
+	if len(rules) > maxRules {
+		r.lost(job.Name, "RRULE", "the schedule is not created: there are %d rules, and at most %d are read", len(rules), maxRules)
+		return
+	}
+	if r.dates += (len(dates.added) + len(dates.excluded)) * max(1, len(rules)); r.dates > maxDates {
+		r.lost(job.Name, "VEVENT", "the schedule is not created: at most %d dates are read, once for each rule", maxDates)
+		return
+	}
 	if len(rules) > 1 {
 		r.changed(job.Name, "RRULE", "there are %d: each becomes a schedule of its own", len(rules))
 	}

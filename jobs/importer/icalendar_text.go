@@ -15,6 +15,14 @@ const maxICalendarText = 2 << 20
 // maxComponents is the largest number of components of an iCalendar file.
 const maxComponents = 1000
 
+// maxRules is the largest number of RRULEs of an event. RFC 5545, 3.8.5.3, advises against more
+// than one. Each becomes a schedule that repeats the dates of the event.
+const maxRules = 10
+
+// maxDates is the largest number of dates in the RDATEs and EXDATEs of all events, once for each
+// rule of the event.
+const maxDates = 120_000
+
 // icalComponent is a component of iCalendar (RFC 5545, 3.6), such as VCALENDAR or VEVENT.
 type icalComponent struct {
 	name       string

@@ -239,6 +239,24 @@ func TestRefusedTexts(t *testing.T) {
 	}
 }
 
+// What an administrator's server holds has no limits as files have.
+func TestServersHaveNoLimits(t *testing.T) {
+	t.Parallel()
+	schedules := make([]AgentSchedule, maxSchedules+1)
+	for i := range schedules {
+		schedules[i] = AgentSchedule{Name: "s", Enabled: true, FreqType: 4, FreqInterval: 1, FreqSubdayType: 1, ActiveStartDate: 20260701, ActiveEndDate: openEnd}
+	}
+	r := SQLAgent([]AgentJob{{Name: "j", Enabled: true, Schedules: schedules}}, Options{Now: now})
+	require.Equal(t, len(schedules), len(r.Jobs[0].Schedules)) //nolint:testifylint // a failure would print all
+	triggers := make([]QuartzTrigger, maxSchedules+1)
+	for i := range triggers {
+		triggers[i] = QuartzTrigger{Name: "t", Group: quartzDefaultGroup, State: "WAITING", Type: "CRON", Cron: "0 0 2 * * ?", Zone: "UTC", Start: ticks(now)}
+	}
+	r, err := Quartz(QuartzStore{Jobs: []QuartzJob{{Name: "j", Group: quartzDefaultGroup, Triggers: triggers}}}, Options{Now: now})
+	require.NoError(t, err)
+	require.Equal(t, len(triggers), len(r.Jobs[0].Schedules)) //nolint:testifylint // a failure would print all
+}
+
 func TestSQLAgent(t *testing.T) {
 	t.Parallel()
 	at := AgentSchedule{Name: "nightly", Enabled: true, FreqType: freqDaily, FreqInterval: 1, FreqSubdayType: 1, ActiveStartDate: 20260101,

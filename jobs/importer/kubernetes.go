@@ -19,6 +19,7 @@ import (
 const (
 	maxCronJobs   = 5_000
 	maxContainers = 100
+	maxKinds      = 20 // of other documents that a message names
 	maxDeadline   = 10 * 366 * daySeconds
 )
 
@@ -30,7 +31,7 @@ func Kubernetes(text []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{source: "Kubernetes", opts: o}
+	r := &Result{source: "Kubernetes", opts: o, limited: true}
 	if o.Zone == "" {
 		r.opts.Zone = "UTC"
 	}
@@ -49,7 +50,7 @@ func Kubernetes(text []byte, o Options) (*Result, error) {
 	if k.zoneless && o.Zone == "" {
 		r.note("", "timeZone", "a CronJob without a timeZone follows the clock of the controller, which is mostly UTC: UTC is taken; say --zone if it is another")
 	}
-	return r, nil
+	return r.bounded()
 }
 
 // kubernetesDocuments returns the documents of a text. JSON is read as such: it may be longer than
@@ -112,14 +113,14 @@ func (k *kubernetes) document(v any, place string, depth int) error {
 	}
 	switch {
 	case kind == "CronJob" && cronJobVersion.MatchString(o.text("apiVersion")):
-		if len(k.Jobs) == maxCronJobs {
-			return fmt.Errorf("too many CronJobs: at most %d", maxCronJobs)
+		if len(k.Jobs) == maxCronJobs || k.full() {
+			return fmt.Errorf("too many CronJobs: at most %d, with %d steps", maxCronJobs, maxSteps)
 		}
 		k.cronJob(o, place)
 	case !kindName.MatchString(kind):
 		k.lost("", place, "it has no kind")
 	default:
-		if !slices.Contains(k.kinds, kind) {
+		if len(k.kinds) < maxKinds && !slices.Contains(k.kinds, kind) {
 			k.kinds = append(k.kinds, kind)
 		}
 		why := "only CronJobs are imported"

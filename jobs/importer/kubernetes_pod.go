@@ -131,10 +131,10 @@ func (k *kubernetes) container(job *Job, o *object, like Step) {
 		c.where, c.step = "A container of a CronJob of Kubernetes", ""
 	}
 	env := k.environment(o)
-	c.variable = env.get
+	c.variable = func(name string) variable { return k.expanded(env.get(name)) }
 	command, args := o.take("command"), o.take("args")
-	words, certain := env.words(command)
-	rest, restCertain := env.words(args)
+	words, certain := k.words(command, c.variable)
+	rest, restCertain := k.words(args, c.variable)
 	switch {
 	case len(words) == 0:
 		shown := "an image whose name is not shown"
@@ -236,7 +236,7 @@ var kubernetesVariable = regexp.MustCompile(`\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]
 
 // words returns a list of texts in which variables are replaced. certain is false if it is no
 // list of texts.
-func (e *environment) words(v any) (words []shellWord, certain bool) {
+func (k *kubernetes) words(v any, get func(name string) variable) (words []shellWord, certain bool) {
 	if v == nil {
 		return nil, true
 	}
@@ -255,7 +255,7 @@ func (e *environment) words(v any) (words []shellWord, certain bool) {
 				return "$"
 			}
 			name := m[2 : len(m)-1]
-			v := e.get(name)
+			v := get(name)
 			if !v.set {
 				return m // Kubernetes leaves it as it is
 			}

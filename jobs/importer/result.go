@@ -77,9 +77,16 @@ type Result struct {
 
 	source  string
 	opts    Options
+	names   names           // of Jobs
 	secrets map[string]bool // names of secrets that were asked for
 	// location holds the rules of opts.Zone, for the imports that compute with clock times.
 	location *time.Location
+	// limited means that the source is a file, which a stranger may have written. Servers, which
+	// their administrators import, have no limits.
+	limited bool
+	// steps and schedules count those of all jobs; expansion, the bytes of variables' values;
+	// dates, those of iCalendar.
+	steps, schedules, expansion, dates int
 }
 
 // Job holds a job as the control database stores it.
@@ -88,6 +95,8 @@ type Job struct {
 	Description string     `json:"description,omitempty"`
 	Steps       []Step     `json:"steps,omitempty"`
 	Schedules   []Schedule `json:"schedules,omitempty"`
+
+	stepNames, scheduleNames names
 }
 
 // Step holds a step of a job.
@@ -153,7 +162,43 @@ const (
 	maxRetry       = 2147483 // seconds
 )
 
+// Limits of an import of files. A line of a file may mean many steps or schedules, and each of
+// these takes a tenth of a millisecond.
+const (
+	maxSteps     = 5_000
+	maxSchedules = 5_000
+	maxFindings  = 100_000
+	// maxExpanded is the length of the variables' values in all commands, in bytes. Commands
+	// behind that are not certain: "$A$A" may be longer than the file, and without a limit the
+	// square of the file's length.
+	maxExpanded = 16 << 20
+)
+
+// full reports whether a limit is exceeded. Loops over parts of a file then end.
+func (r *Result) full() bool {
+	return r.limited && (r.steps > maxSteps || r.schedules > maxSchedules || len(r.Findings) > maxFindings)
+}
+
+// bounded returns the result, or an error if a limit has cut it.
+func (r *Result) bounded() (*Result, error) {
+	if r.full() {
+		return nil, fmt.Errorf("it holds too much: at most %d steps, %d schedules and %d lines of report are imported at once; divide it", maxSteps, maxSchedules, maxFindings)
+	}
+	return r, nil
+}
+
+// expanded returns a variable that becomes part of a command.
+func (r *Result) expanded(v variable) variable {
+	if r.expansion += len(v.value); r.expansion > maxExpanded {
+		return variable{set: v.set}
+	}
+	return v
+}
+
 func (r *Result) add(effect Effect, job, element, format string, args ...any) {
+	if r.full() {
+		return
+	}
 	r.Findings = append(r.Findings, Finding{effect, job, element, fmt.Sprintf(format, args...)})
 }
 
@@ -251,16 +296,26 @@ func (r *Result) jobName(name, spare string) string {
 		name = short
 		r.changed(name, "name", "%q is longer than %d characters and was cut", given, maxName)
 	}
-	return unique(name, func(n string) bool {
-		for _, j := range r.Jobs {
-			if strings.EqualFold(j.Name, n) {
-				return true
-			}
-		}
-		return false
-	}, func(n string) {
+	return r.jobNames().unique(name, func(n string) {
 		r.changed(n, "name", "another job of this import is named %q: this one becomes %q", given, n)
 	})
+}
+
+// jobNames returns the names of the jobs.
+func (r *Result) jobNames() *names {
+	for _, j := range r.Jobs[r.names.count:] {
+		r.names.add(j.Name)
+	}
+	return &r.names
+}
+
+// stepName returns a name that is unique among the steps of the job. It calls renamed with a
+// changed name.
+func (j *Job) stepName(name string, renamed func(string)) string {
+	for _, s := range j.Steps[j.stepNames.count:] {
+		j.stepNames.add(s.Name)
+	}
+	return j.stepNames.unique(name, renamed)
 }
 
 // scheduleName returns a name that is valid in the control database and unique among the schedules
@@ -272,32 +327,12 @@ func (r *Result) scheduleName(job *Job, element, name string) string {
 		name = short
 		r.changed(job.Name, element, "the name %q is too long and was cut", given)
 	}
-	return unique(name, func(n string) bool {
-		for _, s := range job.Schedules {
-			if strings.EqualFold(s.Name, n) {
-				return true
-			}
-		}
-		return false
-	}, func(n string) {
+	for _, s := range job.Schedules[job.scheduleNames.count:] {
+		job.scheduleNames.add(s.Name)
+	}
+	return job.scheduleNames.unique(name, func(n string) {
 		r.changed(job.Name, element, "another schedule is named %q: this one becomes %q", given, n)
 	})
-}
-
-// unique returns name, or name with a number appended if taken reports that the name is in use. It
-// calls renamed with the changed name.
-func unique(name string, taken func(string) bool, renamed func(string)) string {
-	if !taken(name) {
-		return name
-	}
-	for i := 2; ; i++ {
-		suffix := fmt.Sprintf(" (%d)", i)
-		base, _ := cut(name, maxName-len(suffix))
-		if candidate := base + suffix; !taken(candidate) {
-			renamed(candidate)
-			return candidate
-		}
-	}
 }
 
 // placeholder returns the target group for steps whose databases are unknown.
@@ -348,6 +383,9 @@ func (r *Result) addSchedules(job *Job, element, name string, list []Schedule) {
 // schedule with faults appears in the script only as a comment. base is the prefix of the paths of
 // the faults.
 func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
+	if r.schedules++; r.full() {
+		return
+	}
 	if !s.finished && slices.ContainsFunc(job.Steps, func(s Step) bool { return s.unwritten }) {
 		s.Enabled = false // its runs would wait one beside the other
 	}
@@ -390,8 +428,12 @@ func (r *Result) Script() string {
 	}
 	b.WriteString("SET NOCOUNT ON;\nSET XACT_ABORT ON;\nGO\n")
 	r.scriptGroups(&b)
+	byJob := map[string][]Finding{}
+	for _, f := range r.Findings {
+		byJob[f.Job] = append(byJob[f.Job], f)
+	}
 	for i := range r.Jobs {
-		r.scriptJob(&b, &r.Jobs[i])
+		r.scriptJob(&b, &r.Jobs[i], byJob[r.Jobs[i].Name])
 	}
 	return b.String()
 }
@@ -423,14 +465,12 @@ func (r *Result) scriptGroups(b *strings.Builder) {
 	}
 }
 
-// scriptJob writes the T-SQL that creates one job. The job's own interval schedule stays disabled,
-// because the named schedules start the job.
-func (r *Result) scriptJob(b *strings.Builder, j *Job) {
+// scriptJob writes the T-SQL that creates one job, behind what was found about the job. The job's
+// own interval schedule stays disabled, because the named schedules start the job.
+func (r *Result) scriptJob(b *strings.Builder, j *Job, findings []Finding) {
 	b.WriteString("\n")
-	for _, f := range r.Findings {
-		if f.Job == j.Name {
-			b.WriteString(tsql.Comment("", f.String()))
-		}
+	for _, f := range findings {
+		b.WriteString(tsql.Comment("", f.String()))
 	}
 	b.WriteString("BEGIN TRANSACTION;\n")
 	texts := 0

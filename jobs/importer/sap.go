@@ -19,7 +19,7 @@ func SAP(text []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{source: "SAP Job Scheduling Service", opts: o}
+	r := &Result{source: "SAP Job Scheduling Service", opts: o, limited: true}
 	jobs := r.sapJobs(v, "")
 	if len(jobs) == 0 {
 		return nil, errors.New("it holds no job of SAP Job Scheduling Service: no object with a name and an action or schedules")
@@ -28,9 +28,12 @@ func SAP(text []byte, o Options) (*Result, error) {
 		return nil, fmt.Errorf("it holds %d jobs: at most %d are imported at once", len(jobs), maxListed)
 	}
 	for _, j := range jobs {
+		if r.full() {
+			break
+		}
 		r.sapJob(j)
 	}
-	return r, nil
+	return r.bounded()
 }
 
 // sapJobs returns the jobs in a value and reports other values.
@@ -91,6 +94,9 @@ func (r *Result) sapJob(o *object) {
 	switch list := o.take("schedules").(type) {
 	case []any:
 		for i, item := range list {
+			if r.full() {
+				break
+			}
 			path := fmt.Sprintf("%s[%d]", o.at("schedules"), i)
 			if s, ok := asObject(item, path); ok {
 				r.sapSchedule(&job, s, bounds, active, created, data)
@@ -127,9 +133,9 @@ func (r *Result) sapAction(job *Job, o *object, data sapData) {
 	job.Steps = append(job.Steps, step)
 	if ans := o.object("ansConfig"); ans != nil {
 		for _, name := range slices.Sorted(maps.Keys(ans.members)) {
-			if ans.text(name) == "true" {
-				r.toSet(job.Name, ans.at(name), "SAP Alert Notification sent an event: the script proposes the step %q, to which you give the address of your alert service", sapAlerts[name].name)
-				job.Steps = append(job.Steps, r.sapAlert(ans, name))
+			if a, known := sapAlerts[name]; known && ans.text(name) == "true" {
+				r.toSet(job.Name, ans.at(name), "SAP Alert Notification sent an event: the script proposes the step %q, to which you give the address of your alert service", a.name)
+				job.Steps = append(job.Steps, r.sapAlert(ans.at(name), a))
 			}
 		}
 		r.restOf(job.Name, ans)
@@ -142,21 +148,20 @@ func (r *Result) sapAction(job *Job, o *object, data sapData) {
 }
 
 // sapAlerts are the steps in the place of alert notifications.
-var sapAlerts = map[string]struct{ name, runWhen string }{
+var sapAlerts = map[string]sapAlert{
 	"onError":   {"AlertOnError", "Failed"},
 	"onSuccess": {"AlertOnSuccess", "Succeeded"},
 	"onDelay":   {"AlertOnDelay", "Finished"},
 }
 
+// sapAlert is the name of a step in the place of an alert, and when the step runs.
+type sapAlert struct{ name, runWhen string }
+
 // sapAlert returns the proposal of a step that sends an alert.
-func (r *Result) sapAlert(ans *object, name string) Step {
-	a, known := sapAlerts[name]
-	if !known {
-		a.name, a.runWhen = "Alert", "Finished"
-	}
+func (r *Result) sapAlert(element string, a sapAlert) Step {
 	return Step{
 		Name: a.name, TargetGroup: TargetGroup{Name: r.opts.TargetGroup}, Type: action.TypeHTTP, Attempts: 4, Interval: 30, Timeout: 3600,
-		After: sapStep, RunWhen: a.runWhen, Action: "an alert by SAP Alert Notification (" + ans.at(name) + ")",
+		After: sapStep, RunWhen: a.runWhen, Action: "an alert by SAP Alert Notification (" + element + ")",
 		Proposal: `{"method":"POST","url":"https://alerts.example.com/","body":{"eventType":"JobSchedulerJobExecution","job":"$(job_name)","run":"$(run_id)"}}`,
 	}
 }

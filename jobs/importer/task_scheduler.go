@@ -26,7 +26,7 @@ type Document struct {
 // TaskScheduler converts tasks of Windows Task Scheduler. The documents are XML as schtasks and
 // Export-ScheduledTask write it: one task, a list of tasks, or several of them in a row.
 func TaskScheduler(documents []Document, o Options) (*Result, error) {
-	r := &Result{source: "Windows Task Scheduler", opts: o}
+	r := &Result{source: "Windows Task Scheduler", opts: o, limited: true}
 	if o.Zone == "" {
 		r.opts.Zone = "UTC"
 		r.note("", "time zone", "clock times of Task Scheduler are those of its machine: UTC is taken; say --zone if the machine has another")
@@ -44,10 +44,13 @@ func TaskScheduler(documents []Document, o Options) (*Result, error) {
 		}
 		spare := fileStem(d.Name)
 		for _, t := range tasks {
+			if r.full() {
+				break
+			}
 			r.task(t, spare)
 		}
 	}
-	return r, nil
+	return r.bounded()
 }
 
 // taskElements returns the elements of the tasks of a document.
@@ -111,6 +114,9 @@ func (r *Result) task(e *element, spare string) {
 		r.note(job.Name, "Triggers", "there are none: the job runs when it is started")
 	} else {
 		for i, t := range triggers.children {
+			if r.full() {
+				break
+			}
 			t.taken = true
 			r.taskTrigger(&job, t, fmt.Sprintf("Triggers.%s[%d]", t.name, i+1), settings)
 		}
@@ -251,6 +257,9 @@ func (r *Result) taskActions(job *Job, e *element, s taskSettings) {
 		return
 	}
 	for i, a := range e.children {
+		if r.full() {
+			break
+		}
 		a.taken = true
 		at := fmt.Sprintf("Actions.%s[%d]", a.name, i+1)
 		switch a.name {
@@ -275,13 +284,20 @@ func (r *Result) taskActions(job *Job, e *element, s taskSettings) {
 	}
 }
 
+// maxArguments is the length of a command line of Windows (CreateProcess), here in bytes.
+const maxArguments = 32767
+
 // taskExec converts an action that starts a program. Task Scheduler replaces %NAME% by variables
 // of the machine, which are not known here.
 func (r *Result) taskExec(job *Job, a *element, at string, s taskSettings) {
 	command := strings.Trim(a.takeText("Command"), `"`)
 	words := []shellWord{windowsWord(path.Base(strings.ReplaceAll(command, `\`, "/")))}
-	for _, word := range splitWindows(a.takeText("Arguments")) {
-		words = append(words, windowsWord(word))
+	if arguments := a.takeText("Arguments"); len(arguments) > maxArguments {
+		words = append(words, shellWord{unknown: true})
+	} else {
+		for _, word := range splitWindows(arguments) {
+			words = append(words, windowsWord(word))
+		}
 	}
 	if a.takeText("WorkingDirectory") != "" {
 		r.note(job.Name, at+".WorkingDirectory", "a step here has no working directory")
