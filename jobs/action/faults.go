@@ -29,9 +29,15 @@ func (f *Faults) Error() string {
 	return "invalid definition of an action: " + strings.Join(texts, "; ")
 }
 
+// maxFaults is the number of faults that are listed.
+const maxFaults = 100
+
+// full reports whether no more faults are listed.
+func (f *Faults) full() bool { return len(f.List) >= maxFaults }
+
 // add adds a fault, unless the path has one already.
 func (f *Faults) add(path, format string, args ...any) {
-	if f.has(path) {
+	if f.full() || f.has(path) {
 		return
 	}
 	f.List = append(f.List, Fault{Path: path, Message: fmt.Sprintf(format, args...)})

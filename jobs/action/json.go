@@ -12,17 +12,26 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/jobs/internal/suggest"
 )
 
 // maxText bounds the text of a definition, in bytes.
 const maxText = 4 << 20
 
+// limits bound the values of a definition, those of a body in JSON included.
+var limits = bounded.JSON{Depth: 200, Values: 250_000}
+
+// maxMembers bounds the members of an object whose names are free. Headers and properties have
+// lower limits.
+const maxMembers = 1000
+
 // object is a JSON object of a definition with the faults that were found in it.
 type object struct {
 	faults  *Faults
 	path    string
 	members []member
+	index   map[string]int // of members, by name
 }
 
 // member is a member of an object or an element of an array. A null is no member.
@@ -43,6 +52,10 @@ func parse(faults *Faults, text string, known []string) *object {
 		return nil
 	case strings.TrimSpace(text) == "":
 		faults.add("$", "the definition is empty: want a JSON object")
+		return nil
+	}
+	if err := limits.Check(text); err != nil {
+		faults.add("$", "invalid text: %v", err)
 		return nil
 	}
 	var raw json.RawMessage
@@ -75,7 +88,7 @@ func newObject(faults *Faults, path string, raw json.RawMessage, known []string)
 		faults.add(path, "invalid value: want an object, not %s", kind(raw))
 		return nil
 	}
-	o := &object{faults: faults, path: path}
+	o := &object{faults: faults, path: path, index: map[string]int{}}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	_, _ = d.Token() // the brace: raw is valid JSON, so that no call fails
 	for d.More() {
@@ -84,11 +97,17 @@ func newObject(faults *Faults, path string, raw json.RawMessage, known []string)
 		m := member{name: name, path: memberPath(path, name)}
 		_ = d.Decode(&m.raw)
 		switch {
+		case faults.full():
+			return o
+		case known == nil && len(o.members) == maxMembers:
+			faults.add(path, "invalid object: want at most %d members", maxMembers)
+			return o
 		case known != nil && !slices.Contains(known, name):
 			faults.add(m.path, "unknown member%s", didYouMean(name, known))
 		case o.find(name) != nil:
 			faults.add(m.path, "the member occurs twice")
 		default:
+			o.index[name] = len(o.members)
 			o.members = append(o.members, m)
 		}
 	}
@@ -131,10 +150,8 @@ func kind(raw json.RawMessage) string {
 }
 
 func (o *object) find(name string) *member {
-	for i := range o.members {
-		if o.members[i].name == name {
-			return &o.members[i]
-		}
+	if i, known := o.index[name]; known {
+		return &o.members[i]
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"jobs/internal/yamltext":         {"github.com/goccy/go-yaml/..."},
 	"jobs/importer":                  {"jobs/bounded", "jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
-	"jobs/action":                    {"jobs/internal/...", "jobs/parameters"},
+	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {},
 	"jobs/secret":                    {},
 	"jobs/textfile":                  {},
