@@ -10,6 +10,11 @@ import (
 // maxDepth bounds how deep arrays and objects are nested, as SQL Server's JSON functions do.
 const maxDepth = 100
 
+// maxValues bounds the values of a body. A value takes up to 600 bytes with its name, and four
+// megabytes of zeros would be two million values. The largest bodies that have a meaning are target
+// groups of 10,000 members, with 8 values each.
+const maxValues = 100_000
+
 // kind is the type of a JSON value.
 type kind int
 
@@ -47,6 +52,7 @@ type parser struct {
 	data   []byte
 	at     int
 	depth  int
+	values int  // so far
 	fold   bool // names that differ in case only are duplicates
 	path   path
 	faults *faults
@@ -103,6 +109,9 @@ func (p *parser) next() byte {
 func (p *parser) value() (v value, err error) {
 	c := p.next()
 	start := p.at
+	if p.values++; p.values > maxValues {
+		return v, p.fail("too many values: at most %d", maxValues)
+	}
 	switch {
 	case c == '{':
 		v, err = p.object()
