@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
+	"github.com/jobagent/jobagent/jobs/bounded"
 )
 
 // value is a JSON value. It keeps the bytes of the original, so that data reach their application
@@ -57,6 +60,9 @@ func (v *value) compact() string {
 // maxDepth bounds the nesting of a body.
 const maxDepth = 100
 
+// maxPath is the length of a value's path, in characters. Each value below a name repeats the name.
+const maxPath = 300
+
 // readValue parses a body. It returns all faults of its form: text that is not JSON, or names that
 // occur twice in an object.
 func readValue(body []byte) (*value, []fault) {
@@ -74,9 +80,12 @@ func readValue(body []byte) (*value, []fault) {
 		}
 		return nil, []fault{{text: text}}
 	}
+	if err := (bounded.JSON{Depth: maxDepth}).CheckBytes(body); err != nil {
+		return nil, []fault{{text: fmt.Sprintf("Request body is nested deeper than %d levels", maxDepth)}}
+	}
 	r := &valueReader{decoder: json.NewDecoder(bytes.NewReader(body)), body: body}
 	r.decoder.UseNumber()
-	v := r.read("", 0)
+	v := r.read("")
 	return &v, r.faults
 }
 
@@ -106,7 +115,8 @@ func (r *valueReader) start() int {
 }
 
 // read reads the next value.
-func (r *valueReader) read(path string, depth int) value {
+func (r *valueReader) read(path string) value {
+	path = clip.Text(path, maxPath)
 	v := value{path: path}
 	from := r.start()
 	token, err := r.decoder.Token()
@@ -117,10 +127,7 @@ func (r *valueReader) read(path string, depth int) value {
 	switch t := token.(type) {
 	case json.Delim:
 		v.kind = byte(t)
-		if depth == maxDepth {
-			r.faults = append(r.faults, fault{text: fmt.Sprintf("Request body is nested deeper than %d levels", maxDepth)})
-		}
-		r.readInner(&v, path, depth)
+		r.readInner(&v, path)
 	case string:
 		v.kind, v.text = '"', t
 	case bool:
@@ -135,11 +142,11 @@ func (r *valueReader) read(path string, depth int) value {
 }
 
 // readInner reads the members or items of a value, and its end.
-func (r *valueReader) readInner(v *value, path string, depth int) {
+func (r *valueReader) readInner(v *value, path string) {
 	names := map[string]bool{}
 	for r.decoder.More() {
 		if v.kind == '[' {
-			item := r.read(fmt.Sprintf("%s[%d]", path, len(v.items)), depth+1)
+			item := r.read(fmt.Sprintf("%s[%d]", path, len(v.items)))
 			v.items = append(v.items, item)
 			continue
 		}
@@ -153,10 +160,10 @@ func (r *valueReader) readInner(v *value, path string, depth int) {
 			at = path + "." + name
 		}
 		if names[name] {
-			r.faults = append(r.faults, fault{text: "'" + at + "' is specified more than once"})
+			r.faults = append(r.faults, fault{text: "'" + clip.Text(at, maxPath) + "' is specified more than once"})
 		}
 		names[name] = true
-		v.members = append(v.members, member{name: name, value: r.read(at, depth+1)})
+		v.members = append(v.members, member{name: name, value: r.read(at)})
 	}
 	_, _ = r.decoder.Token() // the end
 }
