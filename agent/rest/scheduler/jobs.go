@@ -162,16 +162,8 @@ func (s *Surface) putJob(ctx context.Context, r *rest.Request) (*rest.Response, 
 }
 
 func (s *Surface) patchJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	// The patch is checked by itself first, because faults have the places of the request.
-	var given struct {
-		ID, Type, Name string
-		Properties     body.Field[jobProperties] `json:"properties,omitzero"`
-	}
-	if err := body.Decode(r.Body, &given, body.Options{FoldCase: true}); err != nil {
+	if err := checkPatch(r.Body); err != nil {
 		return nil, err
-	}
-	if given.Properties.Value.Status != nil {
-		return nil, badRequest("$.properties.status", "Invalid status: it cannot be changed.")
 	}
 	if state, only := onlyState(r.Body); only {
 		return s.patchJobState(ctx, r, state)
@@ -180,6 +172,21 @@ func (s *Surface) patchJob(ctx context.Context, r *rest.Request) (*rest.Response
 		return nil, err
 	}
 	return s.writeJob(ctx, r, r.Body, true)
+}
+
+// checkPatch checks a patch by itself, because faults have the places of the request.
+func checkPatch(patch []byte) error {
+	var given struct {
+		ID, Type, Name string
+		Properties     body.Field[jobProperties] `json:"properties,omitzero"`
+	}
+	if err := body.Decode(patch, &given, body.Options{FoldCase: true}); err != nil {
+		return err
+	}
+	if given.Properties.Value.Status != nil {
+		return badRequest("$.properties.status", "Invalid status: it cannot be changed.")
+	}
+	return nil
 }
 
 // onlyState reports whether a patch changes nothing but properties.state, which operators may.

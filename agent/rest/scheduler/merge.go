@@ -25,14 +25,15 @@ func mergedValue(old, patch any) any {
 	if !ok || !was {
 		return patch
 	}
+	spelling := make(map[string]string, len(into))
+	for name := range into {
+		spelling[strings.ToLower(name)] = name
+	}
 	for name, value := range from {
-		known := name
-		for other := range into {
-			if strings.EqualFold(other, name) {
-				known = other
-			}
+		if known, there := spelling[strings.ToLower(name)]; there {
+			name = known
 		}
-		into[known] = mergedValue(into[known], value)
+		into[name] = mergedValue(into[name], value)
 	}
 	return into
 }
