@@ -21,15 +21,22 @@ const (
 	// maxIterations is the number of iterations of all key derivations of a PFX. OpenSSL and
 	// Windows write 2,000 for each of the three.
 	maxIterations = 1_000_000
+	// maxKey is the length of a key with its attributes, in bytes. An RSA key of 8,192 bits has
+	// 5 KB; to parse a key takes the square of its length.
+	maxKey = 8 << 10
 )
 
 var errForm = errors.New("want a PKCS #12 file with a private key outside of its encrypted certificates")
+
+var errLongKey = fmt.Errorf("its private key has more than %d bytes", maxKey)
 
 var errIterations = fmt.Errorf("its passwords are derived with more than %d iterations", maxIterations)
 
 // Object identifiers of PKCS #7 and PKCS #12 (RFC 7292, RFC 5652).
 var (
 	oidData   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
+	oidKey    = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 12, 10, 1, 1} // keyBag
+	oidShroud = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 12, 10, 1, 2} // pkcs8ShroudedKeyBag
 	oidSHA256 = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
 )
 
@@ -130,8 +137,15 @@ func keysFirst(data []byte, password string) ([]byte, error) {
 			closed = append(closed, part)
 		}
 	}
-	if len(open) == 0 {
+	longest := 0
+	for _, part := range open {
+		longest = max(longest, keyLength(part))
+	}
+	switch {
+	case longest == 0:
 		return nil, errForm
+	case longest > maxKey:
+		return nil, errLongKey
 	}
 	safe, err := asn1.Marshal(append(open, closed...))
 	if err != nil {
@@ -148,6 +162,29 @@ func keysFirst(data []byte, password string) ([]byte, error) {
 		return nil, errForm
 	}
 	return ordered, nil
+}
+
+// keyLength returns the length of the longest key of a part that is not encrypted; 0 means none.
+func keyLength(part asn1.RawValue) (longest int) {
+	var info contentInfo
+	var content []byte
+	var bags []asn1.RawValue
+	if _, err := asn1.Unmarshal(part.FullBytes, &info); err != nil {
+		return 0
+	}
+	if _, err := asn1.Unmarshal(info.Content.Bytes, &content); err != nil {
+		return 0
+	}
+	if _, err := asn1.Unmarshal(content, &bags); err != nil {
+		return 0
+	}
+	for _, bag := range bags {
+		var id asn1.ObjectIdentifier
+		if _, err := asn1.Unmarshal(bag.Bytes, &id); err == nil && (id.Equal(oidKey) || id.Equal(oidShroud)) {
+			longest = max(longest, len(bag.FullBytes))
+		}
+	}
+	return longest
 }
 
 // explicit returns an octet string as the content of a contentInfo.
