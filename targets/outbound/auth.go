@@ -333,9 +333,15 @@ func (p *pairCache) parse(certificate, key string) (*tls.Certificate, error) {
 	if pair, ok := p.parsed[id]; ok {
 		return pair, nil
 	}
+	if hasLongKey(key) {
+		return nil, errLongKey
+	}
 	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
 	if err != nil {
 		return nil, errCertificate
+	}
+	if isLong(pair.PrivateKey) {
+		return nil, errLongKey
 	}
 	if p.parsed == nil || len(p.parsed) == maxPairs {
 		p.parsed = make(map[[sha256.Size]byte]*tls.Certificate)

@@ -317,8 +317,44 @@ func (a *Auth) assertion() (string, error) {
 	return text, nil
 }
 
+// Limits of private keys. Parsing takes the square of a key's length, and each signature the cube.
+const (
+	maxKeyBytes = 8 << 10 // in DER; an RSA key of 8,192 bits has 4.7 KB
+	maxKeyBits  = 8192    // of RSA
+)
+
+var errLongKey = fmt.Errorf("invalid key: want an RSA key of at most %d bits, an ECDSA or an Ed25519 key", maxKeyBits)
+
+// hasLongKey reports whether a PEM text has a block beside certificates that is too long for a key.
+func hasLongKey(text string) bool {
+	for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" && len(block.Bytes) > maxKeyBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// isLong reports whether signatures of a key take too long.
+func isLong(key crypto.PrivateKey) bool {
+	k, ok := key.(*rsa.PrivateKey)
+	return ok && k.N.BitLen() > maxKeyBits
+}
+
 // parsePrivateKey parses the PEM text of a private key.
 func parsePrivateKey(text string) (crypto.PrivateKey, error) {
+	if hasLongKey(text) {
+		return nil, errLongKey
+	}
+	key, err := firstPrivateKey(text)
+	if err == nil && isLong(key) {
+		return nil, errLongKey
+	}
+	return key, err
+}
+
+// firstPrivateKey returns the first private key of a PEM text.
+func firstPrivateKey(text string) (crypto.PrivateKey, error) {
 	for rest := []byte(text); ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
