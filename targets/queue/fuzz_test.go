@@ -10,7 +10,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
+
+// What is kept of an endpoint's answer takes a bounded time and memory to decode.
+func TestHostileAnswers(t *testing.T) { //nolint:paralleltest // it measures
+	bounds.Check(t, bounds.XML(maxAnswer, func(text string) error {
+		_ = parseStorageFault(text)
+		_, err := parseStorageAnswer(text)
+		return err
+	}))
+	inner := func(text string) error {
+		_ = parseStorageFault("<Error><Message>" + text + "</Message></Error>")
+		_, err := parseStorageAnswer("<QueueMessagesList>" + text + "</QueueMessagesList>")
+		return err
+	}
+	bounds.Check(t, append(bounds.XML(maxAnswer-100, inner), bounds.Cases(map[string]string{
+		"messages": bounds.Repeat("<QueueMessage/>", maxAnswer/15-10),
+	}, inner)...))
+}
 
 // FuzzStorageAnswer decodes arbitrary answers. What is kept of them is short and on one line.
 func FuzzStorageAnswer(f *testing.F) {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestParseReport(t *testing.T) {
@@ -54,6 +56,14 @@ func TestLongMessagesAreCut(t *testing.T) {
 		require.Equal(t, maxMessage, utf8.RuneCountInString(message))
 		require.True(t, strings.HasSuffix(message, "ä…"))
 	}
+}
+
+// A report at the limit takes a bounded time and memory.
+func TestHostileReports(t *testing.T) { //nolint:paralleltest // it measures
+	parse := func(text string) error { _, _, err := parseReport([]byte(text)); return err }
+	message := func(text string) error { return parse(`{"success":true,"message":` + text + `}`) }
+	bounds.Check(t, bounds.JSON(maxBody, parse))
+	bounds.Check(t, bounds.JSON(maxBody-30, message))
 }
 
 func FuzzParseReport(f *testing.F) {
