@@ -33,8 +33,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 )
 
-// hostileFull tries every command line, which takes minutes.
-var hostileFull = flag.Bool("hostile.full", false, "try every flag and every format of each command, not three lines of each")
+// hostileCommands tries every command line, which takes minutes.
+var hostileCommands = flag.Bool("hostile.commands", false, "try every flag and every format of each command, not three lines of each")
 
 // hostileTexts are what a text from outside may do to a terminal: set the title, clear the screen,
 // hide what follows, go back over the line, write to the clipboard, and turn the text round.
@@ -184,7 +184,7 @@ func TestHostileTextsOnTerminal(t *testing.T) {
 				lines = append(lines, append(slices.Clone(named), "--"+f.Name+"=f"+all))
 			}
 		})
-		if !*hostileFull {
+		if !*hostileCommands {
 			rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 			lines = append([][]string{named}, lines[:2]...)
 		}
