@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // TestNameRule tries names with every procedure that adds or renames an object. What a procedure
-// refuses, doctor lists, and nothing else: the two have the same list of characters.
+// refuses, doctor lists and jobs.CheckName refuses, and nothing else: the three have the same list of
+// characters.
 func TestNameRule(t *testing.T) {
 	good := []string{"a", "...a", "a.b", ".a", "a/b", `a\b`, "a?b#c", "日本語 👨\u200d👩", "a  b", "a/.../b", "c:d", "é"}
 	bad := []string{
@@ -40,6 +43,20 @@ func TestNameRule(t *testing.T) {
 		try := func(door, statement, name string) error {
 			_, err := c.db.ExecContext(t.Context(), `BEGIN TRANSACTION; DECLARE @n NVARCHAR(128) = @p1; `+statement+` IF @@TRANCOUNT > 0 ROLLBACK;`, name)
 			return err
+		}
+		for _, name := range bad {
+			require.Error(t, jobs.CheckName(name), "%q", name)
+		}
+		for _, name := range good {
+			require.NoError(t, jobs.CheckName(name), "%q", name)
+		}
+		for r := rune(1); r <= 0xffff; r++ { // the characters about which the lists could differ, and their neighbors
+			if !unicode.In(r, unicode.C, unicode.Z) && !unicode.In(r+1, unicode.C, unicode.Z) || unicode.In(r, unicode.Cs, unicode.Co) {
+				continue
+			}
+			name := "a" + string(r) + "b"
+			ruled := try("check_name", `EXECUTE jobs_internal.check_name @name = @n, @parameter = N'@n';`, name)
+			require.Equal(t, ruled == nil, jobs.CheckName(name) == nil, "U+%04X: %v", r, ruled)
 		}
 		for door, statement := range doors {
 			for _, name := range bad {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -20,6 +21,9 @@ func check(set *Set) Faults {
 	for _, o := range set.Objects {
 		c.object = o
 		c.scope()
+		if o.Kind != KindLimit { // its name refers to objects
+			c.name(o.Name(), "name")
+		}
 		if first, ok := c.objects[o.Key()]; ok {
 			c.fail("name", "%s %q is there twice, also in %s:%d", o.Kind, o.Name(), first.Source.File, first.Source.Line)
 			continue
@@ -114,6 +118,13 @@ func (c *checker) scope() {
 		case strings.HasPrefix(strings.ToLower(job.Name), "jobagent$"):
 			c.fail("name", "the prefix jobagent$ is reserved for system jobs")
 		}
+	}
+}
+
+// name checks the name of something that is defined.
+func (c *checker) name(name, path string) {
+	if err := jobs.CheckName(name); err != nil {
+		c.fail(path, "%v", err)
 	}
 }
 
@@ -261,6 +272,7 @@ func (c *checker) job(j *Job) {
 			c.fail(at, "the schedule %q is there twice", s.Name)
 		}
 		names[strings.ToLower(s.Name)] = true
+		c.name(s.Name, at+".name")
 		c.schedule(s, at)
 	}
 	c.steps(j)
@@ -385,6 +397,7 @@ func (c *checker) steps(j *Job) {
 			continue
 		}
 		names[strings.ToLower(s.Name)] = i
+		c.name(s.Name, fmt.Sprintf("steps[%d].name", i))
 	}
 	for i, s := range j.Steps {
 		c.step(s, fmt.Sprintf("steps[%d]", i))

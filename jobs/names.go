@@ -1,0 +1,37 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// CheckName checks the rule that names of all objects obey, as the procedure
+// jobs_internal.check_name does for an object that is added or renamed: a name must be what a
+// person sees, and must name nothing else in an address or a file. The rule of a kind of object may
+// be stricter, and an empty name is another fault.
+func CheckName(name string) error {
+	if i := strings.IndexFunc(name, isHidden); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		return fmt.Errorf("invalid name: U+%04X is not visible; want a name without control characters and marks of direction", r)
+	}
+	const blanks = " \u00a0"
+	path := "/" + strings.ReplaceAll(name, `\`, "/") + "/"
+	if strings.Trim(name, blanks) != name || strings.HasSuffix(name, ".") ||
+		strings.Contains(path, "/./") || strings.Contains(path, "/../") {
+		return fmt.Errorf(`invalid name %q: want no blank at an end, no period at the end, and no part . or .. beside / or \`, name)
+	}
+	return nil
+}
+
+// isHidden reports whether a name cannot have a character because nobody sees it: control
+// characters, the soft hyphen, separators of lines and paragraphs, marks of direction, and characters
+// without a shape. The joiners U+200C and U+200D belong to scripts and emojis.
+func isHidden(r rune) bool {
+	switch {
+	case r < 0x20, 0x7f <= r && r <= 0x9f, r == 0xad, r == 0x61c, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f,
+		0x2028 <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, r == 0xfeff, 0xfff9 <= r && r <= 0xfffb:
+		return true
+	}
+	return false
+}
