@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -265,6 +266,18 @@ func TestDevSurvivesKill(t *testing.T) {
 			"SELECT COUNT(*) FROM dbo.ledger;").Scan(&runs))
 		require.GreaterOrEqual(t, runs, 1)
 	}
+}
+
+// TestDevIsProtected expects the protection of `jobagent run`: dev runs processes, too. Its limit of
+// core files shows that, because root may read everything of a process that is not dumpable.
+func TestDevIsProtected(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems offer no protection")
+	}
+	p := startDev(t, t.TempDir(), "127.0.0.1:0")
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^Max core file size +0 +0 `, string(limits))
 }
 
 // A signal stops dev in order, with exit code 0.

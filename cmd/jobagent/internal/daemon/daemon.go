@@ -13,7 +13,18 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/process"
 )
+
+// Protect keeps the agent's memory, environment and open files from the processes that it starts.
+// What this system cannot protect is logged.
+func Protect(log *zap.Logger) error {
+	missing, err := process.Protect()
+	if missing != "" {
+		log.Warn(missing)
+	}
+	return err
+}
 
 // Run runs an agent until ctx ends. After that, a second SIGINT or SIGTERM cancels the running
 // scripts.

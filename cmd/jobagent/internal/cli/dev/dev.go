@@ -140,6 +140,9 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	if err != nil {
 		return err
 	}
+	if err := daemon.Protect(log); err != nil {
+		return err
+	}
 	if err := embedded.CheckFree(ctx, listen); err != nil { // before anything is written
 		return err
 	}
@@ -206,6 +209,9 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 		return err
 	}
 	defer actions.Close()
+	if len(cfg.Processes) > 0 {
+		actions.Log(cfg, log) // warns of entries that can read the data directory
+	}
 	actions.UseSealedSecrets(server.Store, cfg, log)
 	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
-	"github.com/jobagent/jobagent/targets/process"
 )
 
 // NewCommand returns `jobagent run`.
@@ -52,12 +51,8 @@ grace period. The second signal cancels them at once.`,
 			if err != nil {
 				return err
 			}
-			unprotected, err := process.Protect()
-			if err != nil {
+			if err := daemon.Protect(log); err != nil {
 				return err
-			}
-			if unprotected != "" {
-				log.Warn(unprotected)
 			}
 			for _, err := range file.Unreadable() {
 				log.Warn("a secret of the configuration cannot be read; what needs it will fail", zap.Error(err))
