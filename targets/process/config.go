@@ -24,6 +24,9 @@ type Config struct {
 	// WorkDir is the directory in which each attempt gets a directory of its own; empty means the
 	// directory for temporary files.
 	WorkDir string
+	// Hidden are files and directories of the agent, such as its configuration and its keys. On
+	// Linux with Landlock, processes of an agent that is not root can neither read nor change them.
+	Hidden []string
 }
 
 // Entry is a process that steps may run.
@@ -43,7 +46,8 @@ type Entry struct {
 	// Dir is the working directory; empty means the attempt's own directory.
 	Dir string
 	// Env are environment variables beside JOBAGENT_*. The defaults are PATH
-	// "/usr/local/bin:/usr/bin:/bin", HOME the attempt's directory, LANG "C.UTF-8" and TZ "UTC".
+	// "/usr/local/bin:/usr/bin:/bin", HOME the attempt's directory, LANG "C.UTF-8" and TZ "UTC";
+	// on Unix, TMPDIR is the attempt's directory, too.
 	Env map[string]string
 	// MaxMemory in bytes bounds the memory of the whole tree of processes; 0 means no limit. A step
 	// may lower it.
@@ -57,6 +61,9 @@ type Entry struct {
 	// NewPrivileges lets the process gain privileges by set-user-ID programs such as sudo. The
 	// default is that it cannot. Linux only.
 	NewPrivileges bool
+	// AgentFiles lets the process use the files of Config.Hidden, as far as its user may, and do
+	// what Landlock refuses, such as mounts in a namespace of its own.
+	AgentFiles bool
 }
 
 // MemoryLimit says what happens where the kernel cannot limit the memory of a tree of processes.

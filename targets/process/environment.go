@@ -131,7 +131,7 @@ func (t *attempt) environment(dir directory) []string {
 	all := map[string]string{
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": dir.path, "LANG": "C.UTF-8", "TZ": "UTC",
 	}
-	maps.Copy(all, platformEnvironment())
+	maps.Copy(all, platformEnvironment(dir.path))
 	maps.Copy(all, t.entry.Env)
 	maps.Copy(all, map[string]string{
 		"JOBAGENT_JOB_NAME":    t.JobName,

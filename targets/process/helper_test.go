@@ -60,6 +60,10 @@ func play(part string, args []string) int {
 		} else {
 			say("core: same")
 		}
+	case "fenced":
+		return playFencedAgent(args[0], args[1] == "agent_files")
+	case "burglar":
+		burgle(args[0])
 	case "both":
 		out, errs := bufio.NewWriterSize(os.Stdout, 1), bufio.NewWriterSize(os.Stderr, 1)
 		for i := range 3 {

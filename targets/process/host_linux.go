@@ -28,15 +28,21 @@ type host struct {
 	// systemd is the path of systemd-run; empty where it does not work. scopes is the cgroup of
 	// its scopes.
 	systemd, scopes string
+	// landlock is the version of Landlock; 0 where the kernel has none. hidden is Config.Hidden, and
+	// workDir the directory of the attempts' directories.
+	landlock int
+	hidden   []string
+	workDir  string
 	// killWait bounds the wait for the end of killed processes.
 	killWait time.Duration
 	// beforeStart is called right before a start; nil except in tests.
 	beforeStart func()
 }
 
-// newHost tries what the machine offers. configured is Config.Cgroup.
-func newHost(configured string) (*host, error) {
-	h := &host{killWait: 2 * time.Second}
+// newHost tries what the machine offers.
+func newHost(config Config) (*host, error) {
+	h := &host{killWait: 2 * time.Second, landlock: landlockVersion(), hidden: config.Hidden, workDir: cmp.Or(config.WorkDir, os.TempDir())}
+	configured := config.Cgroup
 	mount, own, err := ownCgroup("/proc/self")
 	if err != nil && configured != "" {
 		return nil, err
@@ -287,6 +293,11 @@ func (t *tree) startLocked(cmd *exec.Cmd, e *entry) error {
 	if !e.NewPrivileges && t.limits.way != bySystemd {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
+		}
+	}
+	if t.fences(e) {
+		if err := t.hideFiles(e.Path, cmd.Dir, t.workDir); err != nil {
+			return fmt.Errorf("hide the agent's files from the process: %w", err)
 		}
 	}
 	if t.beforeStart != nil {

@@ -13,8 +13,8 @@ import (
 // host is what this machine offers to end and to limit trees of processes: process groups only.
 type host struct{}
 
-func newHost(cgroup string) (*host, error) {
-	if cgroup != "" {
+func newHost(config Config) (*host, error) {
+	if config.Cgroup != "" {
 		return nil, errors.New("this operating system has no cgroups")
 	}
 	return &host{}, nil
@@ -24,6 +24,14 @@ func (h *host) treeMethod() string { return "process group" }
 
 func (h *host) memoryWay(MemoryLimit) (way, error) {
 	return byNothing, errors.New("this operating system offers no way to limit the memory of a tree of processes")
+}
+
+// exposed says why a process of the entry can use the agent's files; empty if it cannot.
+func (h *host) exposed(e *entry) string {
+	if e.user.isOther() || e.AgentFiles {
+		return ""
+	}
+	return "give the entry a user of its own, which needs an agent of user root"
 }
 
 // endLeftovers finds nothing: this operating system has no way to recognize the processes.

@@ -18,8 +18,8 @@ import (
 // object when its last handle is closed, so a dead agent leaves nothing.
 type host struct{}
 
-func newHost(cgroup string) (*host, error) {
-	if cgroup != "" {
+func newHost(config Config) (*host, error) {
+	if config.Cgroup != "" {
 		return nil, errors.New("this operating system has no cgroups")
 	}
 	return &host{}, nil
@@ -28,6 +28,14 @@ func newHost(cgroup string) (*host, error) {
 func (h *host) treeMethod() string { return string(byJob) }
 
 func (h *host) memoryWay(MemoryLimit) (way, error) { return byJob, nil }
+
+// exposed says why a process of the entry can use the agent's files; empty if it cannot.
+func (h *host) exposed(e *entry) string {
+	if e.user.isOther() || e.AgentFiles {
+		return ""
+	}
+	return "this operating system offers no way to hide them"
+}
 
 // endLeftovers finds nothing: the kernel has ended the processes of a dead agent.
 func (h *host) endLeftovers(string) (int, error) { return 0, nil }
@@ -214,7 +222,7 @@ const sweeps = false
 func lockDirectory(string) (*os.File, error) { return os.Open(os.DevNull) }
 
 // platformEnvironment returns the variables without which no process starts.
-func platformEnvironment() map[string]string {
+func platformEnvironment(string) map[string]string {
 	root := os.Getenv("SystemRoot")
 	return map[string]string{"SystemRoot": root, "PATH": root + `\System32;` + root}
 }

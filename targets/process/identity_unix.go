@@ -77,8 +77,9 @@ func lockDirectory(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// platformEnvironment returns the variables without which no process starts.
-func platformEnvironment() map[string]string { return nil }
+// platformEnvironment returns variables of this system. dir is the attempt's own directory, which may
+// be the only place for temporary files: nothing can be created beside a hidden file.
+func platformEnvironment(dir string) map[string]string { return map[string]string{"TMPDIR": dir} }
 
 // describeExit returns the exit code or the signal.
 func describeExit(state *os.ProcessState) *ExitError {

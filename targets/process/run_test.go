@@ -37,7 +37,7 @@ func helperEntry(t *testing.T) Entry {
 // newRunner returns a runner with short times and the given entries.
 func newRunner(t *testing.T, entries ...Entry) *Runner {
 	t.Helper()
-	r, err := NewRunner(Config{Entries: entries, WorkDir: t.TempDir()})
+	r, err := NewRunner(Config{Entries: entries, WorkDir: t.TempDir(), Hidden: []string{t.TempDir()}})
 	require.NoError(t, err)
 	r.grace, r.hurry, r.drain, r.pollMemory = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond, 10*time.Millisecond
 	return r
@@ -45,7 +45,7 @@ func newRunner(t *testing.T, entries ...Entry) *Runner {
 
 // withoutCgroup makes the runner work as on a machine without cgroups.
 func withoutCgroup(r *Runner) *Runner {
-	r.host = &host{killWait: r.host.killWait}
+	r.host = &host{killWait: r.host.killWait, landlock: r.host.landlock, hidden: r.host.hidden, workDir: r.host.workDir}
 	return r
 }
 
@@ -114,7 +114,7 @@ func TestCase122(t *testing.T) {
 	dir := got["HOME"]
 	require.Equal(t, r.workDir, filepath.Dir(dir))
 	require.Equal(t, map[string]string{
-		"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": dir, "LANG": "C.UTF-8", "TZ": "Europe/Berlin", "MODE": "fast",
+		"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": dir, "TMPDIR": dir, "LANG": "C.UTF-8", "TZ": "Europe/Berlin", "MODE": "fast",
 		"JOBAGENT_JOB_NAME": "a\uFFFDb", "JOBAGENT_RUN_ID": a.JobExecutionID.String(), "JOBAGENT_STEP_ID": "2",
 		"JOBAGENT_STEP_NAME": "clean", "JOBAGENT_ATTEMPT": "1", "JOBAGENT_DUE_AT": "2026-03-01T02:00:00Z",
 		"JOBAGENT_DIRECTORY": dir, "JOBAGENT_SERVER_NAME": "sql1", "JOBAGENT_DATABASE_NAME": "Sales",
@@ -470,7 +470,7 @@ func TestPolledMemory(t *testing.T) {
 		if r.host.memory || r.host.systemd != "" {
 			t.Skip("the kernel limits memory here, which TestCase120 tests; this test is for polling")
 		}
-		require.Equal(t, []Method{{Entry: "helper", Tree: r.host.treeMethod(), Memory: "1 GiB by polling"}}, r.Methods())
+		require.Equal(t, []Method{{Entry: "helper", Tree: r.host.treeMethod(), Memory: "1 GiB by polling", Exposed: r.Methods()[0].Exposed}}, r.Methods())
 		a := newAttempt("allocate", strconv.Itoa(256<<20))
 		a.Action.Process.MaxMemory = 100 << 20
 		res := r.Run(t.Context(), a)

@@ -44,7 +44,7 @@ func NewRunner(config Config) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := newHost(config.Cgroup)
+	host, err := newHost(config)
 	if err != nil {
 		return nil, fmt.Errorf("agent.process_cgroup: %w", err)
 	}
@@ -66,16 +66,16 @@ type Method struct {
 	Memory string
 	// Refused says that every attempt fails before it starts.
 	Refused bool
-	// OwnUser says that the entry names a user other than the agent's. Without one, its process can
-	// read every file that the agent can read, keys and configuration included.
-	OwnUser bool
+	// Exposed says why the process can use every file that the agent can use, keys and
+	// configuration included, although the entry does not permit it; empty if it cannot.
+	Exposed string
 }
 
 // Methods returns how each entry is run on this machine, by name. `jobagent run` logs it.
 func (r *Runner) Methods() []Method {
 	var all []Method
 	for _, e := range r.entries {
-		one := Method{Entry: e.Name, Tree: r.host.treeMethod(), Memory: "no limit", OwnUser: e.user.isOther()}
+		one := Method{Entry: e.Name, Tree: r.host.treeMethod(), Memory: "no limit", Exposed: r.host.exposed(e)}
 		if e.MaxMemory > 0 {
 			way, err := r.host.memoryWay(e.MemoryLimit)
 			one.Memory = size(e.MaxMemory) + " by " + string(way)

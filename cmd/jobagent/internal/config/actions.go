@@ -123,16 +123,17 @@ type Process struct {
 	MaxProcesses  int               `json:"max_processes"`  // of the whole tree
 	MemoryLimit   string            `json:"memory_limit"`   // where the kernel cannot limit a tree: refuse (default), address-space or poll
 	NewPrivileges bool              `json:"new_privileges"` // allow set-user-ID programs
+	AgentFiles    bool              `json:"agent_files"`    // allow the use of the agent's own files, such as keys
 }
 
 // ProcessRunner returns the configuration of the runner of processes.
 func (c File) ProcessRunner() process.Config {
-	cfg := process.Config{Cgroup: c.Agent.ProcessCgroup, WorkDir: c.Agent.ProcessDir}
+	cfg := process.Config{Cgroup: c.Agent.ProcessCgroup, WorkDir: c.Agent.ProcessDir, Hidden: append(c.SecretFiles(""), c.Own...)}
 	for _, p := range c.Processes {
 		cfg.Entries = append(cfg.Entries, process.Entry{
 			Name: p.Name, Path: p.Path, Args: p.Args, ArgsPattern: p.ArgsPattern, User: p.User, Dir: p.Dir, Env: p.Env,
 			MaxMemory: int64(p.MaxMemory), MaxProcesses: p.MaxProcesses, MemoryLimit: process.MemoryLimit(p.MemoryLimit),
-			NewPrivileges: p.NewPrivileges,
+			NewPrivileges: p.NewPrivileges, AgentFiles: p.AgentFiles,
 		})
 	}
 	return cfg

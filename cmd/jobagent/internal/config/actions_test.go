@@ -84,3 +84,26 @@ func TestUnknownMembersOfActionsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, "unknown setting", text)
 	}
 }
+
+// Everything that a configuration names as a secret or a key is hidden from processes, and so is the
+// configuration itself.
+func TestHiddenFiles(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "c.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{
+		"dsn": "file:/s/dsn", "secrets": {"a": "file:/s/secret", "b": "env:B"}, "secret_keys": ["file:/s/agent.key"],
+		"credentials": [{"name": "w", "servers": ["*"], "kind": "windows", "user": "u@R", "keytab": "/s/keytab"},
+			{"name": "c", "servers": ["*"], "kind": "windows", "credential_cache": "FILE:/s/cache"}],
+		"outbound": {"credentials": [{"name": "api", "hosts": ["h"], "kind": "bearer", "secret": "file:/s/token"}]},
+		"callbacks": {"listen": "h:1", "tls": {"certificate": "/c.pem", "key": "/s/callbacks.key"}},
+		"metrics": {"tls": {"certificate": "/c.pem", "key": "/s/metrics.key"}, "token": "file:/s/metrics"},
+		"rest": {"tls": {"certificate": "/c.pem", "key": "/s/rest.key"}},
+		"processes": [{"name": "p", "path": "/bin/true", "agent_files": true}]
+	}`), 0o600))
+	cfg, err := Read(path)
+	require.NoError(t, err)
+	runner := cfg.ProcessRunner()
+	require.ElementsMatch(t, []string{path, "/s/dsn", "/s/secret", "/s/agent.key", "/s/keytab", "/s/cache", "/s/token", "/s/callbacks.key",
+		"/s/metrics.key", "/s/metrics", "/s/rest.key"}, runner.Hidden)
+	require.True(t, runner.Entries[0].AgentFiles)
+}

@@ -104,6 +104,9 @@ type File struct {
 	REST REST `json:"rest"`
 	// Metrics configures what Prometheus may read.
 	Metrics Metrics `json:"metrics"`
+	// Own are files and directories of the agent that are hidden from processes, beside those that
+	// the file names: the file itself, and the data directory of `jobagent dev`.
+	Own []string `json:"-"`
 }
 
 // Encryption configures the encryption of the connections to some servers.
@@ -166,6 +169,18 @@ func (c File) SecretFiles(path string) (files []string) {
 		files = append(files, path)
 	}
 	files = append(files, c.REST.secretFiles()...)
+	for _, key := range []string{c.Callbacks.TLS.Key, c.Metrics.TLS.Key} {
+		if key != "" {
+			files = append(files, key)
+		}
+	}
+	for _, one := range c.Credentials {
+		for _, file := range []string{one.Keytab, strings.TrimPrefix(one.CredentialCache, "FILE:")} {
+			if file != "" {
+				files = append(files, file)
+			}
+		}
+	}
 	for _, ref := range refs {
 		if file, ok := secretref.File(ref); ok && !slices.Contains(files, file) {
 			files = append(files, file)

@@ -38,6 +38,7 @@ func Read(path string) (File, error) {
 	if err := parse(data, &cfg); err != nil {
 		return cfg, exit.Usagef("configuration file %s: %w", path, err)
 	}
+	cfg.Own = []string{path}
 	return cfg, nil
 }
 

@@ -190,10 +190,9 @@ func (a *Actions) Log(cfg config.File, log *zap.Logger) {
 				level = zap.WarnLevel
 			}
 			log.Log(level, "process is allowed", zap.String("entry", m.Entry), zap.String("tree", m.Tree), zap.String("memory", m.Memory))
-			if !m.OwnUser {
-				log.Warn("the process runs as the agent's user and can read the agent's files, keys and configuration included: "+
-					"give the entry a user of its own, which needs an agent of user root, or run only programs that you trust",
-					zap.String("entry", m.Entry))
+			if m.Exposed != "" {
+				log.Warn("the process runs as the agent's user and can use the agent's files, keys and configuration included: "+
+					m.Exposed+", or run only programs that you trust", zap.String("entry", m.Entry))
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
@@ -31,6 +33,18 @@ func TestActionsOfAConfiguration(t *testing.T) {
 	a, err = NewActions(cfg, "test", false)
 	require.NoError(t, err)
 	require.NotNil(t, a.Runners[action.TypeProcess])
+}
+
+// An agent says at its start which processes can use its files, whoever runs it.
+func TestExposedProcessesAreLogged(t *testing.T) {
+	t.Parallel()
+	a, err := NewActions(config.File{Processes: []config.Process{{Name: "date", Path: "/bin/date", NewPrivileges: true}}}, "test", false)
+	require.NoError(t, err)
+	core, logs := observer.New(zap.WarnLevel)
+	a.Log(config.File{}, zap.New(core))
+	found := logs.FilterMessageSnippet("can use the agent's files, keys and configuration included").All()
+	require.Len(t, found, 1)
+	require.Equal(t, "date", found[0].ContextMap()["entry"])
 }
 
 func TestFaultsOfAConfigurationsActions(t *testing.T) {

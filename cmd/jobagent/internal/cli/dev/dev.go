@@ -201,6 +201,7 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	if err != nil {
 		return err
 	}
+	cfg.Own = append(cfg.Own, data)
 	actions, err := connect.NewActions(cfg, buildinfo.Version(), true)
 	if err != nil {
 		return err
