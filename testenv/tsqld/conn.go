@@ -228,6 +228,9 @@ func (c *conn) serve() (err error) {
 		case m := <-c.requests:
 			err = c.handle(m)
 			m.drain()
+			if s, ok := c.session.(accounted); ok && err == nil {
+				s.ReleaseMemory()
+			}
 		case <-c.attentions:
 			err = c.handleIdleAttention()
 		}

@@ -69,7 +69,10 @@ type engine interface {
 type killable interface{ OnKill(f func()) }
 
 // accounted is an interpreter with a memory limit, which covers messages too.
-type accounted interface{ Meter() *meter.Meter }
+type accounted interface {
+	Meter() *meter.Meter
+	ReleaseMemory() // between two requests
+}
 
 // identified is an interpreter with a session number (@@SPID), which the headers of its packets
 // carry.

@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"iter"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -27,8 +28,9 @@ import (
 )
 
 var (
-	listElements = flag.Int("tsqld.lists", 300, "how many elements the lists of TestLongLists have; from 10000 on, each list is ended eight times, at different moments, and in all ways")
-	listPairs    = flag.Bool("tsqld.pairs", false, "TestLongLists sends statements with two long lists, too")
+	listElements = flag.Int("tsqld.lists", 300, "how many elements the lists of TestLongLists have; from 10000 on, each list is ended in all ways, at different moments")
+	listPairs    = flag.Int("tsqld.pairs", 20, "of the statements with two long lists, TestLongLists sends every one of so many; 1 means all, 0 none")
+	listEndLimit = flag.Duration("tsqld.end", 5*time.Second, "how long a statement of TestLongLists may take to end after an attention, KILL or a disconnection; the default is for loaded machines")
 )
 
 // listSeeds are statements that together have every list of the grammar. The names that begin with
@@ -230,23 +232,25 @@ func (l list) grow(n int, numbered bool) {
 }
 
 // longList is a batch with a long list, or with two.
-type longList struct{ name, text string }
+type longList struct {
+	name string
+	text func() string
+}
 
-// longLists returns the batches with n elements in a list. pairs says whether to return those with
-// two long lists, too.
-func longLists(t *testing.T, n int, pairs bool) []longList {
+// longLists makes the batches with n elements in a list, one after the other. pairs says which of the
+// batches with two long lists to make, too: every one of that many; 0 means none.
+func longLists(t *testing.T, n, pairs int) iter.Seq[longList] {
 	t.Helper()
-	var out []longList
-	seen := map[string]bool{}
-	for i, seed := range listSeeds {
-		parse := func() (*syntax.Batch, []list) {
-			b, err := syntax.Parse(seed, syntax.DefaultOptions)
-			require.NoError(t, err, seed)
-			return b, lists(b)
-		}
-		_, all := parse()
-		add := func(grown ...int) {
-			for _, numbered := range []bool{true, false} {
+	return func(yield func(longList) bool) {
+		seen := map[string]bool{} // texts with few elements: others have the same long text
+		pair := 0
+		for i, seed := range listSeeds {
+			parse := func() (*syntax.Batch, []list) {
+				b, err := syntax.Parse(seed, syntax.DefaultOptions)
+				require.NoError(t, err, seed)
+				return b, lists(b)
+			}
+			text := func(n int, numbered bool, grown ...int) string {
 				b, found := parse()
 				size := n
 				if len(grown) == 2 && slices.Contains(found[grown[1]].within, grown[0]) {
@@ -254,42 +258,57 @@ func longLists(t *testing.T, n int, pairs bool) []longList {
 						size++
 					}
 				}
-				name := fmt.Sprintf("%d", i)
 				for _, g := range slices.Backward(grown) { // the inner list first
 					found[g].grow(size, numbered)
 				}
-				for _, g := range grown {
-					name += " " + found[g].field
-				}
-				if !numbered {
-					name += " same"
-				}
 				b.Source = ""
-				if !numbered && n < 10000 {
-					continue
+				return syntax.Print(b)
+			}
+			_, all := parse()
+			add := func(grown ...int) bool {
+				name := strconv.Itoa(i)
+				for _, g := range grown {
+					name += " " + all[g].field
 				}
-				if text := syntax.Print(b); !seen[text] {
-					seen[text] = true
-					out = append(out, longList{name, text})
+				for _, numbered := range []bool{true, false} {
+					if !numbered && n < 10000 {
+						continue
+					}
+					if !numbered {
+						name += " same"
+					}
+					short := text(9, numbered, grown...)
+					if seen[short] {
+						continue
+					}
+					seen[short] = true
+					if !yield(longList{name, func() string { return text(n, numbered, grown...) }}) {
+						return false
+					}
+				}
+				return true
+			}
+			var kept []int
+			for k, l := range all {
+				if listsWithoutSeed[l.field] == "" && (l.field != "Batch.Stmts" || i == 0) {
+					kept = append(kept, k)
 				}
 			}
-		}
-		skipped := func(k int) bool {
-			return listsWithoutSeed[all[k].field] != "" || all[k].field == "Batch.Stmts" && i > 0
-		}
-		for a := range all {
-			if skipped(a) {
-				continue
-			}
-			add(a)
-			for b := a + 1; pairs && b < len(all); b++ {
-				if !skipped(b) {
-					add(a, b)
+			for at, a := range kept {
+				if !add(a) {
+					return
+				}
+				for _, b := range kept[at+1:] {
+					if pairs == 0 {
+						break
+					}
+					if pair++; pair%pairs == 0 && !add(a, b) {
+						return
+					}
 				}
 			}
 		}
 	}
-	return out
 }
 
 // TestEveryListHasASeed expects that listSeeds have each list of the syntax tree.
@@ -362,23 +381,7 @@ type listEnd struct {
 
 // listEnds are the ways to end a statement.
 var listEnds = []listEnd{
-	{"attention", func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		conn, _ := s.bob()
-		defer drop(t, conn)
-		require.NoError(t, runAttack(t.Context(), conn, listBegin))
-		var canceled time.Time
-		time.AfterFunc(after, func() {
-			canceled = time.Now()
-			cancel()
-		})
-		inTime(t, "attention", func() { checkListError(t, text, runAttack(ctx, conn, text)) })
-		if ctx.Err() == nil {
-			return 0
-		}
-		return time.Since(canceled)
-	}},
+	{"attention", attend},
 	{"KILL", func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
 		return endOfSession(t, s, text, after, func(c *attackClient) {
 			_, err := s.sa.ExecContext(t.Context(), "KILL "+strconv.Itoa(c.spid))
@@ -391,6 +394,45 @@ var listEnds = []listEnd{
 	{"disconnection", func(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
 		return endOfSession(t, s, text, after, func(c *attackClient) { c.close() })
 	}},
+}
+
+// attend sends a batch, and after a time an attention. It returns how long the acknowledgment took.
+// The session is usable afterwards.
+func attend(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
+	c := newAttackClient(t, s)
+	defer c.close()
+	c.send(listBegin)
+	_, _, err := tds.ReadMessage(c.conn, 1<<20)
+	require.NoError(t, err)
+	acknowledged := make(chan error, 1)
+	go func() {
+		const done, doneSize = 0xFD, 13
+		var end []byte // of the message
+		for {
+			h, payload, err := tds.ReadPacket(c.conn)
+			if err != nil {
+				acknowledged <- err
+				return
+			}
+			end = append(end, payload...)
+			end = end[max(0, len(end)-doneSize):]
+			if h.EOM() && len(end) == doneSize && end[0] == done && tds.DoneStatus(end[1])&tds.DoneAttention != 0 {
+				acknowledged <- nil
+				return
+			}
+		}
+	}()
+	c.send(text)
+	time.Sleep(after)
+	start := time.Now()
+	c.message(tds.PacketAttention, nil)
+	inTime(t, "attention", func() { err = <-acknowledged })
+	took := time.Since(start)
+	require.NoError(t, err)
+	c.send("IF @@TRANCOUNT > 0 ROLLBACK")
+	_, _, err = tds.ReadMessage(c.conn, 1<<20)
+	require.NoError(t, err)
+	return took
 }
 
 // endOfSession sends a batch, ends its session after a time, and returns how long the end took.
@@ -425,8 +467,9 @@ func checkListError(t *testing.T, text string, err error) (number int32) {
 	return number
 }
 
-// TestLongLists sends statements that have long lists, one for each list of the grammar. Each of
-// them ends by itself in time. An attention, KILL or a disconnection ends it, too.
+// TestLongLists sends statements that have long lists: one for each list of the grammar, and those
+// for pairs of lists. Each of them ends by itself in time. An attention, KILL or a disconnection
+// ends it, too. With -v, the test prints the times of all.
 func TestLongLists(t *testing.T) {
 	memory := int64(attackMemory)
 	full := *listElements >= 10000
@@ -446,26 +489,33 @@ func TestLongLists(t *testing.T) {
 		how          string
 	}
 	var rows []row
-	for i, l := range longLists(t, *listElements, *listPairs) {
+	i := -1
+	for l := range longLists(t, *listElements, *listPairs) {
+		i++
 		t.Run(l.name, func(t *testing.T) {
-			text := func(run int) string { return fmt.Sprintf("/* %d */ %s", run, l.text) } // no cache has the text
+			long := l.text()
+			text := func(run int) string { return fmt.Sprintf("/* %d */ %s", run, long) } // no cache has the text
 			conn, _ := s.bob()
 			require.NoError(t, runAttack(t.Context(), conn, listBegin))
-			r := row{name: l.name, bytes: len(l.text)}
+			r := row{name: l.name, bytes: len(long)}
 			start := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), attackTimeout/2)
+			ctx, cancel := context.WithTimeout(t.Context(), attackTimeout/4)
 			defer cancel()
-			inTime(t, "the statement", func() { r.number = checkListError(t, l.text, runAttack(ctx, conn, text(0))) })
+			inTime(t, "the statement", func() { r.number = checkListError(t, long, runAttack(ctx, conn, text(0))) })
 			r.alone = time.Since(start)
 			drop(t, conn)
 			parts := 1
 			if full && r.alone > 20*time.Millisecond {
-				parts = 8
+				parts = len(listEnds)
 			}
 			for part := range parts {
 				e := listEnds[(i+part)%len(listEnds)]
-				if d := e.end(t, s, text(part+1), r.alone*time.Duration(2*part+1)/time.Duration(2*parts)); d >= r.worst {
+				d := e.end(t, s, text(part+1), r.alone*time.Duration(2*part+1)/time.Duration(2*parts))
+				if d >= r.worst {
 					r.worst, r.how = d, e.name
+				}
+				if d > *listEndLimit {
+					t.Errorf("%.300s: %s ended it after %v, want %v", long, e.name, d, *listEndLimit)
 				}
 			}
 			rows = append(rows, r)

@@ -107,6 +107,7 @@ var limits = []struct {
 	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(compile.MaxTables) }},
 	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(compile.MaxElements) }},
 	{"Expression tree is too large", mserr.TooDeep},
+	{"nested too deep", mserr.TooDeep}, // as are many subqueries side by side
 	{"parser stack overflow", mserr.TooDeep},
 	{"Recursion limit", mserr.TooDeep},
 	{"too many ", mserr.InternalResources}, // terms in ORDER BY and GROUP BY, columns, arguments, variables

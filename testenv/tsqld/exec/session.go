@@ -29,8 +29,10 @@ type Session struct {
 
 	conn  *store.Conn
 	meter *meter.Meter
-	locks *lock.Client
-	owner *lock.Owner // of session-owned application locks
+	// muchUsed says that the last request used so much memory that ReleaseMemory returns it.
+	muchUsed bool
+	locks    *lock.Client
+	owner    *lock.Owner // of session-owned application locks
 
 	dbID   int // current database
 	homeDB int // database after a reset
@@ -189,15 +191,23 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	s.running = r
 	s.meter.Begin(ctx)
 	err := s.finish(r, do(r))
-	if s.meter.End() > s.inst.pool.Limit()/freeMemoryDivisor {
-		debug.FreeOSMemory() // otherwise the memory is not returned before the heap has doubled
-	}
+	s.muchUsed = s.meter.End() > s.inst.pool.Limit()/freeMemoryDivisor
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
 	s.cancel = nil
 	s.request.active, s.request.text, s.request.ended, s.request.state = false, "", s.inst.now(), s.state()
 	s.mu.Unlock()
 	return err
+}
+
+// ReleaseMemory returns memory to the operating system after a request that used much; otherwise, it
+// is not returned before the heap has doubled. It must be called between two requests. It takes long
+// on a large heap, so call it when the client has the answer.
+func (s *Session) ReleaseMemory() {
+	if s.muchUsed {
+		s.muchUsed = false
+		debug.FreeOSMemory()
+	}
 }
 
 // freeMemoryDivisor defines the memory use from which on a session returns memory to the operating
@@ -295,6 +305,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 // Close rolls back the open transaction and releases the resources of the session. It must be
 // called once. A panic in one step does not prevent the other steps.
 func (s *Session) Close() error {
+	defer s.ReleaseMemory() // last: KILL and disconnected clients do not wait for it
 	defer close(s.ended)
 	defer func() {
 		s.inst.mu.Lock()
@@ -303,11 +314,8 @@ func (s *Session) Close() error {
 		s.inst.signalLeave()
 	}()
 	defer func() {
-		much := s.meter.Used() > s.inst.pool.Limit()/freeMemoryDivisor
+		s.muchUsed = s.muchUsed || s.meter.Used() > s.inst.pool.Limit()/freeMemoryDivisor
 		s.meter.Close()
-		if much {
-			debug.FreeOSMemory()
-		}
 	}()
 	defer s.inst.store.Release(s.conn)
 	defer s.inst.locks.Close(s.locks)
