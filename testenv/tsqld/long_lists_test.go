@@ -1,9 +1,11 @@
 package tsqld
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -396,61 +398,67 @@ var listEnds = []listEnd{
 	}},
 }
 
-// attend sends a batch, and after a time an attention. It returns how long the acknowledgment took.
-// The session is usable afterwards.
-func attend(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
-	c := newAttackClient(t, s)
-	defer c.close()
+// listClient is a client in the transaction of listBegin that has sent a batch and reads the answer.
+type listClient struct {
+	*attackClient
+	acknowledged chan error // an attention; closed at the end of the connection
+}
+
+// sendList connects, and sends a batch.
+func sendList(t *testing.T, s *attacked, text string) *listClient {
+	c := &listClient{newAttackClient(t, s), make(chan error, 1)}
 	c.send(listBegin)
-	_, _, err := tds.ReadMessage(c.conn, 1<<20)
+	_, answer, err := tds.ReadMessage(c.conn, 1<<20)
 	require.NoError(t, err)
-	acknowledged := make(chan error, 1)
-	go func() {
+	_, descriptor, found := bytes.Cut(answer, []byte{0xE3, 11, 0, 8, 8}) // ENVCHANGE: a transaction has begun
+	require.True(t, found && len(descriptor) >= 8)
+	go func() { // ends with the connection
+		defer close(c.acknowledged)
 		const done, doneSize = 0xFD, 13
 		var end []byte // of the message
 		for {
 			h, payload, err := tds.ReadPacket(c.conn)
 			if err != nil {
-				acknowledged <- err
 				return
 			}
 			end = append(end, payload...)
 			end = end[max(0, len(end)-doneSize):]
 			if h.EOM() && len(end) == doneSize && end[0] == done && tds.DoneStatus(end[1])&tds.DoneAttention != 0 {
-				acknowledged <- nil
-				return
+				c.acknowledged <- nil
 			}
 		}
 	}()
-	c.send(text)
+	c.message(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{
+		Headers: tds.Headers{Descriptor: binary.LittleEndian.Uint64(descriptor), HasTran: true}, Text: text,
+	}, tds.Version74))
+	return c
+}
+
+// attend sends a batch, and after a time an attention. It returns how long the acknowledgment took.
+func attend(t *testing.T, s *attacked, text string, after time.Duration) time.Duration {
+	c := sendList(t, s, text)
+	defer c.close()
 	time.Sleep(after)
 	start := time.Now()
 	c.message(tds.PacketAttention, nil)
-	inTime(t, "attention", func() { err = <-acknowledged })
-	took := time.Since(start)
-	require.NoError(t, err)
-	c.send("IF @@TRANCOUNT > 0 ROLLBACK")
-	_, _, err = tds.ReadMessage(c.conn, 1<<20)
-	require.NoError(t, err)
-	return took
+	acknowledged := false
+	inTime(t, "attention", func() { _, acknowledged = <-c.acknowledged })
+	require.True(t, acknowledged)
+	return time.Since(start)
 }
 
 // endOfSession sends a batch, ends its session after a time, and returns how long the end took.
 func endOfSession(t *testing.T, s *attacked, text string, after time.Duration, end func(*attackClient)) time.Duration {
-	c := newAttackClient(t, s)
-	c.send(listBegin)
-	_, _, err := tds.ReadMessage(c.conn, 1<<20)
-	require.NoError(t, err)
-	c.send(text)
+	c := sendList(t, s, text)
+	defer c.close()
 	time.Sleep(after)
 	start := time.Now()
 	inTime(t, "the session", func() {
-		end(c)
+		end(c.attackClient)
 		for selectInt(t, s.sa, "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = "+strconv.Itoa(c.spid)) > 0 {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	c.close()
 	return time.Since(start)
 }
 

@@ -97,9 +97,13 @@ func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) 
 	return m, nil
 }
 
-// params resolves the parameters of a module.
-func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
+// params resolves the parameters of a module. statement is CREATE PROCEDURE or CREATE FUNCTION.
+func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, error) {
+	if len(list) > maxParameters {
+		return nil, mserr.TooManyParametersIn(statement, maxParameters)
+	}
 	var out []catalog.Param
+	known := make(map[string]bool, len(list)) // folded names
 	for i, p := range list {
 		if p.Varying || equalNames(p.Type.Name.Last(), "cursor") {
 			return nil, mserr.NotSupported("cursor parameters")
@@ -127,11 +131,11 @@ func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
 		if p.Default != nil {
 			c.HasDefault, c.Default = true, syntax.Print(p.Default)
 		}
-		for _, o := range out {
-			if equalNames(o.Name, p.Name) {
-				return nil, atNode(mserr.DuplicateVariable(p.Name), list[i])
-			}
+		key := catalog.Fold(p.Name)
+		if known[key] {
+			return nil, atNode(mserr.DuplicateVariable(p.Name), list[i])
 		}
+		known[key] = true
 		out = append(out, c)
 	}
 	return out, nil
@@ -196,7 +200,7 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if err != nil {
 		return err
 	}
-	params, err := r.params(st.Params)
+	params, err := r.params("CREATE PROCEDURE", st.Params)
 	if err != nil {
 		return withModuleName(err, st.Name)
 	}
@@ -269,7 +273,7 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	if err != nil {
 		return err
 	}
-	params, err := r.params(st.Params)
+	params, err := r.params("CREATE FUNCTION", st.Params)
 	if err != nil {
 		return withModuleName(err, st.Name)
 	}
