@@ -21,10 +21,11 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/earlier"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// work renews a term, makes passes and completes what it gets, like an agent of release 0, until
+// work renews a term, makes passes and completes what it gets, like an agent of the term's release, until
 // stop is set and nothing is left. Errors of calls are those of a schema that is being changed, and
 // the calls are repeated; a lost term is returned.
 func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.Bool) error {
@@ -42,11 +43,11 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 			idle = 0
 			for again := true; again; {
 				if task.Kind == controldb.TaskResolve {
-					err = c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{
+					err = c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Claim: task.Claim, Targets: []targets.Target{
 						targets.NewTarget("s", "a", ""), targets.NewTarget("s", "b", ""),
 					}})
 				} else {
-					_, err = c.CompleteTasks(ctx, term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}})
+					_, err = c.CompleteTasks(ctx, term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Claim: task.Claim, Outcome: targets.Succeeded}})
 				}
 				if errors.Is(err, controldb.ErrTermEnded) {
 					return fmt.Errorf("term %d: %w", term, err)
@@ -60,53 +61,63 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 
 // TestMigrateUnderLoad migrates from every earlier version of the tables while agents renew leases,
 // claim and complete tasks: no lease ends, no outcome is lost, and each run ends as it would have.
+// The procedures and agents are those of release 0, and from version 28 on also those of version 28.
 // The default run takes some of the versions, and CI all of them, with its runs under other
 // collations.
 func TestMigrateUnderLoad(t *testing.T) {
 	all := os.Getenv("JOBAGENT_TEST_COLLATION") != ""
-	for version := range controldb.SchemaVersion() {
-		if !all && version%7 != 0 && version != controldb.SchemaVersion()-1 {
+	for of := range controldb.SchemaVersion() {
+		if !all && of%7 != 0 && of != controldb.SchemaVersion()-1 {
 			continue
 		}
-		t.Run(fmt.Sprint(version), func(t *testing.T) {
-			env := testenv.Embedded(t, testenv.Options{})
-			c := release0(t, env)
-			for i := range 6 { // a run whose job runs already would skip its targets
-				c.job(t, fmt.Sprintf("j%d", i), nil, nil)
-			}
-			c.exec(t, `EXECUTE jobs.sp_add_schedule N'j0', N's', N'cron5', N'0 2 * * *';`)
-			terms := []controldb.TermID{c.term1(t), c.term1(t)}
-			done := c.start(t, "j0")
-			c.resolve(t, terms[0], "a", "b")
-			c.complete(t, terms[0], targets.Succeeded, "", c.pass(t, terms[0]).Tasks...)
-			require.NoError(t, controldb.ApplyMigrations(t.Context(), c.Store, version))
-			require.Equal(t, version, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
-			runs := []uuid.UUID{done}
-			for i := range 5 {
-				runs = append(runs, c.start(t, fmt.Sprintf("j%d", i+1)))
-			}
-
-			var stop atomic.Bool
-			var wg sync.WaitGroup
-			ended := make([]error, len(terms))
-			for i, term := range terms {
-				wg.Go(func() { ended[i] = c.work(t.Context(), term, &stop) })
-			}
-			err := c.Migrate(t.Context())
-			stop.Store(true)
-			wg.Wait()
-			require.NoError(t, err)
-			require.NoError(t, errors.Join(ended...))
-			require.NoError(t, c.Verify(t.Context()))
-			for _, run := range runs {
-				require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 2=Succeeded 2/a=Succeeded 2/b=Succeeded", c.lifecycles(t, run))
-			}
-			require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NOT NULL`), "a lease was lost")
-			require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome <> N'Succeeded'`))
-			require.Empty(t, c.rows(t, `SELECT name FROM sys.extended_properties`), "the progress is gone")
-			env.CheckInvariants(t, c.name, false)
-		})
+		t.Run(fmt.Sprint(of), func(t *testing.T) { migrateUnderLoad(t, earlier.Release0, of, (*control).term1) })
+		if of >= earlier.Version28 {
+			t.Run(fmt.Sprintf("%d with procedures of 28", of), func(t *testing.T) {
+				migrateUnderLoad(t, earlier.Version28, of, (*control).term)
+			})
+		}
 	}
+}
+
+// migrateUnderLoad migrates a control database with the procedures of a version, and the tables of a
+// version that is the same or later. start starts a term of an agent.
+func migrateUnderLoad(t *testing.T, procedures, tables int, start func(*control, *testing.T) controldb.TermID) {
+	env := testenv.Embedded(t, testenv.Options{})
+	c := version(t, env, procedures)
+	for i := range 6 { // a run whose job runs already would skip its targets
+		c.job(t, fmt.Sprintf("j%d", i), nil, nil)
+	}
+	c.exec(t, `EXECUTE jobs.sp_add_schedule N'j0', N's', N'cron5', N'0 2 * * *';`)
+	terms := []controldb.TermID{start(c, t), start(c, t)}
+	done := c.start(t, "j0")
+	c.resolve(t, terms[0], "a", "b")
+	c.complete(t, terms[0], targets.Succeeded, "", c.pass(t, terms[0]).Tasks...)
+	require.NoError(t, controldb.ApplyMigrations(t.Context(), c.Store, tables))
+	require.Equal(t, tables, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
+	runs := []uuid.UUID{done}
+	for i := range 5 {
+		runs = append(runs, c.start(t, fmt.Sprintf("j%d", i+1)))
+	}
+
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	ended := make([]error, len(terms))
+	for i, term := range terms {
+		wg.Go(func() { ended[i] = c.work(t.Context(), term, &stop) })
+	}
+	err := c.Migrate(t.Context())
+	stop.Store(true)
+	wg.Wait()
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(ended...))
+	require.NoError(t, c.Verify(t.Context()))
+	for _, run := range runs {
+		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 2=Succeeded 2/a=Succeeded 2/b=Succeeded", c.lifecycles(t, run))
+	}
+	require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NOT NULL`), "a lease was lost")
+	require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome <> N'Succeeded'`))
+	require.Empty(t, c.rows(t, `SELECT name FROM sys.extended_properties`), "the progress is gone")
+	env.CheckInvariants(t, c.name, false)
 }
 
 // TestMigrateWaitsForLocks: a report that keeps its locks makes the migration give way, so that the

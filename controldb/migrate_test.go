@@ -1,13 +1,6 @@
 package controldb_test
 
 import (
-	"archive/zip"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"io"
-	"path"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,59 +10,21 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/earlier"
 )
 
-// release0 creates a control database with the schema of release 0, commit ca79178, as its program
-// installed it.
+// release0 creates a control database with the schema of release 0, as its program installed it.
 func release0(t *testing.T, env *testenv.Env) *control {
 	t.Helper()
-	z, err := zip.OpenReader("testdata/release0.zip")
-	require.NoError(t, err)
-	defer z.Close()
-	read := func(name string) string {
-		f, err := z.Open(name)
-		require.NoError(t, err)
-		defer f.Close()
-		text, err := io.ReadAll(f)
-		require.NoError(t, err)
-		return string(text)
-	}
+	return version(t, env, earlier.Release0)
+}
 
+// version creates a control database with the schema of an earlier version.
+func version(t *testing.T, env *testenv.Env, version int) *control {
+	t.Helper()
 	name := env.CreateDatabase(t, "control")
 	c := &control{Store: env.OpenControl(t, name), env: env, name: name, db: env.DB(t, name)}
-	type object struct {
-		Name   string `json:"name"`
-		Kind   string `json:"kind"`
-		SHA256 string `json:"sha256"`
-	}
-	kinds := map[string]string{"views": "VIEW", "procs": "PROCEDURE", "roles": "ROLE"}
-	var code []object
-	for line := range strings.Lines(read("install.txt")) {
-		file := strings.TrimSpace(line)
-		if file == "" || strings.HasPrefix(file, "#") {
-			continue
-		}
-		text := read(file)
-		c.exec(t, text)
-		if kind, ok := kinds[path.Dir(file)]; ok {
-			sum := sha256.Sum256([]byte(text))
-			code = append(
-				code,
-				object{
-					Name:   strings.TrimSuffix(path.Base(file), ".sql"),
-					Kind:   kind,
-					SHA256: hex.EncodeToString(sum[:]),
-				},
-			)
-		}
-	}
-	list, err := json.Marshal(code)
-	require.NoError(t, err)
-	c.exec(
-		t,
-		`EXECUTE jobs_internal.record_deployment @objects = @p1, @migrations = N'[{"version": 0, "name": "install", "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}]';`,
-		string(list),
-	)
+	require.NoError(t, earlier.Install(t.Context(), c.db, version))
 	return c
 }
 
