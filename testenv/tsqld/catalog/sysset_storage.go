@@ -111,7 +111,7 @@ func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
 func databaseRecoveryStatusRows(ctx context.Context, env *Env) ([]row, error) {
 	return eachDatabase(func(d *Database) row {
 		id := d.guid("database")
-		fork := d.guid(fmt.Sprintf("recovery fork %d", fileNumber(env.Path(d.ID))))
+		fork := d.guid("recovery fork " + fileIdentity(env.Path(d.ID)))
 		return row{
 			"database_guid": id, "family_guid": id, "recovery_fork_guid": fork, "first_recovery_fork_guid": nil,
 		}
