@@ -58,7 +58,8 @@ func (s *Store) Identity(ctx context.Context) (Identity, error) {
 // Pause pauses the control database: nothing starts and nothing is claimed, and attempts in flight
 // end. A second call changes the reason.
 func (s *Store) Pause(ctx context.Context, reason string) error {
-	return s.exec(ctx, "pause the control database", newCall("jobs.sp_pause_control_database").optText("reason", reason))
+	return s.sinceIncarnations(ctx,
+		s.exec(ctx, "pause the control database", newCall("jobs.sp_pause_control_database").optText("reason", reason)))
 }
 
 // Resume ends a pause. Instants of schedules before skipUntil will be recorded as skipped instead
@@ -68,7 +69,7 @@ func (s *Store) Resume(ctx context.Context, skipUntil time.Time) error {
 	if !skipUntil.IsZero() {
 		c.in("skip_until", skipUntil.UTC())
 	}
-	return s.exec(ctx, "resume the control database", c)
+	return s.sinceIncarnations(ctx, s.exec(ctx, "resume the control database", c))
 }
 
 // Restored is the state of a control database after AfterRestore.
@@ -114,5 +115,17 @@ func (s *Store) AfterRestore(ctx context.Context, limit int) (Restored, error) {
 	err := s.query(ctx, "make the restored control database safe", newCall("jobs.sp_after_restore").in("max", int64(limit)),
 		scanOne(&r.Incarnation, &r.PausedAt, &r.PauseReason, &r.Terms, &r.DueSchedules, &r.ActiveRuns),
 		into(&r.Due), into(&r.Runs))
-	return r, err
+	return r, s.sinceIncarnations(ctx, err)
+}
+
+// sinceIncarnations returns the error of a call, which is a *[SchemaVersionError] if the schema is
+// too old for the procedure: a restored backup may have the schema of an earlier release.
+func (s *Store) sinceIncarnations(ctx context.Context, err error) error {
+	if !errors.Is(err, ErrNotInstalled) {
+		return err
+	}
+	if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < incarnationsVersion {
+		return &SchemaVersionError{Have: version, Want: SchemaVersion()}
+	}
+	return err
 }

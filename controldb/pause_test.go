@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/earlier"
 )
 
 // After a restore, the terms of before are refused, nothing is claimed, and the runs in flight are
@@ -117,5 +119,19 @@ func TestPauseIsFound(t *testing.T) {
 		n, err = c.RunCounts(t.Context(), time.Time{})
 		require.NoError(t, err)
 		require.False(t, n.Paused)
+	})
+}
+
+// TestPauseNeedsMigration: a backup of an earlier release may lack the procedures, and the error
+// says that a migration comes first.
+func TestPauseNeedsMigration(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := version(t, env, earlier.Version28)
+		_, err := c.AfterRestore(t.Context(), 10)
+		for _, err := range []error{err, c.Pause(t.Context(), ""), c.Resume(t.Context(), time.Time{})} {
+			require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+			require.ErrorContains(t, err, `the control schema has version 28 and this program needs `)
+			require.ErrorContains(t, err, `run "jobagent db migrate"`)
+		}
 	})
 }
