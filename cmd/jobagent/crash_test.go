@@ -71,6 +71,14 @@ type crash struct {
 	agents []*crashAgent
 	// proxies are between each agent and the control database.
 	proxies []*fault.Proxy
+	// control is the name of the control database.
+	control string
+	// program is the executable of the agents; empty: this one.
+	program string
+	// often is the interval of the schedule oftenScheduled.
+	often time.Duration
+	// oneRelease keeps the procedures as they are.
+	oneRelease bool
 	// started are runs whose start was acknowledged.
 	started []uuid.UUID
 	// laterRelease is true while the procedures of a later release are deployed.
@@ -107,7 +115,8 @@ func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 		seed = rand.Uint64()
 	}
 	t.Logf("seed %d", seed)
-	c := &crash{t: t, dir: *crashLogs, data: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0)), counts: map[string]int{}}
+	c := &crash{t: t, dir: *crashLogs, data: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0)), counts: map[string]int{},
+		control: embedded.ControlDatabase, often: 10 * time.Second}
 	if c.dir == "" {
 		c.dir = t.TempDir()
 	}
@@ -174,11 +183,17 @@ func (c *crash) startAgents(n int) {
 	})
 }
 
-// breakThings causes failures at random times, on average every interval, and calls work every 100
-// ms. All failures are repaired when it returns.
+// breakThings causes failures for a time, as breakUntil.
 func (c *crash) breakThings(duration, interval time.Duration, work func()) {
+	end := time.Now().Add(duration)
+	c.breakUntil(interval, work, func() bool { return !time.Now().Before(end) })
+}
+
+// breakUntil causes failures at random times, on average every interval, and calls work every 100
+// ms, until done. All failures are repaired when it returns.
+func (c *crash) breakUntil(interval time.Duration, work func(), done func() bool) {
 	next := time.Now()
-	for end := time.Now().Add(duration); time.Now().Before(end); {
+	for !done() {
 		work()
 		c.mend(false)
 		for i, a := range c.agents { // a supervisor would restart the process
@@ -238,10 +253,10 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 			require.NoError(t, err)
 		}
 	}
-	c.addJob(store, everyTenSeconds, attempts, seconds, sim.WriteLedger)
+	c.addJob(store, oftenScheduled, attempts, seconds, sim.WriteLedger)
 	all, bufferOne := "all", "BufferOne"
 	_, err := store.AddSchedule(t.Context(), controldb.ScheduleSpec{
-		JobName: everyTenSeconds, Name: everyTenSeconds, Kind: "cron6", Spec: "*/10 * * * * *", CatchUp: &all,
+		JobName: oftenScheduled, Name: oftenScheduled, Kind: "cron6", Spec: fmt.Sprintf("*/%d * * * * *", c.often/time.Second), CatchUp: &all,
 		Overlap: &bufferOne,
 	})
 	require.NoError(t, err)
@@ -252,8 +267,8 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	return names
 }
 
-// everyTenSeconds is the name of the scheduled job and of its schedule.
-const everyTenSeconds = "every ten seconds"
+// oftenScheduled is the name of the scheduled job and of its schedule.
+const oftenScheduled = "often scheduled"
 
 // crashJob returns the name of a job that the test starts.
 func crashJob(i int) string { return fmt.Sprintf("by hand %d", i%crashJobs+1) }
@@ -287,12 +302,15 @@ func (c *crash) startAgent(i int) {
 		0o600)
 	require.NoError(c.t, err)
 	defer log.Close()
-	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets",
+	program := c.program
+	if program == "" {
+		program = os.Args[0]
+	}
+	cmd := exec.Command(program, "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets",
 		"8",
 		"--config", c.configFile(i))
 	cmd.Env = append(os.Environ(), envBeCommand+"=1",
-		config.EnvDSN+"="+strings.Replace(c.server.dsn(embedded.ControlDatabase), c.server.address, c.proxies[i].Address(),
-			1))
+		config.EnvDSN+"="+strings.Replace(c.server.dsn(c.control), c.server.address, c.proxies[i].Address(), 1))
 	cmd.Stderr = log
 	require.NoError(c.t, cmd.Start())
 	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
@@ -369,6 +387,9 @@ func (c *crash) event() {
 	if c.broken(place) || place == serverPlace && c.server.external() && n < 20 {
 		return // an external server is neither killed nor frozen
 	}
+	if n == 20 && c.oneRelease {
+		return
+	}
 	switch {
 	case n < 10:
 		c.counts["agent killed"]++
@@ -412,7 +433,7 @@ func (c *crash) event() {
 		}
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 		defer cancel()
-		if err := deploy(ctx, c.server.open(c.t, embedded.ControlDatabase)); err == nil {
+		if err := deploy(ctx, c.server.open(c.t, c.control)); err == nil {
 			c.counts["procedures deployed"]++
 		} else {
 			c.t.Logf("a deployment failed: %v", err)
@@ -468,7 +489,7 @@ func (c *crash) endSchedules(store *controldb.Store) {
 		return store.UpdateJob(c.t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled}) == nil
 	})
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
-		return store.EnableSchedule(c.t.Context(), everyTenSeconds, everyTenSeconds, false) == nil
+		return store.EnableSchedule(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil
 	})
 }
 
@@ -502,8 +523,13 @@ func (c *crash) settle(store *controldb.Store) {
 
 // audit checks the invariants, the ledgers and the schedule, and that all acknowledged runs exist.
 func (c *crash) audit(names []string) {
+	c.auditAfter(names, sim.Audit{})
+}
+
+// auditAfter is audit with what the control database need not know because it was restored.
+func (c *crash) auditAfter(names []string, audit sim.Audit) {
 	t := c.t
-	control := c.server.open(t, embedded.ControlDatabase)
+	control := c.server.open(t, c.control)
 	found, err := invariant.Find(t.Context(), control, true)
 	require.NoError(t, err)
 	for _, v := range found {
@@ -513,7 +539,6 @@ func (c *crash) audit(names []string) {
 	for _, name := range names {
 		ledgers[name] = c.server.open(t, name)
 	}
-	var audit sim.Audit
 	sim.AuditLedgers(t, &audit, control, ledgers)
 	const lastOf = `
 SELECT MAX(x.due_at)
@@ -524,7 +549,7 @@ FROM (
 ) AS x
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = x.job_id
 WHERE j.name = @p1;`
-	for job, interval := range map[string]time.Duration{"every minute": time.Minute, everyTenSeconds: 10 * time.Second} {
+	for job, interval := range map[string]time.Duration{"every minute": time.Minute, oftenScheduled: c.often} {
 		var last sql.NullTime
 		require.NoError(t, control.QueryRowContext(t.Context(), lastOf, job).Scan(&last))
 		if last.Valid { // otherwise, no instant was due in this short time

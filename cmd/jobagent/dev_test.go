@@ -199,7 +199,13 @@ func (p *devProcess) open(t *testing.T, database string) *sql.DB {
 // store opens the control database.
 func (p *devProcess) store(t *testing.T) *controldb.Store {
 	t.Helper()
-	store, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(embedded.ControlDatabase)})
+	return p.storeOf(t, embedded.ControlDatabase)
+}
+
+// storeOf opens a control database.
+func (p *devProcess) storeOf(t *testing.T, database string) *controldb.Store {
+	t.Helper()
+	store, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(database)})
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	return store

@@ -17,6 +17,12 @@ type Audit struct {
 	Runs, Targets, LedgerRows int // runs, targets of their steps, rows in all ledgers
 	Due, Started, Skipped     int // due instants, and how many of them were started and skipped
 	Unknown, Terms            int // attempts whose outcome is unknown; terms
+	// Extra has rows of ledgers that the attempts do not explain, because the control database was
+	// restored to a time before these attempts.
+	Extra map[Work]int
+	// Lost has rows of runs that the control database does not have, because it was restored to a
+	// time before their start.
+	Lost map[Work]int
 }
 
 // String formats the counts for the test's log.
@@ -25,11 +31,36 @@ func (a Audit) String() string {
 		a.Runs, a.Targets, a.LedgerRows, a.Due, a.Started, a.Skipped, a.Unknown, a.Terms)
 }
 
-// workKey identifies a step of a run on a database.
-type workKey struct {
-	run      uuid.UUID
-	step     int
-	database string
+// Work identifies a step of a run on a database.
+type Work struct {
+	Run      uuid.UUID
+	Step     int
+	Database string
+}
+
+// String names the work in test output.
+func (w Work) String() string { return fmt.Sprintf("run %s, step %d on %s", w.Run, w.Step, w.Database) }
+
+// ReadLedgers counts the rows of ledgers. targets contains, by name, the databases that have one
+// (see [CreateLedger]).
+func ReadLedgers(t testing.TB, targets map[string]*sql.DB) map[Work]int {
+	t.Helper()
+	ledger := map[Work]int{}
+	for database, db := range targets {
+		rows, err := db.QueryContext(t.Context(), "SELECT run, step, COUNT(*) FROM dbo.ledger GROUP BY run, step;")
+		require.NoError(t, err)
+		for rows.Next() {
+			var (
+				run     mssqldb.UniqueIdentifier
+				step, n int
+			)
+			require.NoError(t, rows.Scan(&run, &step, &n))
+			ledger[Work{uuid.UUID(run), step, database}] = n
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+	}
+	return ledger
 }
 
 // AuditLedgers compares the ledgers with the control database. A target that succeeded has a ledger
@@ -40,21 +71,9 @@ type workKey struct {
 // ledger (see [CreateLedger]).
 func AuditLedgers(t testing.TB, a *Audit, control *sql.DB, targets map[string]*sql.DB) {
 	t.Helper()
-	ledger := map[workKey]int{}
-	for database, db := range targets {
-		rows, err := db.QueryContext(t.Context(), "SELECT run, step, COUNT(*) FROM dbo.ledger GROUP BY run, step;")
-		require.NoError(t, err)
-		for rows.Next() {
-			var (
-				run     mssqldb.UniqueIdentifier
-				step, n int
-			)
-			require.NoError(t, rows.Scan(&run, &step, &n))
-			ledger[workKey{uuid.UUID(run), step, database}] = n
-			a.LedgerRows += n
-		}
-		require.NoError(t, rows.Err())
-		require.NoError(t, rows.Close())
+	ledger := ReadLedgers(t, targets)
+	for _, n := range ledger {
+		a.LedgerRows += n
 	}
 	rows, err := control.QueryContext(t.Context(), `
 SELECT e.job_execution_id, t.step_id, t.database_name, t.lifecycle, t.attempts, d.at_most_once
@@ -65,33 +84,35 @@ INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e
 	for rows.Next() {
 		var (
 			run       mssqldb.UniqueIdentifier
-			key       workKey
+			key       Work
 			lifecycle string
 			attempts  int
 			once      bool
 		)
-		require.NoError(t, rows.Scan(&run, &key.step, &key.database, &lifecycle, &attempts, &once))
-		if targets[key.database] == nil {
+		require.NoError(t, rows.Scan(&run, &key.Step, &key.Database, &lifecycle, &attempts, &once))
+		if targets[key.Database] == nil {
 			continue // the target of a system job
 		}
-		key.run = uuid.UUID(run)
+		key.Run = uuid.UUID(run)
 		written := ledger[key]
 		delete(ledger, key)
 		a.Targets++
 		if lifecycle == "Succeeded" && written == 0 {
-			t.Errorf("lost work: run %s, step %d on %s is Succeeded, but its ledger is empty", key.run, key.step, key.database)
+			t.Errorf("lost work: %s is Succeeded, but its ledger is empty", key)
 		}
 		if once && written > 1 {
-			t.Errorf("repeated work: run %s, step %d on %s has at_most_once, but %d rows in its ledger", key.run, key.step, key.database, written)
+			t.Errorf("repeated work: %s has at_most_once, but %d rows in its ledger", key, written)
 		}
-		if written > attempts {
-			t.Errorf("repeated work: run %s, step %d on %s has %d attempts, but %d rows in its ledger", key.run, key.step, key.database, attempts, written)
+		if extra := a.Extra[key]; written > attempts+extra {
+			t.Errorf("repeated work: %s has %d attempts, and %d rows of the time before a restore, but %d rows in its ledger", key, attempts, extra, written)
 		}
 	}
 	require.NoError(t, rows.Err())
 	require.NoError(t, rows.Close())
-	for key := range ledger {
-		t.Errorf("ledger row without an execution: run %s, step %d on %s", key.run, key.step, key.database)
+	for key, written := range ledger {
+		if lost := a.Lost[key]; written != lost {
+			t.Errorf("ledger row without an execution: %s has %d rows, %d of them lost by a restore", key, written, lost)
+		}
 	}
 	require.NoError(t, control.QueryRowContext(t.Context(), `
 SELECT
