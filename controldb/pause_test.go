@@ -135,3 +135,21 @@ func TestPauseNeedsMigration(t *testing.T) {
 		}
 	})
 }
+
+// TestAfterRestoreListsUnvalidatedSchedules: a backup may have a schedule that no agent had
+// validated. Its instants since the activation fire after the resume, so it is listed.
+func TestAfterRestoreListsUnvalidatedSchedules(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.exec(t, `EXEC jobs.sp_add_job N'j';
+EXEC jobs.sp_add_schedule N'j', N'new', N'cron5', N'* * * * *';
+EXEC jobs.sp_add_schedule N'j', N'off', N'cron5', N'* * * * *', @enabled = 0;
+EXEC jobs.sp_add_schedule N'j', N'paused', N'cron5', N'* * * * *';
+EXEC jobs.sp_pause_schedule N'j', N'paused';`)
+		r, err := c.AfterRestore(t.Context(), 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, r.DueSchedules)
+		require.Len(t, r.Due, 1)
+		require.Equal(t, "new", r.Due[0].Schedule)
+		require.Equal(t, get[time.Time](t, c, `SELECT s.activated_at FROM jobs_internal.schedules AS s WHERE s.name = N'new'`), r.Due[0].DueAt)
+	})
+}

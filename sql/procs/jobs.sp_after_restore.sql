@@ -9,7 +9,8 @@
 --            an insert into audit_entries.
 -- Returns:   1: one row: incarnation, paused_time, pause_reason, terms (number of terms that this call has ended), due_schedules and
 --               active_runs (numbers of rows without @max).
---            2: schedules that are due: job_name, schedule_name, due_time (the first instant), catch_up, overlap.
+--            2: schedules that are due, or may be once an agent has validated them: job_name, schedule_name, due_time (the first
+--               instant; the activation if none is known yet), catch_up, overlap.
 --            3: active runs, oldest first: job_execution_id, job_name, lifecycle, create_time, targets, succeeded, failed, unknown (targets
 --               whose latest outcome is unknown), last_message.
 -- Throws:
@@ -96,6 +97,13 @@ BEGIN
             FROM jobs_internal.schedules AS s
             WHERE s.next_fire_at IS NOT NULL
                 AND s.next_fire_at <= @now
+        ) + (
+            SELECT COUNT(*)
+            FROM jobs_internal.schedules AS s
+            WHERE s.awaits_verdict = 1
+                AND s.next_due_at IS NULL
+                AND s.enabled = 1
+                AND s.paused = 0
         ) AS due_schedules,
         (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.is_active = 1) AS active_runs
     FROM jobs_internal.control_identity AS i
@@ -104,15 +112,31 @@ BEGIN
     SELECT TOP (@max)
         j.name AS job_name,
         s.name AS schedule_name,
-        s.next_due_at AS due_time,
+        d.due_at AS due_time,
         s.catch_up,
         s.overlap
-    FROM jobs_internal.schedules AS s
+    FROM (
+        SELECT
+            f.schedule_id,
+            f.next_due_at AS due_at
+        FROM jobs_internal.schedules AS f
+        WHERE f.next_fire_at IS NOT NULL
+            AND f.next_fire_at <= @now
+        UNION ALL
+        -- The first agent validates them, and then the instants since the activation are due.
+        SELECT
+            w.schedule_id,
+            w.activated_at
+        FROM jobs_internal.schedules AS w
+        WHERE w.awaits_verdict = 1
+            AND w.next_due_at IS NULL
+            AND w.enabled = 1
+            AND w.paused = 0
+    ) AS d
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = d.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
-    WHERE s.next_fire_at IS NOT NULL
-        AND s.next_fire_at <= @now
-        AND j.deleted_at IS NULL
-    ORDER BY s.next_fire_at, s.schedule_id;
+    WHERE j.deleted_at IS NULL
+    ORDER BY d.due_at, d.schedule_id;
 
     -- Plan: per run a range of IX_target_executions_execution_id.
     SELECT TOP (@max)
