@@ -42,6 +42,7 @@ BEGIN
     DECLARE @left_failed BIT = 0;
     DECLARE @left_canceled BIT = 0;
     DECLARE @execution_id BIGINT;
+    DECLARE @job_execution_id UNIQUEIDENTIFIER;
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @step_id INT;
     DECLARE @allow_overlap BIT;
@@ -70,7 +71,7 @@ BEGIN
     -- The targets of the slice.
     DECLARE @rows TABLE (
         ordinal           INT NOT NULL,
-        internal_id       UNIQUEIDENTIFIER NULL, -- NULL: a new one
+        internal_id       UNIQUEIDENTIFIER NULL, -- NULL: that of the run, the step and the target
         target_id         UNIQUEIDENTIFIER NOT NULL,
         server_name       NVARCHAR(256) NOT NULL,
         database_name     NVARCHAR(128) NOT NULL,
@@ -83,6 +84,7 @@ BEGIN
 
     SELECT
         @execution_id = s.execution_id,
+        @job_execution_id = e.job_execution_id,
         @job_id = s.job_id,
         @step_id = s.step_id,
         @allow_overlap = e.allow_overlap,
@@ -320,6 +322,8 @@ BEGIN
             AND q.elastic_pool_name = COALESCE(r.elastic_pool_name, N'')
     );
 
+    -- The internal id is computed and not drawn: a control database that was restored to a time before this step gives its targets the same
+    -- again, so that a script that runs at most once and the receiver of an idempotency key recognise them.
     -- The order determines the keys of the targets, and so their turns. Plan: the step's queues, a few rows, are a range of the unique key
     -- of target_queues that begins with the step.
     INSERT INTO jobs_internal.target_executions (
@@ -327,8 +331,11 @@ BEGIN
         elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message, is_endpoint
     )
     SELECT
-        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, r.ordinal, COALESCE(r.internal_id, NEWID()), r.target_id,
-        r.server_name, r.database_name, r.elastic_pool_name,
+        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, r.ordinal,
+        COALESCE(r.internal_id, CAST(CAST(
+            HASHBYTES('SHA2_256', CONCAT(@job_execution_id, N'/', @step_id, N'/', r.target_id)) AS BINARY(16)
+        ) AS UNIQUEIDENTIFIER)),
+        r.target_id, r.server_name, r.database_name, r.elastic_pool_name,
         CASE WHEN r.is_busy = 1 THEN N'Skipped' ELSE N'Created' END,
         CASE WHEN r.is_busy = 1 THEN 0 ELSE 1 END,
         @now,

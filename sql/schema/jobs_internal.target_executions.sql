@@ -9,7 +9,8 @@
 --   queue_id             Its row in target_queues, which determines its limits. No foreign key: both are created and
 --                        deleted together.
 --   ordinal              Position in the list, from 1.
---   internal_id          Written to output tables as internal_execution_id; the same for all attempts and for reruns.
+--   internal_id          Written to output tables as internal_execution_id; the same for all attempts and for reruns. It is a hash of the
+--                        run's id, the step and the target, so that a restored database gives it again.
 --                        Actions derive their idempotency key from it; the rerun of an action has another one unless
 --                        outcome_unknown is 1 (S-56).
 --   target_id            Public id of the database.

@@ -148,6 +148,41 @@ func TestRestoreWhileAgentsRun(t *testing.T) {
 	})
 }
 
+// A run is in the backup, and its targets are not: they were found and run afterwards. After the
+// restore they are found again, and a step with at_most_once does not run on them again.
+func TestRestoreOfARunWithoutTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackups(t, 2)
+		b.w.AddJob(t, "once", []string{WriteLedger, WriteLedger})
+		yes := true
+		for step := 1; step <= 2; step++ {
+			_, err := b.w.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "once", StepID: &step, AtMostOnce: &yes})
+			require.NoError(t, err)
+		}
+		run := b.w.Start(t, "once")
+		backup := b.take(t)
+		a := b.w.StartAgent(t, agent.Config{}, nil)
+		_, ended := b.w.Ended(t, run, time.Minute)
+		require.True(t, ended)
+		require.NoError(t, a.Stop())
+		b.restore(t, b.path, backup, false)
+		r, err := b.w.Store.AfterRestore(t.Context(), 10)
+		require.NoError(t, err)
+		require.Equal(t, []any{run, 0}, []any{r.Runs[0].ID, r.Runs[0].Targets})
+		require.NoError(t, b.w.Store.Resume(t.Context(), time.Time{}))
+		b.w.StartAgent(t, agent.Config{}, nil)
+		root, ended := b.w.Ended(t, run, time.Minute)
+		require.True(t, ended)
+		require.Equal(t, jobs.Succeeded, root.Lifecycle)
+		for _, database := range b.w.Targets {
+			for step := 1; step <= 2; step++ {
+				require.Equal(t, 1, b.w.Ledger(t, database, run, step))
+			}
+		}
+		b.w.Check(t, true)
+	})
+}
+
 // After a failover that has lost the last transactions, numbers are given again: a run of another
 // job gets those of a run that is in flight. No outcome is booked to the other run.
 func TestLossyFailoverBooksNothingElsewhere(t *testing.T) {
