@@ -33,7 +33,7 @@ import (
 // A long run: go test ./cmd/jobagent -run TestRestores -restores.duration=20m -restores.pause=10s
 // -timeout 60m -v
 var (
-	restoresDuration = flag.Duration("restores.duration", 5*time.Second, "how long TestRestores breaks processes, without the time of restores")
+	restoresDuration = flag.Duration("restores.duration", 5*time.Second, "how long TestRestores breaks processes")
 	restoresPause    = flag.Duration("restores.pause", 1500*time.Millisecond, "average time between two backups or restores of TestRestores")
 	restoresSeed     = flag.Uint64("restores.seed", 0, "seed of TestRestores; 0: a new one")
 )
@@ -67,6 +67,7 @@ type restores struct {
 	backups []*controlBackup
 	// extra and lost are what an audit gets; see [sim.Audit].
 	extra, lost map[sim.Work]int
+	forgotten   map[sim.Work]bool
 	// last is the last restore; nil before the first one.
 	last *restored
 	// incarnations are those that the control database has had.
@@ -127,7 +128,7 @@ func TestRestores(t *testing.T) {
 
 // newRestores prepares a harness with an empty control database.
 func newRestores(t *testing.T, seed uint64) *restores {
-	r := &restores{crash: newCrash(t, seed, nil), incarnations: map[uuid.UUID]bool{}}
+	r := &restores{crash: newCrash(t, seed, nil), forgotten: map[sim.Work]bool{}, incarnations: map[uuid.UUID]bool{}}
 	r.crash.control, r.often = "control", 2*time.Second
 	master := r.server.open(t, "master")
 	r.server.create(t, master, r.crash.control)
@@ -167,7 +168,7 @@ func (r *restores) finish() {
 	r.endSchedules(r.store)
 	r.settle(r.store)
 	r.checkLast()
-	r.auditAfter(r.names, sim.Audit{Extra: r.extra, Lost: r.lost})
+	r.auditAfter(r.names, sim.Audit{Extra: r.extra, Lost: r.lost, Forgotten: r.forgotten})
 	r.t.Logf("events: %s; %d runs started by hand and not lost", counted(r.counts), len(r.started))
 }
 
@@ -321,7 +322,11 @@ func (r *restores) restore(kind string, b *controlBackup) {
 	if r.extra == nil {
 		r.extra = map[sim.Work]int{}
 	}
+	has := r.knownTargets()
 	for key, n := range next.ledger {
+		if b.older && !has[key] {
+			r.forgotten[key] = true
+		}
 		r.extra[key] += n - b.ledger[key]
 		if !next.runs[key.Run] {
 			r.lost[key] = n
@@ -412,6 +417,26 @@ func (r *restores) knownRuns() map[uuid.UUID]bool {
 	}
 	require.NoError(r.t, rows.Err())
 	return runs
+}
+
+// knownTargets returns the targets of the control database's runs.
+func (r *restores) knownTargets() map[sim.Work]bool {
+	rows, err := r.control.QueryContext(r.t.Context(), `
+SELECT e.job_execution_id, t.step_id, t.database_name
+FROM jobs_internal.target_executions AS t
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id;`)
+	require.NoError(r.t, err)
+	defer rows.Close()
+	known := map[sim.Work]bool{}
+	for rows.Next() {
+		var key sim.Work
+		var id mssqldb.UniqueIdentifier
+		require.NoError(r.t, rows.Scan(&id, &key.Step, &key.Database))
+		key.Run = uuid.UUID(id)
+		known[key] = true
+	}
+	require.NoError(r.t, rows.Err())
+	return known
 }
 
 // command returns a command of jobagent on the control database that has not started.

@@ -23,6 +23,9 @@ type Audit struct {
 	// Lost has rows of runs that the control database does not have, because it was restored to a
 	// time before their start.
 	Lost map[Work]int
+	// Forgotten has work that ran under the procedures of an earlier version, which drew internal
+	// ids, and that a backup has only the run of. at_most_once does not recognise it.
+	Forgotten map[Work]bool
 }
 
 // String formats the counts for the test's log.
@@ -100,7 +103,7 @@ INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e
 		if lifecycle == "Succeeded" && written == 0 {
 			t.Errorf("lost work: %s is Succeeded, but its ledger is empty", key)
 		}
-		if once && written > 1 {
+		if once && written > 1 && !a.Forgotten[key] {
 			t.Errorf("repeated work: %s has at_most_once, but %d rows in its ledger", key, written)
 		}
 		if extra := a.Extra[key]; written > attempts+extra {
