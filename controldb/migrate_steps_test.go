@@ -25,9 +25,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// work renews a term, makes passes and completes what it gets, like an agent of the term's release, until
-// stop is set and nothing is left. Errors of calls are those of a schema that is being changed, and
-// the calls are repeated; a lost term is returned.
+// work renews a term, makes passes and completes what it gets, like an agent of the term's release,
+// until stop is set and nothing is left. Errors of calls are those of a schema that is being
+// changed, and the calls are repeated; a lost term is returned.
 func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.Bool) error {
 	idle := 0
 	for !stop.Load() || idle < 3 {
@@ -61,8 +61,8 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 
 // TestMigrateUnderLoad migrates from every earlier version of the tables while agents renew leases,
 // claim and complete tasks: no lease ends, no outcome is lost, and each run ends as it would have.
-// The procedures and agents are those of release 0, and from version 28 on also those of version 28.
-// The default run takes some of the versions, and CI all of them, with its runs under other
+// The procedures and agents are those of release 0, and from version 28 on also those of version
+// 28. The default run takes some of the versions, and CI all of them, with its runs under other
 // collations.
 func TestMigrateUnderLoad(t *testing.T) {
 	all := os.Getenv("JOBAGENT_TEST_COLLATION") != ""
@@ -79,8 +79,8 @@ func TestMigrateUnderLoad(t *testing.T) {
 	}
 }
 
-// migrateUnderLoad migrates a control database with the procedures of a version, and the tables of a
-// version that is the same or later. start starts a term of an agent.
+// migrateUnderLoad migrates a control database with the procedures of a version, and the tables of
+// a version that is the same or later. start starts a term of an agent.
 func migrateUnderLoad(t *testing.T, procedures, tables int, start func(*control, *testing.T) controldb.TermID) {
 	env := testenv.Embedded(t, testenv.Options{})
 	c := version(t, env, procedures)

@@ -87,7 +87,8 @@ type controlBackup struct {
 
 // restored is what holds after a restore.
 type restored struct {
-	// asked is the time of db after-restore, resumed that of the resume; skipUntil was its argument.
+	// asked is the time of db after-restore, resumed that of the resume; skipUntil was its
+	// argument.
 	asked, resumed, skipUntil time.Time
 	// ledger is that of the time before the resume, and runs those of the control database.
 	ledger map[sim.Work]int
@@ -98,8 +99,8 @@ type restored struct {
 
 // TestRestores runs a server and agents as processes under load, and causes failures as TestCrash
 // does. Meanwhile it takes backups of the control database and puts them back, as the runbook says,
-// and also under agents that go on. The audit knows what each restore has lost, and tolerates nothing
-// else.
+// and also under agents that go on. The audit knows what each restore has lost, and tolerates
+// nothing else.
 func TestRestores(t *testing.T) {
 	r := newRestores(t, *restoresSeed)
 	r.run("db", "install")

@@ -1,5 +1,5 @@
-// Package earlier installs the control schemas of earlier versions, as their programs did, for tests
-// of migrations.
+// Package earlier installs the control schemas of earlier versions, as their programs did, for
+// tests of migrations.
 package earlier
 
 import (
@@ -29,8 +29,8 @@ const (
 	Version28 = 28
 )
 
-// archives has a file for each version: the folder sql at its commit, reduced to install.txt and the
-// files that it names.
+// archives has a file for each version: the folder sql at its commit, reduced to install.txt and
+// the files that it names.
 //
 //go:embed *.tar.gz
 var archives embed.FS
