@@ -24,7 +24,7 @@ import (
 //	go test ./cmd/jobagent -run TestMigrations -migrations.duration=20m -migrations.program=/tmp/jobagent-earlier -timeout 60m -v
 var (
 	migrationsDuration = flag.Duration("migrations.duration", time.Second, "how long TestMigrations begins new rounds; at least one")
-	migrationsPhase    = flag.Duration("migrations.phase", 2*time.Second, "how long a round breaks processes before the migration, and after it")
+	migrationsPhase    = flag.Duration("migrations.phase", time.Second, "how long a round breaks processes before the migration, and after it")
 	migrationsSeed     = flag.Uint64("migrations.seed", 0, "seed of the first round of TestMigrations; 0: a new one")
 	migrationsProgram  = flag.String("migrations.program", "", "executable of an earlier release, which installs the schema and runs the agents before the migration; empty: version 28 of the schema, and agents of this release")
 )
@@ -34,22 +34,25 @@ const migrationTime = 90 * time.Second
 
 // TestMigrations migrates a control database of an earlier version under load, while servers and
 // agents fail as in TestCrash and the migration is killed and repeated. Nothing may be lost or done
-// twice. Then the backup of before the migration is put back, and migrated again.
+// twice. From the second round on, or with a seed, the backup of before the migration is put back
+// then, and migrated again.
 func TestMigrations(t *testing.T) {
 	seed := *migrationsSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	for end := time.Now().Add(*migrationsDuration); ; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { migrationRound(t, seed) })
-		if t.Failed() || !time.Now().Before(end) {
+	end := time.Now().Add(*migrationsDuration)
+	for back := *migrationsSeed != 0; ; back = true { // the default run is one short round
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { migrationRound(t, seed, back) })
+		if seed++; t.Failed() || !time.Now().Before(end) {
 			return
 		}
 	}
 }
 
-// migrationRound is one round of TestMigrations.
-func migrationRound(t *testing.T, seed uint64) {
+// migrationRound is one round of TestMigrations. With back, it ends with the restore of a backup of
+// before the migration.
+func migrationRound(t *testing.T, seed uint64, back bool) {
 	r := newRestores(t, seed)
 	r.begin()
 	r.oneRelease = true
@@ -63,8 +66,10 @@ func migrationRound(t *testing.T, seed uint64) {
 	r.startAgents(2)
 	work := func() { r.startRun(r.store) }
 	r.breakThings(*migrationsPhase, *crashPause, work)
-	r.backup()
-	r.backups[0].older = true
+	if back {
+		r.backup()
+		r.backups[0].older = true
+	}
 	r.migrateUnderFailures(work)
 	if r.program != "" { // the agents are updated one after the other
 		r.program = ""
@@ -79,7 +84,7 @@ func migrationRound(t *testing.T, seed uint64) {
 	}
 	r.run("db", "verify")
 	r.finish()
-	if r.rng.IntN(2) == 0 { // back to the time before the migration
+	if back {
 		r.restore(byRunbook, r.backups[0])
 		r.run("db", "verify")
 		r.breakThings(*migrationsPhase/2, *crashPause, work)

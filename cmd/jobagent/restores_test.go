@@ -33,8 +33,8 @@ import (
 // A long run: go test ./cmd/jobagent -run TestRestores -restores.duration=20m -restores.pause=10s
 // -timeout 60m -v
 var (
-	restoresDuration = flag.Duration("restores.duration", 5*time.Second, "how long TestRestores breaks processes")
-	restoresPause    = flag.Duration("restores.pause", 1500*time.Millisecond, "average time between two backups or restores of TestRestores")
+	restoresDuration = flag.Duration("restores.duration", 2*time.Second, "how long TestRestores breaks processes")
+	restoresPause    = flag.Duration("restores.pause", time.Second, "average time between two backups or restores of TestRestores")
 	restoresSeed     = flag.Uint64("restores.seed", 0, "seed of TestRestores; 0: a new one")
 )
 
@@ -122,6 +122,9 @@ func TestRestores(t *testing.T) {
 		r.startRun(r.store)
 	})
 	if taken == 0 {
+		if len(r.backups) == 0 {
+			r.backup()
+		}
 		r.restore(r.kind())
 	}
 	r.finish()
