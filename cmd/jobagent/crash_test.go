@@ -568,6 +568,20 @@ WHERE j.name = @p1;`
 SELECT COUNT(*) FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 WHERE j.name NOT LIKE N'jobagent$%' AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped');`).Scan(&unsuccessful))
+	if unsuccessful > 0 {
+		rows, err := control.QueryContext(t.Context(), `
+SELECT TOP (5) CONCAT(t.lifecycle, N' after ', t.attempts, N' attempts on ', t.database_name, N': ', t.last_message)
+FROM jobs_internal.target_executions AS t
+WHERE t.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped', N'Skipped');`)
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var line string
+			require.NoError(t, rows.Scan(&line))
+			t.Log(line)
+		}
+		require.NoError(t, rows.Err())
+	}
 	require.Zero(t, unsuccessful, "with twenty retries every run succeeds")
 	t.Logf("audit: %s; %d outcomes refused", audit, c.logged("outcome refused"))
 }

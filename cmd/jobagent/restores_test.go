@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv/sim"
@@ -137,6 +138,10 @@ func newRestores(t *testing.T, seed uint64) *restores {
 	master := r.server.open(t, "master")
 	r.server.create(t, master, r.crash.control)
 	_, err := master.ExecContext(t.Context(), "ALTER DATABASE "+r.crash.control+" SET READ_COMMITTED_SNAPSHOT ON;")
+	require.NoError(t, err)
+	// The server gives the targets' login all new databases, and no script runs with a login that
+	// can enter the control database.
+	_, err = r.server.open(t, r.crash.control).ExecContext(t.Context(), "DROP USER "+embedded.TargetLogin+";")
 	require.NoError(t, err)
 	var id int
 	require.NoError(t, master.QueryRowContext(t.Context(), "SELECT DB_ID(@p1);", r.crash.control).Scan(&id))
