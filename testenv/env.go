@@ -78,6 +78,8 @@ type Env struct {
 type Options struct {
 	// Dir is the directory of the databases. Without it, the databases are in memory.
 	Dir string
+	// Now is the clock of the T-SQL functions; nil is time.Now.
+	Now func() time.Time
 	// Fault is called at each fault point of the server; see tsqld.Config.
 	Fault func(tsqld.Point) error
 	// Dialer wraps the in-memory dialer, to inject faults of the network. It may be nil.
@@ -95,7 +97,7 @@ func Embedded(t testing.TB, opts Options) *Env {
 	ended := false
 	e := &Env{Name: "embedded", ServerName: "tsqld"}
 	config := tsqld.Config{
-		Dir: opts.Dir, SAPassword: password, Fault: Recorder(opts.Fault),
+		Dir: opts.Dir, SAPassword: password, Now: opts.Now, Fault: Recorder(opts.Fault),
 		OnPanic: func(value any, stack []byte) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	// with the connection either; only KILL ends it. SQL Server has such requests where it waits
 	// for something outside of its control: extended procedures, linked servers, stuck I/O.
 	OnAttention
-	// BeforeCommit: a transaction of a session or of the server itself is about to become durable.
+	// BeforeCommit: the changes of a session or of the server itself are about to become durable.
 	// The point's other fields are not set. Any error acts as a full disk: the transaction is
 	// rolled back (1105).
 	BeforeCommit

@@ -43,7 +43,7 @@ type Config struct {
 	// program_name they show. Some servers that speak TDS do so.
 	OwnSessionsOnly bool
 	ProgramName     int
-	// CommitFault, if not nil, is called before each commit. Its error simulates a full disk
+	// CommitFault, if not nil, is called before each commit of changes. Its error simulates a full disk
 	// (1105).
 	CommitFault func() error
 }

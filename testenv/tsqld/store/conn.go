@@ -305,7 +305,7 @@ func (c *Conn) Begin(ctx context.Context) error {
 // Commit ends the transaction. It cannot be canceled. After an error the transaction may still be
 // open.
 func (c *Conn) Commit() error {
-	if c.store.fault != nil {
+	if c.store.fault != nil && lib.Xsqlite3_txn_state(c.tls, c.db, 0) == lib.SQLITE_TXN_WRITE {
 		if err := c.store.fault(); err != nil {
 			return &Error{Code: lib.SQLITE_FULL, Message: err.Error(), SQL: "COMMIT", kind: ErrFull}
 		}
