@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// lease renews the agent's term. If it cannot renew the term, it cancels everything that runs under
+// lease renews the agent's term. If it can neither renew nor confirm the term, it cancels everything that runs under
 // the term before the control database hands the tasks to another agent (DESIGN.md, "Trust").
 type lease struct {
 	store *controldb.Store
@@ -26,7 +26,7 @@ type lease struct {
 }
 
 // trust says when this process must assume that its term is lost: the start of the last call that
-// renewed the term, plus the lease, minus a margin. The instant is one of the process's monotonic
+// renewed or confirmed the term, plus the lease, minus a margin. The instant is one of the process's monotonic
 // clock (I5). It is safe for concurrent use.
 type trust struct {
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (t *trust) end() time.Time {
 	return t.until
 }
 
-// extend records that a call which began at askedAt has renewed the term.
+// extend records that a call which began at askedAt has renewed or confirmed the term.
 func (t *trust) extend(askedAt time.Time, ttl time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,12 +87,11 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 		err := l.renew(ctx)
 		switch {
 		case err == nil:
-			if !timer.Stop() {
-				return ErrTermLost // the answer was late: the timer has canceled everything
+			left := time.Until(l.trust.end())
+			if !l.extend(timer, started) {
+				return ErrTermLost
 			}
-			l.metrics.TermRenewed(time.Until(l.trust.end()))
-			l.trust.extend(started, l.term.TTL)
-			timer.Reset(time.Until(l.trust.end()))
+			l.metrics.TermRenewed(left)
 			retry.Reset()
 			delay = backoff.Jittered(l.term.TTL / 3)
 		case errors.Is(err, controldb.ErrTermEnded):
@@ -101,7 +100,12 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 		case ctx.Err() != nil:
 		default:
 			delay = retry.Next()
-			l.log.Warn("could not renew the term", zap.Error(err), zap.Duration(keyRetryIn, delay))
+			started = time.Now()
+			confirmed := l.confirm(ctx)
+			l.log.Warn("could not renew the term", zap.Error(err), zap.Duration(keyRetryIn, delay), zap.Bool("confirmed", confirmed))
+			if confirmed && !l.extend(timer, started) {
+				return ErrTermLost
+			}
 		}
 	}
 	l.end(ctx)
@@ -113,6 +117,29 @@ func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithDeadlineCause(ctx, l.trust.end(), ErrTermLost)
 	defer cancel()
 	return l.store.RenewTerm(ctx, l.term.ID, l.term.TTL)
+}
+
+// extend extends the trust by a call that began at started. It returns false if the answer was
+// late: the timer has canceled everything.
+func (l *lease) extend(timer *time.Timer, started time.Time) bool {
+	if !timer.Stop() {
+		return false
+	}
+	l.trust.extend(started, l.term.TTL)
+	timer.Reset(time.Until(l.trust.end()))
+	return true
+}
+
+// confirm reports whether the term lasts for a lease although it cannot be renewed, because nobody
+// can write to the control database (sql/DESIGN.md, "Gaps").
+func (l *lease) confirm(ctx context.Context) bool {
+	ctx, cancel := context.WithDeadlineCause(ctx, l.trust.end(), ErrTermLost)
+	defer cancel()
+	confirmed, err := l.store.ConfirmTerm(ctx, l.term.ID)
+	if err != nil {
+		l.log.Debug("could not confirm the term", zap.Error(err))
+	}
+	return confirmed && err == nil
 }
 
 // end ends the term, so that other agents need not wait for its expiry. A failure is only logged,

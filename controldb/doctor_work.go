@@ -20,6 +20,7 @@ var agentCalls = []struct{ object, text string }{
 		`EXECUTE jobs_internal.start_term @agent_id = NULL, @host_name = NULL, @version = NULL, @ttl_seconds = NULL;`,
 	},
 	{"jobs_internal.renew_term", `EXECUTE jobs_internal.renew_term @term_id = NULL, @ttl_seconds = NULL;`},
+	{"jobs_internal.confirm_term", `EXECUTE jobs_internal.confirm_term @term_id = NULL;`},
 	{"jobs_internal.end_term", `EXECUTE jobs_internal.end_term @term_id = NULL;`},
 	{
 		"jobs_internal.controller_pass",

@@ -20,7 +20,7 @@ const (
 // The sentinels of errors that callers distinguish. Every error that a procedure throws wraps one
 // of them or has a kind (KindOf). Its text always contains the procedure's own message.
 var (
-	// ErrTermEnded means that the caller's term has ended or expired; the caller holds no task.
+	// ErrTermEnded means that the caller's term has ended; the caller holds no task.
 	ErrTermEnded = errors.New("the term has ended")
 	// ErrIncarnation means that the control database was restored since the caller's term began. It
 	// is a kind of ErrTermEnded: the agent drops what it knows, and starts another term.
@@ -308,7 +308,7 @@ var conditions = map[int32]condition{
 	50179: {KindConflict, nil, "the provider is another tenant"},
 	50180: {KindConflict, nil, "the job belongs to the SAP surface, which alone may change it"},
 	50181: {KindConflict, ErrSAPMode, "the mode of a schedule cannot be changed"},
-	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
+	50201: {KindStale, ErrTermEnded, "the term has ended"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50203: {KindStale, ErrRevision, "the object does not have the expected revision"},
 	50204: {KindStale, ErrIncarnation, "the control database has another incarnation than the term"},

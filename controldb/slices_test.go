@@ -83,6 +83,7 @@ func TestLostTasksAreHandedOverInSlices(t *testing.T) {
 		// A pass of another agent ends the term.
 		other := c.term(t)
 		c.exec(t, `UPDATE jobs_internal.terms SET expires_at = SYSUTCDATETIME() WHERE term_id = @p1`, lost.Number)
+		c.exec(t, noGap)
 		drain(other, 5, 3, 1, 0)
 		require.Equal(t, 7, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome = N'Unknown'`))
 

@@ -91,13 +91,20 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 }
 
 // RenewTerm extends a term to ttl from the database's current time. It returns [ErrTermEnded] when
-// the term has ended or expired; then the caller holds no task.
+// the term has ended; then the caller holds no task.
 func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) error {
 	return s.exec(
 		ctx,
 		"renew the term",
 		newCall("jobs_internal.renew_term").forTerm(id).in("ttl_seconds", seconds(ttl)),
 	)
+}
+
+// ConfirmTerm reports whether a term lasts for a whole lease from now on, although it cannot be
+// renewed: the control database can be read and not written. It writes nothing.
+func (s *Store) ConfirmTerm(ctx context.Context, id TermID) (confirmed bool, err error) {
+	err = s.query(ctx, "confirm the term", newCall("jobs_internal.confirm_term").forTerm(id), scanOne(&confirmed))
+	return confirmed, err
 }
 
 // EndTerm ends a term. Tasks that it still holds are handed over with an unknown outcome. It

@@ -56,11 +56,18 @@ func TestTerms(t *testing.T) {
 	})
 }
 
+// noGap pretends that passes have followed each other for longer than a lease.
+const noGap = `UPDATE jobs_internal.advance_state SET last_advanced_at = SYSUTCDATETIME(), terms_until = '2000-01-01'`
+
 func TestTermExpiresInDatabaseTime(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs_internal.start_term @agent_id = '11111111-1111-1111-1111-111111111111', @host_name = N'h', @version = N'v', @ttl_seconds = 30, @now = '2026-01-01T00:00:00'`)
 		c.exec(t, `EXEC jobs_internal.renew_term @term_id = 1, @ttl_seconds = 30, @now = '2026-01-01T00:00:29'`)
-		c.exec(t, `EXEC jobs_internal.controller_pass @term_id = 1, @max_tasks = 1, @max_concurrent_targets = 1, @now = '2026-01-01T00:00:58.9'`)
+		c.exec(t, `EXEC jobs_internal.start_term @agent_id = '22222222-2222-2222-2222-222222222222', @host_name = N'h', @version = N'v', @ttl_seconds = 300, @now = '2026-01-01T00:00:29'`)
+		c.exec(t, `UPDATE jobs_internal.advance_state SET last_advanced_at = '2026-01-01T00:00:58'`)
+		c.exec(t, `EXEC jobs_internal.controller_pass @term_id = 2, @max_tasks = 1, @max_concurrent_targets = 1, @now = '2026-01-01T00:00:58.9'`)
+		require.Equal(t, 2, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL`))
+		c.exec(t, `EXEC jobs_internal.controller_pass @term_id = 2, @max_tasks = 1, @max_concurrent_targets = 1, @now = '2026-01-01T00:00:59'`)
 		c.fails(t, 50201, `EXEC jobs_internal.renew_term @term_id = 1, @ttl_seconds = 30, @now = '2026-01-01T00:00:59'`)
 		c.fails(t, 50201, `EXEC jobs_internal.controller_pass @term_id = 1, @max_tasks = 1, @max_concurrent_targets = 1, @now = '2026-01-01T00:00:59'`)
 	})
@@ -75,6 +82,7 @@ func TestHandOver(t *testing.T) {
 		lost := c.pass(t, dead).Tasks
 		require.Len(t, lost, 2)
 		c.exec(t, `UPDATE jobs_internal.terms SET expires_at = SYSUTCDATETIME() WHERE term_id = @p1`, dead.Number)
+		c.exec(t, noGap)
 
 		live := c.term(t)
 		res := c.pass(t, live)

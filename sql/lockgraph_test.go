@@ -128,6 +128,10 @@ var differentRows = []reason{
 	{"record_outcomes", "end_callbacks", running,
 		"It changes steps whose targets are known; outcomes change steps that a resolution holds."},
 	{"record_outcomes", "park_executions", running, "The same."},
+	{"record_outcomes", "turn_back", running,
+		"turn_back changes targets and steps that wait for an attempt, so no task holds them, and terms that last."},
+	{"turn_back", "claim_unlimited_targets", running,
+		"A step with targets to claim has a list, so neither its own attempt waits nor does a rerun begin it."},
 	{"record_outcomes", "claim_unlimited_targets", running,
 		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time."},
 	{
@@ -415,7 +419,8 @@ func TestOpenTransactions(t *testing.T) {
 func TestJobAgentIsNotLocked(t *testing.T) {
 	r := readTree(t)
 	for _, p := range r.roots() {
-		if p == "jobs_internal.advance_job_agent" || p == "jobs_internal.start_term" {
+		if p == "jobs_internal.advance_job_agent" || p == "jobs_internal.start_term" ||
+			p == "jobs_internal.controller_pass" || p == "jobs_internal.fire_schedules" {
 			continue // agents and fronts call them, never in a transaction
 		}
 		require.NotContains(t, tablesOf(r.walkLocks(p, true, true).kept), "job_agent", p)

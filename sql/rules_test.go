@@ -514,7 +514,7 @@ func TestRowsAreLockedInOrder(t *testing.T) {
 // (from its documentation page); all exist in Azure SQL Database. 0 stands for releases before
 // 2012. Nothing newer than 2017 is allowed.
 var since = map[string]int{
-	"CHAR": 0, "CHARINDEX": 0, "COALESCE": 0, "COUNT": 0, "DATABASE_PRINCIPAL_ID": 0, "DATALENGTH": 0, "DATEADD": 0, "DATEDIFF": 0, "DATEPART": 0, "DB_ID": 0, "DB_NAME": 0,
+	"CHAR": 0, "CHARINDEX": 0, "COALESCE": 0, "COUNT": 0, "DATABASE_PRINCIPAL_ID": 0, "DATABASEPROPERTYEX": 0, "DATALENGTH": 0, "DATEADD": 0, "DATEDIFF": 0, "DATEPART": 0, "DB_ID": 0, "DB_NAME": 0,
 	"HASHBYTES": 0, "ISNULL": 0, "LEFT": 0, "LEN": 0, "LOG": 0, "LOWER": 0, "LTRIM": 0, "MAX": 0, "MIN": 0, "NCHAR": 0, "NEWID": 0, "NULLIF": 0, "OBJECT_ID": 0,
 	"ORIGINAL_LOGIN": 0, "PATINDEX": 0, "UNICODE": 0, "POWER": 0, "RANK": 0, "DENSE_RANK": 0, "REPLACE": 0, "RIGHT": 0, "ROW_NUMBER": 0, "RTRIM": 0, "SCHEMA_ID": 0, "SCOPE_IDENTITY": 0, "SUBSTRING": 0, "SUM": 0, "AVG": 0,
 	"SYSUTCDATETIME": 0, "UPPER": 0, "YEAR": 0, "ABS": 0, "CEILING": 0, "FLOOR": 0, "STUFF": 0, "HAS_PERMS_BY_NAME": 0, "SERVERPROPERTY": 0, "TYPE_NAME": 0,

@@ -12,10 +12,14 @@
 -- that no stop of a large run, no time limit and no end of many runs makes a transaction longer (I15). The next pass continues.
 --
 -- Parameters:
---   @slice  Maximum number of rows of each table that one stage changes, at least 1.
---   @more   Output. 1: a stage was cut off, so the next pass should follow at once. 0 if all that is left is held by other sessions.
---   @now    For tests only.
--- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
+--   @term_id    The caller's term. It does not end, because its agent is at work.
+--   @may_end    1: terms that have expired end. Only jobs_internal.begin_pass may say so.
+--   @turned_at  What the clock showed before it jumped back; NULL: it did not. See jobs_internal.turn_back.
+--   @slice      Maximum number of rows of each table that one stage changes, at least 1.
+--   @more       Output. 1: a stage was cut off, so the next pass should follow at once. 0 if all that is left is held by other sessions.
+--   @now        The time of the pass.
+-- Called by: jobs_internal.controller_pass, jobs_internal.advance_job_agent, within a transaction that holds the application lock
+--            jobagent.advance.
 -- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or have waiting instants, jobs that have reruns (U), terms (X), tasks (X),
 --            targets (X), steps (X), runs (U, X), in this order,
 --            skipping locked jobs, schedules and runs, because no pass waits for a user's open transaction (I14); inserts into
@@ -23,9 +27,12 @@
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
-    @slice INT = 5000,
-    @more  BIT = 0 OUTPUT,
-    @now   DATETIME2(7) = NULL
+    @term_id   BIGINT = 0,
+    @may_end   BIT = 0,
+    @turned_at DATETIME2(7) = NULL,
+    @slice     INT = 5000,
+    @more      BIT = 0 OUTPUT,
+    @now       DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -81,12 +88,19 @@ BEGIN
 
     -- The list is read first, and the terms are then locked by their clustered key, as jobs_internal.renew_term locks them. Found by
     -- IX_terms_expires_at, they would be locked in the opposite order. A term that was renewed meanwhile goes on.
-    INSERT INTO @expired (term_id)
-    SELECT t.term_id
-    FROM jobs_internal.terms AS t
-    WHERE t.ended_at IS NULL
-        AND t.expires_at <= @now;
-    IF @@ROWCOUNT > 0
+    IF @turned_at IS NOT NULL
+    BEGIN
+        EXECUTE jobs_internal.turn_back @turned_at = @turned_at, @slice = @slice, @more = @cut OUTPUT, @now = @now;
+        SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
+    END;
+    IF @may_end = 1
+        INSERT INTO @expired (term_id)
+        SELECT t.term_id
+        FROM jobs_internal.terms AS t
+        WHERE t.ended_at IS NULL
+            AND t.expires_at <= @now
+            AND t.term_id <> @term_id;
+    IF EXISTS (SELECT 1 FROM @expired AS x)
         UPDATE t
         SET t.ended_at = @now,
             t.end_reason = N'Expired'

@@ -41,6 +41,10 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @set_now DATETIME2(7) = @now; -- of a test; NULL: the clock
+    DECLARE @pass_at DATETIME2(7);
+    DECLARE @may_end BIT;
+    DECLARE @turned_at DATETIME2(7);
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
     DECLARE @code NVARCHAR(100);
@@ -140,7 +144,20 @@ BEGIN
                 @LockTimeout = 0,
                 @DbPrincipal = N'jobs_agent';
             IF @lock >= 0
-                EXECUTE jobs_internal.advance @slice = @slice, @more = @more OUTPUT, @now = @now;
+            BEGIN
+                EXECUTE jobs_internal.begin_pass
+                    @at = @pass_at OUTPUT,
+                    @may_end = @may_end OUTPUT,
+                    @turned_at = @turned_at OUTPUT,
+                    @now = @set_now;
+                EXECUTE jobs_internal.advance
+                    @may_end = @may_end,
+                    @turned_at = @turned_at,
+                    @slice = @slice,
+                    @more = @more OUTPUT,
+                    @now = @pass_at;
+                EXECUTE jobs_internal.end_pass @now = @set_now;
+            END;
             COMMIT TRANSACTION;
             SET @passes = CASE WHEN @more = 1 THEN @passes - 1 ELSE 0 END;
         END;

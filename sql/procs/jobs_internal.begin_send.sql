@@ -14,7 +14,7 @@
 -- Returns:   one row per refused task: task_id, reason.
 -- Throws:
 --   50029 the sends are missing, or a member is out of range.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.begin_send
     @term_id   BIGINT,
@@ -68,7 +68,7 @@ BEGIN
         callback_timeout_seconds INT
     ) AS o;
 
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
     BEGIN TRANSACTION;
 
     UPDATE k

@@ -1,22 +1,21 @@
--- Checks that a term has neither ended nor expired.
+-- Checks that a term has not ended. One that has expired lasts until a pass ends it (jobs_internal.begin_pass), because its agent may be
+-- unable to renew it for reasons that concern all agents.
 --
 -- Parameters:
 --   @term_id        The term.
 --   @command_types  Receives the types of commands that its agent runs, separated by commas. Parameters is among them if it
 --                   runs TSql with parameters: agents of earlier protocols would send their names instead of their values.
 --   @term_guid      The GUID that start_term returned; NULL: not compared. A restored database gives the numbers of terms again.
---   @now            The time of the check.
 -- Called by: the procedures that agents call.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50201 the term has ended or expired, or is another one of the same number.
+--   50201 the term has ended, or is another one of the same number.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.check_term
     @term_id       BIGINT,
     @command_types NVARCHAR(400) = NULL OUTPUT,
-    @term_guid     UNIQUEIDENTIFIER = NULL,
-    @now           DATETIME2(7)
+    @term_guid     UNIQUEIDENTIFIER = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -28,7 +27,7 @@ BEGIN
     -- A term that began before the schema had incarnations has none, and is not compared.
     SELECT
         @command_types = CASE
-            WHEN t.ended_at IS NULL AND t.expires_at > @now
+            WHEN t.ended_at IS NULL
                 THEN CONCAT(t.command_types, CASE WHEN t.protocol >= 3 THEN N',Parameters' END)
         END,
         @is_foreign = CASE WHEN t.incarnation <> i.incarnation THEN 1 ELSE 0 END
@@ -45,7 +44,7 @@ BEGIN
     END;
     IF @command_types IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended.'), N'%', N'%%');
         THROW 50201, @message, 1;
     END;
     RETURN 0;

@@ -34,7 +34,7 @@
 -- Returns:   0.
 -- Throws:
 --   50029 both targets and error are given, or neither; or a target has no ordinal, server or database.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50202 the task is not held by this term, or has its outcome already.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
@@ -87,7 +87,7 @@ BEGIN
     )
         THROW 50029, N'Invalid target: want an ordinal, the name of a server and the name of a database.', 1;
 
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
 
     BEGIN TRANSACTION;
 

@@ -11,7 +11,7 @@
 -- Returns:   one row per refused outcome: task_id, reason.
 -- Throws:
 --   50029 the outcomes are missing, or one of them is invalid.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.complete_tasks
     @term_id   BIGINT,
@@ -29,7 +29,7 @@ BEGIN
     IF @outcomes IS NULL OR ISJSON(@outcomes) = 0
         THROW 50029, N'Invalid @outcomes of complete_tasks: want a JSON array.', 1;
 
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @report = 1, @now = @now;
     COMMIT TRANSACTION;

@@ -19,8 +19,8 @@
 --                            outcomes must name it; NULL: an agent of an earlier release, whose outcomes name none.
 --   @now                     For tests only.
 -- Called by: agent/controller.go.
--- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets,
---            jobs_internal.claim_unlimited_targets.
+-- Locks:     see jobs_internal.check_restored, jobs_internal.begin_pass, jobs_internal.advance, jobs_internal.claim_steps,
+--            jobs_internal.claim_limited_targets, jobs_internal.claim_unlimited_targets.
 -- Returns:   1: one row: now, next_wake_at (earliest time of a retry, time limit or callback's deadline; NULL: none; before now: this
 --               pass was cut off, so the next one should follow at once), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
@@ -39,7 +39,7 @@
 --            5: held tasks of runs with a stop request: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.controller_pass
     @term_id                BIGINT,
@@ -55,10 +55,13 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @set_now DATETIME2(7) = @now; -- of a test; NULL: the clock
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @command_types NVARCHAR(400); -- that the agent runs
     DECLARE @lock INT = 0;
     DECLARE @advanced_at DATETIME2(7);
+    DECLARE @may_end BIT;
+    DECLARE @turned_at DATETIME2(7); -- what the clock showed before it jumped back
     DECLARE @more BIT = 0; -- jobs_internal.advance was cut off
     DECLARE @room INT;
     DECLARE @agent_limit INT; -- the limit of scope Agent; NULL: none
@@ -77,8 +80,7 @@ BEGIN
     EXECUTE jobs_internal.check_term
         @term_id = @term_id,
         @term_guid = @term_guid,
-        @command_types = @command_types OUTPUT,
-        @now = @now;
+        @command_types = @command_types OUTPUT;
 
     -- Plan: the term's range of IX_task_executions_held, at most twice @max_concurrent_targets rows; so below, wherever tasks of the term
     -- are read.
@@ -115,6 +117,7 @@ BEGIN
                 AND c.deadline_at <= @now
         )
     BEGIN
+        EXECUTE jobs_internal.check_restored @after_gap = 1, @now = @now;
         IF EXISTS (
             SELECT 1
             FROM jobs_internal.job_agent AS a
@@ -139,13 +142,18 @@ BEGIN
             @DbPrincipal = N'jobs_agent'; -- only agents may take it, because a session that holds it stops all runs
         IF @lock >= 0
         BEGIN
-            EXECUTE jobs_internal.advance @more = @more OUTPUT, @now = @now;
-            -- At most once a second.
-            -- past: the time only serves diagnosis, so no pass waits for it
-            UPDATE a
-            SET a.last_advanced_at = @now
-            FROM jobs_internal.advance_state AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
-            WHERE a.last_advanced_at < DATEADD(SECOND, -1, @now);
+            EXECUTE jobs_internal.begin_pass
+                @at = @now OUTPUT,
+                @may_end = @may_end OUTPUT,
+                @turned_at = @turned_at OUTPUT,
+                @now = @set_now;
+            EXECUTE jobs_internal.advance
+                @term_id = @term_id,
+                @may_end = @may_end,
+                @turned_at = @turned_at,
+                @more = @more OUTPUT,
+                @now = @now;
+            EXECUTE jobs_internal.end_pass @now = @set_now;
             EXECUTE @claimed = jobs_internal.claim_steps
                 @term_id = @term_id,
                 @room = @room,
@@ -182,7 +190,7 @@ BEGIN
             END;
         END;
         ELSE
-            -- past: the time only serves diagnosis, so no pass waits for the one that writes it
+            -- past: here the time only serves diagnosis, so no pass waits for the one that writes it
             SELECT @advanced_at = a.last_advanced_at
             FROM jobs_internal.advance_state AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK);
         COMMIT TRANSACTION;

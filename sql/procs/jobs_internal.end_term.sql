@@ -8,7 +8,7 @@
 -- Locks:     the term's row (X) and its tasks (X).
 -- Returns:   0.
 -- Throws:
---   50201 the term has ended or expired, or is another one of the same number.
+--   50201 the term has ended, or is another one of the same number.
 CREATE OR ALTER PROCEDURE jobs_internal.end_term
     @term_id   BIGINT,
     @term_guid UNIQUEIDENTIFIER = NULL,
@@ -30,11 +30,10 @@ BEGIN
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL
-        AND t.expires_at > @now
         AND (@term_guid IS NULL OR t.term_guid = @term_guid); -- plan: the row is found by term_id
     IF @@ROWCOUNT = 0
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended.'), N'%', N'%%');
         THROW 50201, @message, 1;
     END;
     EXECUTE jobs_internal.hand_over @now = @now;

@@ -35,7 +35,7 @@
 --            schedule_id, job_name, job_execution_id, due_at, result (Started, Buffered, Skipped, Stale, Locked), reason.
 -- Throws:
 --   50029 the firings are missing.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.fire_schedules
     @term_id   BIGINT,
@@ -116,7 +116,7 @@ BEGIN
 
     IF @firings IS NULL OR ISJSON(@firings) = 0
         THROW 50029, N'Invalid @firings of fire_schedules: want a JSON array.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
 
     INSERT INTO @given (
         schedule_id, due_at, revision, backfill_id, runs, skips, last_due_at, next_due_at, next_fire_at, upcoming,
@@ -140,6 +140,7 @@ BEGIN
         error        NVARCHAR(4000)
     ) AS i;
 
+    EXECUTE jobs_internal.check_restored @after_gap = 1, @now = @now;
     SELECT @skip_until = a.skip_until
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;

@@ -24,7 +24,7 @@
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @batch_size     INT = 100,
@@ -67,7 +67,7 @@ BEGIN
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
         THROW 50029, N'Invalid arguments of purge_history: want @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
     IF @term_id IS NOT NULL
-        EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+        EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
     SET @retention_days = COALESCE(
         @retention_days,
         (SELECT s.value FROM jobs_internal.effective_settings AS s WHERE s.name = N'history_retention_days')

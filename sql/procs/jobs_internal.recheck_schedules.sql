@@ -13,7 +13,7 @@
 -- Returns:   one row: rechecked, the number of schedules; remaining, 1 if more are left.
 -- Throws:
 --   50029 the engine is missing.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.recheck_schedules
     @term_id   BIGINT,
@@ -34,7 +34,7 @@ BEGIN
 
     IF @engine IS NULL OR LTRIM(@engine) = N''
         THROW 50029, N'Missing @engine of recheck_schedules.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
 
     -- One more than may be changed, to determine whether more are left. Most terms find none.
     INSERT INTO @wanted (schedule_id)

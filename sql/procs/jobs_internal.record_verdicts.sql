@@ -28,7 +28,7 @@
 --            next_due_at.
 -- Throws:
 --   50029 @verdicts is missing.
---   50201 the term has ended or expired.
+--   50201 the term has ended.
 --   50204 the control database has another incarnation than the term.
 CREATE OR ALTER PROCEDURE jobs_internal.record_verdicts
     @term_id   BIGINT,
@@ -69,7 +69,7 @@ BEGIN
 
     IF @verdicts IS NULL OR ISJSON(@verdicts) = 0
         THROW 50029, N'Invalid @verdicts of record_verdicts: want a JSON array.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
 
     INSERT INTO @given (
         schedule_id, revision, seen_due_at, errors, warnings, zone, engine, next_due_at, next_fire_at, upcoming, description, recheck_at

@@ -1,4 +1,4 @@
--- Extends a term from the present time.
+-- Extends a term from the present time, also if it has expired and no pass has ended it (jobs_internal.begin_pass).
 --
 -- Parameters:
 --   @term_id      The term.
@@ -10,7 +10,7 @@
 -- Returns:   one row: expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
---   50201 the term has ended or expired, or is another one of the same number.
+--   50201 the term has ended, or is another one of the same number.
 CREATE OR ALTER PROCEDURE jobs_internal.renew_term
     @term_id     BIGINT,
     @ttl_seconds INT,
@@ -30,15 +30,15 @@ BEGIN
         THROW 50029, N'Invalid @ttl_seconds of renew_term: want at least 1.', 1;
 
     UPDATE t
-    SET t.expires_at = @expires_at
+    SET t.expires_at = @expires_at,
+        t.lease_seconds = @ttl_seconds
     FROM jobs_internal.terms AS t
     WHERE t.term_id = @term_id
         AND t.ended_at IS NULL
-        AND t.expires_at > @now
         AND (@term_guid IS NULL OR t.term_guid = @term_guid); -- plan: the row is found by term_id
     IF @@ROWCOUNT = 0
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended.'), N'%', N'%%');
         THROW 50201, @message, 1;
     END;
 

@@ -1,5 +1,5 @@
 -- Starts a term for an agent whose protocol this schema supports. An earlier term of the same agent ends, and its tasks
--- are handed over. A control database that was restored or copied pauses itself then; see jobs_internal.check_place.
+-- are handed over. A control database that was restored or copied pauses itself then; see jobs_internal.check_restored.
 --
 -- Parameters:
 --   @agent_id                The agent.
@@ -16,7 +16,7 @@
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
 --   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
--- Locks:     see jobs_internal.check_place; the row of the job agent (X), only if the database was restored; the
+-- Locks:     see jobs_internal.check_restored; the
 --            agent's row (U, X), its earlier term (X) and the tasks of that term (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
@@ -44,7 +44,6 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
     DECLARE @incarnation UNIQUEIDENTIFIER;
-    DECLARE @found NVARCHAR(1000);
     DECLARE @started TABLE (term_id BIGINT NOT NULL PRIMARY KEY, started_at DATETIME2(7) NOT NULL, expires_at DATETIME2(7) NOT NULL);
 
     IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
@@ -83,18 +82,7 @@ BEGIN
         THROW 50029, @message, 1;
 
     -- A database that was restored or copied is paused before an agent gets its first pass.
-    EXECUTE jobs_internal.check_place @found = @found OUTPUT;
-    IF @found IS NOT NULL
-        UPDATE a
-        SET a.paused_at = @now,
-            a.paused_by = N'jobagent',
-            a.pause_reason = CONCAT(
-                N'This database was restored, copied, moved or renamed: ', @found,
-                N'. Run "jobagent db after-restore" and then "jobagent db resume"'
-            )
-        FROM jobs_internal.job_agent AS a
-        WHERE a.id = 1
-            AND a.paused_at IS NULL;
+    EXECUTE jobs_internal.check_restored @now = @now;
     SELECT @incarnation = i.incarnation
     FROM jobs_internal.control_identity AS i
     WHERE i.id = 1;
@@ -122,10 +110,14 @@ BEGIN
     EXECUTE jobs_internal.hand_over @now = @now;
 
     -- INTO, because OUTPUT without it is an error on a table that has a trigger, such as one of merge replication.
-    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol, command_types, term_guid, incarnation)
+    INSERT INTO jobs_internal.terms (
+        agent_id, started_at, expires_at, protocol, command_types, term_guid, incarnation, lease_seconds
+    )
     OUTPUT inserted.term_id, inserted.started_at, inserted.expires_at
     INTO @started (term_id, started_at, expires_at)
-    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types, @term_guid, @incarnation);
+    VALUES (
+        @agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol, @command_types, @term_guid, @incarnation, @ttl_seconds
+    );
 
     COMMIT TRANSACTION;
     SELECT s.term_id, s.started_at, s.expires_at

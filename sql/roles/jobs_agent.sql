@@ -3,6 +3,7 @@ IF DATABASE_PRINCIPAL_ID(N'jobs_agent') IS NULL
     CREATE ROLE jobs_agent AUTHORIZATION dbo;
 GRANT EXECUTE ON OBJECT::jobs_internal.start_term TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.renew_term TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.confirm_term TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.end_term TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.controller_pass TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.begin_send TO jobs_agent;

@@ -77,7 +77,13 @@ type modelTerm struct {
 	agent   int
 	expires time.Time
 	ended   bool
+	// trusted is until when its agent may count on it, by the agent's own clock: an agent gives a
+	// term up a sixth of the lease before it thinks that the term expires.
+	trusted time.Duration
 }
+
+// holds records that the term was renewed or confirmed.
+func (t *modelTerm) holds(c *modelClock) { t.trusted = c.elapsed() + modelLease*5/6 }
 
 // modelTask is a task of the model.
 type modelTask struct {
@@ -98,10 +104,77 @@ type model struct {
 	terms  []*modelTerm
 	tasks  []*modelTask
 	reruns []*work // steps of reruns that wait for their targets, in order of creation
+
+	advanced   time.Time // when a pass last advanced executions
+	termsUntil time.Time // no term ends before
+	gaps       int       // in succession
+	broken     string    // a promise to an agent that a pass has broken
 }
 
-// lasts reports whether a term has neither ended nor expired.
-func (m *model) lasts(t *modelTerm) bool { return !t.ended && t.expires.After(m.clock.Now()) }
+const (
+	modelGap  = 5 * time.Second // a longer time without a pass is a gap
+	modelGaps = 3               // that many gaps in succession keep terms
+)
+
+// lasts reports whether a term has not ended.
+func (m *model) lasts(t *modelTerm) bool { return !t.ended }
+
+// expired reports whether a term has expired that no pass has ended.
+func (m *model) expired(t *modelTerm) bool { return !t.ended && !t.expires.After(m.clock.Now()) }
+
+// beginPass follows a clock that was turned back, and decides whether a pass may end terms.
+func (m *model) beginPass() (mayEnd bool) {
+	now, expired := m.clock.Now(), slices.ContainsFunc(m.terms, m.expired)
+	turned := m.advanced.After(now.Add(modelGap))
+	switch {
+	case m.advanced.Before(now.Add(-modelGap)) && m.gaps < modelGaps, turned:
+		m.termsUntil = now.Add(modelLease)
+		if m.gaps++; !expired {
+			m.gaps = 0
+		}
+	case !expired:
+		m.gaps = 0
+	}
+	mayEnd = !m.termsUntil.After(now)
+	if turned {
+		m.turnBack()
+	}
+	if m.advanced.Before(now.Add(-time.Second)) {
+		m.advanced = now
+	}
+	return mayEnd
+}
+
+// turnBack moves what is later than the clock: what was due is due, and other times keep their
+// distance.
+func (m *model) turnBack() {
+	now := m.clock.Now()
+	for _, t := range m.terms {
+		if t.expires.After(now.Add(modelLease + modelGap)) {
+			t.expires = now.Add(modelLease)
+		}
+	}
+	for _, w := range m.works() {
+		switch {
+		case w.next.IsZero() || !w.next.After(now):
+		case w.next.After(m.advanced):
+			w.next = w.next.Add(now.Sub(m.advanced))
+		default:
+			w.next = now
+		}
+	}
+	m.advanced = now
+}
+
+// works lists all steps and targets.
+func (m *model) works() (list []*work) {
+	for _, r := range m.runs {
+		for _, s := range r.steps {
+			list = append(append(list, s), s.targets...)
+		}
+	}
+	return list
+}
 
 // handOver ends the tasks of ended terms.
 func (m *model) handOver() {
@@ -171,13 +244,21 @@ func (m *model) claimable(steps bool) (list []*work) {
 	return list
 }
 
-// advance applies the first part of a pass.
-func (m *model) advance() {
+// advance applies the first part of a pass of a term. A pass without work does nothing.
+func (m *model) advance(caller *modelTerm) {
+	if !slices.ContainsFunc(m.runs, func(r *modelRun) bool { return !r.lifecycle.Terminal() }) && !slices.ContainsFunc(m.terms, m.expired) {
+		return
+	}
 	now := m.clock.Now()
+	mayEnd, protected := m.beginPass(), m.gaps < modelGaps
 	m.startRerunSteps()
 	for _, t := range m.terms {
-		if !t.ended && !m.lasts(t) {
-			t.ended = true
+		if !mayEnd || !m.expired(t) || t == caller {
+			continue
+		}
+		t.ended = true
+		if protected && t.trusted > m.clock.elapsed() && slices.ContainsFunc(m.tasks, func(k *modelTask) bool { return k.open && k.term == t }) {
+			m.broken = fmt.Sprintf("a pass has ended the term %d, whose agent counts on it for %s", t.id.Number, t.trusted-m.clock.elapsed())
 		}
 	}
 	m.handOver()
@@ -260,7 +341,11 @@ func (m *model) stop(t *rapid.T) {
 
 // term starts a term of an agent, which ends the agent's former term.
 func (m *model) term(t *rapid.T) {
-	i := rapid.IntRange(0, len(m.agents)-1).Draw(t, "agent")
+	m.termOf(t, rapid.IntRange(0, len(m.agents)-1).Draw(t, "agent"))
+}
+
+// termOf starts a term of the agent i.
+func (m *model) termOf(t *rapid.T, i int) *modelTerm {
 	term, err := m.store.StartTerm(t.Context(), controldb.Agent{ID: m.agents[i], Host: "h", Version: "1", MaxConcurrentTargets: modelMax}, modelLease)
 	require.NoError(t, err)
 	for _, old := range m.terms {
@@ -269,7 +354,39 @@ func (m *model) term(t *rapid.T) {
 		}
 	}
 	m.handOver()
-	m.terms = append(m.terms, &modelTerm{id: term.ID, agent: i, expires: m.clock.Now().Add(modelLease)})
+	started := &modelTerm{id: term.ID, agent: i, expires: m.clock.Now().Add(modelLease)}
+	started.holds(m.clock)
+	m.terms = append(m.terms, started)
+	return started
+}
+
+// lose lets an agent claim tasks and then renew or confirm its term late or never, while another
+// agent makes passes and the clock jumps.
+func (m *model) lose(t *rapid.T) {
+	m.start(t)
+	lost := m.termOf(t, 0)
+	m.passOf(t, lost)
+	m.termOf(t, 1)
+	for range rapid.IntRange(0, 5).Draw(t, "events") {
+		switch rapid.IntRange(0, 4).Draw(t, "event") {
+		case 0:
+			m.wait(t)
+		case 1:
+			m.jump(t)
+		case 2:
+			m.confirmOf(t, lost)
+		case 3:
+			m.renewOf(t, lost)
+		default:
+			m.steady(t, 5)
+		}
+	}
+	m.steady(t, 20)
+}
+
+// wait lets time pass.
+func (m *model) wait(t *rapid.T) {
+	m.clock.pass(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
 }
 
 // anyTerm draws one of the latest terms, which may have ended.
@@ -293,10 +410,64 @@ func (m *model) refusedUnlessItLasts(t *rapid.T, term *modelTerm, err error) boo
 
 // renew renews a term.
 func (m *model) renew(t *rapid.T) {
-	term := m.anyTerm(t)
+	m.renewOf(t, m.anyTerm(t))
+}
+
+// renewOf renews the term.
+func (m *model) renewOf(t *rapid.T, term *modelTerm) {
 	if m.refusedUnlessItLasts(t, term, m.store.RenewTerm(t.Context(), term.id, modelLease)) {
 		term.expires = m.clock.Now().Add(modelLease)
+		term.holds(m.clock)
 	}
+}
+
+// confirm asks whether a term lasts although it cannot be renewed.
+func (m *model) confirm(t *rapid.T) {
+	m.confirmOf(t, m.anyTerm(t))
+}
+
+// confirmOf asks whether the term lasts.
+func (m *model) confirmOf(t *rapid.T, term *modelTerm) {
+	confirmed, err := m.store.ConfirmTerm(t.Context(), term.id)
+	require.NoError(t, err)
+	require.Equal(t, !term.ended && m.gaps < modelGaps && m.advanced.Before(m.clock.Now().Add(-modelGap)), confirmed)
+	if confirmed {
+		term.holds(m.clock)
+	}
+}
+
+// steady makes passes without a gap between them. Only the latest term is renewed.
+func (m *model) steady(t *rapid.T, passes int) {
+	for range passes {
+		m.clock.pass(4 * time.Second)
+		if term := m.latest(); term != nil {
+			require.NoError(t, m.store.RenewTerm(t.Context(), term.id, modelLease))
+			term.expires = m.clock.Now().Add(modelLease)
+			term.holds(m.clock)
+			m.passOf(t, term)
+		}
+	}
+}
+
+// jump sets the clock between two passes, as a time service or a failover does.
+func (m *model) jump(t *rapid.T) {
+	term := m.latest()
+	if term == nil {
+		t.Skip("not applicable, so rapid draws another action: no term")
+	}
+	m.passOf(t, term)
+	m.clock.jump(time.Duration(rapid.IntRange(-200, 200).Draw(t, "seconds")) * time.Second)
+	m.passOf(t, term)
+}
+
+// latest returns the latest term that lasts, or nil.
+func (m *model) latest() *modelTerm {
+	for _, t := range slices.Backward(m.terms) {
+		if m.lasts(t) {
+			return t
+		}
+	}
+	return nil
 }
 
 // end ends a term.
@@ -332,14 +503,14 @@ func (m *model) passOf(t *rapid.T, term *modelTerm) {
 		if _, err := m.store.Pass(t.Context(), req); err != nil {
 			require.ErrorIs(t, err, controldb.ErrTermEnded)
 		} else {
-			m.advance()
+			m.advance(term)
 		}
 	}
 	res, err := m.store.Pass(t.Context(), req)
 	if !m.refusedUnlessItLasts(t, term, err) {
 		return
 	}
-	m.advance()
+	m.advance(term)
 	room = min(room, 2*modelMax-held)
 	steps, tasks := m.claimable(true), m.claimable(false)
 	want := max(0, min(room, len(steps)+len(tasks)))
@@ -499,6 +670,7 @@ func (m *model) busy(w *work) bool {
 
 // check compares every run with the control database.
 func (m *model) check(t *rapid.T) {
+	require.Empty(t, m.broken)
 	rows, err := m.store.Executions(t.Context(), controldb.ExecutionFilter{})
 	require.NoError(t, err)
 	var want, got []string
@@ -528,8 +700,23 @@ func (m *model) check(t *rapid.T) {
 
 // modelClock is the clock of the model and its server. It advances only when the test moves it.
 type modelClock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	real time.Duration // that has passed
+}
+
+// elapsed returns the time that has passed, whatever the clock shows.
+func (c *modelClock) elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.real
+}
+
+// jump sets the clock.
+func (c *modelClock) jump(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
 }
 
 // Now returns the time.
@@ -543,7 +730,7 @@ func (c *modelClock) Now() time.Time {
 func (c *modelClock) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+	c.now, c.real = c.now.Add(d), c.real+d
 }
 
 // TestModel makes random sequences of calls, and compares the control database with the model after
@@ -577,13 +764,11 @@ func TestModel(t *testing.T) {
 		m.define(rt)
 		m.term(rt)
 		rt.Repeat(map[string]func(*rapid.T){
-			"start": m.start, "stop": m.stop, "rerun": m.rerun, "work": m.work, "work again": m.work, "term": m.term, "renew": m.renew, "end": m.end,
+			"start": m.start, "stop": m.stop, "rerun": m.rerun, "work": m.work, "work again": m.work, "term": m.term, "renew": m.renew, "end": m.end, "confirm": m.confirm, "jump": m.jump, "lose": m.lose,
 			"pass": m.pass, "pass again": m.pass, "pass once more": m.pass,
 			"complete": m.complete, "complete again": m.complete, "complete once more": m.complete,
-			"wait": func(rt *rapid.T) {
-				clock.pass(time.Duration(rapid.IntRange(1, 40).Draw(rt, "seconds")) * time.Second)
-			},
-			"": m.check,
+			"wait": m.wait,
+			"":     m.check,
 		})
 		control := sql.OpenDB(connector(rt, name))
 		defer control.Close()

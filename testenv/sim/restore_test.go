@@ -183,6 +183,34 @@ func TestRestoreOfARunWithoutTargets(t *testing.T) {
 	})
 }
 
+// A backup that is younger than a lease brings its terms along, so that agents go on without a new
+// one. Firings and passes find the restore by the gap, before anything fires again.
+func TestRestoreOfAYoungBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackups(t, 1)
+		everyMinute(t, b.w)
+		a := b.w.StartAgent(t, agent.Config{Lease: 5 * time.Minute}, nil)
+		<-time.After(3*time.Minute - 10*time.Second)
+		kept := b.ledger(t, b.w.Targets[0])
+		backup := b.take(t)
+		<-time.After(30 * time.Second)
+		before := b.ledger(t, b.w.Targets[0])
+		require.Equal(t, kept+1, before)
+		b.restore(t, b.path, backup, false)
+		<-time.After(3 * time.Minute)
+		i, err := b.w.Store.Identity(t.Context())
+		require.NoError(t, err)
+		require.True(t, i.Paused(), "it has paused itself")
+		require.Contains(t, i.PauseReason, "recovery fork")
+		require.Len(t, a.Logs.FilterMessage("term started").All(), 1)
+		require.Equal(t, before, b.ledger(t, b.w.Targets[0]), "no script runs")
+		var runs int
+		require.NoError(t, b.w.DB(t, b.w.Control).QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM jobs_internal.job_executions AS e INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id WHERE j.name = N'j';").Scan(&runs))
+		require.Equal(t, kept, runs, "the lost instant has not fired again")
+	})
+}
+
 // After a failover that has lost the last transactions, numbers are given again: a run of another
 // job gets those of a run that is in flight. No outcome is booked to the other run.
 func TestLossyFailoverBooksNothingElsewhere(t *testing.T) {

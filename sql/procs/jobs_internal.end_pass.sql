@@ -1,0 +1,24 @@
+-- Records that a pass has advanced executions, at most once a second. It is called at the end, so that the time that a pass takes is
+-- no gap.
+--
+-- Parameters:
+--   @now  For tests only.
+-- Called by: jobs_internal.controller_pass, jobs_internal.advance_job_agent, after jobs_internal.advance, within the same transaction.
+-- Locks:     the row of advance_state (X), which jobs_internal.begin_pass has locked.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.end_pass
+    @now DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+
+    UPDATE a
+    SET a.last_advanced_at = @now
+    FROM jobs_internal.advance_state AS a
+    WHERE a.id = 1
+        AND a.last_advanced_at < DATEADD(SECOND, -1, @now);
+    RETURN 0;
+END;
