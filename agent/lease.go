@@ -13,8 +13,9 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// lease renews the agent's term. If it can neither renew nor confirm the term, it cancels everything that runs under
-// the term before the control database hands the tasks to another agent (DESIGN.md, "Trust").
+// lease renews the agent's term. If it can neither renew nor confirm the term, it cancels
+// everything that runs under the term before the control database hands the tasks to another agent
+// (DESIGN.md, "Trust").
 type lease struct {
 	store *controldb.Store
 	term  controldb.Term
@@ -26,8 +27,8 @@ type lease struct {
 }
 
 // trust says when this process must assume that its term is lost: the start of the last call that
-// renewed or confirmed the term, plus the lease, minus a margin. The instant is one of the process's monotonic
-// clock (I5). It is safe for concurrent use.
+// renewed or confirmed the term, plus the lease, minus a margin. The instant is one of the
+// process's monotonic clock (I5). It is safe for concurrent use.
 type trust struct {
 	mu    sync.Mutex
 	until time.Time // moves forward only

@@ -13,8 +13,8 @@ import (
 )
 
 // TestNameRule tries names with every procedure that adds or renames an object. What a procedure
-// refuses, doctor lists and jobs.CheckName refuses, and nothing else: the three have the same list of
-// characters.
+// refuses, doctor lists and jobs.CheckName refuses, and nothing else: the three have the same list
+// of characters.
 func TestNameRule(t *testing.T) {
 	good := []string{"a", "...a", "a.b", ".a", "a/b", `a\b`, "a?b#c", "日本語 👨\u200d👩", "a  b", "a/.../b", "c:d", "é"}
 	bad := []string{

@@ -25,8 +25,8 @@ func CheckName(name string) error {
 }
 
 // isHidden reports whether a name cannot have a character because nobody sees it: control
-// characters, the soft hyphen, separators of lines and paragraphs, marks of direction, and characters
-// without a shape. The joiners U+200C and U+200D belong to scripts and emojis.
+// characters, the soft hyphen, separators of lines and paragraphs, marks of direction, and
+// characters without a shape. The joiners U+200C and U+200D belong to scripts and emojis.
 func isHidden(r rune) bool {
 	switch {
 	case r < 0x20, 0x7f <= r && r <= 0x9f, r == 0xad, r == 0x61c, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f,

@@ -274,8 +274,8 @@ func TestDevSurvivesKill(t *testing.T) {
 	}
 }
 
-// TestDevIsProtected expects the protection of `jobagent run`: dev runs processes, too. Its limit of
-// core files shows that, because root may read everything of a process that is not dumpable.
+// TestDevIsProtected expects the protection of `jobagent run`: dev runs processes, too. Its limit
+// of core files shows that, because root may read everything of a process that is not dumpable.
 func TestDevIsProtected(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems offer no protection")

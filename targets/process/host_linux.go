@@ -28,8 +28,8 @@ type host struct {
 	// systemd is the path of systemd-run; empty where it does not work. scopes is the cgroup of
 	// its scopes.
 	systemd, scopes string
-	// landlock is the version of Landlock; 0 where the kernel has none. hidden is Config.Hidden, and
-	// workDir the directory of the attempts' directories.
+	// landlock is the version of Landlock; 0 where the kernel has none. hidden is Config.Hidden,
+	// and workDir the directory of the attempts' directories.
 	landlock int
 	hidden   []string
 	workDir  string

@@ -77,8 +77,8 @@ func lockDirectory(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// platformEnvironment returns variables of this system. dir is the attempt's own directory, which may
-// be the only place for temporary files: nothing can be created beside a hidden file.
+// platformEnvironment returns variables of this system. dir is the attempt's own directory, which
+// may be the only place for temporary files: nothing can be created beside a hidden file.
 func platformEnvironment(dir string) map[string]string { return map[string]string{"TMPDIR": dir} }
 
 // describeExit returns the exit code or the signal.

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock restricts a thread and everything that it starts (landlock(7)). It permits what its rules
-// list, and a rule for a directory holds for all beneath it. So hiding a file means a rule for
-// everything beside the file, and beside each directory above it.
+// Landlock restricts a thread and everything that it starts (landlock(7)). It permits what its
+// rules list, and a rule for a directory holds for all beneath it. So hiding a file means a rule
+// for everything beside the file, and beside each directory above it.
 
 // landlockLeast is the first version whose processes can move files between directories (Linux
 // 5.19).
@@ -91,7 +91,8 @@ func (h *host) hideFiles(kept ...string) error {
 	return nil
 }
 
-// resolved returns the files without symbolic links, and the links themselves. A file need not exist.
+// resolved returns the files without symbolic links, and the links themselves. A file need not
+// exist.
 func resolved(files []string) (all []string) {
 	for _, path := range files {
 		path, err := filepath.Abs(path)

@@ -111,7 +111,7 @@ var allowed = map[string][]string{
 	commandRoom + "command":  {"jobs/bounded", "jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
 	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
-	commandRoom + "daemon":   {commandRoom + "exit", "agent", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
+	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
 		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "contexts", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",

@@ -172,7 +172,8 @@ func lists(root any) []list {
 	return found
 }
 
-// copied returns a deep copy of a part of a tree, in which names that begin with zz end with number.
+// copied returns a deep copy of a part of a tree, in which names that begin with zz end with
+// number.
 func copied(v reflect.Value, number int) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -239,8 +240,8 @@ type longList struct {
 	text func() string
 }
 
-// longLists makes the batches with n elements in a list, one after the other. pairs says which of the
-// batches with two long lists to make, too: every one of that many; 0 means none.
+// longLists makes the batches with n elements in a list, one after the other. pairs says which of
+// the batches with two long lists to make, too: every one of that many; 0 means none.
 func longLists(t *testing.T, n, pairs int) iter.Seq[longList] {
 	t.Helper()
 	return func(yield func(longList) bool) {
@@ -398,7 +399,8 @@ var listEnds = []listEnd{
 	}},
 }
 
-// listClient is a client in the transaction of listBegin that has sent a batch and reads the answer.
+// listClient is a client in the transaction of listBegin that has sent a batch and reads the
+// answer.
 type listClient struct {
 	*attackClient
 	acknowledged chan error // an attention; closed at the end of the connection

@@ -105,8 +105,8 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 	return nil, mserr.NotSupported("this kind of table source (%T)", ts)
 }
 
-// expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias, 1013
-// for a duplicate table.
+// expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
+// 1013 for a duplicate table.
 func (l *level) expose(src *source, aliased bool) error {
 	if len(l.sources) >= mostTables {
 		return mserr.TooManyTables(MaxTables)

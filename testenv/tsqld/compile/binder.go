@@ -50,8 +50,8 @@ const (
 	MaxElements = 2000
 )
 
-// Limits of the lists of one query, before parts of them are merged or removed. Some loops compare each element with each other, or with each
-// element of another list; the limits bound their time.
+// Limits of the lists of one query, before parts of them are merged or removed. Some loops compare
+// each element with each other, or with each element of another list; the limits bound their time.
 const (
 	mostTables   = 256  // SQL Server's limit
 	mostElements = 4096 // SQL Server's limit of a select list; here also of other clauses, of which SQLite takes fewer

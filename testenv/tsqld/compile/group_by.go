@@ -56,8 +56,8 @@ const (
 	mostGroupingExpressions = 32
 )
 
-// groupItem binds an element of GROUP BY and returns its grouping sets. limited is set if the clause
-// has grouping sets, for which SQL Server has limits.
+// groupItem binds an element of GROUP BY and returns its grouping sets. limited is set if the
+// clause has grouping sets, for which SQL Server has limits.
 func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level, limited bool) ([][]int, error) {
 	if item.Kind == syntax.GroupPlain {
 		n, err := b.expr(item.X, l)
@@ -205,8 +205,8 @@ func (n *node) qualified() string {
 	return name
 }
 
-// ungrouped returns a column of the given sources in n, outside aggregates and group expressions of c,
-// or nil.
+// ungrouped returns a column of the given sources in n, outside aggregates and group expressions of
+// c, or nil.
 func (b *binder) ungrouped(c *core, n *node, mine map[*source]bool) (bad *node, err error) {
 	n.walk(func(x *node) bool {
 		if err == nil {

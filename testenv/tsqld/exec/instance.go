@@ -43,8 +43,8 @@ type Config struct {
 	// program_name they show. Some servers that speak TDS do so.
 	OwnSessionsOnly bool
 	ProgramName     int
-	// CommitFault, if not nil, is called before each commit of changes. Its error simulates a full disk
-	// (1105).
+	// CommitFault, if not nil, is called before each commit of changes. Its error simulates a full
+	// disk (1105).
 	CommitFault func() error
 }
 

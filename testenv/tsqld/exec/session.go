@@ -200,9 +200,9 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	return err
 }
 
-// ReleaseMemory returns memory to the operating system after a request that used much; otherwise, it
-// is not returned before the heap has doubled. It must be called between two requests. It takes long
-// on a large heap, so call it when the client has the answer.
+// ReleaseMemory returns memory to the operating system after a request that used much; otherwise,
+// it is not returned before the heap has doubled. It must be called between two requests. It takes
+// long on a large heap, so call it when the client has the answer.
 func (s *Session) ReleaseMemory() {
 	if s.muchUsed {
 		s.muchUsed = false

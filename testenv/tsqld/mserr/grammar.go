@@ -370,8 +370,8 @@ func MergeSemicolon() *Error {
 	return New(10713, 15, "A MERGE statement must be terminated by a semi-colon (;).")
 }
 
-// RepeatedMergeAction is error 10714. SQL Server's text has the clause, such as WHEN MATCHED, where it
-// says action, and the action, such as UPDATE, where it says clause.
+// RepeatedMergeAction is error 10714. SQL Server's text has the clause, such as WHEN MATCHED, where
+// it says action, and the action, such as UPDATE, where it says clause.
 func RepeatedMergeAction(clause, action string) *Error {
 	return New(10714, 15, "An action of type '%s' cannot appear more than once in a '%s' clause of a MERGE statement.",
 		clause, action)

@@ -21,8 +21,8 @@ type Config struct {
 	Functions *Functions
 	// Idle is how many released connections are kept for reuse; 0 means 8.
 	Idle int
-	// CommitFault is called before each commit of changes; nil for none. An error prevents the commit and acts
-	// as a full disk ([ErrFull]).
+	// CommitFault is called before each commit of changes; nil for none. An error prevents the
+	// commit and acts as a full disk ([ErrFull]).
 	CommitFault func() error
 }
 

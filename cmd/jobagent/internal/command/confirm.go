@@ -50,7 +50,8 @@ func production(ctx context.Context) (string, error) {
 // On a terminal, a person is asked. Elsewhere, the command goes on if it affects at most [Many]
 // things outside of production, and else it is refused. With --yes, it goes on, and look is not
 // called. look says what will be done, as a sentence without a full stop, and how many things it
-// affects beside the one object that the command line names; 0 for a command that affects only that.
+// affects beside the one object that the command line names; 0 for a command that affects only
+// that.
 func Confirm(cmd *cobra.Command, look func() (what string, affected int, err error)) error {
 	yes, err := cmd.Flags().GetBool(flagYes)
 	if err != nil || yes {

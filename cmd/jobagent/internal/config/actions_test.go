@@ -85,8 +85,8 @@ func TestUnknownMembersOfActionsAreRefused(t *testing.T) {
 	}
 }
 
-// Everything that a configuration names as a secret or a key is hidden from processes, and so is the
-// configuration itself.
+// Everything that a configuration names as a secret or a key is hidden from processes, and so is
+// the configuration itself.
 func TestHiddenFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "c.json")
