@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"testing/synctest"
@@ -46,6 +47,7 @@ func liveBytes() uint64 {
 // term.
 func TestHostileFleet(t *testing.T) {
 	const healthy, limit = 40, 15
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // garbage counts
 	synctest.Test(t, func(t *testing.T) {
 		modes := hostile.Modes()
 		network := hostileNetwork{servers: map[string]*hostile.Server{}}

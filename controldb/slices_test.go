@@ -41,6 +41,7 @@ func TestPassesAreCutOff(t *testing.T) {
 // no reason for the next pass at once, so an agent does not repeat passes that change nothing.
 func TestLockedCallbacksDoNotRepeatPasses(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
+		c.env.Requires(t, testenv.RowLocks) // the pass locks a row of another table
 		c.httpJob(t, "j", nil)
 		term := c.actionTerm(t)
 		c.waits(t, term)

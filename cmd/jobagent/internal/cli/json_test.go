@@ -226,6 +226,7 @@ account delete a1
 account list
 agent status
 db pause --reason disks
+schedule delete filed nightly --yes
 db after-restore --yes
 db resume --skip-until 2026-03-01T02:45:00Z
 `
