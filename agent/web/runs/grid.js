@@ -36,6 +36,7 @@ let grid, body, pool = [];
 let active = { row: 0, col: 0 };
 let drawn = 0; // of requestAnimationFrame; 0: nothing is to be drawn
 let sorted = true;
+let asked = ""; // the fields and the order of the last filter, as JSON
 
 /** A cell's numbers by name. */
 const cellOf = (list, at) => ({
@@ -122,6 +123,13 @@ function cellMatches(cell, step, f, state) {
 /** Chooses the targets that match, and puts them in order. */
 function filter() {
   const f = query();
+  // Rows of another filter begin at the top. A repeated filter must not move them: keys may have been pressed in between.
+  const asks = JSON.stringify([f, form.querySelector("[data-order]").value]);
+  if (asks !== asked) {
+    asked = asks;
+    grid.scrollTop = 0;
+    active = { row: 0, col: 0 };
+  }
   const state = stateNames.indexOf(f.state);
   const text = f.q.toLowerCase(), server = f.server.toLowerCase();
   const found = [];
@@ -385,8 +393,6 @@ function changed() {
   clearTimeout(typing);
   typing = setTimeout(() => {
     remember();
-    grid.scrollTop = 0;
-    active = { row: 0, col: 0 };
     filter();
   }, 120);
 }

@@ -47,6 +47,7 @@ func TestGateKeepsMissesApart(t *testing.T) {
 		}
 		stop()
 		<-time.After(time.Minute)
+		synctest.Wait()
 		require.Equal(t, 2, g.free)
 		require.Empty(t, g.waiting)
 	})
@@ -65,6 +66,7 @@ func TestGateSharesSlotsByNetwork(t *testing.T) {
 		require.NoError(t, work(t.Context(), g, "192.0.2.1:1", 5*time.Millisecond, false))
 		require.Equal(t, 5*time.Millisecond, time.Since(began))
 		<-time.After(time.Minute / 2)
+		synctest.Wait()
 		require.Empty(t, g.under)
 		began = time.Now()
 		require.NoError(t, work(t.Context(), g, "198.51.100.1:1", 5*time.Millisecond, false), "no network is refused")
