@@ -131,7 +131,8 @@ type WaitingRun struct {
 	CommandType string    `db:"command_type"`
 	Since       time.Time `db:"since"`
 	Until       time.Time `db:"until_time"` // of Retry
-	Targets     int       `db:"targets"`
+	// Targets counts 1000 targets of a step at most, unless the run is among [Overview.Runs].
+	Targets int `db:"targets"`
 }
 
 // MissingType is a type of commands that no live agent runs, and for which steps wait.

@@ -144,6 +144,45 @@ UPDATE jobs_internal.target_executions SET next_attempt_at = DATEADD(MINUTE, -4,
 	})
 }
 
+// TestOverviewBoundsWaits: what the overview counts of runs that it does not list does not grow with
+// their targets.
+func TestOverviewBoundsWaits(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		const many = 1001
+		list := make([]targets.Target, many)
+		for i := range list {
+			list[i] = targets.NewTarget("s", fmt.Sprintf("d%d", i), "")
+		}
+		term := c.term(t)
+		for _, job := range []string{"first", "second"} {
+			c.job(t, job, nil)
+			c.start(t, job)
+		}
+		resolutions := c.pass(t, term).Tasks
+		require.Len(t, resolutions, 2)
+		for _, task := range resolutions {
+			require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+		}
+		require.Len(t, c.passMax(t, term, 1).Tasks, 1)
+		require.NoError(t, c.EndTerm(t.Context(), term))
+		c.exec(t, "UPDATE jobs_internal.target_executions SET next_attempt_at = DATEADD(MINUTE, -4, next_attempt_at) WHERE next_attempt_at IS NOT NULL;")
+		counted := func(top int) map[string]int {
+			o, err := c.Overview(t.Context(), top)
+			require.NoError(t, err)
+			got := map[string]int{}
+			for _, w := range o.Waiting {
+				got[w.JobName] = w.Targets
+			}
+			return got
+		}
+		all := counted(20)
+		require.Len(t, all, 2)
+		require.InDelta(t, many, all["first"], 1, "all targets of listed runs, but those that were claimed")
+		require.InDelta(t, many, all["second"], 1)
+		require.Equal(t, map[string]int{"first": 1000}, counted(1), "the page lists the second run only")
+	})
+}
+
 func TestFailures(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "bad", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })

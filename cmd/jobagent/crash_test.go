@@ -466,7 +466,7 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	if held() > 0 { // otherwise, the task ended before the signal
 		c.counts["frozen with work"]++
 	}
-	// After a time without passes, no term ends for the longest lease: that of the server's own agent.
+	// After a time without passes, no term ends for the longest lease: that of the server's agent.
 	const longest = 30 * time.Second
 	eventually(t, longest+2*crashLease, "its work is handed over", func() bool { return held() == 0 })
 	var live int

@@ -17,7 +17,8 @@
 --               callbacks, failed, next_attempt_at. The numbers are targets; those without a column have ended without a failure.
 --            3: runs that have waited for 30 seconds or more while none of their targets runs, oldest first: job_execution_id, job_name,
 --               create_time, waits_for (as in jobs.sp_explain_execution), command_type (of Agent: the type that no live agent runs; NULL:
---               no agent is live), since, until_time, targets. Among the 200 oldest runs that do not wait for callbacks alone.
+--               no agent is live), since, until_time, targets (at most 1000 for each step of a run that 2 does not list). Among the
+--               200 oldest runs that do not wait for callbacks alone.
 --            4: types of commands that no live agent runs, of steps of the same runs: command_type, runs, since.
 --            5: what is due next: job_name, schedule_name, schedule_id, kind, next_due_time, next_fire_time, last_lifecycle.
 --            6: schedules that do not run: job_name, schedule_name, schedule_id, state (Faulted or Paused), reason, since, changed_by.
@@ -185,7 +186,8 @@ BEGIN
         ORDER BY e.execution_id
     ) AS l;
     -- Plan: per run the keys of IX_step_executions_active; per step a range of IX_target_executions_due and one of
-    -- IX_target_executions_waiting, which contain what waits, and nothing of the history.
+    -- IX_target_executions_waiting, which contain what waits, and nothing of the history. Runs that are not listed need no numbers but
+    -- why they wait, so that their part does not grow with their targets.
     INSERT INTO @steps (
         step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, command_type, due, first_due_at, retrying,
         next_attempt_at, callbacks
@@ -194,11 +196,12 @@ BEGIN
         s.step_execution_id, s.execution_id, s.step_id, s.lifecycle, s.create_time, s.resolved_at, c.command_type, d.due, d.first_due_at,
         d.retrying, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks
     FROM (
-        SELECT r.execution_id
+        SELECT r.execution_id, 2147483647 AS counted
         FROM @runs AS r
-        UNION
-        SELECT o.execution_id
+        UNION ALL
+        SELECT o.execution_id, 1000 AS counted
         FROM @old AS o
+        WHERE NOT EXISTS (SELECT 1 FROM @runs AS r WHERE r.execution_id = o.execution_id)
     ) AS x
     INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = x.execution_id
     INNER JOIN jobs_internal.job_steps AS v ON v.job_id = s.job_id AND v.version = s.job_version AND v.step_id = s.step_id
@@ -209,15 +212,23 @@ BEGIN
             MIN(CASE WHEN t.next_attempt_at <= @now THEN t.next_attempt_at END) AS first_due_at,
             COALESCE(SUM(CASE WHEN t.next_attempt_at > @now THEN 1 ELSE 0 END), 0) AS retrying,
             MIN(CASE WHEN t.next_attempt_at > @now THEN t.next_attempt_at END) AS next_attempt_at
-        FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = s.step_execution_id
-            AND t.next_attempt_at IS NOT NULL
+        FROM (
+            SELECT TOP (x.counted) t.next_attempt_at
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS t
     ) AS d
     CROSS APPLY (
         SELECT COUNT(*) AS callbacks
-        FROM jobs_internal.target_executions AS t
-        WHERE t.step_execution_id = s.step_execution_id
-            AND t.lifecycle = N'WaitingForCallback'
+        FROM (
+            SELECT TOP (x.counted) t.target_execution_id
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.lifecycle = N'WaitingForCallback'
+            ORDER BY t.target_execution_id
+        ) AS t
     ) AS w
     WHERE s.is_active = 1
     OPTION (RECOMPILE);

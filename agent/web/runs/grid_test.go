@@ -66,7 +66,8 @@ func TestGrid(t *testing.T) {
 			require.NoError(t, p.Press("j"))
 		}
 		require.NoError(t, p.Until(`document.querySelector("#grid-active")?.parentElement.getAttribute("aria-rowindex") === "32"`), "the row is in sight and active")
-		// A filter by an event may come before the one by the form, which waits for more letters. Keys pressed in between count.
+		// A filter by an event may come before the one by the form, which waits for more letters.
+		// Keys pressed in between count.
 		require.NoError(t, p.Eval(`(async () => {
 			const q = document.querySelector("input[name=q]"), grid = document.querySelector(".grid"), shown = document.getElementById("targets-shown");
 			q.value = "onerror";
