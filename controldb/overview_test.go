@@ -144,8 +144,8 @@ UPDATE jobs_internal.target_executions SET next_attempt_at = DATEADD(MINUTE, -4,
 	})
 }
 
-// TestOverviewBoundsWaits: what the overview counts of runs that it does not list does not grow with
-// their targets.
+// TestOverviewBoundsWaits: what the overview counts of runs that it does not list does not grow
+// with their targets.
 func TestOverviewBoundsWaits(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		const many = 1001

@@ -3,6 +3,8 @@ package sqlfs
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +106,10 @@ type reason struct {
 	a, b   string
 	tables []string
 	why    string
+	// proof names what makes the reason true: a check of testenv/invariant, which simulations and
+	// the crash harness evaluate; a constraint of a table; or "lock TABLE", whose row the first
+	// procedure holds before it locks rows of these tables.
+	proof string
 }
 
 // lists are the tables of lists of targets that are being written, and of the steps that they
@@ -114,43 +120,44 @@ var lists = append([]string{"step_lists", "list_parts", "step_execution_causes"}
 // rows.
 var differentRows = []reason{
 	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules"}, running...),
-		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs."},
+		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs.", "I04_rows_in_use"},
 	{"advance_job_agent", "", []string{"jobs", "limits", "job_agent"},
-		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit finds it by the same key of UQ_limits_name."},
+		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit finds it by the same key of UQ_limits_name.", "CK_limits_job_id"},
 	{"record_outcomes", "record_outcomes", running,
-		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids."},
+		"One term holds a task, and one task holds a target or step that is in progress. Two calls for the same term first take the tasks in the order of their ids.", "I04_rows_in_use"},
 	{"record_outcomes", "advance", running,
-		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds."},
+		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds.", "I04_rows_in_use"},
 	{"write_list", "", lists,
-		"It writes targets of a step that is InProgress and in step_lists, or whose resolution the caller holds. No other procedure changes such a step, or reads its targets: claims, outcomes, stop requests and time limits take targets of steps whose lists are complete. The job's row is locked, so one session at a time writes the list."},
+		"It writes targets of a step that is InProgress and in step_lists, or whose resolution the caller holds. No other procedure changes such a step, or reads its targets: claims, outcomes, stop requests and time limits take targets of steps whose lists are complete. The job's row is locked, so one session at a time writes the list.", "I15_lists_being_written"},
 	{"complete_resolution", "", lists,
-		"The parts are those of a task that the caller's term holds, and the step has no other task and no row in step_lists before."},
+		"The parts are those of a task that the caller's term holds, and the step has no other task and no row in step_lists before.", "I15_lists_being_written"},
 	{"record_outcomes", "end_callbacks", running,
-		"It changes steps whose targets are known; outcomes change steps that a resolution holds."},
-	{"record_outcomes", "park_executions", running, "The same."},
+		"It changes steps whose targets are known; outcomes change steps that a resolution holds.", "I04_rows_in_use"},
+	{"record_outcomes", "park_executions", running, "The same.", "I04_rows_in_use"},
 	{"record_outcomes", "turn_back", running,
-		"turn_back changes targets and steps that wait for an attempt, so no task holds them, and terms that last."},
+		"turn_back changes targets and steps that wait for an attempt, so no task holds them, and terms that last.", "I04_rows_in_use"},
 	{"turn_back", "claim_unlimited_targets", running,
-		"A step with targets to claim has a list, so neither its own attempt waits nor does a rerun begin it."},
+		"A step with targets to claim has a list, so neither its own attempt waits nor does a rerun begin it.", "I04_rows_in_use"},
 	{"record_outcomes", "claim_unlimited_targets", running,
-		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time."},
+		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time.", "I04_rows_in_use"},
 	{
 		"advance",
 		"claim_unlimited_targets",
 		running,
 		"A step with targets to claim has targets that are not final, so advance does not change its row.",
+		"I06_parents_follow_children",
 	},
 	{
 		"purge_history",
 		"activate_schedule",
 		[]string{"schedules", "schedule_buffer"},
-		"A schedule is deleted only when it has no buffered instants, so no row of schedule_buffer is deleted with it.",
+		"A schedule is deleted only when it has no buffered instants, so no row of schedule_buffer is deleted with it.", "FK_schedule_buffer_schedules",
 	},
 	{"check_sealed_keys", "sp_retire_secret_key", []string{"secret_keys", "secrets", "secret_data_keys"},
-		"A session that stores several secrets holds the locks on all keys since it stored the first one."},
-	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same."},
+		"A session that stores several secrets holds the locks on all keys since it stored the first one.", "lock secret_keys"},
+	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same.", "FK_schedule_buffer_schedules"},
 	{"raise_alerts", "", []string{"alerts", "alert_deliveries", "alert_runs", "alert_run_limits"},
-		"One evaluation runs at a time, under the row of alert_state. It holds the alerts that it changes, skipping those that others hold, before it changes their deliveries; so do the others."},
+		"One evaluation runs at a time, under the row of alert_state. It holds the alerts that it changes, skipping those that others hold, before it changes their deliveries; so do the others.", "lock alert_state"},
 }
 
 // differentReads lists such pairs for reads, which wait without READ_COMMITTED_SNAPSHOT.
@@ -159,19 +166,19 @@ var differentReads = []reason{
 		"fire_schedules",
 		"copy_steps",
 		[]string{"jobs", "job_steps"},
-		"It reads the steps of the current version, by key; steps that are being added belong to the next version.",
+		"It reads the steps of the current version, by key; steps that are being added belong to the next version.", "I03_frozen_target_list",
 	},
 	{
 		"purge_history",
 		"start_buffered_runs",
 		[]string{"schedules", "job_executions"},
-		"It finds buffered instants by an index of schedules with such instants, which has no deleted schedules.",
+		"It finds buffered instants by an index of schedules with such instants, which has no deleted schedules.", "FK_schedule_buffer_schedules",
 	},
 	{
 		"sp_delete_alert_channel",
 		"state_of_alert",
 		[]string{"alert_channels", "alert_rule_channels"},
-		"The channels that it reads are locked with the list of the rule, or used by the rule, so that none of them is being deleted.",
+		"The channels that it reads are locked with the list of the rule, or used by the rule, so that none of them is being deleted.", "lock alert_channels",
 	},
 }
 
@@ -289,6 +296,37 @@ func unexplained(t *testing.T, list []deadlock, reasons []reason) []deadlock {
 	return found
 }
 
+// TestReasonsAreProved: what makes a reason true exists, and a lock that a reason names is held.
+func TestReasonsAreProved(t *testing.T) {
+	walks := readTree(t).locksOf(false)
+	schema, err := filepath.Glob("schema/*.sql")
+	require.NoError(t, err)
+	var tables strings.Builder
+	for _, file := range schema {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		tables.Write(text)
+	}
+	for _, x := range append(slices.Clone(differentRows), differentReads...) {
+		name := fmt.Sprintf("the reason for %q and %q", x.a, x.b)
+		if table, ok := strings.CutPrefix(x.proof, "lock "); ok {
+			require.True(t, slices.ContainsFunc(slices.Collect(maps.Values(walks)), func(w *lockWalk) bool {
+				return slices.ContainsFunc(w.waits, func(y wait) bool {
+					return shortName(y.wanted.procedure) == x.a && slices.Contains(x.tables, y.wanted.table) &&
+						slices.ContainsFunc(y.held, func(h *access) bool { return h.table == table })
+				})
+			}), "%s: no lock on %s", name, table)
+			continue
+		}
+		if strings.HasPrefix(x.proof, "I") {
+			require.FileExists(t, filepath.Join("..", "testenv", "invariant", "checks", x.proof+".sql"), name)
+			continue
+		}
+		require.NotEmpty(t, x.proof, name)
+		require.Contains(t, tables.String(), "CONSTRAINT "+x.proof+" ", name)
+	}
+}
+
 // TestLocksWithoutSnapshot: without READ_COMMITTED_SNAPSHOT reads wait, too. Passes may then be
 // deadlock victims (1205), which agents repeat. Procedures that change definitions never are.
 func TestLocksWithoutSnapshot(t *testing.T) {
@@ -309,7 +347,6 @@ func (r *tree) passes() []string {
 	})
 }
 
-// delays lists where a procedure that agents and fronts call may wait for the open transaction of
 // delays lists where a procedure that agents and fronts call may wait for the open transaction of
 // another session, or only seems to. a is the procedure that waits; b is empty.
 var delays = []reason{

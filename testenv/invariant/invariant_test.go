@@ -49,6 +49,14 @@ WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions
 		`UPDATE jobs_internal.task_executions SET outcome = N'Unknown', attempt = 1, target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
 		`UPDATE jobs_internal.task_executions SET outcome = NULL, ended_at = NULL, attempt = task_id, target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
 	},
+	"I04_rows_in_use": {
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'InProgress', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';`,
+		`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL WHERE outcome = N'Failed';`,
+		`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL, attempt = task_id, step_execution_id = (SELECT MIN(step_execution_id) FROM jobs_internal.step_executions),
+    execution_id = (SELECT TOP (1) execution_id FROM jobs_internal.step_executions ORDER BY step_execution_id) WHERE kind = N'Resolve';`,
+		`UPDATE jobs_internal.step_executions SET lifecycle = N'WaitingForRetry', is_active = 1, end_time = NULL, skipped_by_condition = 0, next_attempt_at = create_time;`,
+		`UPDATE jobs_internal.step_executions SET lifecycle = N'InProgress', is_active = 1, end_time = NULL, skipped_by_condition = 0;`,
+	},
 	"I05_times_are_ordered": {
 		`UPDATE jobs_internal.job_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
 		`UPDATE jobs_internal.job_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL;`,
