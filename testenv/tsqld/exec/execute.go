@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -90,7 +89,7 @@ func (r *run) dropFrame(f *frame) error {
 	s.releaseFrame(f)
 	for _, tv := range f.tables {
 		if tv.created {
-			errs = append(errs, s.dropVariable(context.WithoutCancel(r.ctx), tv.table))
+			errs = append(errs, s.dropVariable(r.ctx, tv.table))
 		}
 	}
 	if f.kind != batchFrame && len(s.temps) > 0 {

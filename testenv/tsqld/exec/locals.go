@@ -98,6 +98,9 @@ func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
 	quoted := "temp." + store.Quote(t.SQLName)
 	if !s.conn.HasTemp(t.SQLName) {
 		if s.conn.Temps() >= maxKeptVariables {
+			if err := s.dropLeftovers(ctx); err != nil {
+				return err
+			}
 			return s.createLocal(ctx, t)
 		}
 		// An existing table is a leftover that a rollback has restored.
@@ -117,17 +120,47 @@ func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
 // a dropped table variable is empty. A rollback, which may restore rows, clears the key.
 const emptyVariable = "empty variable "
 
-// dropVariable releases the SQLite table of a table variable.
+// dropVariable releases the SQLite table of a table variable. After ctx has ended, it leaves a
+// table that is not kept to dropLeftovers: a batch may have declared thousands, and SQLite needs
+// longer to drop them than an attention may take.
 func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
 	if !s.conn.HasTemp(t.SQLName) {
-		return s.dropLocal(ctx, t)
+		if ctx.Err() == nil {
+			return s.dropLocal(context.WithoutCancel(ctx), t)
+		}
+		s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
+		s.leftovers = append(s.leftovers, t)
+		return nil
 	}
+	ctx = context.WithoutCancel(ctx)
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
-	_, err := s.conn.Exec(ctx, "DELETE FROM temp."+store.Quote(t.SQLName), nil)
+	// Most variables of a procedure that finds nothing to do stay empty. To read that is cheaper
+	// than DELETE, which writes the table's first page.
+	quoted := "temp." + store.Quote(t.SQLName)
+	row, err := s.conn.QueryRow(ctx, "SELECT 1 FROM "+quoted+" LIMIT 1", nil)
+	if err == nil && row != nil {
+		_, err = s.conn.Exec(ctx, "DELETE FROM "+quoted, nil)
+	}
 	if err == nil {
 		s.conn.Remember(emptyVariable+t.SQLName, true)
 	}
 	return err
+}
+
+// dropLeftovers drops the tables of table variables of canceled batches. The next variable that
+// needs a table of its own waits for it, so that there are never more than one batch has declared.
+func (s *Session) dropLeftovers(ctx context.Context) error {
+	for len(s.leftovers) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		last := len(s.leftovers) - 1
+		if err := s.dropLocal(context.WithoutCancel(ctx), s.leftovers[last]); err != nil {
+			return err
+		}
+		s.leftovers = s.leftovers[:last]
+	}
+	return nil
 }
 
 // dropLocal drops the SQLite table of a temporary table.

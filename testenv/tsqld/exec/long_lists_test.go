@@ -1,9 +1,12 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,4 +43,30 @@ func TestLongListsOfNames(t *testing.T) {
 			require.Contains(t, out, fmt.Sprintf("Msg %d, ", c.number))
 		})
 	}
+}
+
+// A canceled batch leaves the tables of its many table variables to the next batch that needs such
+// tables, and a variable of the same name begins empty.
+func TestVariablesOfACanceledBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inst, err := New(Config{SAPassword: "secret"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, inst.Close()) }()
+		s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		defer func() { require.NoError(t, s.Close()) }()
+		const many = maxKeptVariables + 100
+		var declared, filled strings.Builder
+		for i := range many {
+			fmt.Fprintf(&declared, "DECLARE @v%d TABLE (a INT);\n", i)
+			fmt.Fprintf(&filled, "INSERT @v%d VALUES (1);\n", i)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(errAttention) })
+		require.ErrorIs(t, s.Batch(ctx, declared.String()+filled.String()+"WAITFOR DELAY '01:00:00'", &recorder{}), errAttention)
+		require.Len(t, s.leftovers, many-maxKeptVariables)
+		for range 2 {
+			require.Equal(t, "[n int not null]\n0\n(1)\n", must(t, s, declared.String()+fmt.Sprintf("SELECT COUNT(*) AS n FROM @v%d", many-1)))
+			require.Empty(t, s.leftovers)
+		}
+	})
 }

@@ -41,6 +41,7 @@ type Session struct {
 
 	tran        transaction
 	temps       tempTables
+	leftovers   []*catalog.Table          // of table variables, see dropLeftovers
 	tempProcs   map[string]*tempProcedure // by folded name
 	cursors     map[string]*cursor        // global cursors
 	handles     map[int64]*prepared

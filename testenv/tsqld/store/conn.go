@@ -422,7 +422,11 @@ func (c *Conn) Remember(key string, v any) {
 // Recall returns the value that Remember kept, or nil.
 func (c *Conn) Recall(key string) any { return c.values[key] }
 
-// clean resets a released connection to the state of a new one.
+// maxCleaned limits the temporary objects that clean drops: SQLite reads all of them to drop one.
+const maxCleaned = 500
+
+// clean resets a released connection to the state of a new one. It fails if that takes longer than
+// a new connection.
 func (c *Conn) clean() error {
 	ctx := context.Background()
 	for len(c.rows) > 0 {
@@ -440,6 +444,9 @@ func (c *Conn) clean() error {
 	names, err := c.temporaryObjects(ctx)
 	if err != nil {
 		return err
+	}
+	if len(names) > maxCleaned {
+		return fmt.Errorf("%d temporary objects", len(names))
 	}
 	for _, sql := range names {
 		if _, err := c.Exec(ctx, sql, nil); err != nil {
