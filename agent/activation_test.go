@@ -14,6 +14,7 @@ import (
 // A schedule that is enabled between two full seconds is due at once, and then one interval later,
 // but not at the next full second.
 func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{PollIdle: 2 * time.Second})

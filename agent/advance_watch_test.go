@@ -20,6 +20,7 @@ import (
 // and again, at growing intervals, and they log that executions advance again after its release.
 // Agents that skip passes because of each other log nothing.
 func TestSkippedPassesAreLogged(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:30';"})

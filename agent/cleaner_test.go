@@ -14,6 +14,7 @@ import (
 // The cleaner deletes the rows that a purge has left, while other jobs run. It keeps the origin of
 // an active rerun until the rerun has ended.
 func TestLeftoversAreDeleted(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
 		db := env.DB(t, f.Control)

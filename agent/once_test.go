@@ -110,6 +110,7 @@ func TestRerunRecognizesCommittedScripts(t *testing.T) {
 // TestAtMostOnceUnderEveryFault cuts the connection at the n-th fault point of the script sessions,
 // for every n. Each batch has exactly one effect on each target, and the run succeeds.
 func TestAtMostOnceUnderEveryFault(t *testing.T) {
+	testenv.Long(t)
 	if testing.Short() {
 		t.Skip("-short is set, and the test runs a job for each fault point")
 	}

@@ -14,6 +14,7 @@ import (
 // A target's time limit counts from its claim. While long scripts keep all workers busy, no task is
 // prefetched, so that no target reaches its limit before its script has started.
 func TestLongScriptsAreNotPrefetched(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
 		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:05:00';"}, timeout(320))

@@ -100,6 +100,7 @@ func TestAgentNeedsRowVersions(t *testing.T) {
 // TestMigrateUnderAgent deploys all procedures again while an agent runs scripts, and while a
 // report keeps its locks for a time: the agent keeps its term, and no attempt is repeated.
 func TestMigrateUnderAgent(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
 		db := f.DB(t, f.Control)

@@ -219,6 +219,7 @@ func TestWarningsAreRenewedAtAChangeOfClocks(t *testing.T) {
 }
 
 func TestFaultedScheduleNeverRuns(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -236,6 +237,7 @@ func TestFaultedScheduleNeverRuns(t *testing.T) {
 }
 
 func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -276,6 +278,7 @@ SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next
 }
 
 func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		policies := []string{"last", "none", "all", "window:12m", "sap-20min"}
@@ -449,6 +452,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 
 // A large backfill that was requested by mistake must not fill the database with waiting instants.
 func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
@@ -482,6 +486,7 @@ func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
 }
 
 func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -535,6 +540,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 }
 
 func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -554,6 +560,7 @@ func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
 }
 
 func TestCountIncludesOnlyStartedRuns(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -580,6 +587,7 @@ func TestCountIncludesOnlyStartedRuns(t *testing.T) {
 }
 
 func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -628,6 +636,7 @@ func TestOneTimeScheduleCompletesItself(t *testing.T) {
 }
 
 func TestCalendarsOfTheDatabase(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, slowPolling)
@@ -701,6 +710,7 @@ UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * 
 }
 
 func TestManySchedulesOfUnknownKindsHideNoOthers(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -727,6 +737,7 @@ WHERE j.name = N'j';`)
 }
 
 func TestTwoAgentsRaceForEachInstant(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, slowPolling)
@@ -783,6 +794,7 @@ func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
 var many = flag.Int("agent.many", 1000, "schedules that are due at the same second; a multiple of 1000, at most 10000")
 
 func TestManySchedulesDueAtTheSameSecond(t *testing.T) {
+	testenv.Long(t)
 	number := *many
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)

@@ -134,6 +134,7 @@ func wait(t *testing.T, receiver *otlp.Receiver, run uuid.UUID) {
 // An agent that is gone has exported no span of its attempt. The others record all the rest, so
 // that no span lacks its parent; a rerun is linked to its origin.
 func TestTraceAfterAnAgentIsLost(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.exec(t, f.Targets[0], "CREATE TABLE dbo.tries (n INT NOT NULL);")

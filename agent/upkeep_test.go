@@ -102,6 +102,7 @@ WHERE j.is_system = 1;`)
 // A stop request and the step's time limit end a long upkeep. Another agent continues it if its
 // agent stops or has lost the term.
 func TestUpkeepIsInterrupted(t *testing.T) {
+	testenv.Long(t)
 	// slowly makes each batch take ten seconds and report a deleted run, without end.
 	const slowly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @batch_size INT, @term_id BIGINT, @term_guid UNIQUEIDENTIFIER, @deleted INT OUTPUT, @remaining BIT OUTPUT

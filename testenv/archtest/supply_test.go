@@ -137,3 +137,11 @@ func TestNPMIsLocked(t *testing.T) {
 		require.True(t, path == "" || !p.Link && strings.HasPrefix(p.Integrity, "sha512-"), "%q has no checksum", path)
 	}
 }
+
+// TestLongTestsRunInCI: what a default run leaves out (testenv.Long) must run somewhere.
+func TestLongTestsRunInCI(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root(t), ".ci", "run"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^JOBAGENT_TEST_LONG=1 .*go test .* \./\.\.\.$`, string(text))
+}

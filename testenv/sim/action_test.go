@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/endpoint"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -159,6 +160,7 @@ func callOnce(t *testing.T, plan func(fault.Call) fault.Kind) (applied bool) {
 
 // The first call of begin_send fails, in each of the ways in which calls fail.
 func TestBeginSendFails(t *testing.T) {
+	testenv.Long(t)
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			failed := false
@@ -175,6 +177,7 @@ func TestBeginSendFails(t *testing.T) {
 
 // Each call of the agent fails, in each of the ways in which calls fail.
 func TestSweepOfActions(t *testing.T) {
+	testenv.Long(t)
 	step := 13
 	if *sweepFull {
 		step = 1

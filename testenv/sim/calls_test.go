@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
@@ -47,6 +48,7 @@ func longAfter(n string) string {
 // An agent whose targets wait makes no more calls than an idle agent, however many targets wait. A
 // stopped run ends within a second.
 func TestWaitingTargetsCostNoCalls(t *testing.T) {
+	testenv.Long(t)
 	for _, tc := range []struct {
 		name    string
 		script  string
@@ -90,6 +92,7 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 // While long scripts end one after the other, the agent makes a pass about every 50 ms at most, and
 // each script that ends is replaced at once.
 func TestStaggeredScriptsCostFewCalls(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 100)
 		w.AddJob(t, "j", []string{"DECLARE @d DATETIME = DATEADD(MILLISECOND, 5000 + 100 * CAST(SUBSTRING(DB_NAME(), 3, 10) AS INT), 0); WAITFOR DELAY @d;"})

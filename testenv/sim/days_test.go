@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
@@ -157,6 +158,7 @@ func (s *simulation) event() {
 // stopped and cut off, and the control database becomes unreachable. At the end all faults are
 // healed, all runs must end, and the audit must find no lost and no repeated work.
 func TestDays(t *testing.T) {
+	testenv.Long(t)
 	seed := *daysSeed
 	if seed == 0 {
 		seed = rand.Uint64()

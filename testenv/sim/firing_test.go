@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
@@ -16,6 +17,7 @@ import (
 // answered. The call fails in each possible way. Another agent starts later: the instant has one
 // run, and the instants that were missed meanwhile run or are recorded as skipped.
 func TestKilledBetweenDueAndFired(t *testing.T) {
+	testenv.Long(t)
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -98,6 +98,7 @@ func (g *gapWorld) undisturbed(t *testing.T, run uuid.UUID, agents ...*Agent) {
 // ends, and no script is stopped or started again. After that, the work of a killed agent is handed
 // over as ever.
 func TestClockJumpsAhead(t *testing.T) {
+	testenv.Long(t)
 	for _, by := range []time.Duration{20 * time.Second, 10 * time.Minute} {
 		t.Run(by.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -192,6 +193,7 @@ func TestClockJumpsBackWhileSomethingWaits(t *testing.T) {
 // Nobody can write to the control database for longer than a lease. The agents see that it is so,
 // no script is stopped, and each outcome is recorded afterwards.
 func TestNobodyCanWrite(t *testing.T) {
+	testenv.Long(t)
 	for _, outage := range []time.Duration{20 * time.Second, 100 * time.Second} {
 		t.Run(outage.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

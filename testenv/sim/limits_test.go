@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // fakeAgent replaces an agent: it claims tasks for its workers and completes each task after a
@@ -142,6 +143,7 @@ func limitsOf(job, server, pool, credential string) map[string]int {
 // agents. No limit is exceeded at any instant. After each pass of an agent that has idle workers
 // left, no target remains that all its limits would allow.
 func TestLimitsHoldAndAreUsedUp(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 0)
 		rnd := rand.New(rand.NewPCG(1, 2))
@@ -302,6 +304,7 @@ ORDER BY k.claimed_at;`)
 // The first pass that claims any task claims a job of one target, however many targets of another
 // job wait. This holds without limits, and on a server whose limit the large job has reached.
 func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
+	testenv.Long(t)
 	for _, tc := range []struct {
 		name    string
 		limit   controldb.Limit
@@ -388,6 +391,7 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 // agent that runs the other targets, nor an agent without tasks. When the limit allows another
 // target, it starts within a second.
 func TestFullLimitCostsNoPasses(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 4)
 		require.NoError(t, w.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 1}))

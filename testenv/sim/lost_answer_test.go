@@ -10,12 +10,14 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
 // If the answer to a pass is lost, the next pass returns its claims again. No attempt and no term
 // is lost.
 func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
+	testenv.Long(t)
 	for _, kind := range []fault.Kind{fault.AfterSending, fault.Cut, fault.Stall} {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // An agent is cut off while its session runs an at-most-once script. Another agent gets the task
@@ -17,6 +18,7 @@ import (
 // of the session. Each target shows the effect exactly once, whether or not the first attempt has
 // committed.
 func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
+	testenv.Long(t)
 	const lease = 12 * time.Second
 	for name, silentAfter := range map[string]time.Duration{
 		"in the script":    5 * time.Second,

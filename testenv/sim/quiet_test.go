@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // quietCalls returns the number of calls that an agent makes at most in a span of time if nothing
@@ -24,6 +25,7 @@ func quietCalls(span time.Duration) int {
 // like an idle agent. A new run starts within a second, and a stop request ends the scripts on the
 // server.
 func TestLongScriptsCostNoPasses(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100
 		w := NewWorld(t, n)

@@ -301,6 +301,7 @@ func TestLossyFailoverRefusesOutcomesOfLostClaims(t *testing.T) {
 // A copy of the control database under another name fires nothing and claims nothing, and the
 // original goes on.
 func TestCopyBesideTheOriginal(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackups(t, 1)
 		everyMinute(t, b.w)

@@ -23,6 +23,7 @@ var slicesConfig = agent.Config{MaxConcurrentTargets: 4, Lease: 10 * time.Second
 // in slices, and another agent goes on. At no time is a half-written list visible, and no target is
 // lost or doubled: in a run, in a run that is stopped, and in the rerun of its failed targets.
 func TestAgentsDieBetweenSlices(t *testing.T) {
+	testenv.Long(t)
 	const targets = 7
 	for _, n := range []int{6, 10, 14} {
 		t.Run(fmt.Sprint("call ", n), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
@@ -71,6 +72,7 @@ func runOnce(t *testing.T, w *World, what string, plan func(fault.Call) fault.Ki
 // TestSweep makes every control-database call of an agent fail once, in each way. Each run must
 // succeed, and no work may be lost.
 func TestSweep(t *testing.T) {
+	testenv.Long(t)
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

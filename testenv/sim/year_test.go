@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 var yearPart = flag.Float64("sim.year", 0, "part of a year to simulate, with 1000 schedules; 0: a day and a half with 50 schedules")
@@ -62,6 +63,7 @@ type answerKey struct {
 // due instant of the second computation has exactly one run or one record that it was skipped, and
 // no other instant has one.
 func TestYear(t *testing.T) {
+	testenv.Long(t)
 	seed := *daysSeed
 	if seed == 0 {
 		seed = rand.Uint64()
