@@ -103,7 +103,7 @@ type Scope struct {
 // Principal is an authenticated caller.
 type Principal struct {
 	// ID identifies the caller in grants, limits and the audit log: "oid:…", "app:…", "sub:…",
-	// "token:…", "cert:…" or "basic:…".
+	// "token:…", "cert:…", "kerberos:…" or "basic:…".
 	ID string
 	// Name is for people: a user name, or the ID.
 	Name string

@@ -25,6 +25,9 @@ type Request struct {
 	Body []byte
 	// Principal is the caller; it is the zero value for operations without authentication.
 	Principal Principal
+	// Proof is the header WWW-Authenticate of the answer that proves the front to a caller with a
+	// Kerberos ticket; empty: none.
+	Proof string
 	// Role is the caller's role at Scope.
 	Role  Role
 	Scope Scope

@@ -263,6 +263,9 @@ func (e *exchange) admit() error {
 	if r.Principal, err = s.cfg.Authenticator.Authenticate(r); err != nil {
 		return err
 	}
+	if r.Proof != "" {
+		e.w.Header().Set("WWW-Authenticate", r.Proof)
+	}
 	if r.Scope.Instance == "" {
 		r.Scope.Instance = r.Principal.Instance
 	}

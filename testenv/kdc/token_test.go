@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets/mssql/kerberos"
+	"github.com/jobagent/jobagent/targets/mssql/kerberos/acceptor"
 	"github.com/jobagent/jobagent/testenv/kdc"
-	"github.com/jobagent/jobagent/testenv/tsqld/sspi"
 )
 
 // Client and server prove themselves to each other: a changed, shortened or repeated token is
@@ -18,7 +18,7 @@ func TestProofs(t *testing.T) {
 	k := kdc.Start(t)
 	k.AddUser(t, "alice", "Wonder-land1")
 	k.AddService(t, spn)
-	server, err := sspi.Load(k.Keytab(t, spn))
+	server, err := acceptor.Load(k.Keytab(t, spn))
 	require.NoError(t, err)
 	p := msdsn.Config{Host: host, Port: 1433, User: "alice", Password: "Wonder-land1", Parameters: map[string]string{
 		"authenticator": kerberos.Authenticator, kerberos.ParameterConfig: k.Config,

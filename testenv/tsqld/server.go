@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jobagent/jobagent/targets/mssql/kerberos/acceptor"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
-	"github.com/jobagent/jobagent/testenv/tsqld/sspi"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
@@ -84,7 +84,7 @@ type Server struct {
 	engine      engine
 	certificate func() (tls.Certificate, error) // made once, at its first use
 	ids         atomic.Uint64                   // the last connection's id
-	tickets     *sspi.Verifier                  // nil without a keytab
+	tickets     *acceptor.Verifier              // nil without a keytab
 	lockout     *lockout
 	admission   *admission
 	failures    *failureReporter
@@ -100,10 +100,10 @@ type Server struct {
 // New opens the databases of cfg.Dir, creates missing system databases, and returns a server that
 // is ready for connections. The caller must close the server.
 func New(cfg Config) (*Server, error) {
-	var tickets *sspi.Verifier
+	var tickets *acceptor.Verifier
 	if cfg.Keytab != "" {
 		var err error
-		if tickets, err = sspi.Load(cfg.Keytab); err != nil {
+		if tickets, err = acceptor.Load(cfg.Keytab); err != nil {
 			return nil, err
 		}
 	}

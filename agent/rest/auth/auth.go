@@ -60,19 +60,20 @@ type Options struct {
 // Auth authenticates and authorises callers. It implements rest.Authenticator and rest.Authorizer,
 // and is safe for concurrent use.
 type Auth struct {
-	options   Options
-	arm, sap  verifier
-	tokens    map[string]tokenfile.Token // of the configuration, by ID
-	file      *tokenfile.File            // nil: none
-	certs     []certificate
-	grants    map[string][]grant // by ID of the caller
-	instances []instance
-	users     *hashed.Book // by instance and user: bookKey
-	guesses   misses.Counter
-	signIns   *misses.Gate // of answers of issuers, each of which costs requests to the issuer
-	challenge string       // of the ARM surfaces
-	clients   *issuer.UAA
-	logins    []*Login
+	options    Options
+	arm, sap   verifier
+	tokens     map[string]tokenfile.Token // of the configuration, by ID
+	file       *tokenfile.File            // nil: none
+	certs      []certificate
+	grants     map[string][]grant // by ID of the caller
+	instances  []instance
+	users      *hashed.Book // by instance and user: bookKey
+	guesses    misses.Counter
+	signIns    *misses.Gate // of answers of issuers, each of which costs requests to the issuer
+	challenge  string       // of the ARM surfaces
+	clients    *issuer.UAA
+	logins     []*Login
+	negotiator *negotiator // nil: no Kerberos tickets
 }
 
 // certificate is a checked Certificate.
@@ -105,6 +106,7 @@ func New(cfg Config, options Options) (*Auth, error) {
 	a.addIssuers(&f, cfg.Issuers)
 	a.addTokens(&f, cfg)
 	a.addCertificates(&f, cfg.Certificates)
+	a.addKerberos(&f, cfg.Kerberos)
 	a.addInstances(&f)
 	a.addGrants(&f, cfg)
 	if len(f.errs) > 0 {
@@ -282,6 +284,13 @@ func (a *Auth) addGrants(f *faults, cfg Config) {
 		if name, ok := strings.CutPrefix(g.Principal, certKind); ok && !slices.ContainsFunc(a.certs, func(c certificate) bool { return c.name == name }) {
 			f.add(at, fmt.Errorf("unknown certificate %q", name))
 		}
+		if name, ok := strings.CutPrefix(g.Principal, kerberosKind); ok {
+			if user, realm, found := strings.Cut(name, "@"); !found || user == "" || realm == "" {
+				f.add(at, fmt.Errorf("invalid principal %q: want %suser@REALM", g.Principal, kerberosKind))
+			} else if cfg.Kerberos.Keytab == "" {
+				f.add(at, fmt.Errorf("the principal %q needs kerberos.keytab", g.Principal))
+			}
+		}
 		a.grants[parsed.principal] = append(a.grants[parsed.principal], parsed)
 	}
 }
@@ -300,7 +309,17 @@ func (a *Auth) Surfaces() []rest.Surface {
 
 // Authenticate implements rest.Authenticator.
 func (a *Auth) Authenticate(r *rest.Request) (rest.Principal, error) {
-	return a.authenticate(r.HTTP, r.Mount.Surface.Name())
+	surface := r.Mount.Surface.Name()
+	scheme, _, _ := strings.Cut(r.HTTP.Header.Get("Authorization"), " ")
+	if a.negotiator == nil || surface == surfaceSAP || !strings.EqualFold(scheme, schemeNegotiate) || len(r.HTTP.Header.Values("Authorization")) > 1 {
+		return a.authenticate(r.HTTP, surface)
+	}
+	p, proof, err := a.Negotiate(r.HTTP)
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	r.Proof = proof
+	return a.place(p, r.HTTP, surface)
 }
 
 // authenticate returns the caller of a request to a surface.
@@ -337,9 +356,13 @@ func (a *Auth) unauthenticated(surface, message string) error {
 			challenge = `Basic realm="jobagent", charset="UTF-8"`
 		}
 	}
+	challenges := []string{challenge}
+	if a.negotiator != nil && surface != surfaceSAP {
+		challenges = append(challenges, schemeNegotiate)
+	}
 	return &rest.Error{
 		Status: http.StatusUnauthorized, Code: rest.CodeUnauthenticated, Message: message,
-		Header: http.Header{"Www-Authenticate": {challenge}},
+		Header: http.Header{"Www-Authenticate": challenges},
 	}
 }
 

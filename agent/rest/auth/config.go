@@ -30,6 +30,8 @@ type Config struct {
 	TokenFile string            `json:"token_file"`
 	// Certificates are the client certificates that identify callers.
 	Certificates []Certificate `json:"certificates"`
+	// Kerberos accepts tickets of Windows accounts.
+	Kerberos Kerberos `json:"kerberos"`
 	// Grants give roles to callers.
 	Grants []Grant `json:"grants"`
 }
@@ -332,10 +334,7 @@ func (c Config) NeedsClientCA(instances []Instance) bool {
 // SecretFiles returns the files that the configuration names and that hold secrets or hashes of
 // secrets.
 func (c Config) SecretFiles() []string {
-	if c.TokenFile == "" {
-		return nil
-	}
-	return []string{c.TokenFile}
+	return slices.DeleteFunc([]string{c.TokenFile, c.Kerberos.Keytab}, func(path string) bool { return path == "" })
 }
 
 // SecretReferences returns the references to the secrets of clients at issuers.
@@ -370,11 +369,15 @@ func checkCertificate(san, sum string) error {
 // foldSum returns a thumbprint in lower case and without colons.
 func foldSum(sum string) string { return strings.ToLower(strings.ReplaceAll(sum, ":", "")) }
 
-// foldID returns an ID of a caller in the form in which IDs are compared: GUIDs in lower case.
+// foldID returns an ID of a caller in the form in which IDs are compared: GUIDs in lower case, and
+// names of accounts too, which Active Directory compares in any case.
 func foldID(id string) string {
 	kind, rest, ok := strings.Cut(id, ":")
 	if !ok {
 		return id
+	}
+	if kind+":" == kerberosKind {
+		return strings.ToLower(id)
 	}
 	value, issuer, named := strings.Cut(rest, "@")
 	if len(value) == 36 {

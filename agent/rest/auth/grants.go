@@ -14,8 +14,8 @@ import (
 type Grant struct {
 	// Principal names callers: "oid:<object ID>" or "sub:<subject>" of a token, "app:<client ID>"
 	// of a token that an application got for itself, "group:<ID>", "role:<app role>", "token:<ID>"
-	// of a static token, "cert:<name>", or "basic:<user>@<instance>". With @<name> behind it, the
-	// caller is one of the issuer with this name.
+	// of a static token, "cert:<name>", "kerberos:<user>@<REALM>", or "basic:<user>@<instance>".
+	// With @<name> behind one of the others, the caller is one of the issuer with this name.
 	Principal string `json:"principal"`
 	// Role is reader, operator, author or admin.
 	Role string `json:"role"`
@@ -34,7 +34,7 @@ type grant struct {
 }
 
 // principalKinds are the kinds of callers.
-var principalKinds = []string{"oid", "sub", "app", "group", "role", "token", "cert", "basic"}
+var principalKinds = []string{"oid", "sub", "app", "group", "role", "token", "cert", "kerberos", "basic"}
 
 // parse checks a grant. issuers are the issuers that have a name; named says that those of the ARM
 // surfaces have one.
@@ -180,7 +180,7 @@ func (a *Auth) grantsOf(p rest.Principal, fn func(grant) bool) {
 
 // byToken reports whether an ID is of a caller that the token of an issuer names.
 func byToken(id string) bool {
-	return !strings.HasPrefix(id, tokenKind) && !strings.HasPrefix(id, certKind) && !strings.HasPrefix(id, basicKind)
+	return !strings.HasPrefix(id, tokenKind) && !strings.HasPrefix(id, certKind) && !strings.HasPrefix(id, kerberosKind) && !strings.HasPrefix(id, basicKind)
 }
 
 // tokenGrants returns the grant that a static token holds itself.

@@ -1,7 +1,7 @@
-// Package sspi verifies the Kerberos tickets of logins with integrated authentication, as SQL
-// Server does with the key of its account, and answers with the server's own proof (RFC 4120, RFC
-// 4121, RFC 4178).
-package sspi
+// Package acceptor verifies the Kerberos tickets of callers with the keys of a keytab, and answers
+// with the server's own proof (RFC 4120, RFC 4121, RFC 4178). The REST front accepts tickets so
+// (RFC 4559), and the embedded server logins with integrated authentication.
+package acceptor
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ func Load(path string) (*Verifier, error) {
 		return nil, fmt.Errorf("read keytab: %w", err)
 	}
 	if len(keys.Entries) == 0 {
-		return nil, fmt.Errorf("keytab %s has no key: export the key of MSSQLSvc/host:port", path)
+		return nil, fmt.Errorf("keytab %s has no key: export the key of the service, such as MSSQLSvc/host:port or HTTP/host", path)
 	}
 	return &Verifier{keys: keys}, nil
 }
