@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -32,6 +33,8 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, name strin
 		s.showSignIn(w, r, "", http.StatusOK)
 	case name == "callback" && get:
 		s.finishLogin(w, r)
+	case name == "login" && r.Method == http.MethodPost && r.URL.Query().Has(ticketParameter):
+		s.signInByTicket(w, r)
 	case name == "login" && r.Method == http.MethodPost:
 		s.signIn(w, r)
 	case name == "logout" && r.Method == http.MethodPost:
@@ -80,7 +83,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, problem stri
 	f := s.frame(r, nil, nil)
 	f.View = &page.View{Title: "Sign in"}
 	err := s.body(f, "login.html", map[string]any{
-		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.Sessions.Logins(), "Help": s.cfg.SignInHelp,
+		"Problem": problem, "To": s.cfg.Sessions.Own(to), "Action": s.prefix + Path + "login", "Providers": s.cfg.Sessions.Logins(), "Tickets": s.cfg.Sessions.Negotiates(), "Help": s.cfg.SignInHelp,
 	})
 	if err == nil {
 		err = s.write(w, f, s.sets[frameName], status)
@@ -108,6 +111,38 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.begin(w, r, p, r.PostForm.Get("to"))
+}
+
+// ticketParameter is the query parameter of the form to sign in with a Kerberos ticket. Only this
+// form asks for a ticket, because some browsers ask people for a password if they have none.
+const ticketParameter = "ticket"
+
+// signInByTicket begins the session of a person whose browser sends a Kerberos ticket. The first
+// request has none: the answer asks for one, and the browser sends the form again.
+func (s *Server) signInByTicket(w http.ResponseWriter, r *http.Request) {
+	if err := s.origins.Check(r); err != nil {
+		s.fail(w, r, nil, forged())
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, nil, formProblem(err))
+		return
+	}
+	p, proof, err := s.cfg.Sessions.SignInByTicket(r)
+	var known *rest.Error
+	switch {
+	case err == nil:
+		if proof != "" {
+			w.Header().Set("WWW-Authenticate", proof)
+		}
+		s.begin(w, r, p, r.PostForm.Get("to"))
+	case r.Header.Get("Authorization") == "" && errors.As(err, &known) && known.Status == http.StatusUnauthorized:
+		maps.Copy(w.Header(), known.Header)
+		s.showSignIn(w, r, "Your browser sent no Kerberos ticket. Log in to the domain, and allow the browser to send tickets to this server.", known.Status)
+	default:
+		s.refuse(w, r, err)
+	}
 }
 
 // linkParameter is the query parameter with the secret of a link to sign in.

@@ -45,6 +45,11 @@ type Authenticator interface {
 	// EnterSignIn waits until an issuer's answer to a sender, host:port, may be exchanged. leave is
 	// told whether that failed. The error is of type *rest.Error.
 	EnterSignIn(ctx context.Context, remote string) (leave func(failed bool), err error)
+	// Negotiates reports whether people can sign in with Kerberos tickets, and Negotiate returns
+	// the caller of a request with a ticket, and the header WWW-Authenticate that proves the front
+	// to the browser. Errors are of type *rest.Error; their headers ask for a ticket.
+	Negotiates() bool
+	Negotiate(r *http.Request) (p rest.Principal, proof string, err error)
 	// Current returns nil while a caller may go on: its static token is known and has not expired.
 	Current(p rest.Principal) error
 	// Known returns a caller without the groups and roles that no grant names.
@@ -412,6 +417,15 @@ func (s *Sessions) Own(path string) string {
 		return s.cfg.Path
 	}
 	return path
+}
+
+// Negotiates reports whether people can sign in with Kerberos tickets.
+func (s *Sessions) Negotiates() bool { return s.cfg.Authenticator.Negotiates() }
+
+// SignInByTicket returns the caller of a request with a Kerberos ticket; see
+// [Authenticator].Negotiate.
+func (s *Sessions) SignInByTicket(r *http.Request) (p rest.Principal, proof string, err error) {
+	return s.cfg.Authenticator.Negotiate(r)
 }
 
 // SignIn returns the caller of a static token that a person has typed in.

@@ -22,6 +22,12 @@ import (
 type callers struct{ revoked atomic.Bool }
 
 func (*callers) SignIn(string) (rest.Principal, error) { return rest.Principal{}, nil }
+func (*callers) Negotiates() bool                      { return false }
+
+func (*callers) Negotiate(*http.Request) (p rest.Principal, proof string, err error) {
+	return p, "", errors.New("no tickets")
+}
+
 func (*callers) EnterSignIn(context.Context, string) (func(bool), error) {
 	return func(bool) {}, nil
 }
