@@ -51,6 +51,30 @@ func Scan(text string) ([]Token, error) {
 	return s.list, s.fault
 }
 
+// directives are the commands of sqlcmd that begin with a colon
+// (https://learn.microsoft.com/sql/tools/sqlcmd/sqlcmd-utility, "sqlcmd commands").
+var directives = []string{"setvar", "r", "connect", "on", "out", "error", "perftrace", "list", "listvar", "serverlist", "xml", "help", "reset", "ed", "exit", "quit"}
+
+// Directive returns the first line of a script that is a command of sqlcmd, such as :setvar, and
+// its number. No server reads these. line is 0 if there is none.
+func Directive(text string) (name string, line int) {
+	tokens, err := Scan(text)
+	if err != nil {
+		return "", 0
+	}
+	for i, t := range tokens {
+		if t.Kind != Symbol || t.Text != ":" || i > 0 && tokens[i-1].Line == t.Line || i+1 == len(tokens) || tokens[i+1].Line != t.Line {
+			continue
+		}
+		for _, d := range directives {
+			if tokens[i+1].Is(d) {
+				return ":" + d, t.Line
+			}
+		}
+	}
+	return "", 0
+}
+
 type scanner struct {
 	text  string
 	at    int

@@ -23,6 +23,18 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// A command of sqlcmd begins its line; what is in a string or a comment is none.
+func TestDirective(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"SELECT 1;\n  :setvar db shop\n": 2, ":r x.sql": 1, ":on error exit": 1, "PRINT ':setvar'": 0, "PRINT '\n:setvar x y'": 0, "-- :r x\n/*\n:r y*/": 0, "SELECT geometry::r": 0, "label:\nPRINT 1": 0,
+		"x: r": 0, "'": 0,
+	} {
+		_, line := Directive(text)
+		require.Equal(t, want, line, text)
+	}
+}
+
 func FuzzScan(f *testing.F) {
 	f.Add("EXEC a N'b' /* c */ -- d\nGO\n[e] \"f\" @g 0x1")
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = Scan(text) }) // it ends, without a panic
