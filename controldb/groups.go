@@ -47,14 +47,17 @@ func (s *Store) DeleteTargetGroupMember(ctx context.Context, group string, targe
 type TargetGroup struct {
 	ID   uuid.UUID `db:"target_group_id"`
 	Name string    `db:"target_group_name"`
+	// Members is the number of its members, excluded ones too.
+	Members int `db:"members"`
 }
 
 // TargetGroups lists the target groups by name; a name that is not empty restricts the list to it.
 func (s *Store) TargetGroups(ctx context.Context, name string) ([]TargetGroup, error) {
-	return selectAll[TargetGroup](ctx, s, "list target groups", `SELECT target_group_name, target_group_id
-FROM jobs.target_groups
-WHERE @p1 = N'' OR target_group_name = @p1
-ORDER BY target_group_name;`, name)
+	return selectAll[TargetGroup](ctx, s, "list target groups", `SELECT g.target_group_name, g.target_group_id,
+    (SELECT COUNT(*) FROM jobs.target_group_members AS m WHERE m.target_group_id = g.target_group_id) AS members
+FROM jobs.target_groups AS g
+WHERE @p1 = N'' OR g.target_group_name = @p1
+ORDER BY g.target_group_name;`, name)
 }
 
 // TargetGroupMembers lists the members of a target group, Includes first. The list is empty for a

@@ -52,6 +52,19 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	return "", &UnknownLifecycleError{Text: s}
 }
 
+// ParseLifecycles is [ParseLifecycle] for filters: Running, the word of live views and dashboards,
+// stands for the active lifecycles of which work has begun.
+func ParseLifecycles(s string) ([]Lifecycle, error) {
+	if strings.EqualFold(s, "Running") {
+		return []Lifecycle{InProgress, WaitingForChildJobExecutions, WaitingForRetry}, nil
+	}
+	l, err := ParseLifecycle(s)
+	if err != nil {
+		return nil, err
+	}
+	return []Lifecycle{l}, nil
+}
+
 // Valid reports whether l is one of the ten values in their exact spelling.
 func (l Lifecycle) Valid() bool { return slices.Contains(Lifecycles(), l) }
 

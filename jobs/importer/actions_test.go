@@ -52,7 +52,7 @@ func TestDocumentedAzureJobs(t *testing.T) {
 		{Name: "MainAction", Type: action.TypeHTTP, Attempts: 0, Interval: 1, Timeout: 43200, Command: `{"method":"PUT","url":"http://contoso.com/some-method",` +
 			`"headers":{"Content-Type":"application/json","x-ms-scheduler-jobcollectionid":"jc"},` +
 			`"body":"Posting from a timer","success":"azure","allow_http":true}`},
-		{Name: "ErrorAction", Type: action.TypeHTTP, Attempts: 0, Interval: 1, Timeout: 43200, After: "MainAction", RunWhen: "Failed", Command: `{"method":"POST",` +
+		{Name: "ErrorAction", Type: action.TypeHTTP, Attempts: 0, Interval: 1, Timeout: 43200, After: []string{"MainAction"}, RunWhen: "Failed", Command: `{"method":"POST",` +
 			`"url":"http://contoso.com/notifyError","headers":{"x-ms-scheduler-jobcollectionid":"jc"},` +
 			`"success":"azure","allow_http":true}`},
 	}, j.Steps, "the error action inherits the policy (R-38)")

@@ -35,7 +35,7 @@ func (r *Result) azureAction(job *Job, collection, name string, body *object) {
 	if e := o.object("errorAction"); e != nil {
 		step := Step{
 			Name: azureErrorStep, TargetGroup: main.TargetGroup, Attempts: main.Attempts, Interval: main.Interval, Timeout: main.Timeout,
-			After: azureMainStep, RunWhen: "Failed",
+			After: []string{azureMainStep}, RunWhen: "Failed",
 		}
 		c.place = "error."
 		c.retryPolicy(e, &step)

@@ -3,9 +3,11 @@ package importer
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // outsideCommand is a command of another system, which a shell or an operating system runs there.
@@ -23,6 +25,12 @@ type outsideCommand struct {
 	step string
 	// what describes the work if it is not that of a program.
 	what string
+	// advice says what to write in its place; empty: as for its program.
+	advice string
+	// original is the command as it was, with its arguments. It is only shown with
+	// Options.KeepCommands, or if plain says that it holds no secret.
+	original string
+	plain    bool
 }
 
 // variable is a variable of the environment.
@@ -124,7 +132,7 @@ func (r *Result) sqlcmdStep(job *Job, c *outsideCommand, simple *shellCommand, c
 			r.changed(job.Name, element, "sqlcmd took the default database of its login: the step takes master, unless you say --target-group")
 		}
 	}
-	step.TargetGroup = r.serverGroup(server, database)
+	step.TargetGroup = r.serverGroup(server, r.userDatabase(job, element, database))
 	switch {
 	case call.login != "" || call.secret:
 		r.toSet(job.Name, element, "sqlcmd had a login and a password, which are not shown: agents connect as their configuration says, and need the permissions")
@@ -192,7 +200,8 @@ func (r *Result) sqlcmdFiles(job *Job, c *outsideCommand, step *Step, call *sqlc
 				problem = "it was not read; say --scripts with a folder that holds it"
 			}
 			r.lost(job.Name, c.element, "the T-SQL is in the file %s: %s. The step is created so that it fails; write it with jobagent step update, or jobs.sp_update_jobstep", full, problem)
-			step.Command = agentStandIn(standInText("%s read its T-SQL from the file %s, which was not imported. Write that T-SQL here.", c.where, full))
+			step.unwritten = true
+			step.Command = standIn(standInText("%s read its T-SQL from the file %s, which was not imported. Write that T-SQL here.", c.where, full))
 			return
 		}
 		if text.Len() > 0 {
@@ -235,23 +244,50 @@ func (r *Result) stepToWrite(job *Job, c *outsideCommand) Step {
 	if c.stdin {
 		what += " with a text on its standard input"
 	}
-	advice := clients[program(name)]
+	advice := orElse(c.advice, clients[program(name)])
 	if advice != "" {
 		advice = " " + advice
 	}
+	shown := ""
+	switch {
+	case c.original == "", c.original == name: // nothing is left out
+	case c.plain || r.opts.KeepCommands:
+		step.Original = c.original
+		shown = ". The script has it as a comment"
+	default:
+		shown = ". Its command line is not shown, because it may hold a password: --keep-commands writes it into the script, as a comment"
+	}
+	step.unwritten = true
 	if r.opts.TargetGroup != "" {
 		step.TargetGroup = r.placeholder()
-		step.Command = agentStandIn(standInText("%s ran %s and could not be carried over.%s Write T-SQL that does the same.", c.where, what, advice))
-		r.lost(job.Name, c.element, "%s does not run here.%s The step is created so that it fails; write T-SQL in its place (jobs.sp_update_jobstep)", what, advice)
+		step.Command = standIn(standInText("%s ran %s and could not be carried over.%s Write T-SQL that does the same.", c.where, what, advice))
+		r.lost(job.Name, c.element, "%s does not run here.%s The step is created so that it fails, and the schedules are disabled; write T-SQL in its place (jobs.sp_update_jobstep)%s", what, advice, shown)
 		return step
 	}
-	step.Timeout, step.unwritten = defaultTimeout, true
+	step.Timeout = defaultTimeout
 	entry, _ := cut(nameOf(job.Name, "job"), maxName-40)
 	if len(job.Steps) > 0 {
 		entry += "-" + nameOf(c.step, "step")
 		entry, _ = cut(entry, maxName)
 	}
-	r.lost(job.Name, c.element, "%s does not run here.%s The step runs the entry %q of \"processes\" in the configuration of the agents, and waits until an agent has it: the schedules are created disabled; enable them then, with jobagent schedule enable. Or replace the step by T-SQL, which --target-group prepares", what, advice, entry)
+	r.lost(job.Name, c.element, "%s does not run here.%s The step runs the entry %q of \"processes\" in the configuration of the agents, and waits until an agent has it: the schedules are created disabled; enable them then, with jobagent schedule enable. Or replace the step by T-SQL, which --target-group prepares%s", what, advice, entry, shown)
 	r.setAction(job.Name, c.element, what, &step, &action.Definition{Type: action.TypeProcess, Process: &action.Process{Entry: entry}})
 	return step
+}
+
+// standInBegin is the beginning of the command of a step that fails until it is written.
+const standInBegin = "THROW 50000, "
+
+// standIn returns a T-SQL command that fails with a message.
+func standIn(message string) string {
+	return standInBegin + tsql.Literal(message) + ", 1;"
+}
+
+// secretOption matches what says that a command line may hold a password: options and words of
+// known programs, and a user in a URL.
+var secretOption = regexp.MustCompile(`(?i)(?:^|[\s"'])[-/](?:p|u|pw)(?:\b|[^a-z\s])|pwd|passw|sig=|bearer|accountkey|convertto-securestring|cmdkey|://[^/\s]*@|net\s+use`)
+
+// mayHoldSecret reports whether a command may hold a secret, as far as its words tell.
+func mayHoldSecret(command string) bool {
+	return secretOption.MatchString(command) || secretName.MatchString(command)
 }

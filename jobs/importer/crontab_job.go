@@ -157,7 +157,7 @@ func (l *cronLine) key() string {
 func (r *Result) cronJob(l *cronLine) Job {
 	element := cronElement(l.number)
 	c := outsideCommand{
-		line: l.command, stdin: l.hasStdin, element: element, where: fmt.Sprintf("Line %d of a crontab", l.number),
+		line: l.command, original: l.command, stdin: l.hasStdin, element: element, where: fmt.Sprintf("Line %d of a crontab", l.number),
 		variable: func(name string) variable {
 			value, set := l.variables[name]
 			return r.expanded(variable{value: value, set: set, known: set})

@@ -87,7 +87,7 @@ func TestAzureScheduler(t *testing.T) {
 			`"headers":{"X-Trace":"t $$(1)","x-ms-scheduler-jobcollectionid":"cs1"},` +
 			`"body":"{\"apiKey\":\"$(secret.weekdays-body-apikey)\",\"total\":1}","success":"azure",` +
 			`"auth":{"kind":"basic","username":"u","password":"$(secret.weekdays-password)"}}`}, hourly.Steps[0])
-	require.Equal(t, Step{Name: "ErrorAction", Type: action.TypeStorageQueue, Attempts: 7, Interval: 90, Timeout: 43200, After: "MainAction", RunWhen: "Failed",
+	require.Equal(t, Step{Name: "ErrorAction", Type: action.TypeStorageQueue, Attempts: 7, Interval: 90, Timeout: 43200, After: []string{"MainAction"}, RunWhen: "Failed",
 		Command: `{"account":"store","queue":"errors","message":"it failed","sas_token":"$(secret.weekdays-error-sas)",` +
 			`"encoding":"base64","envelope":"azure-scheduler","envelope_collection":"cs1"}`}, hourly.Steps[1])
 	found(t, r, ToSet, "weekdays", "action.request.uri", `jobagent secret set weekdays-uri-code`)
@@ -271,10 +271,10 @@ func TestSQLAgent(t *testing.T) {
 			DeleteLevel: 1, Foreign: true, Alerts: []string{"disk full"},
 			Steps: []AgentStep{
 				{ID: 1, Name: "handler", Subsystem: "TSQL", Command: "RAISERROR('x', 16, 1);", OnSuccess: 2, OnFail: 2},
-				{ID: 2, Name: "first", Subsystem: "TSQL", Command: "PRINT '$(ESCAPE_SQUOTE(JOBNAME))';", Database: "Sales", OnSuccess: 4, OnSuccessStep: 4, OnFail: 4,
+				{ID: 2, Name: "first", Subsystem: "TSQL", Command: "PRINT '$(ESCAPE_SQUOTE(JOBNAME))', '$(ESCAPE_NONE(STRTDT))';", Database: "Sales", OnSuccess: 4, OnSuccessStep: 4, OnFail: 4,
 					OnFailStep: 1, RetryAttempts: 2, RetryInterval: 5, DatabaseUser: "u", ProxyID: 3, OutputFile: `c:\hush`, Flags: 8},
 				{ID: 3, Name: "skipped", Subsystem: "TSQL", Command: "SELECT 1;", OnSuccess: 3, OnFail: 2},
-				{ID: 4, Name: "copy", Subsystem: "CmdExec", Command: "copy hush", OnSuccess: 3, OnFail: 3},
+				{ID: 4, Name: "copy", Subsystem: "CmdExec", Command: "copy /p hush", OnSuccess: 3, OnFail: 3},
 				{ID: 5, Name: "first", Subsystem: "TSQL", Command: "SELECT 2;\nGO\nSELECT 3;", OnSuccess: 1, OnFail: 1},
 			},
 			Schedules: []AgentSchedule{at, idle, off},
@@ -285,27 +285,38 @@ func TestSQLAgent(t *testing.T) {
 
 	j := jobOf(t, r, "backup")
 	require.Empty(t, j.Description)
-	require.Len(t, j.Steps, 3)
-	require.Equal(t, Step{Name: "first", Command: "PRINT '$(ESCAPE_SQUOTE(JOBNAME))';", TargetGroup: TargetGroup{"sql1/Sales", "sql1", "Sales"}, Attempts: 2, Interval: 300,
-		Timeout: maxTimeout}, j.Steps[0])
-	require.Contains(t, j.Steps[1].Command, "THROW 50000, N'This step was a step of SQL Server Agent''s subsystem CmdExec")
-	require.Equal(t, "first (2)", j.Steps[2].Name)
-	require.Equal(t, "master", j.Steps[2].TargetGroup.Database)
+	require.Len(t, j.Steps, 5)
+	require.Equal(t, Step{Name: "first", Command: "PRINT '$(job_name)', '$(ESCAPE_NONE(STRTDT))';", TargetGroup: TargetGroup{"sql1/Sales", "sql1", "Sales"}, Attempts: 2, Interval: 300,
+		Timeout: maxTimeout, unwritten: true}, j.Steps[0])
+	require.Equal(t, "handler", j.Steps[1].Name)
+	require.Equal(t, "Failed", j.Steps[1].RunWhen)
+	require.Equal(t, action.TypeProcess, j.Steps[2].Type)
+	require.Equal(t, []string{"first"}, j.Steps[2].After)
+	require.Empty(t, j.Steps[2].Original, "the command may hold a password")
+	require.Equal(t, "continue after copy", j.Steps[3].Name)
+	require.Equal(t, emptyGroup, j.Steps[3].TargetGroup.Name)
+	require.Equal(t, "first (2)", j.Steps[4].Name)
+	require.Equal(t, "master", j.Steps[4].TargetGroup.Database)
 	for element, message := range map[string]string{
-		`step 1 "handler"`: "not among the steps that run", `step 3 "skipped"`: "not among the steps that run", `step 4 "copy"`: "CmdExec is not T-SQL",
-		"category_id": "Database Maintenance", "notify_level_email": "when it fails", "delete_level": "when it succeeds", "originating_server_id": "master server",
-		"sysalerts": "disk full", `schedule "idle"`: "freq_type 128", `step 2 "first"`: "$(ESCAPE_SQUOTE(JOBNAME))", `step 5 "first"`: "ends as succeeded",
+		`step 4 "copy"`: "--keep-commands", "category_id": "Database Maintenance", "delete_level": "when it succeeds", "originating_server_id": "master server",
+		"sysalerts": "disk full", `schedule "idle"`: "freq_type 128", `step 2 "first"`: "$(ESCAPE_NONE(STRTDT))",
 	} {
 		found(t, r, Lost, "backup", element, message)
 	}
-	for _, message := range []string{"step 1 runs", `user "u"`, "proxy 3", "a file", "sysjobstepslogs"} {
+	for _, message := range []string{`user "u"`, "proxy 3", "a file", "sysjobstepslogs"} {
 		found(t, r, Lost, "backup", `step 2 "first"`, message)
 	}
+	found(t, r, Changed, "backup", `step 3 "skipped"`, "no step leads to it")
+	found(t, r, Changed, "backup", `step 5 "first"`, "ended as succeeded")
+	found(t, r, ToSet, "backup", "notify_level_email", "when it fails")
+	found(t, r, ToSet, "backup", `step 5 "first"`, "--admin-database")
+	require.Equal(t, []Alert{{Name: "backup: failed", Lifecycles: "Failed,TimedOut", Operators: "an operator was told by mail when it fails. The rule tells nobody until it has a channel."}}, j.Alerts)
 	require.Len(t, j.Schedules, 2)
-	require.Equal(t, Schedule{Name: "nightly", Kind: schedule.KindRRule, Zone: "UTC", CatchUp: "none", Enabled: true,
+	require.Equal(t, Schedule{Name: "nightly", Kind: schedule.KindRRule, Zone: "UTC", CatchUp: "none",
 		Spec: `{"rrule":"FREQ=DAILY;INTERVAL=1;BYHOUR=2;BYMINUTE=0;BYSECOND=0","startTime":"2026-01-01T00:00:00"}`}, j.Schedules[0])
-	require.False(t, j.Schedules[1].Enabled)
 	require.Equal(t, []string{"2026-06-16T02:00:00Z"}, due(t, j.Schedules[0], 1))
+	_, toWrite, _ := r.Totals()
+	require.Equal(t, 2, toWrite, "the tokens and the program")
 
 	second := jobOf(t, r, "Backup (2)")
 	require.False(t, second.Schedules[0].Enabled, "the job is disabled")
@@ -321,7 +332,8 @@ func TestSQLAgentCircle(t *testing.T) {
 		Schedules: []AgentSchedule{{Name: "s", Enabled: true, FreqType: freqOnce, ActiveStartDate: 20260701, ActiveStartTime: 80000}},
 	}}, Options{Now: now, Server: "s", Zone: "Europe/Berlin"})
 	require.Len(t, r.Jobs[0].Steps, 2)
-	found(t, r, Lost, "j", `step 1 "a"`, "goes back")
+	found(t, r, Lost, "j", `step 2 "b"`, "goes back")
+	require.False(t, r.Jobs[0].Schedules[0].Enabled)
 	require.Equal(t, []string{"2026-07-01T06:00:00Z"}, due(t, r.Jobs[0].Schedules[0], 2))
 }
 

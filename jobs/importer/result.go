@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -28,6 +29,12 @@ type Options struct {
 	// Server is the name with which agents connect to the SQL Server of SQL Server Agent's jobs,
 	// or to the one on the machine of a command.
 	Server string
+	// AdminDatabase is the database in the place of master, msdb, model and tempdb for steps of SQL
+	// Server Agent. Empty means that they stay in these.
+	AdminDatabase string
+	// KeepCommands writes the command lines of other systems into the script, as comments. They
+	// may hold passwords.
+	KeepCommands bool
 	// Crontab is the form of a crontab.
 	Crontab CrontabForm
 	// Script returns the text of a file of T-SQL that a command reads, by its path there. found is
@@ -95,6 +102,11 @@ type Job struct {
 	Description string     `json:"description,omitempty"`
 	Steps       []Step     `json:"steps,omitempty"`
 	Schedules   []Schedule `json:"schedules,omitempty"`
+	Alerts      []Alert    `json:"alerts,omitempty"`
+	// Comments are texts about what the job does not have.
+	Comments []string `json:"comments,omitempty"`
+	// held means that its schedules stay disabled until the reader has looked at it.
+	held bool
 
 	stepNames, scheduleNames names
 }
@@ -115,10 +127,10 @@ type Step struct {
 	// MaxInterval is the longest wait if each wait is twice as long as the one before; 0 if all
 	// waits are equal.
 	MaxInterval int `json:"maximum_retry_interval_seconds,omitempty"`
-	// After names the step that must be over before, and RunWhen the result that it must have;
+	// After names the steps that must be over before, and RunWhen the result that they must have;
 	// both are empty for a step that runs when the step before has succeeded.
-	After   string `json:"after,omitempty"`
-	RunWhen string `json:"run_when,omitempty"`
+	After   []string `json:"after,omitempty"`
+	RunWhen string   `json:"run_when,omitempty"`
 	// OnUnknownOutcome is empty for the default.
 	OnUnknownOutcome string `json:"on_unknown_outcome,omitempty"`
 	// Action describes the work of an original step that could not be converted. A step without a
@@ -126,8 +138,19 @@ type Step struct {
 	Action string `json:"action,omitempty"`
 	// Proposal is the command of a step in a comment; empty for one that the reader has to find.
 	Proposal string `json:"proposal,omitempty"`
-	// unwritten means that the step can only wait until the reader has done something.
+	// Original is what the step was in its system, for a comment beside it.
+	Original string `json:"original,omitempty"`
+	// unwritten means that the step can only wait or fail until the reader has done something.
 	unwritten bool
+}
+
+// Alert holds a rule of an alert about the runs of a job.
+type Alert struct {
+	Name string `json:"alert_name"`
+	// Lifecycles are those of the runs that raise it, separated by commas.
+	Lifecycles string `json:"lifecycles"`
+	// Operators says who was told there, for a comment.
+	Operators string `json:"operators,omitempty"`
 }
 
 // TargetGroup holds the target group of a step. Without a server the script creates an empty
@@ -137,6 +160,9 @@ type TargetGroup struct {
 	Server   string `json:"server_name,omitempty"`
 	Database string `json:"database_name,omitempty"`
 }
+
+// emptyGroup is the target group that stays without databases: steps on it succeed, and do nothing.
+const emptyGroup = "imported (no databases)"
 
 // Schedule holds a named schedule of a job.
 type Schedule struct {
@@ -152,6 +178,12 @@ type Schedule struct {
 	faulty     bool   // the script contains it only as a comment
 	finished   bool   // it has ended in its original system
 }
+
+// Faulty reports whether the schedule cannot be created: the script has it only as a comment.
+func (s *Schedule) Faulty() bool { return s.faulty }
+
+// IsEmptyGroup reports whether a target group is to stay without databases.
+func (r *Result) IsEmptyGroup(g TargetGroup) bool { return g.Name == emptyGroup }
 
 // These are limits of the control database.
 const (
@@ -230,13 +262,15 @@ func (r *Result) Count(effect Effect) int {
 }
 
 // Totals returns the numbers of steps and schedules that the script creates, and the number of
-// steps that the user has to write.
+// steps that the user has to write: those that are only a comment, and those that wait or fail
+// until then.
 func (r *Result) Totals() (steps, toWrite, schedules int) {
 	for _, j := range r.Jobs {
 		for _, s := range j.Steps {
-			if s.Command == "" {
+			if s.Command == "" || s.unwritten {
 				toWrite++
-			} else {
+			}
+			if s.Command != "" {
 				steps++
 			}
 		}
@@ -386,8 +420,8 @@ func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 	if r.schedules++; r.full() {
 		return
 	}
-	if !s.finished && slices.ContainsFunc(job.Steps, func(s Step) bool { return s.unwritten }) {
-		s.Enabled = false // its runs would wait one beside the other
+	if !s.finished && (job.held || slices.ContainsFunc(job.Steps, func(s Step) bool { return s.unwritten })) {
+		s.Enabled = false // its runs would wait one beside the other, or do a part of the work
 	}
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error
@@ -450,7 +484,10 @@ func (r *Result) scriptGroups(b *strings.Builder) {
 			}
 			done[g.Name] = true
 			b.WriteString("\n")
-			if g.Server == "" {
+			switch {
+			case g.Name == emptyGroup:
+				b.WriteString(tsql.Comment("", "It stays empty: steps on it succeed at once, so that the steps after them can go on."))
+			case g.Server == "":
 				b.WriteString(tsql.Comment("", "A place for the databases on which the jobs are to run: jobs.sp_add_target_group_member adds them."))
 			}
 			fmt.Fprintf(b, "DECLARE @group NVARCHAR(128) = %s;\n", tsql.Expression(g.Name))
@@ -497,7 +534,13 @@ func (r *Result) scriptJob(b *strings.Builder, j *Job, findings []Finding) {
 		}
 		c.Number("initial_retry_interval_seconds", s.Interval).Number("maximum_retry_interval_seconds", longest).Raw("retry_interval_backoff_multiplier", multiplier)
 		c.Number("retry_attempts", s.Attempts).Number("step_timeout_seconds", s.Timeout)
-		c.Optional("after", s.After).Optional("run_when", s.RunWhen)
+		if s.After != nil {
+			text(c, "after", afterList(s.After))
+		}
+		c.Optional("run_when", s.RunWhen)
+		if s.Original != "" {
+			b.WriteString(tsql.Comment("", fmt.Sprintf("The step %q was:", s.Name)) + tsql.Comment("    ", s.Original))
+		}
 		if s.Command == "" {
 			b.WriteString(tsql.Comment("", "The step to write, which was: "+s.Action+"\n"+c.String()))
 			continue
@@ -520,7 +563,29 @@ func (r *Result) scriptJob(b *strings.Builder, j *Job, findings []Finding) {
 			b.WriteString(c.String() + "\n")
 		}
 	}
+	for _, a := range j.Alerts {
+		if a.Operators != "" {
+			b.WriteString(tsql.Comment("", a.Operators))
+		}
+		c := text(tsql.NewCall("jobs.sp_add_alert"), "alert_name", a.Name).Text("condition", "RunEnded")
+		b.WriteString(text(c, "job_name", j.Name).Text("lifecycles", a.Lifecycles).String() + "\n")
+	}
+	for _, text := range j.Comments {
+		b.WriteString(tsql.Comment("", text))
+	}
 	b.WriteString("COMMIT TRANSACTION;\nGO\n")
+}
+
+// afterList returns names of steps as @after takes them: one name, or a JSON array.
+func afterList(names []string) string {
+	if len(names) == 1 && !strings.ContainsAny(names[0], "[,") {
+		return names[0]
+	}
+	text, err := json.Marshal(names)
+	if err != nil { // cannot fail: they are texts
+		return ""
+	}
+	return string(text)
 }
 
 func orElse(text, absent string) string {

@@ -161,7 +161,7 @@ type sapAlert struct{ name, runWhen string }
 func (r *Result) sapAlert(element string, a sapAlert) Step {
 	return Step{
 		Name: a.name, TargetGroup: TargetGroup{Name: r.opts.TargetGroup}, Type: action.TypeHTTP, Attempts: 4, Interval: 30, Timeout: 3600,
-		After: sapStep, RunWhen: a.runWhen, Action: "an alert by SAP Alert Notification (" + element + ")",
+		After: []string{sapStep}, RunWhen: a.runWhen, Action: "an alert by SAP Alert Notification (" + element + ")",
 		Proposal: `{"method":"POST","url":"https://alerts.example.com/","body":{"eventType":"JobSchedulerJobExecution","job":"$(job_name)","run":"$(run_id)"}}`,
 	}
 }

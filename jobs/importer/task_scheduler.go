@@ -291,8 +291,13 @@ const maxArguments = 32767
 // of the machine, which are not known here.
 func (r *Result) taskExec(job *Job, a *element, at string, s taskSettings) {
 	command := strings.Trim(a.takeText("Command"), `"`)
+	original := command
 	words := []shellWord{windowsWord(path.Base(strings.ReplaceAll(command, `\`, "/")))}
-	if arguments := a.takeText("Arguments"); len(arguments) > maxArguments {
+	arguments := a.takeText("Arguments")
+	if arguments != "" {
+		original += " " + arguments
+	}
+	if len(arguments) > maxArguments {
 		words = append(words, shellWord{unknown: true})
 	} else {
 		for _, word := range splitWindows(arguments) {
@@ -302,7 +307,7 @@ func (r *Result) taskExec(job *Job, a *element, at string, s taskSettings) {
 	if a.takeText("WorkingDirectory") != "" {
 		r.note(job.Name, at+".WorkingDirectory", "a step here has no working directory")
 	}
-	step := r.commandStep(job, outsideCommand{words: words, variable: noVariable, element: at, where: taskWhere})
+	step := r.commandStep(job, outsideCommand{words: words, original: original, variable: noVariable, element: at, where: taskWhere})
 	step.Timeout = min(step.Timeout, s.timeout)
 	if step.Type == "" && !strings.HasPrefix(step.Command, standInBegin) {
 		step.Attempts, step.Interval = s.attempts, s.interval

@@ -109,14 +109,14 @@ var wrongInputs = []struct {
 	{"execution errors " + noRun, 3, "does not exist"},
 	{"execution targets " + noRun, 3, "does not exist"},
 	{"execution targets " + run1 + " --step-id 0", 2, "--step-id 0: steps have numbers from 1"},
-	{"execution targets " + run1 + " --lifecycle Failed,nope", 2, `invalid --lifecycle "nope": want Created, `},
+	{"execution targets " + run1 + " --lifecycle Failed,nope", 2, `invalid --lifecycle "nope": want Running, Created, `},
 	{"execution explain " + noRun, 3, "does not exist"},
 	{"execution watch " + noRun, 3, "does not exist"},
 	{"execution rerun " + noRun, 3, "does not exist"},
 	{"execution callbacks " + noRun, 3, "does not exist"},
 	{"execution complete " + noRun + " --succeeded", 3, "does not exist"},
 	{"execution show zz", 2, "invalid EXECUTION_ID"},
-	{"alert delete nope", 3, "jobagent alert rules shows all alerts"},
+	{"alert delete nope", 3, "jobagent alert rule list shows all alerts"},
 	{"alert channel delete nope", 3, "jobagent alert channel list shows all channels"},
 	{"alert mute nope", 3, "does not exist"},
 	{"alert ack 99", 3, "jobagent alert history shows all alerts"},
@@ -142,10 +142,10 @@ var wrongInputs = []struct {
 	{"calendar add c --spec CALENDAR", 6, "jobagent calendar update"},
 	{"calendar delete c", 6, "is used by"},
 	{"step add j --command x --target-group g --name second", 6, "has a step named"},
-	{"alert add failed RunEnded", 6, "jobagent alert update"},
+	{"alert add failed RunEnded", 6, "jobagent alert rule update"},
 	{"alert channel add hook Http {\"url\":\"https://example.com/\"}", 6, "jobagent alert channel update"},
 	{"alert channel delete hook", 6, "is used by"},
-	{"alert test --alert silent", 2, "jobagent alert update --channel"},
+	{"alert test --alert silent", 2, "alert rule update --channel"},
 	{"job start empty", 6, "jobagent step add"},
 	{"job delete j", 6, "delete with --force"},
 	{"job delete jobagent$history_retention", 2, "jobagent job disable"},
@@ -159,7 +159,7 @@ var wrongInputs = []struct {
 	{"alert update failed", 2, "nothing to change"},
 	{"alert channel update hook", 2, "nothing to change"},
 	{"account update a", 2, "nothing to change"},
-	{"calendar update c", 2, "spec"},
+	{"calendar update c", 2, "--file"},
 
 	// Values.
 	{"job create x --interval-type Fortnights", 2, "--interval-type"},
@@ -240,7 +240,7 @@ var wrongInputs = []struct {
 	{"schedule zones Berln", 3, "try Europe/Berlin"},
 	{"schedule zones --limit 0", 2, "--limit"},
 	{"schedule zones a b", 2, "too many arguments"},
-	{"schedule add j x --kind cron5", 2, "--spec"},
+	{"schedule add j x --kind cron5", 2, "--file"},
 	{"schedule add j x --kind cron5 --spec LATIN1", 2, "not valid UTF-8"},
 	{"schedule add j x --kind cron9 --spec CRON", 2, "cron9"},
 	{"schedule preview --kind cron5 --spec VOID", 2, "cron"},
@@ -334,6 +334,85 @@ var wrongInputs = []struct {
 	{"import kubernetes VOID --zone Mars/Base", 2, "--zone"},
 	{"audit list --limit 0", 2, "--limit"},
 
+	// Durations, which have one form.
+	{"step add j --command x --target-group g --timeout 30x", 2, "invalid --timeout \"30x\": want a duration"},
+	{"step add j --command x --target-group g --timeout 1500ms", 2, "want whole seconds"},
+	{"step add j --command x --target-group g --timeout 99999d", 2, "want at most"},
+	{"step add j --command x --target-group g --timeout EMPTY", 2, "--timeout"},
+	{"step add j --command x --target-group g --timeout 99999999999999999999", 2, "--timeout"},
+	{"step update j --step-id 1 --timeout soon", 2, "invalid --timeout \"soon\""},
+	{"step update j --step-id 1 --initial-retry-interval 1y", 2, "--initial-retry-interval"},
+	{"step update j --step-id 1 --maximum-retry-interval half", 2, "--maximum-retry-interval"},
+	{"job start j --wait --wait-timeout 5y", 2, "invalid --wait-timeout \"5y\": want a duration"},
+	{"execution watch " + run1 + " --wait-timeout now", 2, "--wait-timeout"},
+	{"alert rule add x RunNotStarted --seconds never", 2, "--seconds"},
+	{"alert rule add x RunNotStarted --seconds 10ms", 2, "want whole seconds"},
+	{"alert rule add x RunEnded --throttle daily", 2, "--throttle"},
+	{"alert rule update failed --repeat 1h-2m", 2, "--repeat"},
+	{"alert mute failed --for 5", 2, "want at least 1m"},
+	{"alert mute failed --for long", 2, "--for"},
+	{"alert test hook --wait x", 2, "--wait"},
+	{"execution list --since 7", 2, "want a unit, such as 7h or 7d"},
+	{"execution list --since 7y", 2, "--since"},
+	{"token create x --expires 90y --file TOKENS", 2, "want a duration such as 90d"},
+	{"token create x --expires -5d --file TOKENS", 2, "--expires"},
+	{"run --lease 5y", 2, "--lease"},
+	{"top --interval often", 2, "--interval"},
+
+	// Rules of alerts, under both names.
+	{"alert rule nonsense", 2, "nonsense"},
+	{"alert rule add EMPTY RunEnded", 2, "RULE is empty"},
+	{"alert rule add x Sometimes", 2, "CONDITION"},
+	{"alert rule add failed RunEnded", 6, "jobagent alert rule update"},
+	{"alert rule add x TargetsFailed", 2, "Missing --percent"},
+	{"alert rule add x RunEnded --lifecycle Running", 2, "--lifecycle"},
+	{"alert rule add x RunEnded --job nope", 3, "nope"},
+	{"alert rule update nope --severity Info", 3, "does not exist"},
+	{"alert rule update failed", 2, "nothing to change"},
+	{"alert rule delete nope", 3, "jobagent alert rule list shows all"},
+	{"alert rule delete nope --yes", 3, "does not exist"},
+	{"alert rule list a b", 2, "too many arguments"},
+
+	// Files, which have one flag.
+	{"schedule preview --kind cron5 --file NOFILE", 2, "no such file"},
+	{"schedule preview --kind cron5 --file VOID", 2, "cron"},
+	{"schedule add j x --kind cron5 --file LATIN1", 2, "not valid UTF-8"},
+	{"schedule add j x --file CRON", 2, "--kind and --file must be given together"},
+	{"schedule add j x --kind cron5 --file 0~2~*~*~*", 2, "want the name of a file"},
+	{"calendar add x", 2, "missing flag --file"},
+	{"calendar add x --file NOFILE", 2, "no such file"},
+	{"calendar update c --file LATIN1", 2, "not valid UTF-8"},
+	{"export --prune", 2, "give --dir"},
+	{"export --dir DATA --prune --job j", 2, "cannot be combined"},
+	{"export --dir CRON", 2, "CRON"},
+
+	// Commands of sqlcmd.
+	{"step add j --command :setvar~db~shop --target-group g", 2, "--command: line 1: :setvar is a command of sqlcmd"},
+	{"step add j --command :r~x.sql --target-group g", 2, ":r is a command of sqlcmd"},
+	{"step add j --file SQLCMD --target-group g", 2, "line 2: :setvar is a command of sqlcmd"},
+	{"step update j --step-id 1 --file SQLCMD", 2, ":setvar is a command of sqlcmd"},
+	{"step update j --step-id 1 --command :on~error~exit", 2, ":on is a command of sqlcmd"},
+
+	// Scripts of SQL Server Agent, and files as the result.
+	{"import sql-agent SSMS", 2, "give --server"},
+	{"import sql-agent NOFILE --server s", 2, "no such file"},
+	{"import sql-agent LATIN1 --server s", 2, "not valid UTF-8"},
+	{"import sql-agent VOID --server s", 2, "no job of SQL Server Agent"},
+	{"import sql-agent CALENDAR --server s", 2, "no job of SQL Server Agent"},
+	{"import sql-agent SSMS --server s --zone Mars/Base", 2, "--zone"},
+	{"import sql-agent SSMS --server s --job nope", 3, "the scripts have no job \"nope\""},
+	{"import sql-agent SSMS --server s --format xml", 2, "want tsql or yaml"},
+	{"import sql-agent SSMS --server s --format yaml --dir DATA", 2, "--dir and --format are both given"},
+	{"import sql-agent SSMS --server s --dir CRON", 2, "CRON"},
+	{"import sql-agent SSMS --server s --admin-database EMPTY", 2, "--admin-database is empty"},
+	{"import sql-agent UNENDED --server s", 2, "line 1: the string has no end"},
+	{"import crontab CRON --format sql", 2, "want tsql or yaml"},
+	{"import crontab CRON --keep-commands=perhaps", 2, "--keep-commands"},
+
+	// One vocabulary.
+	{"execution list --lifecycle Runing", 2, "did you mean Running?"},
+	{"execution targets " + run1 + " --lifecycle Walking", 2, "--lifecycle"},
+
 	// Whole command lines.
 	{"nonsense", 2, "nonsense"},
 	{"job nonsense", 2, "nonsense"},
@@ -414,7 +493,7 @@ func TestWrongInputs(t *testing.T) {
 	replace := []string{"LONG", strings.Repeat("x", 129), "NOFILE", filepath.Join(dir, "none"), "TOKENS", filepath.Join(dir, "tokens.json"),
 		"DATA", filepath.Join(dir, "data")}
 	for name, text := range map[string]string{
-		"CALENDAR": `{"dates": ["2030-12-24"]}`, "CRON": "0 2 * * *", "LATIN1": "SELECT N'z\xeb'", "NUL": "PRINT\x00", "UTF16": "S\x00E\x00", "VOID": "",
+		"CALENDAR": `{"dates": ["2030-12-24"]}`, "CRON": "0 2 * * *", "LATIN1": "SELECT N'z\xeb'", "NUL": "PRINT\x00", "UTF16": "S\x00E\x00", "VOID": "", "SQLCMD": "PRINT 1;\n:setvar db shop\n", "SSMS": "EXEC msdb.dbo.sp_add_job @job_name = N'a'", "UNENDED": "EXEC msdb.dbo.sp_add_job N'a",
 		"BADCONFIG": "{\n  \"dsn\": 5\n}", "BLOCKED": `{"startTime": "2030-01-01T00:00:00Z", "recurrence": {"frequency": "day"}, "blackouts": {"mode": "skip", "calendars": ["c"]}}`,
 	} {
 		path := filepath.Join(dir, name)
@@ -455,7 +534,7 @@ func TestWrongInputs(t *testing.T) {
 	for _, args := range generated {
 		try(args.args, 2, args.want, false)
 	}
-	require.Greater(t, len(wrongInputs), 200)
+	require.Greater(t, len(wrongInputs), 270)
 	require.Greater(t, len(generated), 120)
 	require.Equal(t, before, snapshot(t, db))
 	require.Equal(t, entries, changes(t, db))

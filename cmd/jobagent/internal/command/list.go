@@ -91,25 +91,18 @@ func CheckFormats(p *output.Printer, cmd *cobra.Command) {
 // SinceForms are the forms of --since, for the help.
 const SinceForms = "a `time` such as 24h, 7d, 2026-01-31 or 2026-01-31T22:00:00Z"
 
-// age matches a duration of --since in days or weeks, which time.ParseDuration does not have.
-var age = regexp.MustCompile(`^(\d{1,5})([dw])$`)
+// age matches days or weeks at the beginning of a duration, which time.ParseDuration does not have.
+var age = regexp.MustCompile(`^(\d{1,5})([dw])(.*)$`)
 
 // Since parses --since: how long ago, or since when. An empty text is the zero time.
 func Since(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if m := age.FindStringSubmatch(text); m != nil {
-		days, err := strconv.Atoi(m[1])
-		if err != nil {
-			return time.Time{}, exit.Usagef("--since: %w", err)
-		}
-		if m[2] == "w" {
-			days *= 7
-		}
-		return now.UTC().Add(-time.Duration(days) * 24 * time.Hour), nil
+	if _, err := strconv.Atoi(text); err == nil {
+		return time.Time{}, exit.Usagef("invalid --since %q: want a unit, such as %sh or %sd", text, text, text)
 	}
-	if d, err := time.ParseDuration(text); err == nil {
+	if d, err := ParseDuration(text); err == nil {
 		if d < 0 {
 			d = -d
 		}

@@ -74,4 +74,8 @@ type ExportedFiles struct {
 	Dir     string   `json:"dir"`
 	Files   []string `json:"files"`
 	Objects int      `json:"objects"`
+	New     []string `json:"new,omitempty"`     // files that were not there
+	Changed []string `json:"changed,omitempty"` // files that had another text
+	Stale   []string `json:"stale,omitempty"`   // files in its folders that the export does not have
+	Removed []string `json:"removed,omitempty"` // those of them that --prune has removed
 }

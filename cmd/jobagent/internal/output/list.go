@@ -235,6 +235,10 @@ func List[T any](p *Printer, rows []T, l Listing[T]) error {
 	case p.Format == FormatName:
 		return writeNames(p.Stdout, rows, l)
 	}
+	if _, _, ok := terminal.Size(p.Stdout); ok && len(rows) == 0 {
+		_, err := fmt.Fprintln(p.Stderr, "there is nothing to list")
+		return err
+	}
 	return p.writeGrid(gridOf(rows, l, p.List, p.Format))
 }
 
@@ -286,7 +290,8 @@ func gridOf[T any](rows []T, l Listing[T], o ListOptions, f Format) *grid {
 }
 
 // writeCSV prints rows as RFC 4180 asks for: texts that a spreadsheet could run have an apostrophe
-// before them, all other values are as they are, times in the form of RFC 3339.
+// before them, all other values are as they are. Times are in UTC, to the second, in the form that
+// spreadsheets read.
 func writeCSV[T any](w io.Writer, rows []T, l Listing[T], o ListOptions) error {
 	columns := l.chosen(o, func(Column[T]) bool { return true })
 	out := newCSV(w)
@@ -299,7 +304,12 @@ func writeCSV[T any](w io.Writer, rows []T, l Listing[T], o ListOptions) error {
 	}
 	for _, row := range rows {
 		for i, c := range columns {
-			record[i] = inert(raw(c.Value(row)))
+			value := c.Value(row)
+			if t, ok := plain(value).(time.Time); ok { // spreadsheets read no other form as a time
+				record[i] = t.UTC().Format(time.DateTime)
+				continue
+			}
+			record[i] = inert(raw(value))
 		}
 		out.write(record)
 	}

@@ -133,7 +133,7 @@ func list(t *testing.T, p *Printer, rows []row) string {
 func TestListFormats(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "run_id,job_name,lifecycle,targets,create_time,note,tags\r\n"+
-		"6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68,nightly index of all tenants,Succeeded,9,2026-01-31T22:00:00Z,Job execution succeeded on all targets.,\r\n"+
+		"6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68,nightly index of all tenants,Succeeded,9,2026-01-31 22:00:00,Job execution succeeded on all targets.,\r\n"+
 		"7f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68,日本語のジョブ名です,Failed,1000,,\"line 1\nline \u202e2 👨‍👩‍👧‍👦\",\"[\"\"a\"\",\"\"b\"\"]\"\r\n",
 		list(t, &Printer{Format: FormatCSV}, testRows))
 	require.Equal(t, "6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68\n7f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68\n", list(t, &Printer{Format: FormatName}, testRows))

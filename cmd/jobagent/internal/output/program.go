@@ -31,17 +31,20 @@ type FrontCheck struct {
 	ControlDatabases []string `json:"control_databases"` // their names in paths
 }
 
-// Import is the script of an import, and the report of it.
+// Import is the result of an import, and the report of it. The result is a script, definitions for
+// jobagent apply, or a directory with them.
 type Import struct {
-	Script string       `json:"script"`
-	Report ImportReport `json:"report"`
+	Script      string       `json:"script,omitempty"`
+	Definitions string       `json:"definitions,omitempty"` // YAML
+	Dir         string       `json:"dir,omitempty"`
+	Report      ImportReport `json:"report"`
 }
 
 // ImportReport counts and lists the results of an import.
 type ImportReport struct {
 	Jobs      int             `json:"jobs"`
 	Steps     int             `json:"steps"`
-	ToWrite   int             `json:"steps_to_write"` // steps that the script only proposes, in a comment
+	ToWrite   int             `json:"steps_to_write"` // steps that are only a comment, or wait or fail until they are written
 	Schedules int             `json:"schedules"`
 	Lost      int             `json:"lost"`    // elements that the script does not have
 	Changed   int             `json:"changed"` // elements that the script has in another form

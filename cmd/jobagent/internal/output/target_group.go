@@ -10,6 +10,8 @@ import (
 type TargetGroup struct {
 	Name string    `json:"target_group_name"`
 	ID   uuid.UUID `json:"target_group_id"`
+	// Members is the number of its members, excluded ones too.
+	Members int `json:"members"`
 }
 
 // CreatedTargetGroup is a target group that was created.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -48,7 +49,7 @@ func (w *Wait) AddFlags(cmd *cobra.Command, withWait bool) {
 		w.Wanted = true
 	}
 	flags.BoolVar(&w.AllowSkipped, "allow-skipped", false, "while waiting: accept a run in which no target ran")
-	flags.DurationVar(&w.Timeout, "wait-timeout", 0, fmt.Sprintf("wait at most so long, then exit with %d; the run goes on (0: no limit)", exit.CodeWaitTimeout))
+	command.AddDuration(flags, &w.Timeout, "wait-timeout", 0, fmt.Sprintf("wait at most so long, then exit with %d; the run goes on (0: no limit)", exit.CodeWaitTimeout))
 }
 
 // Check refuses flags that do not fit together. The command has changed nothing yet.

@@ -48,7 +48,7 @@ var (
 	timetable = Kind{Words: "the name of a schedule", Hint: "jobagent schedule list shows all schedules", Max: maxName, source: names(controldb.NamesOfSchedules), named: true}
 	calendar  = Kind{Words: "the name of a calendar", Hint: "jobagent calendar list shows all calendars", Max: maxName, source: names(controldb.NamesOfCalendars), named: true}
 	secret    = Kind{Words: "the name of a secret", Hint: "jobagent secret list shows all secrets", Max: maxName, source: names(controldb.NamesOfSecrets), named: true}
-	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rules shows all rules", Max: maxName, source: names(controldb.NamesOfAlertRules), named: true}
+	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rule list shows all rules", Max: maxName, source: names(controldb.NamesOfAlertRules), named: true}
 	channel   = Kind{Words: "the name of a channel", Hint: "jobagent alert channel list shows all channels", Max: maxName, source: names(controldb.NamesOfAlertChannels), named: true}
 	account   = Kind{Words: "the name of an account", Hint: "jobagent account list shows all accounts", Max: maxName, source: names(controldb.NamesOfAccounts), named: true}
 	execution = Kind{
@@ -64,7 +64,7 @@ var (
 	guid       = Kind{Words: "a GUID", Max: 40, Form: isGUID, source: nothing}
 	number     = Kind{Words: "a number", Max: 20, source: nothing}
 	instant    = Kind{Words: "a time such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", Max: 64, source: nothing}
-	span       = Kind{Words: "a duration such as 90s, 15m or 24h", Max: 64, source: nothing}
+	span       = Kind{Words: "a duration such as 90s, 15m, 24h or 7d, or a number of seconds", Max: 64, source: nothing}
 	zone       = Kind{Words: "the name of a time zone, such as Europe/Berlin", Hint: "jobagent schedule zones shows all zones", Max: maxName, source: zones}
 	reference  = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
 	aContext   = Kind{Words: "the name of a context", Hint: "jobagent context list shows all contexts", Max: maxContext, source: contextNames}
@@ -141,6 +141,7 @@ var ownArguments = map[string]Kind{
 	"schedule add SCHEDULE":     newName("the new schedule"),
 	"calendar add CALENDAR":     newName("the new calendar"),
 	"alert add RULE":            newName("the new rule"),
+	"alert rule add RULE":       newName("the new rule"),
 	"alert channel add CHANNEL": newName("the new channel"),
 	"account create ACCOUNT":    newName("the new account"),
 	"token create TOKEN":        newName("the new token"),
@@ -164,7 +165,7 @@ var flagKinds = map[string]Kind{
 
 	// Objects.
 	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar,
-	"server": server, "database": database, "elastic-pool": database, "shard-map": database, "credential": removable(credential),
+	"server": server, "database": database, "admin-database": database, "format": loose("tsql", "yaml"), "elastic-pool": database, "shard-map": database, "credential": removable(credential),
 	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
 	"target-auth": enum("sql-login", "windows", "windows-ntlm"), "target-keytab": {Words: "a keytab", Max: maxWord, Files: true},
 	"keytab":         {Words: "a keytab", Max: maxWord, Files: true},
@@ -236,18 +237,26 @@ var flagKinds = map[string]Kind{
 // ownFlags are the kinds of flags of single commands, where the same word means something else.
 var ownFlags = map[string]Kind{
 	"alert add --lifecycle":                 removable(several(lifecycles...)),
+	"alert rule add --lifecycle":            removable(several(lifecycles...)),
 	"alert update --lifecycle":              removable(several(lifecycles...)),
+	"alert rule update --lifecycle":         removable(several(lifecycles...)),
 	"context add --auth":                    removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --auth":                 removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --user":                 removable(word),
 	"account create --database":             {Words: "the name of a control database in the configuration", Max: maxName, source: nothing},
 	"alert add --job":                       removable(job),
+	"alert rule add --job":                  removable(job),
 	"alert update --job":                    removable(job),
+	"alert rule update --job":               removable(job),
 	"alert add --channel":                   removable(channel),
+	"alert rule add --channel":              removable(channel),
 	"alert update --channel":                removable(channel),
+	"alert rule update --channel":           removable(channel),
 	"alert channel update --definition":     {Words: "a JSON object, or @FILE", source: nothing},
 	"audit list --job":                      {Words: "the name that a job had, or its ID", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
 	"db grants --role":                      enum(controldb.GrantRoles...),
+	"execution list --lifecycle":            several(append([]string{"Running"}, lifecycles...)...),
+	"execution targets --lifecycle":         several(append([]string{"Running"}, lifecycles...)...),
 	"doctor --credential":                   credential,
 	"action try --credential":               credential,
 	"import sql-agent --job":                {Words: "the name of a job of SQL Server Agent", Max: maxName, source: nothing},
@@ -311,9 +320,10 @@ var oldFlags = map[string]string{
 
 // ownOldFlags are the same for single commands, where a word means something else elsewhere.
 var ownOldFlags = map[string]string{
-	"schedule preview --count": "limit", "schedule preview --start-time": "start", "schedule preview --since": "after",
+	"schedule preview --count": "limit", "schedule preview --spec": "file", "schedule add --spec": "file", "schedule update --spec": "file",
+	"calendar add --spec": "file", "calendar update --spec": "file", "schedule preview --start-time": "start", "schedule preview --since": "after",
 	"schedule backfill --since": "from", "schedule backfill --until": "to", "step add --step-name": "name",
-	"alert add --lifecycles": "lifecycle", "alert update --lifecycles": "lifecycle", "execution complete --target-id": "target",
+	"alert add --lifecycles": "lifecycle", "alert update --lifecycles": "lifecycle", "alert rule add --lifecycles": "lifecycle", "alert rule update --lifecycles": "lifecycle", "execution complete --target-id": "target",
 	"schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
 	"action try --timeout": "time-limit", "audit list --from": "since", "audit list --to": "until", "history purge --until": "before",
 }

@@ -17,7 +17,7 @@ type argument struct {
 	many     bool
 }
 
-// arguments reads a usage line: "backfill JOB [SCHEDULE]". Flags in it, such as --spec FILE|-, are
+// arguments reads a usage line: "backfill JOB [SCHEDULE]". Flags in it, such as --file FILE|-, are
 // left out.
 func arguments(use string) (list []argument) {
 	words := strings.Fields(use)

@@ -72,7 +72,7 @@ would have. The exit code is 7 unless the endpoint accepts the action.`,
 	cmd.Flags().StringVar(&credential, "credential", "", "`name` of the credential of the configuration file, as @credential_name of a step")
 	cmd.Flags().StringArrayVar(&variables, "var", nil,
 		"`NAME=TEXT`: a variable of the run, such as job_name, database_name or callback_url; may be repeated")
-	cmd.Flags().DurationVar(&limit, "time-limit", 2*time.Minute, "time limit of the attempt")
+	command.AddDuration(cmd.Flags(), &limit, "time-limit", 2*time.Minute, "time limit of the attempt")
 	params.Add(cmd, "the run")
 	return cmd
 }

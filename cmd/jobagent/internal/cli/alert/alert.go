@@ -21,13 +21,17 @@ import (
 // NewCommand returns `jobagent alert`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("alert", "Tell people when something goes wrong, or does not happen",
-		newAddCommand(a), newUpdateCommand(a), newRulesCommand(a), newDeleteCommand(a), newMuteCommand(a),
+		newRuleCommand(a), newMuteCommand(a),
 		newListCommand(a, "list", "List the alerts that are not resolved", false),
 		newListCommand(a, "history", "List all alerts, latest first", true),
 		newShowCommand(a), newAckCommand(a), newTestCommand(a), newChannelCommand(a))
+	for _, old := range []*cobra.Command{newAddCommand(a), newUpdateCommand(a), newDeleteCommand(a), newRulesCommand(a, "rules [RULE]")} {
+		old.Hidden = true // the spellings of earlier releases; jobagent alert rule has them
+		cmd.AddCommand(old)
+	}
 	cmd.Long = `Tell people when something goes wrong, or does not happen.
 
-A rule raises alerts, and sends them to channels. Every agent and every front (jobagent serve)
+A rule (jobagent alert rule) raises alerts, and sends them to channels (jobagent alert channel). Every agent and every front (jobagent serve)
 evaluates the rules and delivers, also while no agent works. A channel whose definition names secrets
 is served by agents and by fronts whose configuration has secrets or secret_keys.
 
@@ -223,7 +227,7 @@ func newMuteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&d, "for", time.Hour, "how long")
+	command.AddDuration(cmd.Flags(), &d, "for", time.Hour, "how long")
 	cmd.Flags().StringVar(&note, "note", "", "the reason")
 	cmd.Flags().BoolVar(&off, "off", false, "end it")
 	return cmd
@@ -277,7 +281,7 @@ all of them were delivered.`,
 		},
 	}
 	cmd.Flags().StringVar(&rule, "alert", "", "`name` of a rule, in place of a channel")
-	cmd.Flags().DurationVar(&wait, "wait", testWait, "how long to wait for the result")
+	command.AddDuration(cmd.Flags(), &wait, "wait", testWait, "how long to wait for the result")
 	return command.List(&a.Printer, deliveryColumns, cmd)
 }
 

@@ -30,11 +30,11 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&f.percent, "percent", 0, "TargetsFailed: least share of targets that did not succeed")
 	flags.Float64Var(&f.factor, "factor", 0, "RunTooLong: multiple of the median duration (default 2)")
 	flags.IntVar(&f.runs, "runs", 0, "RunTooLong: runs in the median (default 20)")
-	flags.IntVar(&f.seconds, "seconds", 0, "grace period or age (default: depends on the condition)")
+	command.AddSeconds(flags, &f.seconds, "seconds", 0, "grace period or age, such as 5m (default: depends on the condition)")
 	flags.StringVar(&f.severity, "severity", "", "Info, Warning or Critical (default Warning)")
 	flags.StringSliceVar(&f.channels, "channel", nil, "`name` of a channel; may be repeated")
-	flags.IntVar(&f.throttle, "throttle", 0, "least seconds between notifications about the same subject (default 3600)")
-	flags.IntVar(&f.repeat, "repeat", 0, "seconds after which an open alert is notified again (default 0: never)")
+	command.AddSeconds(flags, &f.throttle, "throttle", 0, "least time between notifications about the same subject (default 1h)")
+	command.AddSeconds(flags, &f.repeat, "repeat", 0, "time after which an open alert is notified again (default 0: never)")
 	flags.BoolVar(&f.notifyResolved, "notify-resolved", true, "notify when the alert is resolved")
 	flags.StringVar(&f.description, "description", "", "free text")
 	flags.BoolVar(&f.enabled, "enabled", true, "whether the rule raises alerts")
@@ -59,20 +59,28 @@ func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
 	return c
 }
 
+// newRuleCommand returns `jobagent alert rule`.
+func newRuleCommand(a *connect.App) *cobra.Command {
+	cmd := command.NewGroup("rule", "Manage the rules that raise alerts", newAddCommand(a), newUpdateCommand(a), newRulesCommand(a, "list [RULE]"), newDeleteCommand(a))
+	cmd.Long = `Manage the rules that raise alerts: when an alert is raised, and which channels are told. What they
+have raised is in jobagent alert list.`
+	return cmd
+}
+
 func newAddCommand(a *connect.App) *cobra.Command {
 	var f ruleFlags
 	cmd := &cobra.Command{
 		Use: "add RULE CONDITION", Short: "Add a rule", Args: cobra.ExactArgs(2),
-		Example: "  jobagent alert add failed RunEnded --channel on-call\n" +
-			"  jobagent alert add nothing-ran RunNotStarted --seconds 60 --severity Critical --channel on-call\n" +
-			"  jobagent alert add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call",
+		Example: "  jobagent alert rule add failed RunEnded --channel on-call\n" +
+			"  jobagent alert rule add nothing-ran RunNotStarted --seconds 1m --severity Critical --channel on-call\n" +
+			"  jobagent alert rule add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := store.AddAlert(cmd.Context(), args[0], controldb.AlertCondition(args[1]), f.change(cmd))
 				if err != nil {
 					return err
 				}
-				return a.Done(output.AlertName{Name: args[0]}, "added the alert %s", args[0])
+				return a.Done(output.AlertName{Name: args[0]}, "added the rule %s", args[0])
 			})
 		},
 	}
@@ -89,7 +97,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				if err := store.UpdateAlert(cmd.Context(), args[0], f.change(cmd)); err != nil {
 					return err
 				}
-				return a.Done(output.AlertName{Name: args[0]}, "changed the alert %s", args[0])
+				return a.Done(output.AlertName{Name: args[0]}, "changed the rule %s", args[0])
 			})
 		},
 	}
@@ -102,13 +110,13 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		Use: "delete RULE", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the alert %s; what it has raised is resolved", args[0])); err != nil {
+				if err := command.Confirm(cmd, command.Fixed("This deletes the rule %s; what it has raised is resolved", args[0])); err != nil {
 					return err
 				}
 				if err := store.DeleteAlert(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				return a.Done(output.AlertName{Name: args[0]}, "deleted the alert %s", args[0])
+				return a.Done(output.AlertName{Name: args[0]}, "deleted the rule %s", args[0])
 			})
 		},
 	}
@@ -116,9 +124,9 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-func newRulesCommand(a *connect.App) *cobra.Command {
+func newRulesCommand(a *connect.App, use string) *cobra.Command {
 	return command.List(&a.Printer, ruleColumns, &cobra.Command{
-		Use: "rules [RULE]", Short: "List the rules", Args: cobra.MaximumNArgs(1),
+		Use: use, Short: "List the rules", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.AlertRules(cmd.Context(), strings.Join(args, ""))

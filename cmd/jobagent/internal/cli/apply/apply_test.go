@@ -128,6 +128,21 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	want, err := os.ReadFile(filepath.Join(world, "jobs", "scripts", "load.sql"))
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(script), "a script is the same, byte by byte")
+
+	// Into a directory that was used, export lists what it replaces and what is stale.
+	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 14 objects as 17 files into "+dir+"; 17 unchanged\n")
+	edited, stale := filepath.Join(dir, "jobs", "everything.yaml"), filepath.Join(dir, "jobs", "gone.yaml")
+	old, err := os.ReadFile(edited)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(edited, append([]byte("# a remark\n"), old...), 0o600))
+	require.NoError(t, os.WriteFile(stale, []byte("apiVersion: jobagent/v1\nkind: Job\nname: gone\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.yaml"), []byte("mine"), 0o600))
+	require.Equal(t, "replaced jobs/everything.yaml\nstale jobs/gone.yaml\nwrote 14 objects as 17 files into "+dir+"; 16 unchanged\n"+
+		"1 file not of this export: jobagent apply would create what it defines; --prune removes it\n", f.ok(t, "second", "", "export", "--dir", dir))
+	require.NotContains(t, f.ok(t, "second", "", "export", "--dir", dir, "--job", "everything"), "stale", "other objects are not exported")
+	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir, "--prune"), "removed jobs/gone.yaml\n")
+	require.NoFileExists(t, stale)
+	require.FileExists(t, filepath.Join(dir, "README.yaml"), "it is in no folder of a kind")
 }
 
 func jobVersions(t *testing.T, f *fixture, database string) string {

@@ -2,23 +2,19 @@ package apply
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -30,18 +26,27 @@ func newExportCommand(a *connect.App) *cobra.Command {
 		Use: "export", Short: "Write the definitions of jobs and other objects as files", Args: cobra.NoArgs,
 		Long: `Write the definitions of jobs, target groups, calendars, limits, alerts and alert channels as YAML
 or JSON: to stdout, or with --dir as files, one for each object, with the scripts of the steps
-beside them. jobagent apply reads them again, and then changes nothing.
+beside them. jobagent apply reads them again, and then changes nothing. In a directory that was used
+before, the files that it replaces are listed, and those that are stale: of objects that do not
+exist any more. --prune removes these.
 
 Not exported: system jobs, jobs of the SAP and Scheduler APIs, pauses and mutes, credentials and
 secrets, and settings.`,
 		Example: "  jobagent export --dir jobs\n  jobagent export --job nightly > nightly.yaml\n  jobagent export -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return runExport(cmd.Context(), a, store, opts) })
+			if opts.prune && opts.dir == "" {
+				return exit.Usagef("--prune removes files of --dir: give --dir, too")
+			}
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return runExport(cmd, a, store, opts) })
 		},
 	}
 	cmd.Flags().StringArrayVar(&opts.jobs, "job", nil, "only this `job`, with the target groups and calendars that it uses; may be repeated")
 	cmd.Flags().StringArrayVar(&opts.groups, "target-group", nil, "only this target `group`; may be repeated, and combined with --job")
-	cmd.Flags().StringVar(&opts.dir, "dir", "", "write files into this `directory`, which is made if it does not exist; files of the same names are replaced")
+	cmd.Flags().StringVar(&opts.dir, "dir", "", "write files into this `directory`, which is made if it does not exist; files of the same names are replaced, and listed")
+	cmd.Flags().BoolVar(&opts.prune, "prune", false, "with --dir, remove files of objects that do not exist any more; lists them first, and asks")
+	cmd.MarkFlagsMutuallyExclusive("prune", "job")
+	cmd.MarkFlagsMutuallyExclusive("prune", "target-group")
+	command.AddYes(cmd)
 	return cmd
 }
 
@@ -49,14 +54,15 @@ secrets, and settings.`,
 type exportOptions struct {
 	jobs, groups []string
 	dir          string
+	prune        bool
 }
 
-func runExport(ctx context.Context, a *connect.App, store *controldb.Store, opts exportOptions) error {
+func runExport(cmd *cobra.Command, a *connect.App, store *controldb.Store, opts exportOptions) error {
 	names := opts.jobs
 	if len(opts.groups) > 0 && names == nil {
 		names = []string{}
 	}
-	d, err := store.Definitions(ctx, names)
+	d, err := store.Definitions(cmd.Context(), names)
 	if err != nil {
 		return err
 	}
@@ -71,7 +77,7 @@ func runExport(ctx context.Context, a *connect.App, store *controldb.Store, opts
 		}
 	}
 	if opts.dir != "" {
-		return exportTree(a, list, opts.dir)
+		return exportTree(cmd, a, list, opts)
 	}
 	if a.Format == output.FormatJSON || a.Structured() && a.Format != output.FormatYAML {
 		docs := make([]json.RawMessage, 0, len(list))
@@ -123,121 +129,69 @@ func selected(s *state, opts exportOptions) ([]manifest.Object, error) {
 	return slices.DeleteFunc(s.own(), func(o manifest.Object) bool { return !slices.Contains(keys, o.Key()) }), nil
 }
 
-// folders are the folders of the kinds.
-var folders = map[manifest.Kind]string{
-	manifest.KindTargetGroup: "target-groups", manifest.KindCalendar: "calendars", manifest.KindAlertChannel: "alert-channels",
-	manifest.KindJob: "jobs", manifest.KindLimit: "limits", manifest.KindAlert: "alerts",
-}
-
-// exportTree writes objects as files.
-func exportTree(a *connect.App, list []manifest.Object, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit.Usage(err)
-	}
-	root, err := os.OpenRoot(dir)
+// exportTree writes objects as files, and says which files it replaces and which are stale.
+func exportTree(cmd *cobra.Command, a *connect.App, list []manifest.Object, opts exportOptions) error {
+	files := manifest.Files(list, nil)
+	c, err := manifest.CompareFiles(opts.dir, files)
 	if err != nil {
 		return exit.Usage(err)
 	}
-	defer root.Close()
-	t := tree{root: root, used: map[string]bool{}}
-	if err := t.write(manifest.SchemaFile, string(manifest.Schema())); err != nil {
-		return err
+	if opts.jobs != nil || opts.groups != nil {
+		c.Stale = nil // other objects have their files
 	}
-	for _, o := range list {
-		if err := t.object(o); err != nil {
+	removed := c.Stale
+	if !opts.prune {
+		removed = nil
+	}
+	if len(removed) > 0 {
+		err := command.Confirm(cmd, func() (string, int, error) {
+			fmt.Fprintf(a.Stderr, "--prune removes:\n  %s\n", strings.Join(removed, "\n  "))
+			return fmt.Sprintf("This removes %s that the export does not have", output.Count(len(removed), "file")), len(removed), nil
+		})
+		if err != nil {
 			return err
 		}
 	}
-	result := output.ExportedFiles{Dir: dir, Files: t.files, Objects: len(list)}
-	return a.Done(result, "wrote %d %s as %d files into %s", len(list), plural(len(list), "object", "objects"), len(t.files), dir)
-}
-
-// tree is a directory into which files are written.
-type tree struct {
-	root  *os.Root
-	used  map[string]bool // in lower case: some file systems do not tell cases apart
-	files []string
-}
-
-func (t *tree) object(o manifest.Object) error {
-	folder := folders[o.Kind]
-	name := t.unused(folder, fileName(o.Name()), ".yaml")
-	if job, ok := o.Value.(*manifest.Job); ok {
-		copied := *job
-		copied.Steps = nil
-		for i, s := range job.Steps {
-			step := *s
-			copied.Steps = append(copied.Steps, &step)
-			if kind, text := s.CommandType(); kind == "TSql" {
-				file := t.unused(path.Join(folder, name), fmt.Sprintf("%02d-%s", i+1, fileName(s.Name)), ".sql")
-				if err := t.write(path.Join(folder, name, file+".sql"), text); err != nil {
-					return err
-				}
-				step.Command.File = path.Join(name, file+".sql")
-			}
-		}
-		o.Value = &copied
+	if err := manifest.WriteFiles(opts.dir, files, removed); err != nil {
+		return exit.Usage(err)
 	}
-	return t.write(path.Join(folder, name+".yaml"), "# yaml-language-server: $schema=../"+manifest.SchemaFile+"\n"+manifest.YAML(o))
-}
-
-// unused returns a name of a file that this export has not written yet.
-func (t *tree) unused(folder, name, ext string) string {
-	for n := 1; ; n++ {
-		try := name
-		if n > 1 {
-			try = fmt.Sprintf("%s-%d", name, n)
-		}
-		if key := strings.ToLower(path.Join(folder, try+ext)); !t.used[key] {
-			t.used[key] = true
-			return try
-		}
+	result := output.ExportedFiles{Dir: opts.dir, Objects: len(list), Files: []string{}, New: c.New, Changed: c.Changed, Removed: removed, Stale: c.Stale}
+	for _, f := range files {
+		result.Files = append(result.Files, f.Path)
 	}
+	return a.Emit(result, func(w io.Writer) error { return writeExported(w, result) })
 }
 
-// fileName makes the name of a file that all systems take.
-func fileName(name string) string {
+// writeExported writes what an export did, for people.
+func writeExported(w io.Writer, r output.ExportedFiles) error {
 	var b strings.Builder
-	for _, r := range name {
-		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), r == '_', r == '.' && b.Len() > 0:
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
+	if len(r.New) < len(r.Files) { // the directory was used before
+		for _, f := range r.Changed {
+			b.WriteString("replaced " + f + "\n")
 		}
-		if b.Len() >= 80 {
-			break
+		for _, f := range r.New {
+			b.WriteString("new " + f + "\n")
 		}
 	}
-	clean := strings.TrimRight(b.String(), "-.")
-	switch strings.ToUpper(clean) {
-	case "", "CON", "PRN", "AUX", "NUL", "COM1", "LPT1":
-		return "object-" + clean
-	}
-	return clean
-}
-
-// write replaces a file.
-func (t *tree) write(name, text string) error {
-	folder := path.Dir(name)
-	made := ""
-	for part := range strings.SplitSeq(folder, "/") {
-		made = path.Join(made, part)
-		if made == "." {
-			continue
-		}
-		if err := t.root.Mkdir(made, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+	for _, f := range r.Stale {
+		if r.Removed != nil {
+			b.WriteString("removed " + f + "\n")
+		} else {
+			b.WriteString("stale " + f + "\n")
 		}
 	}
-	file, err := t.root.Create(name)
-	if err != nil {
-		return err
+	fmt.Fprintf(&b, "wrote %s as %s into %s", output.Count(r.Objects, "object"), output.Count(len(r.Files), "file"), r.Dir)
+	if same := len(r.Files) - len(r.New) - len(r.Changed); same > 0 {
+		fmt.Fprintf(&b, "; %d unchanged", same)
 	}
-	_, err = io.WriteString(file, text)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
+	b.WriteByte('\n')
+	if len(r.Stale) > 0 && r.Removed == nil {
+		what := "what it defines; --prune removes it"
+		if len(r.Stale) > 1 {
+			what = "what they define; --prune removes them"
+		}
+		fmt.Fprintf(&b, "%s not of this export: jobagent apply would create %s\n", output.Count(len(r.Stale), "file"), what)
 	}
-	t.files = append(t.files, name)
+	_, err := io.WriteString(w, terminal.CleanScreen(b.String()))
 	return err
 }

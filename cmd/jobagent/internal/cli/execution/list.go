@@ -30,6 +30,7 @@ var columns = output.Columns([]output.Column[output.Execution]{
 	{Name: "succeeded", Header: "OK", Right: true, Drop: 4, Value: counted(func(c output.TargetCounts) int { return c.Succeeded })},
 	{Name: "failed", Right: true, Drop: 3, Value: counted(func(c output.TargetCounts) int { return c.Failed })},
 	{Name: "skipped", Right: true, Drop: 13, Value: counted(func(c output.TargetCounts) int { return c.Skipped })},
+	{Name: "canceled", Right: true, Wide: true, Value: counted(func(c output.TargetCounts) int { return c.Canceled })},
 	{Name: "total", Right: true, Drop: 11, Value: counted(func(c output.TargetCounts) int { return c.Total })},
 	{Name: "duration_ms", Header: "DURATION", Right: true, Drop: 12, Text: func(e output.Execution) string {
 		if e.DurationMS == nil {
@@ -132,11 +133,11 @@ func (f *listFlags) filter(now time.Time) (controldb.RunListFilter, error) {
 	r := controldb.RunListFilter{JobName: f.job, ActiveOnly: f.active, Limit: f.limit}
 	var err error
 	for _, s := range f.lifecycles {
-		l, err := jobs.ParseLifecycle(s)
+		list, err := jobs.ParseLifecycles(s)
 		if err != nil {
 			return r, exit.Usagef("--lifecycle: %w", err)
 		}
-		r.Lifecycles = append(r.Lifecycles, l)
+		r.Lifecycles = append(r.Lifecycles, list...)
 	}
 	for _, s := range f.triggers {
 		i := slices.IndexFunc(controldb.Triggers(), func(t controldb.Trigger) bool { return strings.EqualFold(string(t), s) })
@@ -187,7 +188,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.job, "job", "", "only runs of this job")
 	cmd.Flags().BoolVar(&f.active, "active", false, "only runs that have not ended")
-	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these `lifecycles`, separated by commas")
+	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these `lifecycles`, separated by commas; Running: all that go on")
 	cmd.Flags().StringSliceVar(&f.triggers, "trigger", nil, "only runs with these `triggers`, separated by commas: Manual, Schedule, Backfill, Rerun")
 	cmd.Flags().StringVar(&f.since, "since", "", "only runs that were created since then: "+command.SinceForms)
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "maximum number of runs")

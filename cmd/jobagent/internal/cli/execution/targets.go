@@ -53,11 +53,11 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 			}
 			var lifecycles []jobs.Lifecycle
 			for _, name := range names {
-				l, err := jobs.ParseLifecycle(name)
+				list, err := jobs.ParseLifecycles(name)
 				if err != nil {
 					return exit.Usagef("--lifecycle: %w", err)
 				}
-				lifecycles = append(lifecycles, l)
+				lifecycles = append(lifecycles, list...)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				rows, err := runs.Read(cmd.Context(), store, id)
@@ -78,7 +78,7 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 		},
 	})
 	cmd.Flags().IntVar(&step, "step-id", 0, "only the step with this `number`")
-	cmd.Flags().StringSliceVar(&names, "lifecycle", nil, "only targets with these `lifecycles`, separated by commas")
+	cmd.Flags().StringSliceVar(&names, "lifecycle", nil, "only targets with these `lifecycles`, separated by commas; Running: all that go on")
 	return cmd
 }
 

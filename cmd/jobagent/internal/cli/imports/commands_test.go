@@ -63,7 +63,7 @@ func TestImportedCommandsRun(t *testing.T) {
 		}
 		require.Contains(t, messages, want.message, job)
 	}
-	for job, enabled := range map[string]bool{"sqlcmd": true, "dump.sh": true, "pod": true, "run.sh": false} {
+	for job, enabled := range map[string]bool{"sqlcmd": true, "dump.sh": false, "pod": false, "run.sh": false} {
 		list, err := server.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 1)

@@ -30,6 +30,7 @@ type outsideFlags struct {
 
 func (f *outsideFlags) add(cmd *cobra.Command, clock string) {
 	f.importFlags.add(cmd, "the database that sqlcmd names")
+	f.addKeep(cmd)
 	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of "+clock+" (default UTC, with a note)")
 	cmd.Flags().StringVar(&f.server, "server", "", "agents' name of the SQL Server that sqlcmd calls localhost")
 	cmd.Flags().StringVar(&f.scripts, "scripts", "", "`folder` with the files of T-SQL that sqlcmd -i reads")
@@ -43,7 +44,7 @@ func (f *outsideFlags) addZone(cmd *cobra.Command, clock string) {
 
 // options returns the settings of the import.
 func (f *outsideFlags) options() (importer.Options, error) {
-	o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: f.server}
+	o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: f.server, KeepCommands: f.keepCommands}
 	if f.zone != "" {
 		var err error
 		if o.Zone, err = importer.Zone(f.zone); err != nil {

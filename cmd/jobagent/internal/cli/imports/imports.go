@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/importer"
+	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
 // NewCommand returns `jobagent import`.
@@ -23,14 +25,16 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newTaskSchedulerCommand(a), newQuartzCommand(a), newICalendarCommand(a),
 		newCrontabCommand(a), newKubernetesCommand(a),
 	)
-	cmd.Long = `Convert jobs of other systems to T-SQL. The script goes to standard output, and a report of all
-elements that were not imported to standard error; nothing is changed. Run the script in the control
-database: it creates each job completely or not at all. Actions of Azure Scheduler and SAP become steps;
-their secrets are not read, and the report names those that you set with jobagent secret set. For steps of
-SQL Server Agent other than T-SQL (CmdExec, PowerShell and others), the script proposes a step that you write.
-Programs of the other systems become steps that you write, with disabled schedules until then.
+	cmd.Long = `Convert jobs of other systems to T-SQL, or to files. The script goes to standard output, and a report of
+all elements that were not imported to standard error; nothing is changed. Run the script in the control
+database: it creates each job completely or not at all. With --format yaml or --dir, the result is what
+jobagent diff and apply read.
 
-The last line on standard error counts what was lost. With --strict, the exit code is 7 if anything was
+Actions of Azure Scheduler and SAP become steps; their secrets are not read, and the report names those
+that you set with jobagent secret set. Programs (of SQL Server Agent: CmdExec, PowerShell and others) become
+steps that you write, with disabled schedules until then.
+
+The last line on standard error counts what was lost, and what is left to write. With --strict, the exit code is 7 if anything was
 lost or a step is left to write; the script and the report are printed all the same.`
 	return cmd
 }
@@ -39,18 +43,44 @@ lost or a step is left to write; the script and the report are printed all the s
 const stepsToWrite = `A step that you write is an entry of "processes" in the agents' configuration. No agent has it yet, so
 the schedules of its job are created disabled: write the entry, or replace the step by T-SQL, then use
 jobagent schedule enable JOB SCHEDULE. With --target-group, such a step is T-SQL that fails until you
-replace it, and the schedules are enabled.`
+replace it. Command lines may hold passwords: the report has no argument, and the script has the whole
+line as a comment only with --keep-commands.`
 
 // importFlags are the flags that all imports have.
 type importFlags struct {
-	report, group string
-	strict        bool
+	report, group, dir, format string
+	strict, keepCommands       bool
 }
 
 func (f *importFlags) add(cmd *cobra.Command, groupDefault string) {
 	cmd.Flags().StringVar(&f.report, "report", "", "`file` for the report, instead of standard error")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 7 if an element was lost or a step is left to write")
 	cmd.Flags().StringVar(&f.group, "target-group", "", "target group of the steps (default: "+groupDefault+")")
+	cmd.Flags().StringVar(&f.format, "format", formatTSQL, "what is written: tsql, or yaml for jobagent apply")
+	cmd.Flags().StringVar(&f.dir, "dir", "", "write files for jobagent apply into this `directory`, one for each object, with the scripts beside them")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
+}
+
+// The values of --format.
+const (
+	formatTSQL = "tsql"
+	formatYAML = "yaml"
+)
+
+// check checks the flags before anything is read.
+func (f *importFlags) check() error {
+	switch {
+	case f.format != formatTSQL && f.format != formatYAML:
+		return exit.Usagef("invalid --format %q: want tsql or yaml", f.format)
+	case f.dir != "" && f.format != formatTSQL:
+		return exit.Usagef("--dir and --format are both given: --dir writes YAML and the scripts beside it")
+	}
+	return nil
+}
+
+// addKeep adds the flag that shows command lines.
+func (f *importFlags) addKeep(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.keepCommands, "keep-commands", false, "write the command lines that do not run here into the script, as comments; they may hold passwords")
 }
 
 func newAzureCommand(a *connect.App) *cobra.Command {
@@ -94,7 +124,7 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 	}
 	report.Steps, report.ToWrite, report.Schedules = r.Totals()
 	summary := fmt.Sprintf("%s; %s not imported, %d changed, %d to set", r.Summary(), output.Count(report.Lost, "element"), report.Changed, report.ToSet)
-	if err := printParts(a, r, report, summary, f.report); err != nil {
+	if err := printParts(a, r, report, summary, f); err != nil {
 		return err
 	}
 	if f.strict && report.Lost+report.ToWrite > 0 {
@@ -105,7 +135,8 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 
 // printParts prints the script to stdout, and the report to a file or to stderr. The summary is on
 // stderr in either case, unless all is JSON.
-func printParts(a *connect.App, r *importer.Result, report output.ImportReport, summary, path string) (err error) {
+func printParts(a *connect.App, r *importer.Result, report output.ImportReport, summary string, f importFlags) (err error) {
+	path := f.report
 	out := a.Stderr
 	if path != "" {
 		file, err := os.Create(path)
@@ -125,9 +156,21 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 				return err
 			}
 		}
-		return a.Emit(output.Import{Script: r.Script(), Report: report}, nil)
+		result := output.Import{Report: report}
+		switch {
+		case f.dir != "":
+			if err := writeImport(a, r, f); err != nil {
+				return err
+			}
+			result.Dir = f.dir
+		case f.format == formatYAML:
+			result.Definitions = definitions(r)
+		default:
+			result.Script = r.Script()
+		}
+		return a.Emit(result, nil)
 	}
-	if _, err := io.WriteString(a.Stdout, r.Script()); err != nil {
+	if err := writeImport(a, r, f); err != nil {
 		return err
 	}
 	for _, finding := range r.Findings {
@@ -142,4 +185,50 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 	}
 	_, err = fmt.Fprintln(a.Stderr, summary)
 	return err
+}
+
+// writeImport writes what was imported: a script or definitions to stdout, or files.
+func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
+	text := ""
+	switch {
+	case f.dir != "":
+		list, comment := objects(r)
+		files := manifest.Files(list, comment)
+		c, err := manifest.CompareFiles(f.dir, files)
+		if err == nil && len(c.Changed) > 0 && c.Changed[0] != manifest.SchemaFile {
+			err = fmt.Errorf("--dir %s: %s would be replaced, such as %s; name an empty directory", f.dir, output.Count(len(c.Changed), "file"), c.Changed[0])
+		}
+		if err == nil {
+			err = manifest.WriteFiles(f.dir, files, nil)
+		}
+		if err != nil {
+			return exit.Usage(err)
+		}
+		if a.Structured() {
+			return nil
+		}
+		text = fmt.Sprintf("wrote %s as %s into %s; see them with jobagent diff -f %[3]s\n", output.Count(len(list), "object"), output.Count(len(files), "file"), f.dir)
+	case f.format == formatYAML:
+		text = definitions(r)
+	default:
+		text = r.Script()
+	}
+	_, err := io.WriteString(a.Stdout, text)
+	return err
+}
+
+// definitions returns what was imported as documents of one YAML file.
+func definitions(r *importer.Result) string {
+	list, comment := objects(r)
+	var b strings.Builder
+	for i, o := range list {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		for line := range strings.Lines(comment(o)) {
+			b.WriteString(strings.TrimRight("# "+line, " \r\n") + "\n")
+		}
+		b.WriteString(manifest.YAML(o))
+	}
+	return b.String()
 }

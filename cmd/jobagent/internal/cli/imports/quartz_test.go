@@ -107,12 +107,12 @@ func TestImportQuartz(t *testing.T) {
 		got = append(got, line)
 	}
 	require.ElementsMatch(t, []string{
-		`nightly cron quartz {"cron":"0 0 2 ? * MON-FRI"}`,
+		`nightly cron quartz {"cron":"0 0 2 ? * MON-FRI"} disabled`,
 		`nightly simple rrule {"rrule":"FREQ=MINUTELY;INTERVAL=15","startTime":"2026-01-01T00:00:00Z"} disabled`,
 		`mail.report mail.calendar rrule {"rrule":"FREQ=DAILY;INTERVAL=2","startTime":"2026-01-01T00:00:00Z","gap":"at_end"} disabled`,
-		`mail.report mail.daily [1 of 3] rrule {"rrule":"FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=8,11,14,17;BYMINUTE=0,45;BYSECOND=0","startTime":"2026-01-01T00:00:00Z"}`,
-		`mail.report mail.daily [2 of 3] rrule {"rrule":"FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=9,12,15;BYMINUTE=30;BYSECOND=0","startTime":"2026-01-01T00:00:00Z"}`,
-		`mail.report mail.daily [3 of 3] rrule {"rrule":"FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=10,13,16;BYMINUTE=15;BYSECOND=0","startTime":"2026-01-01T00:00:00Z"}`,
+		`mail.report mail.daily [1 of 3] rrule {"rrule":"FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=8,11,14,17;BYMINUTE=0,45;BYSECOND=0","startTime":"2026-01-01T00:00:00Z"} disabled`,
+		`mail.report mail.daily [2 of 3] rrule {"rrule":"FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=9,12,15;BYMINUTE=30;BYSECOND=0","startTime":"2026-01-01T00:00:00Z"} disabled`,
+		`mail.report mail.daily [3 of 3] rrule {"rrule":"FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=10,13,16;BYMINUTE=15;BYSECOND=0","startTime":"2026-01-01T00:00:00Z"} disabled`,
 	}, got)
 
 	code, script, stderr = importing("--prefix", "q.J_", "--scheduler", "one", "--target-group", "shops")

@@ -13,6 +13,7 @@ import (
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/jobs/importer"
@@ -21,22 +22,39 @@ import (
 
 func newSQLAgentCommand(a *connect.App) *cobra.Command {
 	var f importFlags
-	var database, zone, server string
+	var database, zone, server, admin string
 	var names []string
 	cmd := &cobra.Command{
-		Use: "sql-agent", Short: "Import jobs of SQL Server Agent from msdb",
-		Long: `Import jobs of SQL Server Agent. The command reads sysjobs, sysjobsteps, sysschedules and related
-tables on the server of --dsn, and writes nothing there. SQL Server Agent uses the server's local
-time: give the server's time zone with --zone, as an IANA name or a Windows name
-(SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on).`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: server}
+		Use: "sql-agent [FILE|-]...", Short: "Import jobs of SQL Server Agent from msdb, or from scripts of SSMS",
+		Long: `Import jobs of SQL Server Agent. Without a file, the command reads sysjobs, sysjobsteps, sysschedules
+and related tables on the server of --dsn, and writes nothing there. A file is T-SQL that creates jobs,
+as SSMS writes it (Script Job as, CREATE To): calls of msdb.dbo.sp_add_job, sp_add_jobstep and others
+with constants and variables.
+
+SQL Server Agent uses the server's local time: give the server's time zone with --zone, as an IANA name
+or a Windows name (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on).
+
+What follows the success or failure of a step becomes --after and --run-when. A step of another subsystem
+than T-SQL is an entry of "processes" in the agents' configuration, and its command a comment, unless it
+may hold a password: then --keep-commands writes it. Notifications of operators become alert rules, which
+need a channel. The schedules of a job are created disabled while a step of it is left to write, runs in a
+system database, or would run otherwise than there.`,
+		Example: "  jobagent import sql-agent --zone 'W. Europe Standard Time' --strict > agent.sql\n  jobagent import sql-agent jobs.sql --server sql1 --admin-database DBA --dir imported",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := importer.Options{Now: time.Now().UTC(), TargetGroup: f.group, Server: server, AdminDatabase: admin, KeepCommands: f.keepCommands}
 			if zone != "" {
 				var err error
 				if o.Zone, err = importer.Zone(zone); err != nil {
 					return exit.Usagef("--zone: %w", err)
 				}
+			}
+			if len(args) > 0 {
+				r, err := readAgentScripts(a, args, names, o)
+				if err != nil {
+					return err
+				}
+				return printImport(a, r, f)
 			}
 			dsn, err := agentServer(cmd.Context(), a, database)
 			if err != nil {
@@ -53,12 +71,38 @@ time: give the server's time zone with --zone, as an IANA name or a Windows name
 		},
 	}
 	f.add(cmd, "one for each database")
+	f.addKeep(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&database, "database", "msdb", "database that holds SQL Server Agent's tables")
 	flags.StringVar(&zone, "zone", "", "time zone of the server's clock (default UTC, with a warning)")
-	flags.StringVar(&server, "server", "", "server's name for agents (default: as in the connection string)")
+	flags.StringVar(&server, "server", "", "server's name for agents (default: as in the connection string; needed with a file, unless there is --target-group)")
+	flags.StringVar(&admin, "admin-database", "", "database for steps that ran in master, msdb, model or tempdb")
 	flags.StringArrayVar(&names, "job", nil, "import only this `job`; may be repeated")
 	return cmd
+}
+
+// readAgentScripts converts files of T-SQL that create jobs.
+func readAgentScripts(a *connect.App, files, names []string, o importer.Options) (*importer.Result, error) {
+	if o.Server == "" && o.TargetGroup == "" {
+		return nil, exit.Usagef("a script does not say on which server its jobs run: give --server with its name for agents, or --target-group")
+	}
+	var documents []importer.Document
+	for _, name := range files {
+		text, err := command.ReadFile(name, a.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, importer.Document{Name: name, Text: text})
+	}
+	r, err := importer.SQLAgentScripts(documents, names, o)
+	var missing *importer.MissingJobError
+	if errors.As(err, &missing) {
+		return nil, exit.With(exit.CodeNotFound, err)
+	}
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	return r, nil
 }
 
 // agentServer returns the control database's connection string with another database.
@@ -130,6 +174,8 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 		{"sysjobschedules", false, []string{"job_id", "schedule_id"}},
 		{"syscategories", true, []string{"category_id", "name"}},
 		{"sysalerts", true, []string{"job_id", "name"}},
+		{"sysoperators", true, []string{"id", "name"}},
+		{"sysproxies", true, []string{"proxy_id", "name"}},
 	} {
 		rows, err := readTable(ctx, db, "dbo."+t.name, t.needed)
 		var refused mssqldb.Error
@@ -157,11 +203,23 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 		for _, c := range index["syscategories"][r.text("category_id")] {
 			j.Category = c.text("name")
 		}
+		operator := func(column, address string) (o importer.AgentOperator) {
+			for _, row := range index["sysoperators"][r.text(column)] {
+				o = importer.AgentOperator{Name: row.text("name"), Address: row.text(address)}
+			}
+			return o
+		}
+		j.EmailOperator, j.NetSendOperator = operator("notify_email_operator_id", "email_address"), operator("notify_netsend_operator_id", "netsend_address")
+		j.PageOperator = operator("notify_page_operator_id", "pager_address")
 		for _, a := range index["sysalerts"][id] {
 			j.Alerts = append(j.Alerts, a.text("name"))
 		}
 		for _, s := range index["sysjobsteps"][id] {
-			j.Steps = append(j.Steps, s.step())
+			step := s.step()
+			for _, proxy := range index["sysproxies"][s.text("proxy_id")] {
+				step.Proxy = proxy.text("name")
+			}
+			j.Steps = append(j.Steps, step)
 		}
 		for _, link := range index["sysjobschedules"][id] {
 			for _, s := range index["sysschedules"][link.text("schedule_id")] {

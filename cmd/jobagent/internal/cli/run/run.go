@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -72,8 +73,8 @@ grace period. The second signal cancels them at once.`,
 	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "",
 		"concurrent targets: a number, or JA100, JA200, JA400, JA800 (default 100)")
 	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent; keep it across restarts (default: a new GUID)")
-	cmd.Flags().DurationVar(&lease, "lease", 0, "duration of a term without renewal (default 30s)")
-	cmd.Flags().DurationVar(&grace, "grace", 0, "time for running scripts when the agent stops (default 30s)")
+	command.AddDuration(cmd.Flags(), &lease, "lease", 0, "duration of a term without renewal (default 30s)")
+	command.AddDuration(cmd.Flags(), &grace, "grace", 0, "time for running scripts when the agent stops (default 30s)")
 	cmd.Flags().BoolVar(&serve, "serve", false, "serve REST in this process too, as jobagent serve does; callbacks are received there unless the section callbacks says otherwise")
 	return cmd
 }

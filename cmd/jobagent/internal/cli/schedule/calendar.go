@@ -39,7 +39,7 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 	change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: use + " CALENDAR --spec FILE|-", Short: short, Args: cobra.ExactArgs(1),
+		Use: use + " CALENDAR --file FILE|-", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := command.ReadFile(file, a.Stdin)
 			if err != nil {
@@ -56,8 +56,8 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&file, "spec", "", "`file` that holds the calendar; - for standard input")
-	cobra.CheckErr(cmd.MarkFlagRequired("spec"))
+	cmd.Flags().StringVar(&file, "file", "", "`file` that holds the calendar; - for standard input")
+	cobra.CheckErr(cmd.MarkFlagRequired("file"))
 	return cmd
 }
 

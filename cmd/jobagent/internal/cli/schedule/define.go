@@ -65,11 +65,11 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 func (f *definitionFlags) addDefinition(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", fmt.Sprintf("kind of the definition: %s; or a language that is translated: %s", kindList(), formList()))
-	flags.StringVar(&f.file, "spec", "", "`file` that holds the definition; - for standard input")
+	flags.StringVar(&f.file, "file", "", "`file` that holds the definition; - for standard input")
 	f.lines = map[schedule.Kind]*string{}
 	for _, l := range lineKinds {
 		f.lines[l.kind] = flags.String(string(l.kind), "",
-			fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
+			fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --file", l.kind, l.example))
 	}
 	for _, form := range schedule.Forms() {
 		f.lines[schedule.Kind(form)] = flags.String(string(form), "",
@@ -78,7 +78,7 @@ func (f *definitionFlags) addDefinition(cmd *cobra.Command) {
 }
 
 // errNoDefinition means that no flag gives a definition.
-var errNoDefinition = exit.Usagef("the definition is missing: give --kind with --spec, or one of --%s", strings.Join(lineFlags(), ", --"))
+var errNoDefinition = exit.Usagef("the definition is missing: give --kind with --file, or one of --%s", strings.Join(lineFlags(), ", --"))
 
 func kindList() string {
 	var names []string
@@ -99,7 +99,7 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 		}
 	}
 	if cmd.Flags().Changed("kind") || f.file != "" {
-		named = append(named, "--kind with --spec")
+		named = append(named, "--kind with --file")
 	}
 	switch {
 	case len(named) == 0:
@@ -109,11 +109,11 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 	case f.kind == "" && f.file == "":
 		return kind, spec, true, nil
 	case f.file == "":
-		return "", "", false, exit.Usagef("--kind and --spec must be given together")
+		return "", "", false, exit.Usagef("--kind and --file must be given together")
 	}
 	text, err := command.ReadFile(f.file, stdin)
 	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(f.file, "{;*:\n") { // a definition, not a name
-		err = exit.Usagef("--spec: want the name of a file, or - for standard input, not the definition itself; --%s take it as text",
+		err = exit.Usagef("--file: want the name of a file, or - for standard input, not the definition itself; --%s take it as text",
 			strings.Join(lineFlags(), ", --"))
 	}
 	if err == nil && f.kind == "" {
@@ -125,7 +125,7 @@ func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind 
 // errNoKind returns the error for a text without a kind. It names the language of the text if there
 // is only one; the kind is never guessed (D-E3).
 func errNoKind(text string) error {
-	const together = "--kind and --spec must be given together"
+	const together = "--kind and --file must be given together"
 	what, form, kind, ok := schedule.Recognize(text)
 	switch {
 	case ok && form != "":
@@ -371,7 +371,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 		Long: fmt.Sprintf(`Add a schedule to a job, and show the next five instants at which it is due, in UTC and in its zone.
 
   jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --zone Europe/Berlin
-  jobagent schedule add 'nightly index' month-end --kind azure-scheduler --spec month-end.json
+  jobagent schedule add 'nightly index' month-end --kind azure-scheduler --file month-end.json
   jobagent schedule add 'nightly index' office-hours --systemd 'Mon..Fri 09..17:00' --zone Europe/Berlin
 
 A definition in the language of another system (%s) is translated;

@@ -21,7 +21,7 @@ func newPreviewCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "preview", Short: "List when a schedule is due; needs no database",
 		Long: fmt.Sprintf(`List when a schedule is due; needs no database. The definition is that of --kind
-with --spec, or a line: --cron5, --cron6, --quartz, --rrule. A definition in the language of another system
+with --file, or a line: --cron5, --cron6, --quartz, --rrule. A definition in the language of another system
 (%s) is translated, and the translation is shown.
 
 A definition with errors exits with %d, and all errors are listed: with -o json on stdout, as {"errors": [...]}.`,

@@ -1,6 +1,8 @@
 package step
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
@@ -16,11 +18,31 @@ var columns = output.Columns([]output.Column[output.Step]{
 	{Name: "step_name", Header: "NAME", ID: true, Min: 12, Keep: true},
 	{Name: "command_type", Header: "TYPE"},
 	{Name: "target_group_name", Header: "TARGET GROUP", Min: 12},
+	{Name: "after", Min: 8, Drop: 5, Text: dependencies},
 	{Name: "credential_name", Header: "CREDENTIAL", Wide: true},
 	{Name: "retry_attempts", Header: "RETRIES", Drop: 3},
 	{Name: "step_timeout_seconds", Header: "TIMEOUT (S)", Drop: 4},
 	{Name: "command", Min: 16, Rest: true, Drop: 9},
 })
+
+// dependencies says after which steps and results a step runs; nothing of a step that runs after
+// the success of the step before it.
+func dependencies(s output.Step) string {
+	text := strings.Join(s.After, ", ")
+	switch {
+	case s.After != nil && len(s.After) == 0:
+		text = "(start)"
+	case s.After == nil && s.RunWhen != "Succeeded":
+		text = "(step before)"
+	}
+	if s.RunWhen != "Succeeded" && s.RunWhen != "" {
+		text += " " + strings.ToLower(s.RunWhen)
+	}
+	if s.OnTargets == "Failed" {
+		text += ", its targets"
+	}
+	return text
+}
 
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -76,11 +77,11 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.file, "file", "", "file that holds the script; - for standard input")
 	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs; an action without one runs once, on its endpoint")
 	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration for the login")
-	flags.IntVar(&f.initialRetry, "initial-retry-interval", 1, "seconds before the first retry")
-	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "maximum of seconds between two retries")
+	command.AddSeconds(flags, &f.initialRetry, "initial-retry-interval", 1, "wait before the first retry")
+	command.AddSeconds(flags, &f.maximumRetry, "maximum-retry-interval", 120, "longest wait between two retries")
 	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
-	flags.IntVar(&f.timeout, "timeout", 43200, "time limit on one target in seconds, retries included")
+	command.AddSeconds(flags, &f.timeout, "timeout", 43200, "time limit on one target, retries included, such as 30m")
 	flags.IntVar(&f.parallelism, "max-parallelism", 0,
 		"maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
 	flags.StringVar(&f.outputType, "output-type", "",
@@ -115,13 +116,21 @@ func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error)
 	case cmd.Flags().Changed("command") && f.file != "":
 		return nil, exit.Usagef("--command and --file cannot be combined")
 	case f.file == "":
-		return command.Given(cmd, "command", f.command), nil
+		return command.Given(cmd, "command", f.command), noDirective("--command", f.command)
 	}
 	s, err := command.ReadText(f.file, stdin)
 	if err != nil {
 		return nil, err
 	}
-	return &s, nil
+	return &s, noDirective(f.file, s)
+}
+
+// noDirective refuses a script with commands of sqlcmd: each target would refuse it.
+func noDirective(source, script string) error {
+	if name, line := tsql.Directive(script); line > 0 {
+		return exit.Usagef("%s: line %d: %s is a command of sqlcmd, which no agent reads: write the text itself, or $(param.NAME) for a value of the run", source, line, name)
+	}
+	return nil
 }
 
 // outputSpec returns the output that the flags give, or nil if they give none. The type defaults to

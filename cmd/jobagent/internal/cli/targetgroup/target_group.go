@@ -28,6 +28,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 // columns are those of target-group list.
 var columns = output.Columns([]output.Column[output.TargetGroup]{
 	{Name: "target_group_name", Header: "NAME", ID: true, Min: 12, Rest: true, Keep: true},
+	{Name: "members", Right: true},
 	{Name: "target_group_id", Header: "ID", GUID: true},
 })
 
@@ -51,7 +52,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				}
 				views := make([]output.TargetGroup, 0, len(groups))
 				for _, g := range groups {
-					views = append(views, output.TargetGroup{Name: g.Name, ID: g.ID})
+					views = append(views, output.TargetGroup{Name: g.Name, ID: g.ID, Members: g.Members})
 				}
 				return output.List(&a.Printer, views, columns)
 			})

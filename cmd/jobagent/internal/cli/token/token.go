@@ -61,7 +61,7 @@ func newCreateCommand(a *connect.App, file *string) *cobra.Command {
 --role and --scope give the token a role at a scope: / for everything, or the ID of a subscription, a resource group, a
 server, a job agent or a job collection, or /instances/NAME for an instance of the SAP surface. Without them, grants of
 the configuration name the token as token:ID.`,
-		Example: "  jobagent token create pipeline --role operator --scope / --expires 2160h\n" +
+		Example: "  jobagent token create pipeline --role operator --scope / --expires 90d\n" +
 			"  jobagent token create ci --role author --scope \\\n" +
 			"    /subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg1/providers/Microsoft.Sql/servers/server1/jobAgents/agent1",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -104,7 +104,7 @@ the configuration name the token as token:ID.`,
 	}
 	cmd.Flags().StringVar(&role, "role", "", "reader, operator, author or admin")
 	cmd.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the role: / for everything, or the ID of a resource")
-	cmd.Flags().StringVar(&expires, "expires", "", "`WHEN` the token expires: a duration such as 2160h, or an instant in RFC 3339 (default: never)")
+	cmd.Flags().StringVar(&expires, "expires", "", "`WHEN` the token expires: a duration such as 90d, or an instant in RFC 3339 (default: never)")
 	return cmd
 }
 
@@ -131,9 +131,9 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	}
 	end, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		d, err := time.ParseDuration(text)
+		d, err := command.ParseDuration(text)
 		if err != nil {
-			return time.Time{}, exit.Usagef("invalid --expires %q: want a duration such as 2160h, or an instant such as 2030-01-31T00:00:00Z", text)
+			return time.Time{}, exit.Usagef("invalid --expires %q: want a duration such as 90d, or an instant such as 2030-01-31T00:00:00Z", text)
 		}
 		end = now.Add(d)
 	}

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
@@ -46,7 +47,7 @@ once, as with --once.`,
 		},
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "print the state once, as plain text")
-	cmd.Flags().DurationVar(&interval, "interval", time.Second, "time between two reads")
+	command.AddDuration(cmd.Flags(), &interval, "interval", time.Second, "time between two reads")
 	return cmd
 }
 

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// ParseDuration parses a duration of the command line: 5s, 30m, 1h30m, 90d, 2w, or plain seconds.
+func ParseDuration(text string) (time.Duration, error) {
+	text = strings.TrimSpace(text)
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if d := time.Duration(seconds) * time.Second; d/time.Second == time.Duration(seconds) {
+			return d, nil
+		}
+		return 0, fmt.Errorf("it is too long")
+	}
+	whole := time.Duration(0)
+	if m := age.FindStringSubmatch(text); m != nil { // days or weeks alone, or before the rest
+		days, err := strconv.Atoi(m[1])
+		if err != nil {
+			return 0, err
+		}
+		if m[2] == "w" {
+			days *= 7
+		}
+		if whole = time.Duration(days) * 24 * time.Hour; m[3] == "" {
+			return whole, nil
+		}
+		text = m[3]
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || whole > 0 && (d < 0 || d > math.MaxInt64-whole) {
+		return 0, fmt.Errorf("want a duration such as 90s, 30m, 24h or 7d")
+	}
+	return whole + d, nil
+}
+
+// duration is the value of a flag that is a duration.
+type duration struct {
+	d *time.Duration
+	// seconds receives whole seconds instead.
+	seconds *int
+}
+
+// AddDuration adds a flag that is a duration.
+func AddDuration(flags *pflag.FlagSet, d *time.Duration, name string, absent time.Duration, usage string) {
+	*d = absent
+	flags.Var(duration{d: d}, name, usage)
+}
+
+// AddSeconds adds a flag that is a duration in whole seconds.
+func AddSeconds(flags *pflag.FlagSet, seconds *int, name string, absent int, usage string) {
+	*seconds = absent
+	flags.Var(duration{seconds: seconds}, name, usage)
+}
+
+func (v duration) Set(text string) error {
+	d, err := ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	if v.d != nil {
+		*v.d = d
+		return nil
+	}
+	if d%time.Second != 0 {
+		return fmt.Errorf("invalid duration %q: want whole seconds", text)
+	}
+	if d /= time.Second; d > math.MaxInt32 || d < math.MinInt32 {
+		return fmt.Errorf("invalid duration %q: want at most %d seconds", text, math.MaxInt32)
+	}
+	*v.seconds = int(d)
+	return nil
+}
+
+func (v duration) String() string {
+	d := time.Duration(0)
+	switch {
+	case v.d != nil:
+		d = *v.d
+	case v.seconds != nil:
+		d = time.Duration(*v.seconds) * time.Second
+	}
+	if d == 0 {
+		return "0"
+	}
+	text := d.String() // 12h0m0s
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
+}
+
+// Type is the name of the type in help, and for errors.
+func (duration) Type() string { return "duration" }
