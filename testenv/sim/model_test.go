@@ -31,6 +31,8 @@ const (
 	modelMax     = 3 // MaxConcurrentTargets of every agent
 	// modelFailUnknown is the job whose steps are not retried after an unknown outcome.
 	modelFailUnknown = 1
+	// modelTransient is the job whose steps are retried after transient errors only.
+	modelTransient = 2
 )
 
 // modelPolicy is the retry policy of all steps, without the time limit, which a pass applies.
@@ -180,13 +182,13 @@ func (m *model) works() (list []*work) {
 func (m *model) handOver() {
 	for _, k := range m.tasks {
 		if k.open && k.term.ended {
-			m.settle(k, targets.Unknown)
+			m.settle(k, targets.Unknown, "")
 		}
 	}
 }
 
-// settle applies an accepted outcome.
-func (m *model) settle(k *modelTask, o targets.Outcome) {
+// settle applies an accepted outcome; class is that of the error, and empty if nobody knows it.
+func (m *model) settle(k *modelTask, o targets.Outcome, class targets.Class) {
 	k.open = false
 	w := k.work
 	w.next = time.Time{}
@@ -203,6 +205,8 @@ func (m *model) settle(k *modelTask, o targets.Outcome) {
 		w.become(jobs.WaitingForRetry)
 		wait = 0
 	case o == targets.Unknown && w.database != "" && w.run.job == modelFailUnknown:
+		w.become(jobs.Failed)
+	case o == targets.Failed && w.run.job == modelTransient && class != "" && !class.Retryable():
 		w.become(jobs.Failed)
 	default:
 		w.become(modelPolicy.After(w.attempts, jobs.Failed, time.Time{}, m.clock.Now()).Lifecycle)
@@ -600,7 +604,10 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 	outcome := rapid.SampledFrom([]targets.Outcome{
 		targets.Succeeded, targets.Succeeded, targets.Failed, targets.TimedOut, targets.Canceled, targets.Unknown, targets.NotSent,
 	}).Draw(t, "outcome")
-	refusals, err := m.store.CompleteTasks(t.Context(), term.id, []controldb.Outcome{{Task: k.ID, Attempt: attempt, Outcome: outcome}})
+	class := drawClass(t)
+	refusals, err := m.store.CompleteTasks(t.Context(), term.id, []controldb.Outcome{{
+		Task: k.ID, Attempt: attempt, Outcome: outcome, Error: targets.ErrorDetail{Class: class},
+	}})
 	if !m.refusedUnlessItLasts(t, term, err) {
 		return
 	}
@@ -609,8 +616,13 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 	}
 	require.Equal(t, !accepted, len(refusals) == 1)
 	if accepted {
-		m.settle(k, outcome)
+		m.settle(k, outcome, class)
 	}
+}
+
+// drawClass returns the class of an error; empty: the agent does not know it.
+func drawClass(t *rapid.T) targets.Class {
+	return rapid.SampledFrom([]targets.Class{"", targets.ClassDeadlock, targets.ClassPermanent}).Draw(t, "class")
 }
 
 // resolve delivers a list of targets, or a failure to resolve them.
@@ -618,7 +630,7 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 	r := controldb.Resolution{Attempt: attempt}
 	n := rapid.IntRange(-1, 3).Draw(t, "targets")
 	if n < 0 {
-		r.Failure = "the server does not answer"
+		r.Failure, r.Error.Class = "the server does not answer", drawClass(t)
 	}
 	for i := range max(0, n) {
 		name := fmt.Sprintf("db%d", i+1)
@@ -632,9 +644,9 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 	}
 	switch step := k.work; {
 	case step.run.stopping:
-		m.settle(k, targets.Canceled)
+		m.settle(k, targets.Canceled, "")
 	case r.Failure != "":
-		m.settle(k, targets.Failed)
+		m.settle(k, targets.Failed, r.Error.Class)
 	default:
 		k.open = false
 		step.become(jobs.WaitingForChildJobExecutions)
@@ -783,6 +795,8 @@ func (m *model) define(t *rapid.T) {
 	_, err := m.store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
 	attempts, wait, limit := modelRetries, int(modelWait/time.Second), int(modelTimeout/time.Second)
+	errors := []string{"All", "All", "All"}
+	errors[modelTransient] = "Transient"
 	for i, steps := range m.steps {
 		name := fmt.Sprint("job ", i)
 		_, err := m.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
@@ -792,6 +806,7 @@ func (m *model) define(t *rapid.T) {
 			_, err := m.store.AddJobStep(t.Context(), controldb.StepSpec{
 				JobName: name, StepName: &stepName, Command: "SELECT 1;", TargetGroup: "g",
 				RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait, Timeout: &limit,
+				RetryErrors: &errors[i],
 			})
 			require.NoError(t, err)
 			if i == modelFailUnknown {

@@ -183,6 +183,7 @@ var flagKinds = map[string]Kind{
 	"after":              removable(step),
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
 	"on-targets":         enum("All", "Failed"),
+	"retry-errors":       enum("Transient", "All"),
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
 	"interval-type":      enum(intervals...),
 	"output-type":        removable(enum("SqlDatabase")),

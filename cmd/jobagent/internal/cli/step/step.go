@@ -25,10 +25,14 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newAddCommand(a), newUpdateCommand(a), newListCommand(a), newShowCommand(a), newOptionsCommand(a), newDeleteCommand(a))
 }
 
+// defaultRetryErrors is that of new steps. The default of jobs.sp_add_jobstep is All, as in Azure.
+const defaultRetryErrors = "Transient"
+
 // stepFlags are the flags of step add and step update.
 type stepFlags struct {
 	name, command, file, credential, group                                                    string
 	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
+	retryErrors                                                                               string
 	multiplier                                                                                float64
 	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
 	action                                                                                    actionFlags
@@ -80,6 +84,8 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "maximum of seconds between two retries")
 	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
+	flags.StringVar(&f.retryErrors, "retry-errors", defaultRetryErrors,
+		"`ERRORS` after which another attempt follows: Transient (those that may pass by themselves: connections, deadlocks, time-outs, throttling) or All")
 	flags.IntVar(&f.timeout, "timeout", 43200, "time limit on one target in seconds, retries included")
 	flags.IntVar(&f.parallelism, "max-parallelism", 0,
 		"maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
@@ -194,6 +200,7 @@ without one runs once; with one it runs once for each database. The command is c
 					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
 					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
+					RetryErrors:             &f.retryErrors,
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 					Dependencies:   f.dependencies.options(cmd),
@@ -255,6 +262,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
 					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
+					RetryErrors:             command.Given(cmd, "retry-errors", f.retryErrors),
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 					Dependencies:   f.dependencies.options(cmd),
@@ -377,6 +385,7 @@ var optionColumns = output.Columns([]output.Column[output.StepOptions]{
 	}},
 	{Name: "run_when"},
 	{Name: "on_targets"},
+	{Name: "retry_errors"},
 })
 
 // showStepOptions prints the options of a job's steps.
@@ -393,7 +402,7 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 	for _, o := range options {
 		views = append(views, output.StepOptions{
 			StepID: o.StepID, StepName: o.StepName, OnUnknownOutcome: o.OnUnknownOutcome, AtMostOnce: o.AtMostOnce,
-			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets,
+			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets, RetryErrors: o.RetryErrors,
 		})
 	}
 	return output.List(&a.Printer, views, optionColumns)
