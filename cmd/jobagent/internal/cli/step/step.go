@@ -283,7 +283,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 
 func newOptionsCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
-	var onUnknown string
+	var onUnknown, retryErrors string
 	var atMostOnce, bindParameters bool
 	var dependencies dependencyFlags
 	cmd := &cobra.Command{
@@ -296,6 +296,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown),
 				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
 				BindParameters:   command.Given(cmd, "bind-parameters", bindParameters),
+				RetryErrors:      command.Given(cmd, "retry-errors", retryErrors),
 				Dependencies:     dependencies.options(cmd),
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -313,6 +314,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	which.add(cmd)
 	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
 		"`ACTION` after an attempt whose outcome is unknown: Retry, Fail, or for an action Await (a report)")
+	cmd.Flags().StringVar(&retryErrors, "retry-errors", defaultRetryErrors, "`ERRORS` after which another attempt follows: Transient or All")
 	dependencies.add(cmd)
 	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
