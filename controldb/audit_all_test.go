@@ -57,6 +57,20 @@ func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
 		{"sp_delete_schedule", `N'j', N's'`, "sp_delete_schedule|Schedule|s|B", nil},
 		{"sp_start_job", `N'j', '` + id + `', N'{"p": "` + canary + `"}'`, "sp_start_job|JobExecution||A", nil},
 		{"sp_stop_job", `'` + id + `'`, "sp_stop_job|JobExecution||A", nil},
+		{"sp_retry_job_execution_now", "", "sp_retry_job_execution_now|JobExecution||A", func(ctx context.Context) error {
+			// The run waits for another resolution of its target group.
+			c.exec(t, `INSERT INTO jobs_internal.step_executions (execution_id, job_id, job_version, step_id, lifecycle, is_active, create_time, next_attempt_at, attempts)
+SELECT e.execution_id, e.job_id, e.job_version, 1, N'WaitingForRetry', 1, SYSUTCDATETIME(), '9999-01-01', 1
+FROM jobs_internal.job_executions AS e
+WHERE e.job_execution_id = @p1;
+UPDATE jobs_internal.job_executions SET stop_requested_at = NULL, stop_requested_by = NULL WHERE job_execution_id = @p1;`, id)
+			c.exec(t, `EXECUTE jobs.sp_retry_job_execution_now @p1;`, id)
+			return nil
+		}},
+		{"sp_give_up_job_execution", "", "sp_give_up_job_execution|JobExecution||A", func(ctx context.Context) error {
+			c.exec(t, `EXECUTE jobs.sp_give_up_job_execution @p1;`, id)
+			return nil
+		}},
 		{"sp_rerun_job_execution", "", "sp_rerun_job_execution|JobExecution||A", func(ctx context.Context) error {
 			// What agents would have done.
 			c.exec(t, `UPDATE jobs_internal.job_executions SET lifecycle = N'Canceled', is_active = 0, end_time = SYSUTCDATETIME() WHERE job_execution_id = @p1;`, id)

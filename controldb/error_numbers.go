@@ -200,6 +200,7 @@ var conditions = map[int32]condition{
 	50065: {KindInvalid, nil, "@after is not a list of names"},
 	50066: {KindInvalid, nil, "a step whose @run_when or @on_targets is Failed comes after no step"},
 	50067: {KindInvalid, nil, "a step with @on_targets Failed has the @run_when Succeeded"},
+	50068: {KindInvalid, nil, "@retry_errors is neither All nor Transient"},
 	50070: {KindInvalid, nil, "the parameters are not a JSON object"},
 	50071: {KindInvalid, nil, "the parameters are too long"},
 	50072: {KindInvalid, nil, "a name in the parameters is empty, too long, or has a control character"},

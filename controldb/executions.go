@@ -59,6 +59,35 @@ func (s *Store) StopJob(ctx context.Context, id uuid.UUID) error {
 	return s.exec(ctx, "stop job", newCall("jobs.sp_stop_job").in("job_execution_id", id))
 }
 
+// Retries names what waits for another attempt in a run: all, or only that of a step or of a
+// target.
+type Retries struct {
+	Run    uuid.UUID
+	StepID *int
+	Target *uuid.UUID
+}
+
+// RetryNow makes the next attempts of what waits for a retry due, and returns how many targets and
+// resolutions of target groups these are.
+func (s *Store) RetryNow(ctx context.Context, r Retries) (int, error) {
+	return s.changeRetries(ctx, "retry now", newCall("jobs.sp_retry_job_execution_now"), r)
+}
+
+// GiveUp ends what waits for a retry as Failed, with its last error, and returns its number.
+func (s *Store) GiveUp(ctx context.Context, r Retries) (int, error) {
+	return s.changeRetries(ctx, "give up", newCall("jobs.sp_give_up_job_execution"), r)
+}
+
+func (s *Store) changeRetries(ctx context.Context, op string, c *call, r Retries) (int, error) {
+	var changed int64
+	c.in("job_execution_id", r.Run)
+	opt(c, "step_id", r.StepID)
+	opt(c, "target_id", r.Target)
+	c.out("changed", &changed)
+	err := s.exec(ctx, op, c)
+	return int(changed), err
+}
+
 // RerunRequest is the argument of RerunExecution.
 type RerunRequest struct {
 	// Origin is the run whose targets are run again. It must have ended.

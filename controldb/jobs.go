@@ -87,6 +87,7 @@ type StepSpec struct {
 	Timeout                 *int // seconds
 	Output                  *OutputSpec
 	MaxParallelism          *int
+	RetryErrors             *string // All (nil) or Transient
 	Dependencies
 }
 
@@ -170,6 +171,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	)
 	spec.Output.args(c)
 	opt(c, "max_parallelism", spec.MaxParallelism)
+	opt(c, "retry_errors", spec.RetryErrors)
 	spec.Dependencies.args(c)
 	c.out("job_version", &version)
 	if err := s.exec(ctx, "add job step", c); err != nil {
@@ -198,6 +200,7 @@ type StepUpdate struct {
 	Timeout                 *int // seconds
 	Output                  *OutputSpec
 	MaxParallelism          *int
+	RetryErrors             *string // All or Transient
 	Dependencies
 }
 
@@ -223,6 +226,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	)
 	u.Output.args(c)
 	opt(c, "max_parallelism", u.MaxParallelism)
+	opt(c, "retry_errors", u.RetryErrors)
 	u.Dependencies.args(c)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "update job step", c)
@@ -240,6 +244,8 @@ type StepOptions struct {
 	AtMostOnce *bool
 	// BindParameters makes the run's parameters variables of the script.
 	BindParameters *bool
+	// RetryErrors is All or Transient: the failures after which another attempt follows.
+	RetryErrors *string
 	Dependencies
 }
 
@@ -253,6 +259,7 @@ func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, erro
 	opt(c, "on_unknown_outcome", o.OnUnknownOutcome)
 	opt(c, "at_most_once", o.AtMostOnce)
 	opt(c, "bind_parameters", o.BindParameters)
+	opt(c, "retry_errors", o.RetryErrors)
 	o.Dependencies.args(c)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "set job step options", c)
@@ -270,6 +277,8 @@ type StepOption struct {
 	After     StepNames `db:"after"`
 	RunWhen   string    `db:"run_when"`
 	OnTargets string    `db:"on_targets"`
+	// RetryErrors is All or Transient: the failures after which another attempt follows.
+	RetryErrors string `db:"retry_errors"`
 }
 
 // StepNames are names of steps. The database holds them as a JSON array, and nil as NULL.
@@ -294,7 +303,7 @@ func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOptio
 		ctx,
 		s,
 		"list job step options",
-		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters, after, run_when, on_targets
+		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters, after, run_when, on_targets, retry_errors
 FROM jobs.jobstep_options
 WHERE job_name = @p1 AND is_current = 1
 ORDER BY step_id;`, jobName)
@@ -363,10 +372,11 @@ type JobStep struct {
 	OutputSubscriptionID uuid.UUID `db:"output_subscription_id"`
 	OutputResourceGroup  string    `db:"output_resource_group_name"`
 	MaxParallelism       *int      `db:"max_parallelism"` // nil: no limit
-	// After, RunWhen and OnTargets are those of the step's [StepOption].
-	After     StepNames `db:"after"`
-	RunWhen   string    `db:"run_when"`
-	OnTargets string    `db:"on_targets"`
+	// These are those of the step's [StepOption].
+	After       StepNames `db:"after"`
+	RunWhen     string    `db:"run_when"`
+	OnTargets   string    `db:"on_targets"`
+	RetryErrors string    `db:"retry_errors"`
 	// Revision is the job's revision at which the step last changed.
 	Revision int64 `db:"revision"`
 }
@@ -376,7 +386,7 @@ const jobStepColumns = `v.job_name, v.job_id, v.job_version, v.step_id, v.step_n
     v.maximum_retry_interval_seconds, v.retry_interval_backoff_multiplier, v.retry_attempts, v.step_timeout_seconds,
     v.output_type, v.output_credential_name, v.output_subscription_id, v.output_resource_group_name, v.output_server_name, v.output_database_name, v.output_schema_name,
     v.output_table_name, v.max_parallelism, o.after, o.run_when, o.on_targets,
-    o.revision`
+    o.retry_errors, o.revision`
 
 // jobStepOptions joins the options of the steps v.
 const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o

@@ -93,6 +93,9 @@ type ActiveRun struct {
 	Callbacks   int       `db:"callbacks"`
 	Failed      int       `db:"failed"`
 	NextAttempt time.Time `db:"next_attempt_at"`
+	// RetryMessage is the last error of something that waits for a retry; empty: nothing waits. It
+	// has at most 400 characters.
+	RetryMessage string `db:"retry_message"`
 }
 
 // Ended is the number of targets that ended without a failure.

@@ -43,6 +43,8 @@ type WatchedStep struct {
 	States []StepState
 	// NextAttempt is when the next of its waiting retries is due; zero: none waits.
 	NextAttempt time.Time
+	// Message says why a step waits for another resolution of its target group; empty: it does not.
+	Message string
 }
 
 // watchRow is a row of the query of RunWatch: a state of a step's targets, with the step and the
@@ -60,6 +62,7 @@ type watchRow struct {
 	StepState   string         `db:"step_lifecycle"`
 	StepStart   time.Time      `db:"step_start"`
 	StepEnd     time.Time      `db:"step_end"`
+	StepMessage string         `db:"step_message"`
 	State       string         `db:"target_lifecycle"`
 	Unknown     *bool          `db:"outcome_unknown"`
 	Total       int            `db:"total"`
@@ -76,6 +79,7 @@ func (s *Store) RunWatch(ctx context.Context, id uuid.UUID) (RunWatch, error) {
 	const op = "watch the run"
 	rows, err := selectAll[watchRow](ctx, s, op, `SELECT r.job_name, r.is_active, r.lifecycle, r.create_time, r.end_time, r.last_message,
     SYSUTCDATETIME() AS now, d.step_id, d.step_name, p.lifecycle AS step_lifecycle, p.start_time AS step_start, p.end_time AS step_end,
+    CASE WHEN p.lifecycle = N'WaitingForRetry' THEN LEFT(p.last_message, 400) END AS step_message,
     t.lifecycle AS target_lifecycle, t.outcome_unknown, COALESCE(t.total, 0) AS total, t.next_attempt, a.live_agents
 FROM jobs.job_executions AS r
 CROSS JOIN jobs.live_agents AS a
@@ -118,6 +122,7 @@ OPTION (`+smallGrant+`);`, mssqldb.UniqueIdentifier(id))
 		if n := len(w.Steps); n == 0 || w.Steps[n-1].StepID != r.StepID {
 			w.Steps = append(w.Steps, WatchedStep{
 				StepID: r.StepID, Name: r.StepName, Lifecycle: jobs.Lifecycle(r.StepState), StartTime: r.StepStart, EndTime: r.StepEnd,
+				Message: r.StepMessage,
 			})
 		}
 		if r.Total == 0 {
@@ -141,7 +146,7 @@ OPTION (`+smallGrant+`);`, mssqldb.UniqueIdentifier(id))
 	return w, nil
 }
 
-// RunFailure is a target of a run that ended as Failed or TimedOut.
+// RunFailure is a target of a run that ended as Failed or TimedOut, or waits for another attempt.
 type RunFailure struct {
 	StepID   int    `db:"step_id"`
 	Server   string `db:"target_server_name"`
@@ -160,11 +165,22 @@ func (f RunFailure) Place() string {
 
 // RunFailures lists failed targets of a run, at most top.
 func (s *Store) RunFailures(ctx context.Context, run uuid.UUID, top int) ([]RunFailure, error) {
-	return selectAll[RunFailure](ctx, s, "list failed targets", `SELECT TOP (@p1) v.step_id, v.target_server_name, v.target_database_name,
+	return s.targetsIn(ctx, "list failed targets", run, top, "N'Failed', N'TimedOut'")
+}
+
+// RunRetries lists targets of a run that wait for another attempt, with their last errors, at most
+// top.
+func (s *Store) RunRetries(ctx context.Context, run uuid.UUID, top int) ([]RunFailure, error) {
+	return s.targetsIn(ctx, "list targets that wait for a retry", run, top, "N'WaitingForRetry'")
+}
+
+// targetsIn lists targets in some lifecycles, which are literals of T-SQL.
+func (s *Store) targetsIn(ctx context.Context, op string, run uuid.UUID, top int, lifecycles string) ([]RunFailure, error) {
+	return selectAll[RunFailure](ctx, s, op, `SELECT TOP (@p1) v.step_id, v.target_server_name, v.target_database_name,
     LEFT(v.last_message, 400) AS last_message
 FROM jobs.job_execution_targets AS v
 WHERE v.job_execution_id = @p2
-    AND v.lifecycle IN (N'Failed', N'TimedOut')
+    AND v.lifecycle IN (`+lifecycles+`)
 ORDER BY v.step_id, v.target_server_name, v.target_database_name
 OPTION (`+smallGrant+`);`, top, mssqldb.UniqueIdentifier(run))
 }

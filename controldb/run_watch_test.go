@@ -63,6 +63,9 @@ func TestRunWatch(t *testing.T) {
 		w, err = c.RunWatch(t.Context(), id)
 		require.NoError(t, err)
 		require.Contains(t, w.Steps[0].States, controldb.StepState{StepID: 1, Lifecycle: jobs.WaitingForRetry, Total: 1})
+		waiting, err := c.RunRetries(t.Context(), id, 10)
+		require.NoError(t, err)
+		require.Equal(t, []controldb.RunFailure{{StepID: 1, Server: "s", Database: tasks[2].Target.Database, Message: "try again"}}, waiting)
 		require.True(t, w.Steps[0].NextAttempt.After(w.Now.Add(-time.Minute)), w.Steps[0].NextAttempt)
 	})
 }

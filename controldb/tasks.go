@@ -380,9 +380,9 @@ type Outcome struct {
 	// compared.
 	Claim uuid.UUID
 	// Outcome determines what follows. NotSent returns the task without counting the attempt.
-	// Failed and Unknown are retried by the step's policy. After Accepted, and after NoAnswer if
-	// the step awaits a report then, the target waits for a callback (I12); any other NoAnswer is
-	// Unknown. The others are final.
+	// Failed and Unknown are retried by the step's policy, Failed also by the class of Error. After
+	// Accepted, and after NoAnswer if the step awaits a report then, the target waits for a
+	// callback (I12); any other NoAnswer is Unknown. The others are final.
 	Outcome targets.Outcome
 	// Message is stored in the column last_message. For Succeeded it is optional: the procedure
 	// writes the documented text and appends Message.
@@ -434,6 +434,7 @@ type outcomeJSON struct {
 	Unsent         bool          `json:"unsent,omitempty"`
 	Unknown        bool          `json:"outcome_unknown,omitempty"`
 	NoRetry        bool          `json:"no_retry,omitempty"`
+	Transient      *bool         `json:"transient,omitempty"`
 	RetryAfterMS   int64         `json:"retry_after_ms,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
@@ -449,6 +450,16 @@ type messageJSON struct {
 	Procedure string              `json:"procedure,omitempty"`
 	Text      string              `json:"text,omitempty"`
 	Rows      *int64              `json:"rows,omitempty"`
+}
+
+// transient reports whether an error may pass by itself; nil if that is not known. Steps whose
+// retry_errors is Transient are not retried after one that will not.
+func transient(e targets.ErrorDetail) *bool {
+	if e.Class == "" {
+		return nil
+	}
+	retryable := e.Class.Retryable()
+	return &retryable
 }
 
 // returned is complete_tasks' spelling of targets.NotSent.
@@ -472,6 +483,9 @@ func (o Outcome) json() outcomeJSON {
 	}
 	if o.Outcome == targets.NotSent {
 		j.Outcome = returned
+	}
+	if o.Outcome == targets.Failed {
+		j.Transient = transient(o.Error)
 	}
 	if e := o.Error; e.Number != 0 {
 		j.ErrorNumber, j.ErrorSeverity, j.ErrorState = &e.Number, &e.Severity, &e.State
@@ -575,6 +589,7 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 		if r.Unreached {
 			c.in("unreached", true)
 		}
+		opt(c, "transient", transient(r.Error))
 		if err := s.exec(ctx, "complete a resolution", c); !errors.Is(err, ErrTaskNotHeld) {
 			return err
 		}

@@ -36,6 +36,8 @@ var alwaysPermitted = map[string]string{
 	"jobs.sp_pause_control_database":  "it starts nothing",
 	"jobs.sp_resume_control_database": "the pause is another switch than the state",
 	"jobs.sp_after_restore":           "it ends work",
+	"jobs.sp_give_up_job_execution":   "it ends work",
+	"jobs.sp_retry_job_execution_now": "what waits would be due anyway",
 }
 
 // TestPublicProceduresCheckTheJobAgent: each public procedure that changes definitions or starts

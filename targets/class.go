@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// Class is the kind of an error. Every class is retried by the step's policy, as in Azure. The
-// class tells an operator who should act, and the agent how to wait.
+// Class is the kind of an error. Every class is retried by the step's policy, as in Azure, unless
+// the step is retried after transient errors only (Retryable). The class also tells an operator who
+// should act, and the agent how to wait.
 type Class string
 
 // The classes. The zero value is none.
@@ -41,7 +42,7 @@ const (
 )
 
 // Retryable reports whether a retry may succeed without a change to the script, the target or the
-// configuration.
+// configuration. Steps whose retry_errors is Transient are retried after these classes only.
 func (c Class) Retryable() bool {
 	switch c {
 	case ClassTransient, ClassDeadlock, ClassTimeout, ClassLostConnection:

@@ -125,6 +125,65 @@ func TestFormsAtOnce(t *testing.T) {
 	require.Len(t, runs, 1)
 }
 
+// What waits for a retry is retried at once, as a whole or one target, or given up. Its last error
+// is on the overview meanwhile.
+func TestRetryNowAndGiveUp(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := "web " + t.Name()
+	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	attempts, wait := 5, 1000
+	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		JobName: name, Command: "THROW 50000, 'not yet mended', 1;", TargetGroup: "g1", RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait,
+	})
+	require.NoError(t, err)
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+	run := runOf(t, b.post(path, b.form(path)))
+	waiting := func(attempt int) (rows []controldb.Execution) {
+		require.Eventually(t, func() bool {
+			all, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run})
+			require.NoError(t, err)
+			rows = rows[:0]
+			for _, e := range all {
+				if e.IsTarget() && e.Lifecycle == jobs.WaitingForRetry && e.Attempts >= attempt {
+					rows = append(rows, e)
+				}
+			}
+			return len(rows) == 2
+		}, 20*time.Second, 20*time.Millisecond)
+		return rows
+	}
+	rows := waiting(1)
+	require.Contains(t, b.get(base+"/").Body, "not yet mended")
+	page := base + "/runs/" + run.String()
+	require.Contains(t, b.get(page).Body, page+"/retry-now")
+
+	path = page + "/retry-now"
+	a := b.get(path)
+	require.Contains(t, a.Body, "2 targets of the run wait for a retry.")
+	require.Contains(t, a.Body, "jobagent execution retry-now "+run.String())
+	require.Equal(t, page, b.post(path, b.form(path)).Header.Get("Location"))
+	require.Contains(t, b.get(page).Body, "2 attempts are due now.")
+	waiting(2)
+
+	target := rows[0].TargetID.String()
+	only := "?step=1&target=" + target
+	require.Contains(t, b.get(page+"/targets/"+target+"?step=1").Body, "/give-up?step=1&amp;target="+target)
+	path = page + "/give-up" + only
+	require.Contains(t, b.get(path).Body, "jobagent execution give-up "+run.String()+" --step-id 1 --target "+target)
+	require.Equal(t, page+"/targets/"+target+"?step=1", b.post(path, b.form(path)).Header.Get("Location"))
+	require.Contains(t, b.get(page+"/targets/"+target+"?step=1").Body, "Given up by operator-token after 2 attempts.")
+	path = page + "/give-up"
+	require.Contains(t, b.get(path).Body, "1 target of the run waits for a retry.")
+	b.post(path, b.form(path))
+	require.Equal(t, 2, await(t, f, run).FailedTargets)
+
+	require.Equal(t, http.StatusNotFound, b.get(page+"/give-up?step=x&target="+target).Status)
+	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(path).Status)
+}
+
 func TestStop(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)

@@ -159,6 +159,7 @@ type Step struct {
 	ServiceBusTopic      JSON    `json:"service_bus_topic" rule:"one=command" doc:"A message for a Service Bus topic."`
 	Process              JSON    `json:"process" rule:"one=command" doc:"A process of the agent's configuration."`
 	RetryAttempts        int     `json:"retry_attempts" rule:"default=10,min=0,max=2147483647" doc:"Retries after the first attempt."`
+	RetryErrors          string  `json:"retry_errors" rule:"default=Transient,enum=Transient|All" doc:"Failures after which another attempt follows. Transient: those whose error may pass by itself."`
 	InitialRetryInterval int     `json:"initial_retry_interval_seconds" rule:"default=1,min=1,max=2147483" doc:"Wait before the first retry."`
 	MaximumRetryInterval int     `json:"maximum_retry_interval_seconds" rule:"default=120,min=1,max=2147483" doc:"Maximum wait between two attempts."`
 	RetryMultiplier      float64 `json:"retry_interval_backoff_multiplier" rule:"default=2,min=1,max=1000000" doc:"Factor between two successive waits."`

@@ -35,6 +35,8 @@
 --                                       Failed (at least one failed), or Finished. NULL: Succeeded.
 --   @on_targets                         All: the databases of the target group. Failed: those targets of the steps in @after
 --                                       that failed or exceeded their time limit. NULL: All.
+--   @retry_errors                       Failures after which another attempt follows. All, the default: every failure. Transient: those
+--                                       whose error may pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; an insert into audit_entries.
@@ -62,6 +64,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50068 @retry_errors is neither All nor Transient.
 --   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50098 a name is empty.
@@ -100,7 +103,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @max_parallelism                   INT = NULL,
     @after                             NVARCHAR(MAX) = NULL,
     @run_when                          NVARCHAR(51) = NULL,
-    @on_targets                        NVARCHAR(51) = NULL
+    @on_targets                        NVARCHAR(51) = NULL,
+    @retry_errors                      NVARCHAR(51) = N'All'
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -163,6 +167,7 @@ BEGIN
     SET @retry_interval_backoff_multiplier = COALESCE(@retry_interval_backoff_multiplier, 2.0);
     SET @retry_attempts = COALESCE(@retry_attempts, 10);
     SET @step_timeout_seconds = COALESCE(@step_timeout_seconds, 43200);
+    SET @retry_errors = COALESCE(@retry_errors, N'All');
     SET @credential_name = NULLIF(@credential_name, N'');
     SET @output_type = NULLIF(@output_type, N'');
     SET @output_credential_name = NULLIF(@output_credential_name, N'');
@@ -184,6 +189,7 @@ BEGIN
         @output_database_name = @output_database_name,
         @output_table_name = @output_table_name,
         @max_parallelism = @max_parallelism;
+    EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
     IF @command IS NULL OR LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is NULL or empty.', 1;
     EXECUTE jobs_internal.check_action @command_type = @command_type, @command = @command;
@@ -250,7 +256,7 @@ BEGIN
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism
+        output_table_name, max_parallelism, retry_errors
     )
     VALUES (
         @job_id, @job_version, @step_id, @step_name, @command_id, @credential_name, @target_group_id, @target_group_name,
@@ -258,7 +264,7 @@ BEGIN
         @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
         @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
         @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
-        @output_table_name, @max_parallelism
+        @output_table_name, @max_parallelism, @retry_errors
     );
     EXECUTE jobs_internal.set_dependencies
         @job_name = @job_name,

@@ -14,7 +14,9 @@
 --            2: the active runs, latest first: job_execution_id, job_name, job_version, lifecycle, create_time, start_time,
 --               stop_requested_at, is_rerun, due_time, steps (of the version), steps_begun, step_id and step_name (the first active step),
 --               active_steps, began_at (when the list of that step was frozen), step_targets, step_active, targets, running, due, retrying,
---               callbacks, failed, next_attempt_at. The numbers are targets; those without a column have ended without a failure.
+--               callbacks, failed, next_attempt_at, retry_message (the last error of something that waits for a retry, of the target whose
+--               next attempt is the last; the first 400 characters; NULL: nothing waits). The numbers are targets; those without a column
+--               have ended without a failure.
 --            3: runs that have waited for 30 seconds or more while none of their targets runs, oldest first: job_execution_id, job_name,
 --               create_time, waits_for (as in jobs.sp_explain_execution), command_type (of Agent: the type that no live agent runs; NULL:
 --               no agent is live), since, until_time, targets (at most 1000 for each step of a run that 2 does not list). Among the
@@ -66,7 +68,8 @@ BEGIN
         first_due_at      DATETIME2(7) NULL,
         retrying          INT NOT NULL,
         next_attempt_at   DATETIME2(7) NULL,
-        callbacks         INT NOT NULL
+        callbacks         INT NOT NULL,
+        retry_message     NVARCHAR(400) NULL
     );
     DECLARE @old TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @tasks TABLE (
@@ -190,11 +193,12 @@ BEGIN
     -- why they wait, so that their part does not grow with their targets.
     INSERT INTO @steps (
         step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, command_type, due, first_due_at, retrying,
-        next_attempt_at, callbacks
+        next_attempt_at, callbacks, retry_message
     )
     SELECT
         s.step_execution_id, s.execution_id, s.step_id, s.lifecycle, s.create_time, s.resolved_at, c.command_type, d.due, d.first_due_at,
-        d.retrying, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks
+        d.retrying, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
+        CASE WHEN s.lifecycle = N'WaitingForRetry' THEN LEFT(s.last_message, 400) ELSE q.message END
     FROM (
         SELECT r.execution_id, 2147483647 AS counted
         FROM @runs AS r
@@ -230,6 +234,14 @@ BEGIN
             ORDER BY t.target_execution_id
         ) AS t
     ) AS w
+    OUTER APPLY (
+        -- Plan: the last key of the range of IX_target_executions_due, with its row.
+        SELECT TOP (1) LEFT(t.last_message, 400) AS message
+        FROM jobs_internal.target_executions AS t
+        WHERE t.step_execution_id = s.step_execution_id
+            AND t.next_attempt_at > @now
+        ORDER BY t.next_attempt_at DESC, t.target_execution_id DESC
+    ) AS q
     WHERE s.is_active = 1
     OPTION (RECOMPILE);
 
@@ -273,7 +285,8 @@ BEGIN
             SUM(s.due) AS due,
             SUM(s.retrying) AS retrying,
             SUM(s.callbacks) AS callbacks,
-            MIN(s.next_attempt_at) AS next_attempt_at
+            MIN(s.next_attempt_at) AS next_attempt_at,
+            MAX(s.retry_message) AS retry_message -- of any step
         FROM @steps AS s
         GROUP BY s.execution_id
     )
@@ -317,7 +330,8 @@ BEGIN
             WHERE t.execution_id = e.execution_id
                 AND t.lifecycle IN (N'Failed', N'TimedOut')
         ) AS failed,
-        w.next_attempt_at
+        w.next_attempt_at,
+        w.retry_message
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id

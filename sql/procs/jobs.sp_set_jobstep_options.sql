@@ -1,5 +1,5 @@
 -- Sets step options that Azure does not have, which creates a new version of the job, unless nothing changes. Omitted or NULL options stay
--- unchanged. Active runs keep their version. A new step has Retry and 0, and comes after the step before it;
+-- unchanged. Active runs keep their version. A new step has Retry, 0 and All, and comes after the step before it;
 -- sp_update_jobstep keeps the options.
 --
 -- Parameters:
@@ -24,6 +24,8 @@
 --   @on_targets          All: the databases of the target group. Failed: those targets of the steps in @after that failed
 --                        or exceeded their time limit.
 --   @if_match             The step's revision must be this one; NULL: any.
+--   @retry_errors        Failures after which another attempt follows. All: every failure. Transient: those whose error may
+--                        pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new version's step
 --            (X); an insert into audit_entries.
@@ -40,6 +42,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50068 @retry_errors is neither All nor Transient.
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
@@ -61,7 +64,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @after              NVARCHAR(MAX) = NULL,
     @run_when           NVARCHAR(51) = NULL,
     @on_targets         NVARCHAR(51) = NULL,
-    @if_match           BIGINT = NULL
+    @if_match           BIGINT = NULL,
+    @retry_errors       NVARCHAR(51) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -94,7 +98,9 @@ BEGIN
         AND @after IS NULL
         AND @run_when IS NULL
         AND @on_targets IS NULL
-        THROW 50033, N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when or @on_targets.', 1;
+        AND @retry_errors IS NULL
+        THROW 50033,
+        N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when, @on_targets or @retry_errors.', 1;
     IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail', N'await')
     BEGIN
         SET @message = REPLACE(CONCAT(
@@ -107,6 +113,7 @@ BEGIN
         WHEN N'fail' THEN N'Fail'
         WHEN N'await' THEN N'Await'
     END;
+    EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
 
     BEGIN TRANSACTION;
 
@@ -145,7 +152,8 @@ BEGIN
     UPDATE s
     SET s.on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
         s.at_most_once = COALESCE(@at_most_once, s.at_most_once),
-        s.bind_parameters = COALESCE(@bind_parameters, s.bind_parameters)
+        s.bind_parameters = COALESCE(@bind_parameters, s.bind_parameters),
+        s.retry_errors = COALESCE(@retry_errors, s.retry_errors)
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

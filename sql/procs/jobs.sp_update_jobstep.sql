@@ -38,6 +38,8 @@
 --   @on_targets                         All: the databases of the target group. Failed: those targets of the steps in @after
 --                                       that failed or exceeded their time limit.
 --   @if_match                            The step's revision must be this one; NULL: any.
+--   @retry_errors                       Failures after which another attempt follows. All: every failure. Transient: those whose
+--                                       error may pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; the new version's step (X); an insert into audit_entries.
@@ -68,6 +70,7 @@
 --   50065 @after is not a list of names.
 --   50066 a step whose @run_when or @on_targets is Failed comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
+--   50068 @retry_errors is neither All nor Transient.
 --   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
@@ -110,7 +113,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @after                             NVARCHAR(MAX) = NULL,
     @run_when                          NVARCHAR(51) = NULL,
     @on_targets                        NVARCHAR(51) = NULL,
-    @if_match                          BIGINT = NULL
+    @if_match                          BIGINT = NULL,
+    @retry_errors                      NVARCHAR(51) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -260,7 +264,8 @@ BEGIN
         @output_database_name = NULLIF(COALESCE(@output_database_name, s.output_database_name), N''),
         @output_schema_name = NULLIF(COALESCE(@output_schema_name, s.output_schema_name), N''),
         @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
-        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1)
+        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1),
+        @retry_errors = COALESCE(@retry_errors, s.retry_errors)
     FROM jobs_internal.job_steps AS s
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     WHERE s.job_id = @job_id
@@ -280,6 +285,7 @@ BEGIN
         @output_database_name = @output_database_name,
         @output_table_name = @output_table_name,
         @max_parallelism = @max_parallelism;
+    EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
 
     IF @command_type <> @former_type AND @command IS NULL
         THROW 50009, N'Missing command: a change of @command_type needs @command.', 1;
@@ -323,7 +329,8 @@ BEGIN
             ELSE @output_schema_name
         END,
         s.output_table_name = @output_table_name,
-        s.max_parallelism = @max_parallelism
+        s.max_parallelism = @max_parallelism,
+        s.retry_errors = @retry_errors
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

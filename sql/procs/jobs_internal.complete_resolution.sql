@@ -27,6 +27,7 @@
 --   @more          1: more parts follow.
 --   @term_guid     The term's GUID; NULL: an agent of an earlier release, not compared.
 --   @claim_id      The claim_id of the task, from controller_pass; NULL: the same.
+--   @transient     1: the error may pass by itself; 0: it will not; NULL: nobody knows.
 --   @now           For tests only.
 -- Called by: agent/outbox.go, once per resolution.
 -- Locks:     the job's row (U), so that two of its runs see each other's targets, unless another transaction holds it; the
@@ -50,6 +51,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
     @more         BIT = 0,
     @term_guid    UNIQUEIDENTIFIER = NULL,
     @claim_id     UNIQUEIDENTIFIER = NULL,
+    @transient    BIT = NULL,
     @now          DATETIME2(7) = NULL
 AS
 BEGIN
@@ -143,7 +145,8 @@ BEGIN
                 END AS message,
                 @error_number AS error_number,
                 @elapsed_ms AS elapsed_ms,
-                CASE WHEN @stopping = 0 AND @unreached = 1 THEN @unreached END AS unreached
+                CASE WHEN @stopping = 0 AND @unreached = 1 THEN @unreached END AS unreached,
+                CASE WHEN @stopping = 0 THEN @transient END AS transient
             FOR JSON PATH
         );
         EXECUTE jobs_internal.record_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;

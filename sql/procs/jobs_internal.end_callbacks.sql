@@ -1,6 +1,6 @@
 -- Ends waits for callbacks: by the report, if one was accepted, else by a stop request or at the deadline. A failure that is
--- reported is retried by the step's policy. The targets' steps are not parked any more; jobs_internal.advance does the
--- same for their runs.
+-- reported is retried by the step's policy, unless its retry_errors is Transient. The targets' steps are not parked any more;
+-- jobs_internal.advance does the same for their runs.
 --
 -- Cost: (callbacks that end), at most @slice a call; the next pass ends the rest. Callbacks that still wait are not read.
 --
@@ -133,7 +133,8 @@ BEGIN
                 )
                 WHEN l.success = 1 THEN l.message
                 ELSE CONCAT(N'Step ', t.step_id, N' failed on ', p.place, N', as its callback reports', N': ' + NULLIF(l.message, N''))
-            END AS message
+            END AS message,
+            CASE WHEN l.success = 0 THEN CAST(0 AS BIT) END AS transient -- a receiver does not report that another try would help
         FROM @locked AS l
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id
         CROSS APPLY (

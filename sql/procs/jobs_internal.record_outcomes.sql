@@ -1,7 +1,8 @@
 -- Stores outcomes of tasks and updates their targets or steps: to a final lifecycle, or to the next attempt after the
 -- wait that the step's retry policy defines, counted from the database's current time. An outcome is accepted only for
 -- a task that this term holds, and only for the current attempt (I4). An unknown outcome of a script is retried like a
--- failure, unless the step's on_unknown_outcome is Fail (decision 31), or an action must not run twice.
+-- failure, unless the step's on_unknown_outcome is Fail (decision 31), or an action must not run twice. A step whose retry_errors
+-- is Transient is not retried after a failure whose error will not pass by itself; what is unknown is no such failure.
 --
 -- A target waits for a callback (I12) after Accepted, after NoAnswer if the step's on_unknown_outcome is Await (else
 -- NoAnswer is Unknown), and after every outcome but Returned if a report came first: then the report decides, when the
@@ -21,7 +22,8 @@
 --              unsent (true: no part of the script was sent, so an unknown outcome of the previous attempt stays unknown),
 --              outcome_unknown (true, with TimedOut: the script may still run, or the request take effect),
 --              no_retry (true: a failure is not retried), retry_after_ms (the least wait before a retry, within the policy's
---              maximum), messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
+--              maximum), transient (of a failure: true, its error may pass by itself; false, it will not; NULL: nobody knows, as of
+--              agents of earlier releases), messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the refused outcomes.
 --   @ended     1: the tasks ended before, and their targets wait for callbacks, which ended with these outcomes.
 --   @now       For tests only.
@@ -75,7 +77,8 @@ BEGIN
     DECLARE @retries TABLE (
         task_id        BIGINT NOT NULL PRIMARY KEY,
         no_retry       BIT NULL,
-        retry_after_ms BIGINT NULL
+        retry_after_ms BIGINT NULL,
+        transient      BIT NULL
     );
     DECLARE @timeout_seconds INT; -- of callbacks that have none of their own
     DECLARE @former NVARCHAR(50) = CASE WHEN @ended = 1 THEN N'WaitingForCallback' ELSE N'InProgress' END; -- lifecycle of the targets
@@ -250,15 +253,18 @@ BEGIN
 
     IF CHARINDEX(N'"no_retry":', @outcomes COLLATE Latin1_General_BIN2) > 0
         OR CHARINDEX(N'"retry_after_ms":', @outcomes COLLATE Latin1_General_BIN2) > 0
-        INSERT INTO @retries (task_id, no_retry, retry_after_ms)
-        SELECT r.task_id, r.no_retry, r.retry_after_ms
+        OR CHARINDEX(N'"transient":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        INSERT INTO @retries (task_id, no_retry, retry_after_ms, transient)
+        SELECT r.task_id, r.no_retry, r.retry_after_ms, r.transient
         FROM OPENJSON(@outcomes) WITH (
             task_id        BIGINT,
             no_retry       BIT,
-            retry_after_ms BIGINT
+            retry_after_ms BIGINT,
+            transient      BIT
         ) AS r
         WHERE r.no_retry = 1
-            OR r.retry_after_ms > 0;
+            OR r.retry_after_ms > 0
+            OR r.transient = 0;
 
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
         INSERT INTO jobs_internal.task_messages (
@@ -342,6 +348,14 @@ BEGIN
                 WHEN d.at_most_once = 1 AND c.command_type NOT IN (N'TSql', N'Upkeep') THEN N'at_most_once is 1'
             END AS not_repeated, -- why no attempt follows an unknown outcome
             x.retry_after_ms,
+            CASE
+                WHEN a.outcome = N'Failed' AND d.retry_errors = N'Transient' AND x.transient = 0
+                    AND COALESCE(x.no_retry, 0) = 0 AND COALESCE(t.attempts, s.attempts) <= d.retry_attempts
+                    THEN CONCAT(
+                        CASE WHEN g.message <> N'' AND g.message NOT LIKE N'%[.!?]' THEN N'.' END, N' Not retried: the error',
+                        N' ' + CAST(g.error_number AS NVARCHAR(12)), N' is not transient (@retry_errors).'
+                    )
+            END AS not_retried, -- why no attempt follows a failure, although the number of attempts permits one
             COALESCE(t.attempts, s.attempts) AS attempts,
             CASE WHEN t.target_execution_id IS NULL THEN s.last_message ELSE t.last_message END AS former_message,
             CASE
@@ -360,6 +374,7 @@ BEGIN
                 WHEN a.outcome = N'Unknown' AND a.kind = N'Run' AND d.at_most_once = 1 AND c.command_type NOT IN (N'TSql', N'Upkeep')
                     THEN N'Failed'
                 WHEN a.outcome = N'Failed' AND x.no_retry = 1 THEN N'Failed'
+                WHEN a.outcome = N'Failed' AND d.retry_errors = N'Transient' AND x.transient = 0 THEN N'Failed'
                 WHEN COALESCE(t.attempts, s.attempts) <= d.retry_attempts THEN N'WaitingForRetry'
                 ELSE N'Failed'
             END AS lifecycle,
@@ -406,6 +421,7 @@ BEGIN
             )
             WHEN r.outcome = N'Returned' THEN r.former_message
             ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
+                + CASE WHEN r.lifecycle = N'Failed' AND r.not_retried IS NOT NULL THEN r.not_retried ELSE N'' END
         END
     FROM unsuccessful AS r;
 

@@ -59,7 +59,8 @@ BEGIN
                     AND d.step_id = s.step_id
             ), N']') END) AS after,
             s.run_when,
-            s.on_targets
+            s.on_targets,
+            s.retry_errors
         FROM jobs_internal.job_steps AS s
         INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
         WHERE s.job_id = @job_id

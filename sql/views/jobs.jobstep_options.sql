@@ -17,6 +17,7 @@
 --   run_when            When it starts, once those steps are final: Succeeded, Failed or Finished.
 --   on_targets          All: the databases of the target group. Failed: the targets on which those steps failed.
 --   revision            The job's revision at which the step last changed.
+--   retry_errors        Failures after which another attempt follows: All, or Transient (the error may pass by itself).
 CREATE OR ALTER VIEW jobs.jobstep_options
 AS
 SELECT
@@ -42,7 +43,8 @@ SELECT
     END AS after,
     s.run_when,
     s.on_targets,
-    s.revision
+    s.revision,
+    s.retry_errors
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
 WHERE j.deleted_at IS NULL;

@@ -260,9 +260,14 @@ func exitText(exit *ExitError, state *os.ProcessState) string {
 	return fmt.Sprintf("%s, processor time %v", text, (state.UserTime() + state.SystemTime()).Round(time.Millisecond))
 }
 
+// exitTemporary is EX_TEMPFAIL of sysexits.h: "temp failure; user is invited to retry".
+const exitTemporary = 75
+
 // hint says what an exit code means by the convention of shells; empty for other codes.
 func hint(code int) string {
 	switch {
+	case code == exitTemporary:
+		return "by convention: a temporary failure, which another attempt may repair"
 	case code == 125:
 		return "by convention: the program that starts the command failed itself"
 	case code == 126:
@@ -289,8 +294,11 @@ func (t *attempt) result(err error) targets.Result {
 		return res
 	}
 	res.Error = targets.ErrorDetail{Text: err.Error(), Class: targets.ClassPermanent}
+	var exit *ExitError
 	if known, ok := targets.ClassifyCause(err); ok {
 		res.Error.Class = known.Class
+	} else if errors.As(err, &exit) && exit.Code == exitTemporary {
+		res.Error.Class = targets.ClassTransient
 	}
 	if t.cause != nil && res.Outcome != targets.TimedOut {
 		res.Error.Class = targets.ClassStopped

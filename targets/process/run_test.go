@@ -198,6 +198,7 @@ func TestExitCodes(t *testing.T) {
 	r := newRunner(t, helperEntry(t))
 	for code, want := range map[int]string{
 		1:   "The process ended with exit code 1.",
+		75:  "The process ended with exit code 75 (by convention: a temporary failure, which another attempt may repair).",
 		125: "The process ended with exit code 125 (by convention: the program that starts the command failed itself).",
 		126: "The process ended with exit code 126 (by convention: the command was found but cannot be executed).",
 		127: "The process ended with exit code 127 (by convention: the command was not found).",
@@ -206,7 +207,7 @@ func TestExitCodes(t *testing.T) {
 		res := r.Run(t.Context(), newAttempt("exit", strconv.Itoa(code)))
 		require.Equal(t, targets.Failed, res.Outcome)
 		require.Equal(t, want+" Standard error ended with: about to exit", res.Summary)
-		require.Equal(t, targets.ClassPermanent, res.Error.Class)
+		require.Equal(t, code == 75, res.Error.Class == targets.ClassTransient, res.Error.Class)
 		require.False(t, res.NoRetry)
 		var exit *ExitError
 		require.ErrorAs(t, res.Err, &exit)

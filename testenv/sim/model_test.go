@@ -31,6 +31,8 @@ const (
 	modelMax     = 3 // MaxConcurrentTargets of every agent
 	// modelFailUnknown is the job whose steps are not retried after an unknown outcome.
 	modelFailUnknown = 1
+	// modelTransient is the job whose steps are retried after transient errors only.
+	modelTransient = 2
 )
 
 // modelPolicy is the retry policy of all steps, without the time limit, which a pass applies.
@@ -180,13 +182,13 @@ func (m *model) works() (list []*work) {
 func (m *model) handOver() {
 	for _, k := range m.tasks {
 		if k.open && k.term.ended {
-			m.settle(k, targets.Unknown)
+			m.settle(k, targets.Unknown, "")
 		}
 	}
 }
 
-// settle applies an accepted outcome.
-func (m *model) settle(k *modelTask, o targets.Outcome) {
+// settle applies an accepted outcome; class is that of the error, and empty if nobody knows it.
+func (m *model) settle(k *modelTask, o targets.Outcome, class targets.Class) {
 	k.open = false
 	w := k.work
 	w.next = time.Time{}
@@ -203,6 +205,8 @@ func (m *model) settle(k *modelTask, o targets.Outcome) {
 		w.become(jobs.WaitingForRetry)
 		wait = 0
 	case o == targets.Unknown && w.database != "" && w.run.job == modelFailUnknown:
+		w.become(jobs.Failed)
+	case o == targets.Failed && w.run.job == modelTransient && class != "" && !class.Retryable():
 		w.become(jobs.Failed)
 	default:
 		w.become(modelPolicy.After(w.attempts, jobs.Failed, time.Time{}, m.clock.Now()).Lifecycle)
@@ -600,7 +604,10 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 	outcome := rapid.SampledFrom([]targets.Outcome{
 		targets.Succeeded, targets.Succeeded, targets.Failed, targets.TimedOut, targets.Canceled, targets.Unknown, targets.NotSent,
 	}).Draw(t, "outcome")
-	refusals, err := m.store.CompleteTasks(t.Context(), term.id, []controldb.Outcome{{Task: k.ID, Attempt: attempt, Outcome: outcome}})
+	class := drawClass(t)
+	refusals, err := m.store.CompleteTasks(t.Context(), term.id, []controldb.Outcome{{
+		Task: k.ID, Attempt: attempt, Outcome: outcome, Error: targets.ErrorDetail{Class: class},
+	}})
 	if !m.refusedUnlessItLasts(t, term, err) {
 		return
 	}
@@ -609,8 +616,70 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 	}
 	require.Equal(t, !accepted, len(refusals) == 1)
 	if accepted {
-		m.settle(k, outcome)
+		m.settle(k, outcome, class)
 	}
+}
+
+// waiting draws a run, and all or one of what waits for a retry in it.
+func (m *model) waiting(t *rapid.T) (r controldb.Retries, list []*work) {
+	if len(m.runs) == 0 {
+		t.Skip("no run")
+	}
+	run := rapid.SampledFrom(m.runs[max(0, len(m.runs)-3):]).Draw(t, "run")
+	r.Run = run.id
+	if run.stopping || run.lifecycle.Terminal() {
+		return r, nil
+	}
+	for _, s := range run.steps {
+		if s.lifecycle == jobs.WaitingForRetry {
+			list = append(list, s)
+		}
+		for _, w := range s.targets {
+			if w.lifecycle == jobs.WaitingForRetry {
+				list = append(list, w)
+			}
+		}
+	}
+	if len(list) > 0 && rapid.Bool().Draw(t, "one") {
+		one := rapid.SampledFrom(list).Draw(t, "waiting")
+		if one.database != "" {
+			id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(one.database))
+			r.StepID, r.Target, list = &one.step, &id, []*work{one}
+		}
+	}
+	return r, list
+}
+
+// retryNow makes what waits for a retry due.
+func (m *model) retryNow(t *rapid.T) {
+	r, list := m.waiting(t)
+	now, changed := m.clock.Now(), 0
+	for _, w := range list {
+		if w.next.After(now) {
+			w.next = now
+			changed++
+		}
+	}
+	n, err := m.store.RetryNow(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, changed, n)
+}
+
+// giveUp ends what waits for a retry.
+func (m *model) giveUp(t *rapid.T) {
+	r, list := m.waiting(t)
+	for _, w := range list {
+		w.become(jobs.Failed)
+		w.next = time.Time{}
+	}
+	n, err := m.store.GiveUp(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, len(list), n)
+}
+
+// drawClass returns the class of an error; empty: the agent does not know it.
+func drawClass(t *rapid.T) targets.Class {
+	return rapid.SampledFrom([]targets.Class{"", targets.ClassDeadlock, targets.ClassPermanent}).Draw(t, "class")
 }
 
 // resolve delivers a list of targets, or a failure to resolve them.
@@ -618,7 +687,7 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 	r := controldb.Resolution{Attempt: attempt}
 	n := rapid.IntRange(-1, 3).Draw(t, "targets")
 	if n < 0 {
-		r.Failure = "the server does not answer"
+		r.Failure, r.Error.Class = "the server does not answer", drawClass(t)
 	}
 	for i := range max(0, n) {
 		name := fmt.Sprintf("db%d", i+1)
@@ -632,9 +701,9 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 	}
 	switch step := k.work; {
 	case step.run.stopping:
-		m.settle(k, targets.Canceled)
+		m.settle(k, targets.Canceled, "")
 	case r.Failure != "":
-		m.settle(k, targets.Failed)
+		m.settle(k, targets.Failed, r.Error.Class)
 	default:
 		k.open = false
 		step.become(jobs.WaitingForChildJobExecutions)
@@ -764,7 +833,7 @@ func TestModel(t *testing.T) {
 		m.define(rt)
 		m.term(rt)
 		rt.Repeat(map[string]func(*rapid.T){
-			"start": m.start, "stop": m.stop, "rerun": m.rerun, "work": m.work, "work again": m.work, "term": m.term, "renew": m.renew, "end": m.end, "confirm": m.confirm, "jump": m.jump, "lose": m.lose,
+			"start": m.start, "stop": m.stop, "retry now": m.retryNow, "give up": m.giveUp, "rerun": m.rerun, "work": m.work, "work again": m.work, "term": m.term, "renew": m.renew, "end": m.end, "confirm": m.confirm, "jump": m.jump, "lose": m.lose,
 			"pass": m.pass, "pass again": m.pass, "pass once more": m.pass,
 			"complete": m.complete, "complete again": m.complete, "complete once more": m.complete,
 			"wait": m.wait,
@@ -783,6 +852,8 @@ func (m *model) define(t *rapid.T) {
 	_, err := m.store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
 	attempts, wait, limit := modelRetries, int(modelWait/time.Second), int(modelTimeout/time.Second)
+	errors := []string{"All", "All", "All"}
+	errors[modelTransient] = "Transient"
 	for i, steps := range m.steps {
 		name := fmt.Sprint("job ", i)
 		_, err := m.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
@@ -792,6 +863,7 @@ func (m *model) define(t *rapid.T) {
 			_, err := m.store.AddJobStep(t.Context(), controldb.StepSpec{
 				JobName: name, StepName: &stepName, Command: "SELECT 1;", TargetGroup: "g",
 				RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait, Timeout: &limit,
+				RetryErrors: &errors[i],
 			})
 			require.NoError(t, err)
 			if i == modelFailUnknown {

@@ -25,6 +25,8 @@ func Set() page.Set {
 		one("/jobs/{job}/enable", confirmEnable(true), enable(true)),
 		one("/jobs/{job}/disable", confirmEnable(false), enable(false)),
 		one("/runs/{run}/stop", confirmStop, stop),
+		one("/runs/{run}/retry-now", confirmRetries(false), changeRetries(false)),
+		one("/runs/{run}/give-up", confirmRetries(true), changeRetries(true)),
 		one("/runs/{run}/rerun", confirmRerun, rerun),
 		one("/schedules/{job}/{schedule}/enable", confirmEnable(true), enable(true)),
 		one("/schedules/{job}/{schedule}/disable", confirmEnable(false), enable(false)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -164,6 +165,94 @@ func stop(ctx context.Context, r *page.Request) (*page.Done, error) {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run was asked to stop."}, nil
+}
+
+// retriesOf returns what the address of a form names: all that waits for a retry in a run, or only
+// one target (?step= and ?target=). args are the arguments of the command and of the procedure
+// after the run, and back is the page that the form was opened on.
+func retriesOf(r *page.Request) (one controldb.Retries, cli []string, tsql []page.Arg, back string, err error) {
+	if one.Run, err = id(r, "run"); err != nil {
+		return one, nil, nil, "", err
+	}
+	run := one.Run.String()
+	cli, tsql, back = []string{run}, []page.Arg{{Name: "job_execution_id", Value: one.Run}}, r.Path("runs", run)
+	if r.Query("target") == "" {
+		return one, cli, tsql, back, nil
+	}
+	target, err := uuid.Parse(r.Query("target"))
+	step, wrong := strconv.Atoi(r.Query("step"))
+	if err != nil || wrong != nil || step < 1 {
+		return one, nil, nil, "", controldb.ErrExecutionNotFound
+	}
+	one.StepID, one.Target = &step, &target
+	cli = append(cli, "--step-id", strconv.Itoa(step), "--target", target.String())
+	tsql = append(tsql, page.Arg{Name: "step_id", Value: step}, page.Arg{Name: "target_id", Value: target})
+	return one, cli, tsql, r.Path("runs", run, "targets", target.String()) + "?step=" + strconv.Itoa(step), nil
+}
+
+// confirmRetries says what would be retried now or given up.
+func confirmRetries(giveUp bool) confirmFunc {
+	return func(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+		one, cli, tsql, back, err := retriesOf(r)
+		if err != nil {
+			return nil, err
+		}
+		progress, err := r.Store.RunProgress(ctx, one.Run)
+		if err != nil {
+			return nil, err
+		}
+		what := "The target waits for a retry"
+		if one.Target == nil {
+			states, err := r.Store.RunStepStates(ctx, one.Run)
+			if err != nil {
+				return nil, err
+			}
+			waiting := 0
+			for _, s := range states {
+				if s.Lifecycle == jobs.WaitingForRetry {
+					waiting += s.Total
+				}
+			}
+			what = count(waiting, "target of the run waits for a retry", "targets of the run wait for a retry")
+		}
+		c := &page.Confirmation{
+			Title: "Retry now: " + progress.JobName, Nav: "runs", Button: "Retry now", Back: back,
+			Effects: []string{what + ".", "The next attempt is due at once. It counts as it would have later."},
+			Equivalents: commands(page.CLI(append([]string{"execution", "retry-now"}, cli...)...),
+				page.TSQL("jobs.sp_retry_job_execution_now", tsql...)),
+		}
+		if giveUp {
+			c.Title, c.Button, c.Danger = "Give up what waits: "+progress.JobName, "Give up", true
+			c.Effects = []string{what + ".", "What waits ends as Failed, with its last error. The run goes on without it."}
+			c.Equivalents = commands(page.CLI(append([]string{"execution", "give-up"}, cli...)...),
+				page.TSQL("jobs.sp_give_up_job_execution", tsql...))
+		}
+		c.Effects = append(c.Effects, "What runs, has not begun or has ended stays as it is.")
+		return c, nil
+	}
+}
+
+// changeRetries makes what waits due, or gives it up.
+func changeRetries(giveUp bool) doFunc {
+	return func(ctx context.Context, r *page.Request) (*page.Done, error) {
+		one, _, _, back, err := retriesOf(r)
+		if err != nil {
+			return nil, err
+		}
+		change, words := r.Store.RetryNow, [2]string{"attempt is due now.", "attempts are due now."}
+		if giveUp {
+			change, words = r.Store.GiveUp, [2]string{"target was given up.", "targets were given up."}
+		}
+		n, err := change(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		notice := "Nothing waited for a retry any more."
+		if n > 0 {
+			notice = count(n, words[0], words[1])
+		}
+		return &page.Done{Location: back, Notice: notice}, nil
+	}
 }
 
 // rerunStates are the final states that a rerun may include, as jobs.sp_rerun_job_execution names

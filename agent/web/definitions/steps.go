@@ -160,6 +160,7 @@ func stepOptions(s controldb.JobStepDetail) []option {
 	if s.RetryAttempts == 0 {
 		list[len(list)-1].Value = "none"
 	}
+	add("Retries after", map[string]string{"All": "all errors", "Transient": "errors that may pass by themselves"}[s.RetryErrors], false)
 	add("Time limit", seconds(s.Timeout)+" for each target, waits included", s.Timeout == defaultTimeout)
 	if s.MaxParallelism != nil {
 		add("Parallel targets", fmt.Sprintf("at most %d of an elastic pool", *s.MaxParallelism), false)

@@ -112,6 +112,16 @@ func many(n int, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
+// Retries is the number of runs of which something has an error and waits for a retry.
+func (d *data) Retries() (n int) {
+	for _, r := range d.O.Runs {
+		if r.RetryMessage != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // Many reports whether a number may have ended at [controldb.OverviewMany].
 func (d *data) Many(n int) bool { return n >= controldb.OverviewMany }
 

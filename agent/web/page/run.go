@@ -9,12 +9,15 @@ const (
 	runActive       = "active"
 	runSucceeded    = "succeeded"
 	runUnsuccessful = "unsuccessful"
+	runRetrying     = "retrying"
 )
 
-// RunPhase is the phase of a run. active says that the run has not ended, and succeeded that it
-// ended as Succeeded.
-func RunPhase(active, succeeded bool) string {
+// RunPhase is the phase of a run. active says that the run has not ended, retrying that something
+// of it waits for another attempt, and succeeded that it ended as Succeeded.
+func RunPhase(active, retrying, succeeded bool) string {
 	switch {
+	case active && retrying:
+		return runActive + " " + runRetrying
 	case active:
 		return runActive
 	case succeeded:
@@ -30,6 +33,8 @@ func RunTitle(job string) string { return "Run of " + job }
 func RunActions(path string) []Link {
 	return []Link{
 		{Text: "Stop", Href: path + "/stop", Danger: true, Role: rest.RoleOperator, When: runActive},
+		{Text: "Retry now", Href: path + "/retry-now", Role: rest.RoleOperator, When: runRetrying},
+		{Text: "Give up what waits", Href: path + "/give-up", Danger: true, Role: rest.RoleOperator, When: runRetrying},
 		{Text: "Rerun what failed", Href: path + "/rerun", Role: rest.RoleOperator, When: runUnsuccessful},
 	}
 }

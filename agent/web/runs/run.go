@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,7 +69,14 @@ func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 }
 
 // Phase is the phase on which the actions depend.
-func (v runView) Phase() string { return page.RunPhase(v.Active, v.Lifecycle == jobs.Succeeded) }
+func (v runView) Phase() string {
+	return page.RunPhase(v.Active, v.All.Retrying > 0 || v.resolvesAgain(), v.Lifecycle == jobs.Succeeded)
+}
+
+// resolvesAgain reports whether a step waits for another resolution of its target group.
+func (v runView) resolvesAgain() bool {
+	return slices.ContainsFunc(v.Steps, func(s stepView) bool { return s.Begun && s.Lifecycle == jobs.WaitingForRetry })
+}
 
 // equivalents are the commands that show the same.
 func equivalents(id uuid.UUID, q query) []page.Equivalent {

@@ -114,7 +114,9 @@ func integer(text string, def, least, most int) int {
 }
 
 // Phase is the phase on which the run's actions depend.
-func (h head) Phase() string { return page.RunPhase(h.Run.Active, h.Run.Lifecycle == jobs.Succeeded) }
+func (h head) Phase() string {
+	return page.RunPhase(h.Run.Active, false, h.Run.Lifecycle == jobs.Succeeded)
+}
 
 // runView makes the view of a page that shows the whole run: the actions on the run, and the title
 // that all these pages have.

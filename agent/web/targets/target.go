@@ -93,6 +93,12 @@ func showTarget(ctx context.Context, r *page.Request) (*page.View, error) {
 			Href: r.Path("callbacks", run, strconv.Itoa(d.Target.StepID), k.target.String(), "complete"),
 		})
 	}
+	if d.Target.Lifecycle == jobs.WaitingForRetry {
+		only := "?step=" + strconv.Itoa(d.Target.StepID) + "&target=" + k.target.String()
+		v.Actions = append(v.Actions,
+			page.Link{Text: "Retry now", Role: rest.RoleOperator, Href: r.Path("runs", run, "retry-now") + only},
+			page.Link{Text: "Give up", Role: rest.RoleOperator, Danger: true, Href: r.Path("runs", run, "give-up") + only})
+	}
 	if d.Run.Active {
 		v.Actions = append(v.Actions, page.Link{Text: "Stop the run", Role: rest.RoleOperator, Danger: true, Href: r.Path("runs", run, "stop")})
 	} else if !d.Target.Active && d.Target.Lifecycle != jobs.Succeeded {
@@ -329,9 +335,13 @@ func (d *targetPage) Failure() *attemptRow {
 	return nil
 }
 
-// ErrorText is the text of the failure: the message of the attempt, or that of the target.
+// ErrorText is the text of the failure: the message of the attempt, with what the target's message
+// adds to it (why no other attempt followed), or that of the target.
 func (d *targetPage) ErrorText() string {
 	if a := d.Failure(); a != nil && a.Message != "" {
+		if more, ok := strings.CutPrefix(d.Target.LastMessage, a.Message); ok {
+			return a.Text() + more
+		}
 		return a.Text()
 	}
 	return d.Target.LastMessage

@@ -106,6 +106,9 @@ execution logs 00000000-0000-4000-8000-000000000001
 execution logs RUN1 --step-id 2
 execution stop RUN1
 execution stop RUN5
+execution retry-now RUN1
+execution retry-now RUN5
+execution give-up RUN1 --step-id 1 --target s/d
 job create f
 step add f --command RAISERROR('no',16,1); --target-group g --retry-attempts 0
 job start f --execution-id RUN2 --wait

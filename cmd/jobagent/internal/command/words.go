@@ -220,6 +220,8 @@ var procedureCommands = map[string]string{
 	"jobs.sp_cancel_backfill":            "schedule cancel-backfill",
 	"jobs.sp_complete_callback":          "execution complete",
 	"jobs.sp_delete_alert":               "alert rule delete",
+	"jobs.sp_give_up_job_execution":      "execution give-up",
+	"jobs.sp_retry_job_execution_now":    "execution retry-now",
 	"jobs.sp_delete_alert_channel":       "alert channel delete",
 	"jobs.sp_delete_calendar":            "calendar delete",
 	"jobs.sp_delete_job":                 "job delete",

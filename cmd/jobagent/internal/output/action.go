@@ -72,6 +72,7 @@ func NewStep(s controldb.JobStep) Step {
 		After:                s.After,
 		RunWhen:              s.RunWhen,
 		OnTargets:            s.OnTargets,
+		RetryErrors:          s.RetryErrors,
 	}
 }
 
@@ -109,7 +110,11 @@ func WriteStep(w io.Writer, s Step) error {
 		place = "on its endpoint"
 	}
 	fmt.Fprintf(w, "step %d: %s, %s\n", s.ID, s.Name, place)
-	fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts,
+	after := ""
+	if s.RetryErrors == "Transient" {
+		after = " after transient errors"
+	}
+	fmt.Fprintf(w, "  retry attempts %d%s, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, after,
 		s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
 	if text := dependencies(s); text != "" {
 		fmt.Fprintf(w, "  %s\n", text)

@@ -127,6 +127,12 @@ type Callback struct {
 	Late         string     `json:"late,omitempty"`      // the latest refused report
 }
 
+// ChangedRetries says how much of what waited for another attempt was changed.
+type ChangedRetries struct {
+	Execution uuid.UUID `json:"job_execution_id"`
+	Changed   int       `json:"changed"` // targets, and resolutions of target groups
+}
+
 // CompletedCallback is a report that was accepted.
 type CompletedCallback struct {
 	Execution uuid.UUID `json:"job_execution_id"`

@@ -48,6 +48,8 @@ type Step struct {
 	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
 	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
 	OnTargets string   `json:"on_targets"` // All or Failed
+
+	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
 }
 
 // StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those
@@ -62,6 +64,8 @@ type StepOptions struct {
 	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
 	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
 	OnTargets string   `json:"on_targets"` // All or Failed
+
+	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
 }
 
 // CreatedJob is a job that was created.

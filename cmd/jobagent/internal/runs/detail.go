@@ -18,6 +18,8 @@ type Detail struct {
 	ID       uuid.UUID
 	Run      controldb.RunWatch
 	Failures []FailureGroup
+	// Retries are the last errors of what waits for another attempt.
+	Retries []FailureGroup
 	// Cut says that more targets failed than were grouped.
 	Cut    bool
 	ReadAt time.Time // by the process's clock
@@ -29,6 +31,7 @@ type FailureGroup struct {
 	Message  string
 	Targets  int
 	Examples []string // the first targets
+	Waits    bool     // for another attempt
 }
 
 // groupedFailures is the number of failed targets of a run that are grouped.
@@ -39,20 +42,28 @@ const groupedFailures = 500
 type DetailReader interface {
 	RunWatch(ctx context.Context, id uuid.UUID) (controldb.RunWatch, error)
 	RunFailures(ctx context.Context, run uuid.UUID, top int) ([]controldb.RunFailure, error)
+	RunRetries(ctx context.Context, run uuid.UUID, top int) ([]controldb.RunFailure, error)
 }
 
 // ReadDetail reads the state of a run with one call. A second one reads its failures if their
-// number is not that of before, which may be nil.
+// number is not that of before, which may be nil, and a third one what waits for a retry if that
+// has changed.
 func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *Detail) (*Detail, error) {
 	run, err := store.RunWatch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	d := &Detail{ID: id, Run: run, ReadAt: time.Now()}
+	if before != nil && before.ID != id {
+		before = nil
+	}
+	if err := d.readRetries(ctx, store, before); err != nil {
+		return nil, err
+	}
 	switch {
 	case run.FailedTargets == 0:
 		return d, nil
-	case before != nil && before.ID == id && before.Run.FailedTargets == run.FailedTargets:
+	case before != nil && before.Run.FailedTargets == run.FailedTargets:
 		d.Failures, d.Cut = before.Failures, before.Cut
 		return d, nil
 	}
@@ -62,6 +73,33 @@ func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *D
 	}
 	d.Failures, d.Cut = groupFailures(failed), len(failed) == groupedFailures
 	return d, nil
+}
+
+// readRetries reads the last errors of what waits for another attempt, unless as much waits until
+// the same instant as before.
+func (d *Detail) readRetries(ctx context.Context, store DetailReader, before *Detail) error {
+	for _, s := range d.Run.Steps {
+		if s.Message != "" {
+			d.Retries = append(d.Retries, FailureGroup{Step: s.StepID, Message: s.Message, Targets: 1, Examples: []string{"target group"}, Waits: true})
+		}
+	}
+	waiting := d.counts().Retrying
+	if waiting == 0 {
+		return nil
+	}
+	if before != nil && before.counts().Retrying == waiting && before.nextRetry().Equal(d.nextRetry()) {
+		d.Retries = before.Retries
+		return nil
+	}
+	list, err := store.RunRetries(ctx, d.ID, groupedFailures)
+	if err != nil {
+		return err
+	}
+	for _, g := range groupFailures(list) {
+		g.Waits = true
+		d.Retries = append(d.Retries, g)
+	}
+	return nil
 }
 
 // groupFailures puts the same message of a step together, the most frequent first.

@@ -64,7 +64,7 @@ func (c Canvas) Page(d *Detail, notes []string, height int) []string {
 			room, tail = room+len(tail), nil
 		}
 		wanted := 0
-		if n := len(d.Failures); n > 0 {
+		if n := len(d.Failures) + len(d.Retries); n > 0 {
 			wanted = 2 + 2*n
 		}
 		failures = min(wanted, max(room/2, room-2-len(d.Run.Steps)-len(d.Run.Next)))
@@ -344,11 +344,12 @@ func (c Canvas) sign(s stepRow, width int) string {
 // failures draws the groups of failures in at most height lines; 0 means all.
 func (c Canvas) failures(d *Detail, height int) []string {
 	lines := []string{"", c.Title("ERRORS", "")}
-	if len(d.Failures) == 0 {
+	groups := slices.Concat(d.Failures, d.Retries)
+	if len(groups) == 0 {
 		return append(lines, c.quiet("  no target has failed"))
 	}
-	for i, g := range d.Failures {
-		left, room := len(d.Failures)-i, 2
+	for i, g := range groups {
+		left, room := len(groups)-i, 2
 		if height > 0 {
 			if room = height - len(lines); left > 1 {
 				room-- // for the line with the number of the others
@@ -359,9 +360,13 @@ func (c Canvas) failures(d *Detail, height int) []string {
 		}
 		number := min(8, max(4, c.Width/10))
 		indent := number + 4
+		style, state := terminal.StyleBad, ""
+		if g.Waits {
+			style, state = terminal.StyleBusy, "waits for a retry: "
+		}
 		lines = append(lines,
-			c.Paint.In(terminal.StyleBad, terminal.Right(terminal.Number(g.Targets), number)+" ×  ")+
-				terminal.Fit(fmt.Sprintf("step %d  %s", g.Step, output.OneLine(g.Message)), c.Width-indent))
+			c.Paint.In(style, terminal.Right(terminal.Number(g.Targets), number)+" ×  ")+
+				terminal.Fit(fmt.Sprintf("step %d  %s%s", g.Step, state, output.OneLine(g.Message)), c.Width-indent))
 		if room >= 2 {
 			lines = append(lines, c.quiet(strings.Repeat(" ", indent)+strings.Join(g.Examples, ", ")))
 		}

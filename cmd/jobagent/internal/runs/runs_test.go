@@ -33,7 +33,7 @@ type fakeReader struct {
 	// noAgentUntil is when an agent starts.
 	noAgentUntil time.Time
 	// Numbers of calls.
-	progressRead, failuresRead, allRead int
+	progressRead, failuresRead, retriesRead, allRead int
 }
 
 // RunWatch implements reader.
@@ -63,6 +63,12 @@ func (f *fakeReader) RunFailures(context.Context, uuid.UUID, int) ([]controldb.R
 	return []controldb.RunFailure{{StepID: 2, Server: "s", Database: "d", Message: "it broke"}}, nil
 }
 
+// RunRetries implements reader.
+func (f *fakeReader) RunRetries(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
+	f.retriesRead++
+	return []controldb.RunFailure{{StepID: 2, Server: "s", Database: "e", Message: "e is busy"}, {StepID: 2, Server: "s", Database: "f", Message: "f is busy"}}, nil
+}
+
 // Executions implements reader.
 func (f *fakeReader) Executions(_ context.Context, filter controldb.ExecutionFilter) ([]controldb.Execution, error) {
 	f.allRead++
@@ -70,7 +76,7 @@ func (f *fakeReader) Executions(_ context.Context, filter controldb.ExecutionFil
 }
 
 // progressLine is the plain line of a fakeReader's run.
-const progressLine = "j  InProgress: 2 of 5 targets done, 1 failed, 1 running, 0 waiting, 2 retrying; step 2 load\n"
+const progressLine = "j  InProgress: 2 of 5 targets done, 1 failed, 1 running, 0 waiting, 2 retrying after \"e is busy\"; step 2 load\n"
 
 // The rows of the targets are read once, however long the run takes, and the failures when their
 // number changes. To read thousands of rows at each poll would burden the control database. A pipe
@@ -85,6 +91,7 @@ func TestFollowReadsTargetsOnce(t *testing.T) {
 		require.Equal(t, []controldb.Execution{{ID: id}}, rows)
 		require.Equal(t, 1, r.allRead)
 		require.Equal(t, 1, r.failuresRead)
+		require.Equal(t, 1, r.retriesRead)
 		require.Equal(t, int(time.Minute/pollInterval)+1, r.progressRead)
 		require.Equal(t, progressLine, show.String())
 	})

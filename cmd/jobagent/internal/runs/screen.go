@@ -107,6 +107,9 @@ func progressText(n news) string {
 	if c.Retrying > 0 {
 		text += fmt.Sprintf(", %d retrying%s", c.Retrying, retryIn(n.run))
 	}
+	if len(n.run.Retries) > 0 {
+		text += fmt.Sprintf(" after %q", strings.TrimSpace(terminal.Fit(output.OneLine(n.run.Retries[0].Message), 100)))
+	}
 	for _, step := range w.Steps {
 		if step.EndTime.IsZero() {
 			text += fmt.Sprintf("; step %d %s", step.StepID, output.OneLine(step.Name))

@@ -60,6 +60,7 @@ var (
 	credential = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
 	server     = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
 	database   = Kind{Words: "the name of a database", Max: maxName, source: nothing}
+	place      = Kind{Words: "SERVER/DATABASE, the server of an endpoint, or a GUID", Max: maxServer + 1 + maxName, source: nothing}
 	file       = Kind{Words: "a file, or - for standard input", Max: maxWord, Files: true}
 	guid       = Kind{Words: "a GUID", Max: 40, Form: isGUID, source: nothing}
 	number     = Kind{Words: "a number", Max: 20, source: nothing}
@@ -184,6 +185,7 @@ var flagKinds = map[string]Kind{
 	"after":              removable(step),
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
 	"on-targets":         enum("All", "Failed"),
+	"retry-errors":       enum("Transient", "All"),
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
 	"interval-type":      enum(intervals...),
 	"output-type":        removable(enum("SqlDatabase")),
@@ -258,6 +260,8 @@ var ownFlags = map[string]Kind{
 	"execution list --lifecycle":            several(append([]string{"Running"}, lifecycles...)...),
 	"execution targets --lifecycle":         several(append([]string{"Running"}, lifecycles...)...),
 	"doctor --credential":                   credential,
+	"execution give-up --target":            place,
+	"execution retry-now --target":          place,
 	"action try --credential":               credential,
 	"import sql-agent --job":                {Words: "the name of a job of SQL Server Agent", Max: maxName, source: nothing},
 	"import azure-scheduler --target-group": newName("the target group"),

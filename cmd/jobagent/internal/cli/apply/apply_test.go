@@ -63,6 +63,7 @@ func TestApply(t *testing.T) {
 	t.Run("concurrent", func(t *testing.T) { testConcurrentApplies(t, f) })
 	t.Run("failure", func(t *testing.T) { testFailure(t, f) })
 	t.Run("page", func(t *testing.T) { testPage(t, f) })
+	t.Run("retry errors", func(t *testing.T) { testRetryErrors(t, f) })
 	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
 	t.Run("past run", func(t *testing.T) { testPastRun(t, f) })
 }
@@ -145,6 +146,32 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	require.FileExists(t, filepath.Join(dir, "README.yaml"), "it is in no folder of a kind")
 }
 
+// A step of T-SQL is retried after all errors, and its file says so; a file that does not say it
+// means transient errors, and diff shows the change.
+func testRetryErrors(t *testing.T, f *fixture) {
+	f.install(t, "retries")
+	store := f.open(t, "retries")
+	_, err := store.AddTargetGroup(t.Context(), "g")
+	require.NoError(t, err)
+	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", Command: "PRINT 1;", TargetGroup: "g"})
+	require.NoError(t, err)
+	const line = "    retry_errors: All\n"
+	exported := f.ok(t, "retries", "", "export")
+	require.Contains(t, exported, line)
+	require.Equal(t, "no differences\n", f.ok(t, "retries", exported, "diff", "-f", "-"))
+	without := strings.Replace(exported, line, "", 1)
+	code, stdout, _ := f.run(t, "retries", without, "diff", "-f", "-")
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, "retry_errors")
+	f.ok(t, "retries", without, "apply", "-f", "-")
+	require.Equal(t, without, f.ok(t, "retries", "", "export"))
+	options, err := store.JobStepOptions(t.Context(), "j")
+	require.NoError(t, err)
+	require.Equal(t, "Transient", options[0].RetryErrors)
+}
+
 func jobVersions(t *testing.T, f *fixture, database string) string {
 	var jobs []output.Job
 	require.NoError(t, json.Unmarshal([]byte(f.ok(t, database, "", "job", "list", "-o", "json")), &jobs))
@@ -170,7 +197,7 @@ output_schema_name output_table_name max_parallelism`,
 		others: "job_id job_version target_group_id command_source", // of the database; always Inline
 	},
 	"jobs.jobstep_options": {
-		covered: "job_name is_current step_id step_name on_unknown_outcome at_most_once bind_parameters after run_when on_targets",
+		covered: "job_name is_current step_id step_name on_unknown_outcome at_most_once bind_parameters after run_when on_targets retry_errors",
 		others:  "job_id job_version revision",
 	},
 	"jobs.schedules": {

@@ -47,6 +47,9 @@ func drawJob(t *rapid.T) string {
 	b.WriteString("steps:\n")
 	for i, name := range names {
 		fmt.Fprintf(&b, "  - name: %s\n    retry_attempts: %d\n", name, rapid.IntRange(0, 1).Draw(t, "retries"))
+		if rapid.Bool().Draw(t, "all errors") {
+			b.WriteString("    retry_errors: All\n")
+		}
 		isAction := rapid.IntRange(0, 3).Draw(t, "type") == 0
 		if isAction {
 			fmt.Fprintf(&b, "    http: {url: \"https://example.com/%d\"}\n", rapid.IntRange(0, 1).Draw(t, "url"))

@@ -388,7 +388,8 @@ func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, d contro
 	kind, text := s.CommandType()
 	spec := controldb.StepSpec{JobName: w.job, StepID: &id, StepName: &s.Name, Command: text, TargetGroup: s.TargetGroup,
 		Credential: given(s.Credential), RetryAttempts: &s.RetryAttempts, InitialRetryInterval: &s.InitialRetryInterval,
-		MaximumRetryInterval: &s.MaximumRetryInterval, RetryIntervalMultiplier: &s.RetryMultiplier, Timeout: &s.Timeout, Dependencies: d}
+		MaximumRetryInterval: &s.MaximumRetryInterval, RetryIntervalMultiplier: &s.RetryMultiplier, Timeout: &s.Timeout,
+		RetryErrors: &s.RetryErrors, Dependencies: d}
 	if kind != "TSql" {
 		spec.CommandType = &kind
 	}
@@ -459,7 +460,8 @@ func (w *stepWriter) update(ctx context.Context, s, h *manifest.Step) error {
 			Credential: changed(s.Credential, h.Credential), RetryAttempts: changed(s.RetryAttempts, h.RetryAttempts),
 			InitialRetryInterval:    changed(s.InitialRetryInterval, h.InitialRetryInterval),
 			MaximumRetryInterval:    changed(s.MaximumRetryInterval, h.MaximumRetryInterval),
-			RetryIntervalMultiplier: changed(s.RetryMultiplier, h.RetryMultiplier), Timeout: changed(s.Timeout, h.Timeout)}
+			RetryIntervalMultiplier: changed(s.RetryMultiplier, h.RetryMultiplier), Timeout: changed(s.Timeout, h.Timeout),
+			RetryErrors: changed(s.RetryErrors, h.RetryErrors)}
 		if kind != oldKind {
 			u.CommandType, u.Command = &kind, &text
 		} else if text != oldText {

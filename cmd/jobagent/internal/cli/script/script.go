@@ -110,13 +110,16 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	}
 	for _, o := range inOrder(options) {
 		dependent := o.After != nil || o.RunWhen != "Succeeded"
-		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters && !dependent {
+		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters && !dependent && o.RetryErrors == "All" {
 			continue
 		}
 		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
 			Text("on_unknown_outcome", o.OnUnknownOutcome).Bit("at_most_once", o.AtMostOnce)
 		if o.BindParameters {
 			call.Bit("bind_parameters", true)
+		}
+		if o.RetryErrors != "All" {
+			call.Text("retry_errors", o.RetryErrors)
 		}
 		if o.After != nil {
 			names, err := json.Marshal([]string(o.After))

@@ -26,10 +26,14 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newAddCommand(a), newUpdateCommand(a), newListCommand(a), newShowCommand(a), newOptionsCommand(a), newDeleteCommand(a))
 }
 
+// defaultRetryErrors is that of new steps. The default of jobs.sp_add_jobstep is All, as in Azure.
+const defaultRetryErrors = "Transient"
+
 // stepFlags are the flags of step add and step update.
 type stepFlags struct {
 	name, command, file, credential, group                                                    string
 	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
+	retryErrors                                                                               string
 	multiplier                                                                                float64
 	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
 	action                                                                                    actionFlags
@@ -81,6 +85,8 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	command.AddSeconds(flags, &f.maximumRetry, "maximum-retry-interval", 120, "longest wait between two retries")
 	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
+	flags.StringVar(&f.retryErrors, "retry-errors", defaultRetryErrors,
+		"`ERRORS` after which another attempt follows: Transient (those that may pass by themselves: connections, deadlocks, time-outs, throttling) or All")
 	command.AddSeconds(flags, &f.timeout, "timeout", 43200, "time limit on one target, retries included, such as 30m")
 	flags.IntVar(&f.parallelism, "max-parallelism", 0,
 		"maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
@@ -203,6 +209,7 @@ without one runs once; with one it runs once for each database. The command is c
 					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
 					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
+					RetryErrors:             &f.retryErrors,
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 					Dependencies:   f.dependencies.options(cmd),
@@ -264,6 +271,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
 					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
+					RetryErrors:             command.Given(cmd, "retry-errors", f.retryErrors),
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 					Dependencies:   f.dependencies.options(cmd),
@@ -284,7 +292,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 
 func newOptionsCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
-	var onUnknown string
+	var onUnknown, retryErrors string
 	var atMostOnce, bindParameters bool
 	var dependencies dependencyFlags
 	cmd := &cobra.Command{
@@ -297,6 +305,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown),
 				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
 				BindParameters:   command.Given(cmd, "bind-parameters", bindParameters),
+				RetryErrors:      command.Given(cmd, "retry-errors", retryErrors),
 				Dependencies:     dependencies.options(cmd),
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -314,6 +323,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	which.add(cmd)
 	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
 		"`ACTION` after an attempt whose outcome is unknown: Retry, Fail, or for an action Await (a report)")
+	cmd.Flags().StringVar(&retryErrors, "retry-errors", defaultRetryErrors, "`ERRORS` after which another attempt follows: Transient or All")
 	dependencies.add(cmd)
 	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
@@ -386,6 +396,7 @@ var optionColumns = output.Columns([]output.Column[output.StepOptions]{
 	}},
 	{Name: "run_when"},
 	{Name: "on_targets"},
+	{Name: "retry_errors"},
 })
 
 // showStepOptions prints the options of a job's steps.
@@ -402,7 +413,7 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 	for _, o := range options {
 		views = append(views, output.StepOptions{
 			StepID: o.StepID, StepName: o.StepName, OnUnknownOutcome: o.OnUnknownOutcome, AtMostOnce: o.AtMostOnce,
-			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets,
+			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets, RetryErrors: o.RetryErrors,
 		})
 	}
 	return output.List(&a.Printer, views, optionColumns)

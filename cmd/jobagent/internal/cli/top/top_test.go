@@ -60,6 +60,10 @@ func (f *fake) RunFailures(context.Context, uuid.UUID, int) ([]controldb.RunFail
 	return f.failed, f.count("RunFailures")
 }
 
+func (f *fake) RunRetries(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
+	return nil, f.count("RunRetries")
+}
+
 // now is the database's time in tests.
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
@@ -249,6 +253,19 @@ func TestAway(t *testing.T) {
 	f.err = nil
 	m.Update(m.read()())
 	require.NotContains(t, plain(m), "no news")
+}
+
+// A run whose targets wait for a retry has failed in the eyes of who watches: the page says with
+// which error, and when it goes on.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	f := busy()
+	f.overview.Runs[0].Retrying, f.overview.Runs[0].RetryMessage = 3, "Msg 8114:\nError converting"
+	f.overview.Runs[0].NextAttempt = now.Add(40 * time.Second)
+	text := plain(started(t, f, 130, 30))
+	require.Contains(t, text, "FAILED, AND WAIT FOR A RETRY  3")
+	require.Regexp(t, `3 ×  job .*Msg 8114: \| Error converting .*next in 40s`, text)
+	require.NotContains(t, plain(started(t, busy(), 130, 30)), "WAIT FOR A RETRY")
 }
 
 func TestNothingToShow(t *testing.T) {

@@ -101,15 +101,17 @@ func (m *model) overviewLines() []string {
 	runs, failures := m.runs(), m.failures()
 	// Agents and due instants get a little of the height, failures at most a third of the rest.
 	agentRows, dueRows, runRows, failureRows := len(o.agents), len(o.Due), len(runs), len(failures)
+	retries := m.retryLines()
 	if !m.whole {
+		retries = retries[:min(len(retries), 1+max(1, m.height/8))]
 		agentRows, dueRows = min(agentRows, max(1, m.height/8)), min(dueRows, max(1, m.height/8))
-		room := max(2, m.height-1-len(lines)-4-max(1, agentRows)-max(1, dueRows))
+		room := max(2, m.height-1-len(lines)-len(retries)-4-max(1, agentRows)-max(1, dueRows))
 		failureRows = min(failureRows, max(room/3, room-max(1, runRows)))
 		runRows = min(runRows, max(1, room-max(1, failureRows)))
 	}
 	lines = append(lines, m.agentLines(agentRows)...)
 	lines = append(lines, m.title(fmt.Sprintf("RUNS  %s active", many(o.ActiveRuns)), runColumns(m.width)))
-	lines = append(lines, m.runLines(runs, runRows)...)
+	lines = append(append(lines, m.runLines(runs, runRows)...), retries...)
 	lines = append(lines, m.title(fmt.Sprintf("FAILED IN 24 HOURS  %s targets of %s runs", many(o.failures.Targets), many(o.failures.Runs)), ""))
 	lines = append(lines, m.failureLines(failures, failureRows, len(runs))...)
 	lines = append(lines, m.title("DUE NEXT", ""))
@@ -263,6 +265,31 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 		left = terminal.Span(d)
 	}
 	return line + terminal.Right(left, 8) + terminal.Right(terminal.Span(now.Sub(r.CreateTime)), 8)
+}
+
+// retryLines returns the last errors of what waits for another attempt, with their title; none if
+// nothing waits.
+func (m *model) retryLines() []string {
+	var lines []string
+	targets := 0
+	for _, r := range m.state.Runs {
+		if r.RetryMessage == "" {
+			continue
+		}
+		targets += max(1, r.Retrying)
+		in := "now"
+		if wait := r.NextAttempt.Sub(m.state.Now); wait > 0 {
+			in = "next in " + terminal.Span(wait)
+		}
+		name := max(12, m.width/4)
+		lines = append(lines, "  "+m.paint.In(terminal.StyleBusy, terminal.Right(terminal.Number(max(1, r.Retrying)), 8)+" ×  ")+
+			terminal.Fit(r.JobName+" / "+r.StepName, name)+"  "+
+			terminal.Fit(output.OneLine(r.RetryMessage), max(0, m.width-2-12-name-2-16))+terminal.Right(in, 16))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return append([]string{m.title(fmt.Sprintf("FAILED, AND WAIT FOR A RETRY  %s", many(targets)), "")}, lines...)
 }
 
 func (m *model) failureLines(list []controldb.FailureGroup, rows, before int) []string {
