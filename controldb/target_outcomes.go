@@ -13,7 +13,8 @@ import (
 // TargetFilter chooses databases and jobs for [Store.TargetOutcomes]. The zero value means all
 // databases on which a job ever ran, and all jobs.
 type TargetFilter struct {
-	// Group is a target group: its databases, as a run resolved them last, and the jobs that use it.
+	// Group is a target group: its databases, as a run resolved them last, and the jobs that use
+	// it.
 	Group string
 	// Target is one database, and the jobs that ran there.
 	Target uuid.UUID
