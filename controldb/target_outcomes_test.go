@@ -70,6 +70,10 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, found.Jobs)
 		b := found.Targets[0].ID
 
+		failures, err := c.Failures(ctx, 24)
+		require.NoError(t, err)
+		require.Equal(t, 1, failures.Targets)
+
 		rerun, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: first, Only: "Failed"})
 		require.NoError(t, err)
 		c.pass(t, term)
@@ -87,6 +91,31 @@ func TestTargetOutcomes(t *testing.T) {
 		lacking, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, Jobs: 50})
 		require.NoError(t, err)
 		require.Empty(t, lacking.Targets)
+
+		// What the rerun has mended is no failure any more.
+		failures, err = c.Failures(ctx, 24)
+		require.NoError(t, err)
+		require.Zero(t, failures.Targets)
+		require.Empty(t, failures.Errors)
+		require.Equal(t, 1, failures.Mended)
+
+		sums, err := c.RunSummaries(ctx, []uuid.UUID{first, rerun})
+		require.NoError(t, err)
+		require.Equal(t, 3, sums[first].Targets)
+		require.Equal(t, 1, sums[first].NotSucceeded)
+		require.Equal(t, controldb.TriggerRerun, sums[rerun].Trigger())
+		require.Equal(t, 1, sums[rerun].Targets)
+		require.Zero(t, sums[rerun].NotSucceeded)
+
+		reruns, err := c.RerunsOf(ctx, first)
+		require.NoError(t, err)
+		require.Len(t, reruns, 1)
+		require.Equal(t, rerun, reruns[0].ID)
+		require.Equal(t, jobs.Succeeded, reruns[0].Lifecycle)
+		require.NotEmpty(t, reruns[0].StartedBy)
+		reruns, err = c.RerunsOf(ctx, rerun)
+		require.NoError(t, err)
+		require.Empty(t, reruns, "the rerun itself was not rerun")
 
 		// A job that never ran there is lacking on all.
 		c.job(t, "k", func(s *controldb.StepSpec) { s.TargetGroup = group })
