@@ -145,6 +145,7 @@ VALUES (1, N'r', N'NoAgent', N'Warning', N'control', N'ControlDatabase', N's', N
 // onlyRead are the public procedures that change nothing, and therefore leave no entry.
 var onlyRead = []string{
 	"sp_explain_execution", "sp_get_overview", "sp_get_failures", "sp_get_recent_runs", "sp_get_limits", "sp_get_run", "sp_get_run_targets",
+	"sp_get_target_outcomes", "sp_get_target_runs",
 }
 
 // canary is in passwords, parameters and messages, and must not get into the audit log.

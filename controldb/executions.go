@@ -3,6 +3,7 @@ package controldb
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,23 +127,33 @@ type ExecutionRerun struct {
 	// Origin is nil once it has been purged.
 	Origin uuid.UUID `db:"rerun_of"`
 	// Only holds the final states of the targets that the rerun includes.
-	Only string `db:"only_states"`
+	Only       string         `db:"only_states"`
+	Lifecycle  jobs.Lifecycle `db:"lifecycle"`
+	CreateTime time.Time      `db:"create_time"`
+	StartedBy  string         `db:"started_by"`
 }
 
 // ExecutionReruns lists the reruns that a run is part of: the run itself, if it is a rerun, and the
 // reruns of it, oldest first.
 func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]ExecutionRerun, error) {
-	return selectAll[ExecutionRerun](ctx, s, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states
+	return selectAll[ExecutionRerun](ctx, s, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states, r.lifecycle, r.create_time,
+    r.started_by
 FROM (
-    SELECT v.job_execution_id, v.rerun_of, v.only_states, v.create_time
+    SELECT v.job_execution_id, v.rerun_of, v.only_states, v.lifecycle, v.create_time, v.started_by
     FROM jobs.job_execution_reruns AS v
     WHERE v.job_execution_id = @p1
     UNION ALL -- two seeks: an OR over both columns would scan all runs
-    SELECT v.job_execution_id, v.rerun_of, v.only_states, v.create_time
+    SELECT v.job_execution_id, v.rerun_of, v.only_states, v.lifecycle, v.create_time, v.started_by
     FROM jobs.job_execution_reruns AS v
     WHERE v.rerun_of = @p1
 ) AS r
 ORDER BY r.create_time, r.job_execution_id;`, mssqldb.UniqueIdentifier(id))
+}
+
+// RerunsOf lists the reruns of a run, oldest first.
+func (s *Store) RerunsOf(ctx context.Context, id uuid.UUID) ([]ExecutionRerun, error) {
+	list, err := s.ExecutionReruns(ctx, id)
+	return slices.DeleteFunc(list, func(r ExecutionRerun) bool { return r.Origin != id }), err
 }
 
 // PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID must be set.

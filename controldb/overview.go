@@ -212,6 +212,9 @@ type Failures struct {
 	CompleteSince time.Time `db:"complete_since"`
 	Runs          int       `db:"runs"`
 	Targets       int       `db:"targets"`
+	// Mended is the number of further failures that a rerun has mended; they are in no other
+	// number.
+	Mended int `db:"mended"`
 	// Errors has the same error of a step once, latest first.
 	Errors []FailureGroup `db:"-"`
 }

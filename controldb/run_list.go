@@ -152,6 +152,50 @@ ORDER BY v.create_time DESC, v.job_execution_id
 OPTION (RECOMPILE, `+smallGrant+`);`, outer.args...)
 }
 
+// RunSummary tells how a run came to be, and the numbers of its targets.
+type RunSummary struct {
+	ID        uuid.UUID `db:"job_execution_id"`
+	StartedBy string    `db:"started_by"`
+	Schedule  *string   `db:"schedule_name"` // as in RunOrigin
+	Due       time.Time `db:"due_time"`
+	Backfill  int64     `db:"backfill_id"`
+	RerunOf   uuid.UUID `db:"rerun_of"`
+	RerunOnly string    `db:"rerun_only"`
+	// Targets counts a database once for each step. NotSucceeded of them ended as Failed, TimedOut
+	// or Canceled.
+	Targets      int `db:"targets"`
+	NotSucceeded int `db:"not_succeeded"`
+}
+
+// Trigger tells why the run was started.
+func (r RunSummary) Trigger() Trigger {
+	return RunOrigin{Schedule: r.Schedule, Due: r.Due, Backfill: r.Backfill, RerunOnly: r.RerunOnly}.Trigger()
+}
+
+// RunSummaries returns the summaries of some runs, at most 500, by their IDs.
+//
+// Plan: each run and its steps by their keys; see jobs.job_execution_totals.
+func (s *Store) RunSummaries(ctx context.Context, runs []uuid.UUID) (map[uuid.UUID]RunSummary, error) {
+	all := map[uuid.UUID]RunSummary{}
+	if len(runs) == 0 {
+		return all, nil
+	}
+	w := newFilter(len(runs))
+	ids := make([]any, len(runs))
+	for i, id := range runs {
+		ids[i] = mssqldb.UniqueIdentifier(id)
+	}
+	w.add("o.job_execution_id IN (%s"+strings.Repeat(", %s", len(ids)-1)+")", ids...)
+	list, err := selectAll[RunSummary](ctx, s, "sum up runs", `SELECT TOP (@p1) o.job_execution_id, o.started_by, o.schedule_name, o.due_time,
+    o.backfill_id, o.rerun_of, o.rerun_only, c.targets, c.not_succeeded
+FROM jobs.job_execution_origins AS o
+INNER JOIN jobs.job_execution_totals AS c ON c.job_execution_id = o.job_execution_id`+w.text()+";", w.args...)
+	for _, one := range list {
+		all[one.ID] = one
+	}
+	return all, err
+}
+
 // TargetCount is the number of targets of a run in a state.
 type TargetCount struct {
 	ID        uuid.UUID      `db:"job_execution_id"`

@@ -99,6 +99,7 @@ var ownProcedures = []string{
 	"sp_set_credential", "sp_delete_credential", "sp_set_private_endpoint", "sp_delete_private_endpoint",
 	"sp_add_secret_key", "sp_retire_secret_key", "sp_set_secret", "sp_delete_secret",
 	"sp_explain_execution", "sp_get_overview", "sp_get_failures", "sp_get_recent_runs", "sp_get_limits", "sp_get_run", "sp_get_run_targets",
+	"sp_get_target_outcomes", "sp_get_target_runs",
 	"sp_add_schedule", "sp_update_schedule", "sp_delete_schedule", "sp_enable_schedule", "sp_pause_schedule", "sp_backfill_schedule", "sp_cancel_backfill",
 	"sp_add_calendar", "sp_update_calendar", "sp_delete_calendar",
 	"sp_set_job_agent", "sp_delete_job_agent", "sp_enable_job_agent", "sp_disable_job_agent",

@@ -69,7 +69,8 @@ type navigation struct {
 var entriesOfNavigation = []navigation{
 	{Key: "overview", Text: "Overview", Href: "/", Icon: "home"}, {Key: "runs", Text: "Runs", Href: "/runs", Icon: "play"},
 	{Key: "jobs", Text: "Jobs", Href: "/jobs", Icon: "list"}, {Key: "groups", Text: "Target groups", Href: "/groups", Icon: "target"},
-	{Key: "schedules", Text: "Schedules", Href: "/schedules", Icon: "calendar"}, {Key: "agents", Text: "Agents", Href: "/agents", Icon: "server"},
+	{Key: "databases", Text: "Databases", Href: "/databases", Icon: "grid"}, {Key: "schedules", Text: "Schedules", Href: "/schedules", Icon: "calendar"},
+	{Key: "agents", Text: "Agents", Href: "/agents", Icon: "server"},
 	{Key: "limits", Text: "Limits", Href: "/limits", Icon: "gauge"}, {Key: "alerts", Text: "Alerts", Href: "/alerts", Icon: "bell"},
 	{Key: "audit", Text: "Audit", Href: "/audit", Icon: "book"},
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"github.com/jobagent/jobagent/agent/web/actions"
 	"github.com/jobagent/jobagent/agent/web/code"
+	"github.com/jobagent/jobagent/agent/web/databases"
 	"github.com/jobagent/jobagent/agent/web/definitions"
 	"github.com/jobagent/jobagent/agent/web/operate"
 	"github.com/jobagent/jobagent/agent/web/overview"
@@ -13,5 +14,5 @@ import (
 
 // Sets returns all sets of pages.
 func Sets() []page.Set {
-	return []page.Set{overview.Set(), runs.Set(), targets.Set(), definitions.Set(), operate.Set(), actions.Set(), code.Set()}
+	return []page.Set{overview.Set(), runs.Set(), targets.Set(), databases.Set(), definitions.Set(), operate.Set(), actions.Set(), code.Set()}
 }

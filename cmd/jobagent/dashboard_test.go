@@ -216,7 +216,8 @@ func (s *shop) look(run, rerun, target string, alert int) {
 	paths := []string{
 		"", "/runs", "/runs/" + run, "/runs/" + run + "/targets/" + target, "/runs/" + run + "/tree", "/runs/" + run + "/timeline",
 		"/runs/" + rerun + "/compare?with=" + run, "/jobs", "/jobs/Order%20totals", "/jobs/Order%20totals/versions/1",
-		"/jobs/Order%20totals/diff?from=1&to=2", "/groups", "/groups/Shops", "/schedules", "/schedules/Order%20totals/nightly",
+		"/jobs/Order%20totals/diff?from=1&to=2", "/groups", "/groups/Shops", "/databases",
+		"/databases?group=Shops&lacking=1", "/databases/" + target, "/search?q=Order", "/schedules", "/schedules/Order%20totals/nightly",
 		"/agents", "/limits", "/alerts", "/audit", "/jobs/Order%20totals/start", "/runs/" + run + "/rerun", "/schedules/Order%20totals/nightly/pause",
 		"/schedules/Order%20totals/nightly/backfill", fmt.Sprintf("/alerts/%d", alert), fmt.Sprintf("/alerts/%d/acknowledge", alert),
 	}

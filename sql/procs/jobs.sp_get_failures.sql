@@ -1,13 +1,15 @@
 -- What failed lately, the same error of a step once with the number of its runs and targets. It only reads. Its cost depends on the
 -- failures of the period, at most 2000 runs and some 10000 targets, and not on the history.
 --
+-- A failure that a rerun of its run has mended is no failure any more: the step succeeded on the target in that rerun, or in a rerun of it.
+--
 -- Parameters:
 --   @hours  Length of the period, which ends now, 1 to 720; values beyond that count as the nearest of these. NULL: 24.
 -- Called by: members of the role jobs_reader.
 -- Locks:     none.
 -- Returns:   1: one row: now, since (the beginning of the period), complete_since (since when all failures are in the lists: later than
 --               since if there were more of them than are read), runs (that ended as Failed or TimedOut, or are active with failed
---               targets), targets (that failed in these runs).
+--               targets), targets (that failed in these runs), mended (further targets that failed, and succeeded in a rerun).
 --            2: the errors, latest first: job_name, job_id, step_id, step_name, lifecycle (Failed or TimedOut), error_number, message (the
 --               first 400 characters; names of the target, where they are in quotation marks, are replaced by ...), runs, targets (0:
 --               the step failed before it had targets), first_time, last_time, last_job_execution_id, server_name and database_name
@@ -43,8 +45,17 @@ BEGIN
         is_target     INT NOT NULL, -- 0: a step without targets
         end_time      DATETIME2(7) NOT NULL,
         server_name   NVARCHAR(256) NULL,
-        database_name NVARCHAR(128) NULL
+        database_name NVARCHAR(128) NULL,
+        target_id     UNIQUEIDENTIFIER NULL
     );
+    DECLARE @reruns TABLE (
+        execution_id BIGINT NOT NULL, -- the run that failed
+        rerun_id     BIGINT NOT NULL, -- a rerun of it, or of a rerun of it
+        depth        INT NOT NULL,
+        PRIMARY KEY (execution_id, rerun_id)
+    );
+    DECLARE @depth INT = 0;
+    DECLARE @mended INT;
 
     -- Plan: the last keys of IX_job_executions_unsuccessful, which covers them; per run a range of IX_target_executions_failed.
     INSERT INTO @runs (execution_id, job_execution_id, job_id, job_version, at, targets)
@@ -91,7 +102,9 @@ BEGIN
     FROM summed AS s
     WHERE s.before >= 10000;
 
-    INSERT INTO @failures (execution_id, step_id, lifecycle, error_number, message, is_target, end_time, server_name, database_name)
+    INSERT INTO @failures (
+        execution_id, step_id, lifecycle, error_number, message, is_target, end_time, server_name, database_name, target_id
+    )
     SELECT
         t.execution_id,
         t.step_id,
@@ -109,7 +122,8 @@ BEGIN
         1,
         t.end_time,
         t.server_name,
-        t.database_name
+        t.database_name,
+        t.target_id
     FROM @runs AS r
     INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id
     WHERE r.at > @complete_since
@@ -128,12 +142,47 @@ BEGIN
         AND s.end_time >= @since
     OPTION (RECOMPILE);
 
+    -- Plan: per run the keys of IX_job_executions_rerun_of, for its reruns, and for theirs: at most ten times.
+    INSERT INTO @reruns (execution_id, rerun_id, depth)
+    SELECT r.execution_id, e.execution_id, 0
+    FROM @runs AS r
+    INNER JOIN jobs_internal.job_executions AS e ON e.rerun_of = r.execution_id
+    OPTION (RECOMPILE);
+    WHILE @@ROWCOUNT > 0 AND @depth < 10
+    BEGIN
+        SET @depth = @depth + 1;
+        INSERT INTO @reruns (execution_id, rerun_id, depth)
+        SELECT r.execution_id, e.execution_id, @depth
+        FROM @reruns AS r
+        INNER JOIN jobs_internal.job_executions AS e ON e.rerun_of = r.rerun_id
+        WHERE r.depth = @depth - 1
+        OPTION (RECOMPILE);
+    END;
+    -- Plan: per failure and rerun one key of UQ_step_executions_step_id, and one of UQ_target_executions_target_id with its row.
+    DELETE FROM @failures
+    WHERE EXISTS (
+        SELECT 1
+        FROM @reruns AS r
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = r.rerun_id AND s.step_id = [@failures].step_id
+        LEFT JOIN jobs_internal.target_executions AS t
+            ON t.step_execution_id = s.step_execution_id
+            AND t.target_id = [@failures].target_id
+        WHERE r.execution_id = [@failures].execution_id
+            AND (
+                ([@failures].is_target = 1 AND t.lifecycle = N'Succeeded')
+                OR ([@failures].is_target = 0 AND s.resolved_at IS NOT NULL)
+            )
+    )
+    OPTION (RECOMPILE);
+    SET @mended = @@ROWCOUNT;
+
     SELECT
         @now AS now,
         @since AS since,
         @complete_since AS complete_since,
         COUNT(DISTINCT f.execution_id) AS runs,
-        COALESCE(SUM(f.is_target), 0) AS targets
+        COALESCE(SUM(f.is_target), 0) AS targets,
+        @mended AS mended
     FROM @failures AS f;
 
     WITH errors AS (

@@ -9,6 +9,8 @@ GRANT EXECUTE ON OBJECT::jobs.sp_get_recent_runs TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_get_limits TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_get_run TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_get_run_targets TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs.sp_get_target_outcomes TO jobs_reader;
+GRANT EXECUTE ON OBJECT::jobs.sp_get_target_runs TO jobs_reader;
 GRANT SELECT ON OBJECT::jobs_internal.run_states TO jobs_reader;
 GRANT SELECT ON OBJECT::jobs_internal.skip_counts TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs_rest.list_jobs TO jobs_reader;

@@ -76,6 +76,8 @@ CREATE TABLE jobs_internal.target_executions (
 );
 
 CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id, step_execution_id, target_execution_id);
+-- All runs that touched a target, by job. None of its columns changes: a claim or an outcome does not write to it.
+CREATE INDEX IX_target_executions_target_id ON jobs_internal.target_executions (target_id, job_id, execution_id);
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (job_id, step_execution_id)
     WHERE is_active = 1;
 CREATE INDEX IX_target_executions_waiting ON jobs_internal.target_executions (step_execution_id)

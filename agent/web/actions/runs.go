@@ -315,6 +315,15 @@ func confirmRerun(ctx context.Context, r *page.Request) (*page.Confirmation, err
 			count(total, "target", "targets")),
 			fmt.Sprintf("The %s that succeeded are not touched. Target groups are not resolved again.", count(succeeded, "target", "targets")))
 	}
+	before, err := r.Store.RerunsOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(before); n > 0 {
+		last := before[n-1]
+		c.Effects = append(c.Effects, fmt.Sprintf("The run was rerun before: by %s at %s UTC, %s. This repeats the same targets again, also those that succeeded then; "+
+			"to repeat what failed since, rerun the rerun %s.", last.StartedBy, last.CreateTime.UTC().Format("2006-01-02 15:04:05"), last.Lifecycle, last.ID))
+	}
 	only := chosen(r, counts)
 	cli, tsql := []string{"execution", "rerun", run.String()}, []page.Arg{{Name: "job_execution_id", Value: run}}
 	if only != "" {

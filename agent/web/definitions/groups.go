@@ -110,6 +110,8 @@ type groupData struct {
 	Uses          []useRow
 	Failed        []controldb.FailedTarget
 	Runs          int // of which failures are counted
+	// Outcomes is the matrix of these databases and the jobs that use the group.
+	Outcomes string
 	clock
 }
 
@@ -145,6 +147,7 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	d := groupData{Group: group, Search: r.Query("search"), clock: at(r)}
 	d.Members, _ = listed(group.Members, shownMembers)
+	d.Outcomes = with(r.Path("databases"), "group", group.Name)
 	uses, err := r.Store.GroupUses(ctx, []string{group.Name}, 500)
 	if err != nil {
 		return nil, err

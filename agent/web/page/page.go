@@ -108,8 +108,8 @@ func (r *Request) Query(name string) string { return r.HTTP.URL.Query().Get(name
 type View struct {
 	// Title is the text of <title> and <h1>.
 	Title string
-	// Nav is the entry of the navigation that is marked: overview, runs, jobs, groups, schedules,
-	// agents, limits, alerts or audit.
+	// Nav is the entry of the navigation that is marked: overview, runs, jobs, groups, databases,
+	// schedules, agents, limits, alerts or audit.
 	Nav string
 	// Crumbs lead to the page, from the outermost.
 	Crumbs []Link

@@ -16,7 +16,7 @@ var states = map[string]struct{ class, icon string }{
 	"inprogress": {"busy", "play"}, "running": {"busy", "play"}, "waitingforchildjobexecutions": {"busy", "play"}, "executing": {"busy", "play"},
 	"created": {"wait", "dots"}, "waiting": {"wait", "dots"}, "queued": {"wait", "dots"}, "pending": {"wait", "dots"}, "scheduled": {"wait", "clock"},
 	"waitingforretry": {"warn", "retry"}, "retrying": {"warn", "retry"}, "paused": {"warn", "pause"}, "warning": {"warn", "warn"},
-	"draining": {"warn", "pause"}, "stopping": {"warn", "stop"}, "partlyfailed": {"warn", "warn"},
+	"draining": {"warn", "pause"}, "stopping": {"warn", "stop"}, "partlyfailed": {"warn", "warn"}, "incomplete": {"warn", "warn"},
 	"failing": {"bad", "cross"}, "open": {"bad", "bell"}, "overdue": {"warn", "clock"}, "info": {"busy", "bell"}, "backfill": {"busy", "retry"},
 	"creating": {"busy", "dots"}, "updating": {"busy", "dots"}, "deleting": {"warn", "dots"}, "deleted": {"off", "stop"}, "replaced": {"off", "retry"},
 	"outdated": {"off", "clock"}, "full": {"warn", "gauge"}, "free": {"ok", "check"},

@@ -26,12 +26,33 @@ const searchTime = 90 * 24 * time.Hour
 // listView is what the list of runs shows; the block that is updated live gets it as dot.Data.
 type listView struct {
 	Filter listFilter
-	Runs   []controldb.Execution
+	Runs   []listedRun
 	// NextQuery is the query of the next page; empty: there is none.
 	NextQuery string
 	Invalid   string // says which filter could not be read
 	States    []string
 	Since     time.Time // zero, or from when runs were looked for
+}
+
+// listedRun is a run with the numbers of its targets, and how it came to be.
+type listedRun struct {
+	controldb.Execution
+	Summary controldb.RunSummary
+	RerunOf string // the beginning of the ID of the run that it repeats; empty: none
+}
+
+// Succeeded is the number of targets that did not fail, of a run that has ended.
+func (r listedRun) Succeeded() int { return r.Summary.Targets - r.Summary.NotSucceeded }
+
+// Short is the beginning of the ID.
+func (r listedRun) Short() string { return r.ID.String()[:8] }
+
+// Message is the run's message without what only repeats the state.
+func (r listedRun) Message() string {
+	if r.Lifecycle == jobs.Succeeded {
+		return ""
+	}
+	return strings.TrimPrefix(r.LastMessage, "Job execution failed. ")
 }
 
 // listFilter restricts the list. From and Before are dates or instants, in UTC.
@@ -93,7 +114,21 @@ func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView
 		runs = runs[:listTop]
 		v.NextQuery = f.query(keyText(runs[listTop-1]))
 	}
-	v.Runs = runs
+	ids := make([]uuid.UUID, 0, len(runs))
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	sums, err := store.RunSummaries(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		one := listedRun{Execution: r, Summary: sums[r.ID]}
+		if one.Summary.RerunOf != uuid.Nil {
+			one.RerunOf = one.Summary.RerunOf.String()
+		}
+		v.Runs = append(v.Runs, one)
+	}
 	return v, nil
 }
 

@@ -157,7 +157,7 @@ function move(step) {
 
 // Keys. A script of a page that handles a key itself calls preventDefault.
 let going = false;
-const places = { o: "/", r: "/runs", j: "/jobs", s: "/schedules", a: "/agents" };
+const places = { o: "/", r: "/runs", j: "/jobs", d: "/databases", s: "/schedules", a: "/agents" };
 function key(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const typing = event.target.closest?.("input, textarea, select, [contenteditable], dialog");
@@ -169,16 +169,18 @@ function key(event) {
   if (typing) return;
   if (going) {
     going = false;
+    if (event.key === "/") {
+      if (focusSearch(document.getElementById("everywhere"))) event.preventDefault();
+      return;
+    }
     const base = document.body.dataset.base;
     if (base && places[event.key]) location.assign(base + places[event.key]);
     return;
   }
   switch (event.key) {
     case "/": {
-      const search = document.querySelector("main input[type=search]");
-      if (!search) return;
-      search.focus();
-      search.select();
+      const search = document.querySelector("main input[type=search]") ?? document.getElementById("everywhere");
+      if (!focusSearch(search)) return;
       break;
     }
     case "j": move(1); break;
@@ -188,6 +190,11 @@ function key(event) {
     default: return;
   }
   event.preventDefault();
+}
+function focusSearch(field) {
+  field?.focus();
+  field?.select();
+  return Boolean(field);
 }
 function help() {
   const dialog = document.getElementById("help");

@@ -98,6 +98,9 @@ alert channel delete hook
 execution list
 execution list --job nope
 execution list --job j --trigger Manual --since 1d --jq .[].targets.total
+execution list --target TENANT --limit 1
+execution list --target nope
+execution list --target a --active
 execution show RUN1 --messages
 execution watch RUN1
 execution errors RUN1

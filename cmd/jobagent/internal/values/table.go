@@ -283,6 +283,7 @@ var ownFlags = map[string]Kind{
 	"step add --body":                       free,
 	"token --file":                          {Words: "the file of the tokens", Max: maxWord, Files: true},
 	"execution rerun --only":                several(finalStates...),
+	"execution list --target":               {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 }
 
 // path is a command without the program's name: "job start".

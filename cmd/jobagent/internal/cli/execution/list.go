@@ -155,15 +155,23 @@ func (f *listFlags) filter(now time.Time) (controldb.RunListFilter, error) {
 
 func newListCommand(a *connect.App) *cobra.Command {
 	var f listFlags
+	target := ""
 	cmd := &cobra.Command{
 		Use: "list", Short: "List runs, latest first", Args: cobra.NoArgs,
 		Long: fmt.Sprintf(`List runs, latest first: what started them, how they ended, and the numbers of their targets.
 
---lifecycle of runs that have ended and --trigger look at the latest %d runs.`, controldb.RunsExamined),
+--lifecycle of runs that have ended and --trigger look at the latest %d runs.
+
+--target lists the newest runs that had a database among their targets, of all jobs or of --job, with what
+each step did there.`, controldb.RunsExamined),
 		Example: `  jobagent execution list --since 24h --lifecycle Failed,TimedOut
   jobagent execution list --job nightly --trigger Schedule,Backfill --limit 10
+  jobagent execution list --target Cust033 --limit 20
   jobagent execution list --active -o name | xargs -n1 jobagent job stop`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if target != "" {
+				return listOnTarget(cmd, a, target, f)
+			}
 			filter, err := f.filter(time.Now())
 			if err != nil {
 				return err
@@ -187,6 +195,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.job, "job", "", "only runs of this job")
+	cmd.Flags().StringVar(&target, "target", "", "only runs that had this database among their targets: `DATABASE` or SERVER/DATABASE")
 	cmd.Flags().BoolVar(&f.active, "active", false, "only runs that have not ended")
 	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these `lifecycles`, separated by commas; Running: all that go on")
 	cmd.Flags().StringSliceVar(&f.triggers, "trigger", nil, "only runs with these `triggers`, separated by commas: Manual, Schedule, Backfill, Rerun")

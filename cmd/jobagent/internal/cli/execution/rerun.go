@@ -49,9 +49,17 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				return exit.Usagef("--only is empty: want one or more of Failed, TimedOut, Canceled, Skipped and Unknown")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				before, err := store.RerunsOf(cmd.Context(), req.Origin)
+				if err != nil {
+					return err
+				}
 				run, err := store.RerunExecution(cmd.Context(), req)
 				if err != nil {
 					return runs.Unanswered(cmd.Context(), a, req.ID, err)
+				}
+				if n := len(before); n > 0 && before[n-1].ID != run {
+					fmt.Fprintf(a.Stderr, "%s was rerun before by %s (%s): this repeats the same targets again, also those that succeeded then.\n",
+						req.Origin, before[n-1].ID, before[n-1].Lifecycle)
 				}
 				if !wait.Wanted {
 					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin},

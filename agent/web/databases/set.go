@@ -1,0 +1,38 @@
+// Package databases has the pages about databases over all runs: what jobs last did on them, which
+// databases lack a job, one database, and the search for everything that has a name.
+package databases
+
+import (
+	"embed"
+	"net/url"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+)
+
+//go:embed *.html *.css
+var files embed.FS
+
+// Set returns the pages.
+func Set() page.Set {
+	return page.Set{Name: "databases", Files: files, Pages: []page.Page{
+		{Path: "/databases", Role: rest.RoleReader, Handle: showMatrix},
+		{Path: "/databases/{target}", Role: rest.RoleReader, Handle: showDatabase},
+		{Path: "/search", Role: rest.RoleReader, Handle: showSearch},
+	}}
+}
+
+// with returns a path with query parameters: names and values that follow each other. Empty values
+// are left out.
+func with(path string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}

@@ -1,0 +1,139 @@
+package controldb_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// databases returns the names of databases in their order.
+func databases(o controldb.TargetOutcomes) (names []string) {
+	for _, one := range o.Targets {
+		names = append(names, one.Database)
+	}
+	return names
+}
+
+// TestTargetOutcomes asks what two jobs last did on the databases of their group: one failed on a
+// database and was rerun, the other never ran.
+func TestTargetOutcomes(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx, group := t.Context(), "g"
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		term := c.term(t)
+		first := c.start(t, "j")
+		c.resolve(t, term, "c", "a", "b")
+		tasks := c.pass(t, term).Tasks
+		c.complete(t, term, targets.Succeeded, "", tasks[:2]...)
+		c.complete(t, term, targets.Failed, "no", tasks[2])
+		c.pass(t, term)
+
+		all, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Jobs: 50})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b", "c"}, databases(all))
+		require.Equal(t, first, all.Run)
+		require.Equal(t, 3, all.Databases)
+		require.Len(t, all.Jobs, 1)
+		require.Equal(t, 3, all.Jobs[0].Ran)
+		require.Len(t, all.Outcomes, 3)
+
+		lacking, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, Jobs: 50})
+		require.NoError(t, err)
+		require.Equal(t, []string{"b"}, databases(lacking))
+		require.Equal(t, string(jobs.Failed), lacking.Outcomes[0].Outcome)
+		require.Equal(t, "no", lacking.Outcomes[0].Message)
+		require.Zero(t, lacking.Outcomes[0].LastSuccess)
+
+		// The pages together are the list.
+		var paged []string
+		f := controldb.TargetFilter{Top: 1, Jobs: 50}
+		for {
+			o, err := c.TargetOutcomes(ctx, f)
+			require.NoError(t, err)
+			paged = append(paged, databases(o)...)
+			if o.NextServer == "" {
+				break
+			}
+			f.After = controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
+		}
+		require.Equal(t, []string{"a", "b", "c"}, paged)
+
+		found, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Search: "B"})
+		require.NoError(t, err)
+		require.Equal(t, []string{"b"}, databases(found))
+		require.Empty(t, found.Jobs)
+		b := found.Targets[0].ID
+
+		failures, err := c.Failures(ctx, 24)
+		require.NoError(t, err)
+		require.Equal(t, 1, failures.Targets)
+
+		rerun, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: first, Only: "Failed"})
+		require.NoError(t, err)
+		c.pass(t, term)
+		tasks = c.pass(t, term).Tasks
+		if len(tasks) == 0 {
+			tasks = c.pass(t, term).Tasks
+		}
+		c.complete(t, term, targets.Succeeded, "", tasks...)
+		c.pass(t, term)
+		one, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Target: b, Jobs: 50})
+		require.NoError(t, err)
+		require.Len(t, one.Outcomes, 1)
+		require.False(t, one.Outcomes[0].Lacking())
+		require.Equal(t, rerun, one.Outcomes[0].LastSuccess)
+		lacking, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, Jobs: 50})
+		require.NoError(t, err)
+		require.Empty(t, lacking.Targets)
+
+		// What the rerun has mended is no failure any more.
+		failures, err = c.Failures(ctx, 24)
+		require.NoError(t, err)
+		require.Zero(t, failures.Targets)
+		require.Empty(t, failures.Errors)
+		require.Equal(t, 1, failures.Mended)
+
+		sums, err := c.RunSummaries(ctx, []uuid.UUID{first, rerun})
+		require.NoError(t, err)
+		require.Equal(t, 3, sums[first].Targets)
+		require.Equal(t, 1, sums[first].NotSucceeded)
+		require.Equal(t, controldb.TriggerRerun, sums[rerun].Trigger())
+		require.Equal(t, 1, sums[rerun].Targets)
+		require.Zero(t, sums[rerun].NotSucceeded)
+
+		reruns, err := c.RerunsOf(ctx, first)
+		require.NoError(t, err)
+		require.Len(t, reruns, 1)
+		require.Equal(t, rerun, reruns[0].ID)
+		require.Equal(t, jobs.Succeeded, reruns[0].Lifecycle)
+		require.NotEmpty(t, reruns[0].StartedBy)
+		reruns, err = c.RerunsOf(ctx, rerun)
+		require.NoError(t, err)
+		require.Empty(t, reruns, "the rerun itself was not rerun")
+
+		// A job that never ran there is lacking on all.
+		c.job(t, "k", func(s *controldb.StepSpec) { s.TargetGroup = group })
+		lacking, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, JobSearch: "K", Jobs: 50})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b", "c"}, databases(lacking))
+
+		runs, err := c.RunsOnTarget(ctx, b, "", uuid.Nil, 50)
+		require.NoError(t, err)
+		require.Equal(t, []uuid.UUID{rerun, first}, []uuid.UUID{runs[0].Run, runs[1].Run})
+		require.True(t, runs[0].Rerun)
+		require.NotEmpty(t, runs[0].StartedBy)
+		runs, err = c.RunsOnTarget(ctx, b, "j", rerun, 50)
+		require.NoError(t, err)
+		require.Len(t, runs, 1)
+		require.True(t, slices.ContainsFunc(runs, func(r controldb.RunOnTarget) bool { return r.Run == first }))
+
+		_, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: "nope"})
+		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+	})
+}
