@@ -205,6 +205,17 @@ func (c REST) Listener() rest.ListenConfig {
 	}
 }
 
+// CheckAgent returns the faults of what an agent without a front uses.
+func (c REST) CheckAgent() error {
+	if c.PublicURL == "" {
+		return nil
+	}
+	if err := rest.CheckPublicURL(c.PublicURL); err != nil {
+		return fmt.Errorf("rest: %w", err)
+	}
+	return nil
+}
+
 // Check returns all faults that can be found without other parts of the configuration.
 func (c REST) Check() error {
 	errs := []error{c.Listener().Check()}

@@ -73,7 +73,7 @@ func newActions(cfg config.File, version string, local, show bool) (*Actions, er
 		a.Runners[action.TypeProcess] = a.processes
 	}
 	a.Mail = mail.NewSender(a.network)
-	a.CallbackURL = cfg.Callbacks.PublicURL
+	a.CallbackURL, a.FrontURL = cfg.Callbacks.PublicURL, cfg.REST.PublicURL
 	a.Secret = agent.NewSecrets(nil, namedSecrets(cfg), nil, zap.NewNop()).Get
 	return a, nil
 }

@@ -228,6 +228,7 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 		return err
 	}
 	if f != nil {
+		tools.Actions.FrontURL = f.PublicURL()
 		tools.Actions.Pages = connect.Pages(f.PublicURL(), embedded.ControlDatabase) // for links in alerts
 	}
 	stopAgent, agentFailed := daemon.Start(ctx,

@@ -65,6 +65,9 @@ grace period. The second signal cancels them at once.`,
 			if serve {
 				return runAndServe(cmd.Context(), a, cfg, log)
 			}
+			if err := file.REST.CheckAgent(); err != nil {
+				return exit.Usage(err)
+			}
 			return run(cmd.Context(), a, cfg, log)
 		},
 	}
@@ -93,7 +96,7 @@ func runAndServe(ctx context.Context, a *connect.App, cfg agent.Config, log *zap
 	if err != nil {
 		return err
 	}
-	a.UseCallbackURL(f.PublicURL())
+	a.UseFront(f.PublicURL())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop, failed := f.Start(context.WithoutCancel(ctx))
