@@ -150,12 +150,14 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	require.NoError(t, err)
 	queues := queue.NewRunner(queue.Config{Network: network, UserAgent: "jobagent/test"})
 	tools := f.Tools(t, f.Store)
+	secrets := agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log)
+	tools.OnClaim = append(tools.OnClaim, secrets.Expire)
 	tools.Actions = agent.Actions{
 		Runners: map[action.Type]targets.ActionRunner{
 			action.TypeHTTP:         actionhttp.NewRunner(network, actionhttp.Config{Version: "test"}),
 			action.TypeStorageQueue: queues, action.TypeServiceBusQueue: queues, action.TypeServiceBusTopic: queues,
 		},
-		Secret:      agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log).Get,
+		Secret:      secrets.Get,
 		CallbackURL: "https://callbacks.example",
 	}
 	hosting, err := agent.New(agent.Config{AgentID: uuid.New(), Host: "host", Version: "test"}, f.Store, tools, nil, log)

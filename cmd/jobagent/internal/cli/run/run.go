@@ -171,8 +171,8 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	}
 	defer actions.Close()
 	actions.Log(file, log)
-	actions.UseSealedSecrets(store, file, log)
-	tools.Actions, tools.Traces = actions.Actions, traces
+	actions.Equip(&tools, store, file, log)
+	tools.Traces = traces
 	named := ""
 	if a.Named() {
 		named = dsn
@@ -238,7 +238,8 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 			OpenTools: func(ctx context.Context) (agent.Tools, func(), error) {
 				tools, closeTools, err := a.OpenTools(ctx, store, counted.Targets())
 				if err == nil {
-					tools.Actions, tools.Traces = actions.For(store, file, log), traces
+					actions.Equip(&tools, store, file, log)
+					tools.Traces = traces
 					tools.Actions.Pages = connect.Pages(file.REST.PublicURL, d.Name)
 				}
 				return tools, closeTools, err
