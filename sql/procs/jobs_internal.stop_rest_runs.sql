@@ -2,11 +2,11 @@
 --
 -- Parameters:
 --   @schedules   JSON array of internal keys.
---   @only_early  1: only runs that no pass has begun.
+--   @only_early  1: only runs of which no agent has claimed an attempt, such as those that wait for a limit of the endpoint.
 --   @by          Who cancels them.
 --   @now         Time of the request.
 -- Called by: jobs_rest.set_job, jobs_rest.update_schedule, jobs_rest.delete_schedules, within their transactions, as the last lock.
--- Locks:     the active runs of the schedules (X).
+-- Locks:     the active runs of the schedules (X), their tasks (S).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.stop_rest_runs
@@ -29,14 +29,22 @@ BEGIN
     INNER JOIN jobs_internal.job_executions AS e ON e.schedule_id = CAST(v.value AS BIGINT)
     WHERE e.is_active = 1
         AND e.schedule_id IS NOT NULL
-        AND (@only_early = 0 OR e.lifecycle = N'Created'); -- plan: few active runs
+        -- plan: few active runs; a resolution of targets has no target
+        AND (
+            @only_early = 0
+            OR NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.task_executions AS k
+                WHERE k.execution_id = e.execution_id
+                    AND k.target_execution_id IS NOT NULL
+            )
+        );
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
         e.stop_requested_by = COALESCE(e.stop_requested_by, @by, @caller),
         e.parked = 0
     FROM @runs AS n
     INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = n.execution_id
-    WHERE e.is_active = 1
-        AND (@only_early = 0 OR e.lifecycle = N'Created'); -- plan: the rows are found by their keys
+    WHERE e.is_active = 1; -- plan: the rows are found by their keys
     RETURN 0;
 END;

@@ -1,6 +1,6 @@
 -- Changes a schedule of the SAP surface (E11, S-17). A change of its text or its switch restarts it; so does the value of its
 -- mode, even the same, and the activation of a one-time schedule that has run: then times that are relative to now are computed
--- anew. Its run that has not begun is canceled, and made anew with the new values, unless the schedule is computed anew or
+-- anew. Its run of which no attempt was claimed is canceled, and made anew with the new values, unless the schedule is computed anew or
 -- switched off.
 --
 -- Parameters:
@@ -13,7 +13,7 @@
 --   @request   See jobs_internal.begin_rest_request.
 --   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
--- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), runs of the schedule that have not begun (X).
+-- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), runs of the schedule that have not begun (X), their tasks (S).
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
 -- Throws:
 --   50090 an argument is missing or out of range.
@@ -47,7 +47,7 @@ BEGIN
     DECLARE @old_mode NVARCHAR(20), @was BIT, @state NVARCHAR(20), @enabled BIT;
     DECLARE @log NVARCHAR(40);
     DECLARE @cause NVARCHAR(20);
-    DECLARE @early BIT; -- 1: a run was made that no pass has begun
+    DECLARE @early BIT; -- 1: there is a run of which no attempt was claimed
     DECLARE @one NVARCHAR(MAX);
 
     IF DATALENGTH(@tenant) > 256
@@ -159,7 +159,8 @@ BEGIN
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
     END;
 
-    -- A run that no pass has begun is canceled below, and made anew with the next firing. Plan: IX_job_executions_active_schedule_id.
+    -- A run of which no agent has claimed an attempt (it may wait for a limit of its endpoint) is canceled below, and made anew with the
+    -- next firing. Plan: IX_job_executions_active_schedule_id; IX_task_executions_execution_id has all columns.
     SET @early = CASE
         WHEN EXISTS (
             SELECT 1
@@ -167,8 +168,13 @@ BEGIN
             WHERE e.schedule_id = @schedule_id
                 AND e.is_active = 1
                 AND e.schedule_id IS NOT NULL
-                AND e.lifecycle = N'Created'
                 AND e.stop_requested_at IS NULL
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.task_executions AS k
+                    WHERE k.execution_id = e.execution_id
+                        AND k.target_execution_id IS NOT NULL
+                )
         ) THEN 1
         ELSE 0
     END;
