@@ -149,7 +149,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	network, err := outbound.New(outbound.Config{Allow: outbound.LoopbackAllowed()})
 	require.NoError(t, err)
 	queues := queue.NewRunner(queue.Config{Network: network, UserAgent: "jobagent/test"})
-	tools := f.Tools(t, f.Store)
+	tools := f.ToolsWithStored(t, f.Store, "file:"+file)
 	secrets := agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log)
 	tools.OnClaim = append(tools.OnClaim, secrets.Expire)
 	tools.Actions = agent.Actions{

@@ -238,7 +238,7 @@ func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
 	}
 	mounts = append(mounts,
 		arm(elastic.New(elastic.Config{
-			Directory: f.directory, Identities: identities, Log: f.log,
+			Directory: f.directory, Identities: identities, Settings: o.Config.Elastic, Log: f.log,
 			HasCredential: func(name string) bool {
 				return slices.ContainsFunc(o.Credentials, func(one string) bool { return strings.EqualFold(one, name) })
 			},
