@@ -88,6 +88,8 @@ type Front struct {
 	StopAgent func()
 	// Log is everything that the front and the agent have logged.
 	Log *Buffer
+
+	paths []described // by which answers are checked
 }
 
 // Surfaces returns the surfaces of a front that is about to start. f has everything but the front
@@ -120,6 +122,7 @@ func Start(t testing.TB, surfaces Surfaces, options ...func(*rest.Config)) *Fron
 		Authenticator: f.Tokens, Authorizer: f.Tokens, PublicURL: f.URL, Region: "ONPREM", Log: log,
 	}
 	cfg.Mounts = surfaces(t, f)
+	f.paths = describe(t, cfg.Mounts, f.URL)
 	for _, option := range options {
 		option(&cfg)
 	}

@@ -313,8 +313,8 @@ func (a *agents) get(ctx context.Context, r *rest.Request) (*rest.Response, erro
 func agentAbsent(r *rest.Request) error {
 	return &rest.Error{
 		Status: http.StatusNotFound, Code: "ResourceNotFound", Header: http.Header{"X-Ms-Failure-Cause": {"gateway"}},
-		Message: fmt.Sprintf("The Resource '%s/%s/%s' under resource group '%s' was not found.",
-			typeAgent, r.Path["server"], r.Path["agent"], r.Path["resourceGroup"]),
+		Message: fmt.Sprintf("The Resource 'Microsoft.Sql/servers/%s/jobAgents/%s' under resource group '%s' was not found.",
+			r.Path["server"], r.Path["agent"], r.Path["resourceGroup"]),
 	}
 }
 
