@@ -57,6 +57,9 @@ func (f *Front) check(t testing.TB, method, address string, a Answer) {
 		return
 	}
 	responses := best.item.GetOperation(method).Responses
+	if responses.Len() == 1 { // an operation of the gateway, whose document is not published
+		return
+	}
 	response := responses.Value(strconv.Itoa(a.Status))
 	if response == nil {
 		require.GreaterOrEqual(t, a.Status, 300, "%s %s: the document does not have the status", method, address)
