@@ -335,7 +335,8 @@ func (a *agents) put(ctx context.Context, r *rest.Request) (*rest.Response, erro
 			return nil, agentFault(http.StatusNotFound, "PropertyChangeUnsupported", "$.properties.databaseId",
 				"The database of the job agent '%s' cannot be changed: it is '%s'.", one.agent.Name, one.entry.Name)
 		}
-		// Clients hold the implicit agent for a resource: another name would take all its URLs away.
+		// Clients hold the implicit agent for a resource: another name would take all its
+		// URLs away.
 		if one.entry == e && one.agent.State == controldb.AgentNone && e.ImplicitAgent != "" && !strings.EqualFold(change.Name, e.ImplicitAgent) {
 			return nil, agentFault(http.StatusBadRequest, "JobAgentDatabaseAlreadyLinked", "$.properties.databaseId",
 				"The database '%s' already has the job agent '%s'. Use this name, or set implicit_agent of the database to '%s' in the front's configuration.",

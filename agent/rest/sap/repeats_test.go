@@ -10,8 +10,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// TestRepeatsThroughAProxy: a reverse proxy takes each answer, whether or not the client gets it. So
-// an equal request of the same caller within a minute is a repeat if a proxy has passed it on (S-4).
+// TestRepeatsThroughAProxy: a reverse proxy takes each answer, whether or not the client
+// gets it. So an equal request of the same caller within a minute is a repeat if a proxy has
+// passed it on (S-4).
 func TestRepeatsThroughAProxy(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)

@@ -57,9 +57,9 @@ func (c *call) write(
 	return c.carryOut(ctx, true, change, answer)
 }
 
-// writeOnce is write for requests that make or delete one object. A reverse proxy takes each answer,
-// whether or not the client gets it, so that an equal request through a proxy is a repeat. It is not
-// for other changes: A, B and A again in a minute must end as A.
+// writeOnce is write for requests that make or delete one object. A reverse proxy takes each
+// answer, whether or not the client gets it, so that an equal request through a proxy is a
+// repeat. It is not for other changes: A, B and A again in a minute must end as A.
 func (c *call) writeOnce(
 	ctx context.Context, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
 ) (*rest.Response, error) {

@@ -58,9 +58,9 @@ func TestStartAccepted(t *testing.T) {
 	fails(t, err, 200, "JobExecutionFailed")
 }
 
-// TestNodeClients walks Microsoft's client for Node.js, @azure/arm-sql, unchanged, in the versions 8,
-// 9 and 10: create, read, list, update, run, watch and delete. Versions 9 and 10 take 200 as the
-// end of a start, and wait for the end of the run after 202 only.
+// TestNodeClients walks Microsoft's client for Node.js, @azure/arm-sql, unchanged, in the
+// versions 8, 9 and 10: create, read, list, update, run, watch and delete. Versions 9 and 10
+// take 200 as the end of a start, and wait for the end of the run after 202 only.
 func TestNodeClients(t *testing.T) {
 	f, other := front.Shared(t), accepting(t)
 	for _, c := range []struct {
