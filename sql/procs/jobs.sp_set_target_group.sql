@@ -199,7 +199,8 @@ BEGIN
     SELECT TOP (1)
         @number = n.ordinal,
         @message = REPLACE(CONCAT(
-            N'Member ', n.ordinal, N' of the target group ''', @target_group_name, N''': it is the same as member ', n.first_ordinal, N'. Remove one of them.'
+            N'Member ', n.ordinal, N' of the target group ''', @target_group_name,
+            N''': it is the same as member ', n.first_ordinal, N'. Remove one of them.'
         ), N'%', N'%%')
     FROM numbered AS n
     WHERE n.ordinal > n.first_ordinal
