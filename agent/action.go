@@ -46,6 +46,9 @@ type Actions struct {
 	CallbackURL string
 	// Receiver receives callbacks while the agent runs; nil means that the agent receives none.
 	Receiver *callbacks.Receiver
+	// FrontURL is the address of the REST front as clients see it, for the header
+	// x-sap-scheduler-host; empty means that the header is left out.
+	FrontURL string
 	// Mail sends alerts by e-mail; nil leaves that to other processes.
 	Mail *mail.Sender
 	// Pages is the address of the dashboard's pages of the control database, for links in alerts;
@@ -127,7 +130,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		Target: task.Target, Credential: task.CredentialName,
 		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,
 		JobName: task.JobName, JobExecutionID: task.JobExecutionID, StepID: task.StepID, StepName: task.StepName,
-		DueAt: task.DueAt, ScheduleID: scheduleID(task), Tenant: task.Tenant,
+		DueAt: task.DueAt, ScheduleID: scheduleID(task), Tenant: task.Tenant, SchedulerHost: strings.TrimSuffix(h.actions.FrontURL, "/"),
 		TraceParent: h.traces.TraceParent(task.JobExecutionID, task.TargetExecutionID, task.Attempt),
 	}
 	if task.SAPJobID != 0 {

@@ -27,6 +27,7 @@ type controller struct {
 	// cleanup wakes the cleaner. Size 1.
 	cleanup chan<- struct{}
 	watch   *advanceWatch
+	onClaim []func() // see [Tools]
 
 	// lastTask is the highest task ID that a pass has returned. The next pass returns claims above
 	// it again, because their answer was lost.
@@ -47,11 +48,11 @@ const activeTime = 2 * time.Second
 const driftPasses = 2
 
 func newController(
-	store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, cfg Config, log *zap.Logger,
+	store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, onClaim []func(), cfg Config, log *zap.Logger,
 ) *controller {
 	log = log.With(zap.String(keyService, "controller"))
 	return &controller{
-		store: store, term: term, comm: comm, cleanup: cleanup, watch: newAdvanceWatch(store, log),
+		store: store, term: term, comm: comm, cleanup: cleanup, watch: newAdvanceWatch(store, log), onClaim: onClaim,
 		cfg: cfg, log: log, comparedAt: time.Now(),
 	}
 }
@@ -133,6 +134,11 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	}
 	for _, task := range res.Tasks {
 		c.lastTask = max(c.lastTask, task.ID)
+	}
+	if len(res.Tasks) > 0 {
+		for _, claimed := range c.onClaim {
+			claimed()
+		}
 	}
 	full := len(res.Tasks) > 0 && len(res.Tasks) == free
 	c.comm.accept(res.Tasks, asked, free)

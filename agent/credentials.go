@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -21,25 +18,18 @@ type StoredCredentials struct {
 	keys  []string
 	log   *zap.Logger
 
-	mu     sync.Mutex
-	sealed map[string]credentialEntry // by name in lower case
-}
-
-// credentialEntry is a credential that was read, or the error that there is none.
-type credentialEntry struct {
-	credential controldb.SealedCredential
-	err        error
-	read       time.Time
+	sealed sealedCache[controldb.SealedCredential]
 }
 
 // NewStoredCredentials returns the stored credentials of a control database. keys are references to
 // private keys, which are read at each use.
 func NewStoredCredentials(store *controldb.Store, keys []string, log *zap.Logger) *StoredCredentials {
-	return &StoredCredentials{store: store.WithCallLimit(callLimit), keys: keys, log: log, sealed: map[string]credentialEntry{}}
+	return &StoredCredentials{store: store.WithCallLimit(callLimit), keys: keys, log: log}
 }
 
 // Login returns user and password of a stored credential; found is false if there is none of this
-// name. A change reaches logins after [sealedFor].
+// name. A change reaches logins for tasks that are claimed later, and all logins after
+// [sealedFor].
 func (c *StoredCredentials) Login(name string) (user, password string, found bool, err error) {
 	// A login has no context: it may be one of a pool, which outlives the attempt that needs it.
 	// The store limits the call.
@@ -65,31 +55,17 @@ func (c *StoredCredentials) Login(name string) (user, password string, found boo
 	return stored.Username, password, true, nil
 }
 
-// read returns a credential that was read at most sealedFor ago.
+// Expire makes the next logins read again. It is an [Tools].OnClaim.
+func (c *StoredCredentials) Expire() { c.sealed.expire() }
+
+// read returns a credential of the cache.
 func (c *StoredCredentials) read(ctx context.Context, name string) (controldb.SealedCredential, error) {
-	key := strings.ToLower(name)
-	c.mu.Lock()
-	e, ok := c.sealed[key]
-	c.mu.Unlock()
-	if ok && time.Since(e.read) < sealedFor {
-		return e.credential, e.err
-	}
-	stored, err := c.store.SealedCredential(ctx, name)
-	if err != nil && !errors.Is(err, controldb.ErrCredentialNotFound) {
-		return stored, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sealed[key] = credentialEntry{stored, err, time.Now()}
-	return stored, err
+	return c.sealed.read(ctx, name,
+		func() (controldb.SealedCredential, error) { return c.store.SealedCredential(ctx, name) },
+		func(err error) bool { return errors.Is(err, controldb.ErrCredentialNotFound) })
 }
 
 // once forgets the missing keys of a credential, so that they are looked at once per read.
 func (c *StoredCredentials) once(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e, ok := c.sealed[strings.ToLower(name)]; ok {
-		e.credential.Secret.Missing = nil
-		c.sealed[strings.ToLower(name)] = e
-	}
+	c.sealed.change(name, func(stored *controldb.SealedCredential) { stored.Secret.Missing = nil })
 }

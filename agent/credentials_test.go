@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
@@ -11,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -109,6 +113,73 @@ func TestStepWithStoredCredential(t *testing.T) {
 		require.Equal(t, jobs.Succeeded, last.Lifecycle, last.LastMessage)
 		require.Contains(t, run("unknown").LastMessage, "neither the agent's configuration nor the control database has such a credential")
 		stop()
+	})
+}
+
+// TestChangedCredentialOfTheNextRun: a run uses the password that was stored before its start, also
+// if the agent has just used the earlier one.
+func TestChangedCredentialOfTheNextRun(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		k, ref := keyFile(t)
+		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
+		f.exec(t, "db1", "CREATE USER robot;")
+		setCredential(t, f.Store, "stored", "robot", "Only-4-tests", 1)
+		f.AddJob(t, "stored", []string{"SELECT 1;"}, retries(0, 1), credentialOf("stored"))
+		stored := agent.NewStoredCredentials(f.Store, []string{ref}, zap.NewNop())
+		tools := f.Tools(t, f.Store)
+		var set *mssql.CredentialSet
+		set, err := set.WithStored(stored.Login, "*")
+		require.NoError(t, err)
+		tools.Runner = mssql.NewRunner(f.ServersWith(t, set), targets.Limits{})
+		tools.OnClaim = append(tools.OnClaim, stored.Expire)
+		hosting, err := agent.New(agent.Config{}, f.Store, tools, nil, zaptest.NewLogger(t))
+		require.NoError(t, err)
+		stop := testenv.RunAgent(t, hosting)
+		defer stop()
+		for i, password := range []string{"Only-4-tests", "Only-5-tests", "Only-6-tests"} {
+			if i > 0 {
+				f.exec(t, "master", "ALTER LOGIN robot WITH PASSWORD = '"+password+"';")
+				setCredential(t, f.Store, "stored", "robot", password, i+1)
+			}
+			rows := f.ended(t, f.Start(t, "stored"), time.Minute)
+			require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[len(rows)-1].LastMessage)
+		}
+	})
+}
+
+// TestSecretsAreReadOnce: those who need a secret at the same time share one read, also its absence
+// for logins; and a failed read is not kept.
+func TestSecretsAreReadOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 0)
+		k, ref := keyFile(t)
+		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		setSecret(t, f.Store, "api", "first", 1, k)
+		s := agent.NewSecrets(f.Store, nil, []string{ref}, zap.NewNop())
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		get := func(want string) {
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					_, err := s.Get(canceled, "api")
+					if err != nil {
+						assert.NotErrorIs(t, err, agent.ErrNoSecret)
+					}
+					got, err := s.Get(t.Context(), "api")
+					assert.NoError(t, err)
+					assert.Equal(t, action.Secret(want), got)
+				})
+			}
+			all.Wait()
+		}
+		get("first")
+		setSecret(t, f.Store, "api", "second", 2, k)
+		get("first") // within 5 s, and nothing was claimed
+		s.Expire()
+		get("second")
 	})
 }
 

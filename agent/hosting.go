@@ -29,6 +29,9 @@ type Tools struct {
 	Actions Actions
 	// Traces exports traces; nil means none. The caller closes it after the agent has stopped.
 	Traces *tracing.Recorder
+	// OnClaim are called when tasks were claimed, before any is carried out: what holds copies of
+	// credentials or secrets forgets them, so that a run uses what was stored before its start.
+	OnClaim []func()
 }
 
 // Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the
@@ -190,7 +193,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		newMaintainer(h.store, log),
 		cleaner,
 		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
-		newController(h.store, term, comm, cleaner.wake, h.cfg, log),
+		newController(h.store, term, comm, cleaner.wake, h.tools.OnClaim, h.cfg, log),
 	}
 	if h.tools.Traces != nil { // after the communicator: it looks for the last runs when their outcomes are delivered
 		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))

@@ -77,8 +77,8 @@ func (f *sapFixture) start(t *testing.T) (stop func()) {
 	return f.startAgent(t, agent.Config{}, func(a *agent.Actions) {
 		network, err := outbound.New(outbound.Config{Dialer: f.endpoint.Dial, Resolver: noHost{}})
 		require.NoError(t, err)
-		runner := actionhttp.NewRunner(network, actionhttp.Config{Version: "test", SchedulerHost: "https://front.example/base/"})
-		a.Runners[action.TypeHTTP] = tenantRunner{runner, f}
+		runner := actionhttp.NewRunner(network, actionhttp.Config{Version: "test"})
+		a.Runners[action.TypeHTTP], a.FrontURL = tenantRunner{runner, f}, "https://front.example/base/"
 	})
 }
 

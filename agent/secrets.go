@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -16,10 +14,6 @@ import (
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
-
-// sealedFor is how long a sealed secret is used before it is read again. A changed secret reaches
-// attempts after this time. Nothing is kept in clear.
-const sealedFor = 5 * time.Second
 
 // Secrets reads the secrets that actions name as $(secret.NAME): those of the agent's
 // configuration, and the sealed secrets of the control database. Get is [Actions].Secret.
@@ -31,8 +25,7 @@ type Secrets struct {
 	// alerts says that the login may read only the secrets that alert channels name.
 	alerts bool
 
-	mu     sync.Mutex
-	sealed map[string]sealedEntry
+	sealed sealedCache[controldb.SealedSecret]
 }
 
 // NamedSecret is a secret of the agent's configuration.
@@ -43,12 +36,6 @@ type NamedSecret struct {
 	Hosts []string
 }
 
-// sealedEntry is a sealed secret that was read.
-type sealedEntry struct {
-	secret controldb.SealedSecret
-	read   time.Time
-}
-
 // NewSecrets returns the secrets of an agent. named holds the configuration's secrets by their
 // names; keys are references to private keys. Both are read at each use, so that a changed file
 // needs no restart. Without a store, there are no sealed secrets.
@@ -56,7 +43,7 @@ func NewSecrets(store *controldb.Store, named map[string]NamedSecret, keys []str
 	if store != nil {
 		store = store.WithCallLimit(callLimit)
 	}
-	return &Secrets{store: store, named: named, keys: keys, log: log, sealed: map[string]sealedEntry{}}
+	return &Secrets{store: store, named: named, keys: keys, log: log}
 }
 
 // NewAlertSecrets is NewSecrets for a front, whose login may read only the secrets that alert
@@ -114,30 +101,19 @@ func open(stored controldb.SealedSecret, references []string) (string, []secret.
 	return value, keys, err
 }
 
-// read returns a sealed secret that was read at most sealedFor ago.
+// Expire makes the next calls of Get read again. It is an [Tools].OnClaim.
+func (s *Secrets) Expire() { s.sealed.expire() }
+
+// read returns a sealed secret of the cache.
 func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret, error) {
-	key := strings.ToLower(name)
-	s.mu.Lock()
-	e, ok := s.sealed[key]
-	s.mu.Unlock()
-	if ok && time.Since(e.read) < sealedFor {
-		return e.secret, nil
-	}
-	var stored controldb.SealedSecret
-	var err error
-	if s.alerts {
-		stored, err = s.store.AlertSecret(ctx, name)
+	return s.sealed.read(ctx, name, func() (controldb.SealedSecret, error) {
+		if !s.alerts {
+			return s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
+		}
+		stored, err := s.store.AlertSecret(ctx, name)
 		stored.Missing = nil // agents seal for further keys
-	} else {
-		stored, err = s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
-	}
-	if err != nil {
 		return stored, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sealed[key] = sealedEntry{stored, time.Now()}
-	return stored, nil
+	}, func(error) bool { return false })
 }
 
 // reseal seals a data key for the keys whose private halves the agent has, too: this is how secrets
@@ -154,12 +130,7 @@ func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, key
 			zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
 	}
 	if n > 0 || err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if e, ok := s.sealed[strings.ToLower(stored.Place.Name)]; ok { // once per read
-			e.secret.Missing = nil
-			s.sealed[strings.ToLower(stored.Place.Name)] = e
-		}
+		s.sealed.change(stored.Place.Name, func(one *controldb.SealedSecret) { one.Missing = nil }) // once per read
 	}
 }
 

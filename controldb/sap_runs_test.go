@@ -144,8 +144,9 @@ func TestSAPRunLog(t *testing.T) {
 	})
 }
 
-// TestSAPEarlyRuns: a run that no pass has begun is canceled by a change of its schedule, and made
-// anew with the new data (S-17); one that waits is canceled by the deletion of its schedule (S-43).
+// TestSAPEarlyRuns: a run of which no attempt was claimed is canceled by a change of its schedule,
+// and made anew with the new data (S-17), also if it waits for a limit of its endpoint; one that
+// waits is canceled by the deletion of its schedule (S-43).
 func TestSAPEarlyRuns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		scope := c.sapProvider(t)
@@ -172,14 +173,37 @@ func TestSAPEarlyRuns(t *testing.T) {
 		_, err = c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: ptr(`{"n":2}`)})
 		require.NoError(t, err)
 		fire()
+		resolution := c.pass(t, term).Tasks[0]
+		require.NoError(t, c.CompleteResolution(ctx, term, resolution.ID, controldb.Resolution{
+			Attempt: resolution.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")},
+		}))
+		_, err = c.Pass(ctx, controldb.PassRequest{Term: term, MaxConcurrentTargets: 10}) // the endpoint is at its limit: nothing is claimed
+		require.NoError(t, err)
+		_, err = c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: ptr(`{"n":3}`)})
+		require.NoError(t, err)
+		fire()
 		pass := c.pass(t, term)
-		require.Len(t, pass.Tasks, 1, "the canceled run sends nothing")
+		require.Len(t, pass.Tasks, 1, "the canceled runs send nothing")
+		require.NoError(t, c.CompleteResolution(ctx, term, pass.Tasks[0].ID, controldb.Resolution{
+			Attempt: pass.Tasks[0].Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")},
+		}))
+		pass = c.pass(t, term)
+		require.Len(t, pass.Tasks, 1, "the canceled runs send nothing")
+		change := func(data string) {
+			t.Helper()
+			_, err := c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: &data})
+			require.NoError(t, err)
+			due, err := c.DueSchedules(ctx, 10)
+			require.NoError(t, err)
+			require.Empty(t, due.Schedules, "an attempt was claimed: the run goes on")
+		}
+		change(`{"n":4}`)
 		require.Equal(t, []any{job, schedule, "p"}, []any{pass.Tasks[0].SAPJobID, pass.Tasks[0].SAPScheduleID, pass.Tasks[0].Tenant.ID})
 		text, err := c.Payload(ctx, pass.Tasks[0].PayloadID)
 		require.NoError(t, err)
-		require.Equal(t, `{"n":2}`, text)
+		require.Equal(t, `{"n":3}`, text)
 		list = c.mustRuns(t, scope, job, schedule)
-		require.Equal(t, []string{"SCHEDULED", "SCHEDULED", "ERROR"}, []string{list[0].State, list[1].State, list[2].State})
+		require.Equal(t, []string{"SCHEDULED", "SCHEDULED", "ERROR", "ERROR"}, []string{list[0].State, list[1].State, list[2].State, list[3].State})
 
 		_, err = c.DeleteSAPSchedules(ctx, scope, by, job, schedule)
 		require.NoError(t, err)

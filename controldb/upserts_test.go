@@ -136,7 +136,7 @@ func TestSetTargetGroup(t *testing.T) {
 			c.fails(t, 50079, `EXEC jobs.sp_set_target_group @target_group_name = N'g', @members = @p1`, members)
 		}
 		require.Contains(t, c.fails(t, 50024, `EXEC jobs.sp_set_target_group @target_group_name = N'new', @members = @p1`,
-			`[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`), "Member 2 of The target group 'new'")
+			`[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`), "Member 2 of the target group 'new'")
 		require.Equal(t, before, c.rows(t, `SELECT target_id FROM jobs.target_group_members`))
 		_, err := c.SetTargetGroup(ctx, "g", nil, ptr(int64(5)))
 		require.ErrorIs(t, err, controldb.ErrRevision)

@@ -34,6 +34,9 @@ type ActionAttempt struct {
 	// SAPJobID is the number by which clients of the SAP surface know the job; empty for jobs that
 	// are not of this surface.
 	SAPJobID string
+	// SchedulerHost is the address of the REST front, without a slash at the end, to which clients
+	// of the SAP surface report; empty if the agent does not know it.
+	SchedulerHost string
 	// CallbackURL is where a report ends the action; empty for an action without callback.
 	CallbackURL string
 	// Payload is the run's parameters, a JSON object; empty for none.

@@ -19,6 +19,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
@@ -351,9 +352,15 @@ func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
 // default credential is the server's own login.
 func (e *Env) Servers(t testing.TB) *mssql.Servers {
 	t.Helper()
-	credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
+	return e.ServersWith(t, e.credentials(t))
+}
+
+// credentials returns the set with the test's own login as the default credential.
+func (e *Env) credentials(t testing.TB) *mssql.CredentialSet {
+	t.Helper()
+	set, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
 	require.NoError(t, err)
-	return e.ServersWith(t, credentials)
+	return set
 }
 
 // ServersWith is Servers with other credentials.
@@ -374,7 +381,23 @@ func (e *Env) ServersWith(t testing.TB, credentials *mssql.CredentialSet) *mssql
 // Tools returns the runner and the resolver of an agent whose targets are the server's databases.
 func (e *Env) Tools(t testing.TB, store *controldb.Store) agent.Tools {
 	t.Helper()
-	servers := e.Servers(t)
+	return e.tools(t, store, e.Servers(t))
+}
+
+// ToolsWithStored is Tools with the credentials that are stored in the control database, for all
+// servers. keys are references to private keys.
+func (e *Env) ToolsWithStored(t testing.TB, store *controldb.Store, keys ...string) agent.Tools {
+	t.Helper()
+	stored := agent.NewStoredCredentials(store, keys, zap.NewNop())
+	set, err := e.credentials(t).WithStored(stored.Login, "*")
+	require.NoError(t, err)
+	tools := e.tools(t, store, e.ServersWith(t, set))
+	tools.OnClaim = append(tools.OnClaim, stored.Expire)
+	return tools
+}
+
+func (e *Env) tools(t testing.TB, store *controldb.Store, servers *mssql.Servers) agent.Tools {
+	t.Helper()
 	instance, err := store.Instance(t.Context())
 	require.NoError(t, err)
 	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}

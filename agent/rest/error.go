@@ -11,19 +11,20 @@ type Code string
 
 // The codes that the server itself gives.
 const (
-	CodeUnauthenticated  Code = "Unauthenticated"  // 401
-	CodeHidden           Code = "ResourceNotFound" // 404: the caller may see nothing here
-	CodeForbidden        Code = "Forbidden"        // 403
-	CodeUnknownPath      Code = "UnknownPath"      // 404
-	CodeInvalidPath      Code = "InvalidPath"      // 400: a segment . or .., or a slash behind the path of a change
-	CodeMethodNotAllowed Code = "MethodNotAllowed" // 405; the server sets Allow
-	CodeInvalidQuery     Code = "InvalidQuery"     // 400
-	CodeBodyTooLarge     Code = "BodyTooLarge"     // 413
-	CodeBodyNotRead      Code = "BodyNotRead"      // 400: the client ended the request early
-	CodeInvalidBody      Code = "InvalidBody"      // 400: no JSON of the operation's form; Details say where
-	CodeTooManyRequests  Code = "TooManyRequests"  // 429
-	CodeInternal         Code = "Internal"         // 500
-	CodeUnavailable      Code = "Unavailable"      // 503; the server sets RetryAfter
+	CodeUnauthenticated  Code = "Unauthenticated"      // 401
+	CodeHidden           Code = "ResourceNotFound"     // 404: the caller may see nothing here
+	CodeForbidden        Code = "Forbidden"            // 403
+	CodeUnknownPath      Code = "UnknownPath"          // 404
+	CodeInvalidPath      Code = "InvalidPath"          // 400: a segment . or .., or a slash behind the path of a change
+	CodeMethodNotAllowed Code = "MethodNotAllowed"     // 405; the server sets Allow
+	CodeInvalidQuery     Code = "InvalidQuery"         // 400
+	CodeBodyTooLarge     Code = "BodyTooLarge"         // 413
+	CodeUnsupportedMedia Code = "UnsupportedMediaType" // 415
+	CodeBodyNotRead      Code = "BodyNotRead"          // 400: the client ended the request early
+	CodeInvalidBody      Code = "InvalidBody"          // 400: no JSON of the operation's form; Details say where
+	CodeTooManyRequests  Code = "TooManyRequests"      // 429
+	CodeInternal         Code = "Internal"             // 500
+	CodeUnavailable      Code = "Unavailable"          // 503; the server sets RetryAfter
 
 	// The codes of a [Directory], all 404.
 	CodeSubscriptionNotFound     Code = "SubscriptionNotFound"

@@ -100,6 +100,20 @@ type Scope struct {
 	Subscription, ResourceGroup, Server, Agent, Collection, Instance string
 }
 
+// String names the scope for people, as the id of a resource if it is one.
+func (s Scope) String() string {
+	text := ""
+	for _, part := range []struct{ before, name string }{
+		{"/subscriptions/", s.Subscription}, {"/resourceGroups/", s.ResourceGroup}, {"/providers/Microsoft.Sql/servers/", s.Server},
+		{"/jobAgents/", s.Agent}, {"/providers/Microsoft.Scheduler/jobCollections/", s.Collection}, {"instance ", s.Instance},
+	} {
+		if part.name != "" {
+			text += part.before + part.name
+		}
+	}
+	return cmp.Or(text, "/")
+}
+
 // Principal is an authenticated caller.
 type Principal struct {
 	// ID identifies the caller in grants, limits and the audit log: "oid:…", "app:…", "sub:…",

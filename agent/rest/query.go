@@ -34,6 +34,32 @@ func parseQuery(raw string) (Query, error) {
 	return q, nil
 }
 
+// canonical gives the parameters of an operation of an ARM surface the names of its description:
+// Azure Resource Manager takes names in any case.
+func (q Query) canonical(op *Operation) (Query, error) {
+	seen := map[string]bool{}
+	for i, one := range q {
+		for _, name := range append([]string{"api-version", "$skiptoken"}, op.queryNames()...) {
+			if strings.EqualFold(one.Name, name) {
+				q[i].Name = name
+			}
+		}
+		if seen[q[i].Name] {
+			return q, invalidQuery(q[i].Name, fmt.Sprintf("The query parameter '%s' is given twice.", q[i].Name))
+		}
+		seen[q[i].Name] = true
+	}
+	return q, nil
+}
+
+// queryNames returns the names of the parameters of the operation's query.
+func (op *Operation) queryNames() (names []string) {
+	for _, p := range op.Query {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // invalidQuery returns the error about a query parameter.
 func invalidQuery(name, message string) error {
 	return &Error{Status: http.StatusBadRequest, Code: CodeInvalidQuery, Message: message, Target: name}

@@ -48,8 +48,17 @@ func (r *Request) Require(role Role) error {
 	}
 	return &Error{
 		Status: http.StatusForbidden, Code: CodeForbidden,
-		Message: fmt.Sprintf("%s may not do this: it needs the role %s at this scope, and has the role %s.", r.Principal.Name, role, r.Role),
+		Message: fmt.Sprintf("%s may not perform %s at the scope %s: it needs the role %s, and has the role %s.",
+			r.Principal.Name, r.action(), r.Scope, role, r.Role),
 	}
+}
+
+// action names what a request does.
+func (r *Request) action() string {
+	if r.Operation == nil {
+		return "this"
+	}
+	return r.Operation.ID
 }
 
 // Query holds query parameters in the order in which they came.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -201,6 +202,11 @@ func (e *exchange) handle(path string) (*Response, error) {
 	if r.Query, err = parseQuery(r.HTTP.URL.RawQuery); err != nil {
 		return nil, err
 	}
+	if m.mount.ARM {
+		if r.Query, err = r.Query.canonical(m.operation); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.mount.Surface.Check(r); err != nil {
 		return nil, err
 	}
@@ -221,6 +227,9 @@ func (e *exchange) handle(path string) (*Response, error) {
 func (e *exchange) unknown(m match) error {
 	if m.fault != "" {
 		return &Error{Status: http.StatusBadRequest, Code: CodeInvalidPath, Message: m.fault}
+	}
+	if slices.Contains(m.allow, http.MethodGet) && !slices.Contains(m.allow, http.MethodHead) {
+		m.allow = slices.Sorted(slices.Values(append(m.allow, http.MethodHead)))
 	}
 	if len(m.allow) > 0 {
 		allow := strings.Join(m.allow, ", ")
@@ -306,6 +315,9 @@ func (e *exchange) readBody() error {
 	if r.HTTP.Body == nil || r.HTTP.ContentLength == 0 {
 		return nil
 	}
+	if err := e.checkMedia(); err != nil {
+		return err
+	}
 	var err error
 	r.Body, err = io.ReadAll(http.MaxBytesReader(e.w, r.HTTP.Body, limit))
 	var large *http.MaxBytesError
@@ -315,6 +327,31 @@ func (e *exchange) readBody() error {
 	case err != nil:
 		e.err = err
 		return &Error{Status: http.StatusBadRequest, Code: CodeBodyNotRead, Message: "The body of the request could not be read to its end."}
+	}
+	return nil
+}
+
+// checkMedia refuses a body in a form that no operation reads. A body of the ARM surfaces without a
+// Content-Type is read as JSON.
+func (e *exchange) checkMedia() error {
+	r := e.request
+	refuse := func(header, want string) error {
+		e.w.Header().Set("Connection", "close") // the body is not read
+		return &Error{
+			Status: http.StatusUnsupportedMediaType, Code: CodeUnsupportedMedia,
+			Message: fmt.Sprintf("The header %s of the request is not supported: want %s.", header, want),
+		}
+	}
+	if coding := r.HTTP.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return refuse("Content-Encoding", "none")
+	}
+	text := r.HTTP.Header.Get("Content-Type")
+	if text == "" || !r.Mount.ARM || r.Operation.Body == nil {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(text)
+	if err != nil || !strings.HasSuffix(media, "/json") && !strings.HasSuffix(media, "+json") {
+		return refuse("Content-Type", "application/json")
 	}
 	return nil
 }
@@ -372,7 +409,11 @@ func (e *exchange) answer(response *Response, err error) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	e.stamp(header)
-	if response.Status != http.StatusNoContent {
+	if e.unchanged(response) {
+		header.Del("Content-Type")
+		body, response.Status = nil, http.StatusNotModified
+	}
+	if response.Status != http.StatusNoContent && response.Status != http.StatusNotModified {
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	e.status = response.Status
@@ -391,6 +432,24 @@ func (e *exchange) answer(response *Response, err error) {
 		}
 		response.Sent(err)
 	}
+}
+
+// unchanged reports whether the client has the answer to a GET already (RFC 9110, 13.1.2: tags are
+// compared weakly).
+func (e *exchange) unchanged(response *Response) bool {
+	h := e.request.HTTP
+	tag := strings.TrimPrefix(e.w.Header().Get("ETag"), "W/")
+	if tag == "" || response.Status != http.StatusOK || h.Method != http.MethodGet && h.Method != http.MethodHead {
+		return false
+	}
+	for _, line := range h.Header.Values("If-None-Match") {
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // encode encodes a body.

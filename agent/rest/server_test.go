@@ -146,7 +146,7 @@ func TestRouting(t *testing.T) {
 			require.Equal(t, "Named", a.At(t, "operation"), "the literal has no GET, the parameter has")
 		}},
 		{"DELETE", front.A + "/start" + front.Version, 405, func(t *testing.T, a front.Answer) {
-			require.Equal(t, "GET, POST", a.Header.Get("Allow"))
+			require.Equal(t, "GET, HEAD, POST", a.Header.Get("Allow"))
 			require.Equal(t, "MethodNotAllowed", a.Code(t))
 		}},
 		{"GET", front.A + "//x" + front.Version, 404, nil},

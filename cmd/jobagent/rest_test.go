@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +17,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // `jobagent dev` serves REST over TLS with the server's certificate; the stored token is that of an
@@ -81,12 +85,8 @@ func TestRunServesREST(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(dir, "front.json")
 	require.NoError(t, os.WriteFile(file, settings, 0o600))
-	p := &devProcess{cmd: exec.Command(os.Args[0], "run", "--serve", "--config", file), log: &processLog{}, trusted: server.trusted}
-	p.cmd.Env = append(os.Environ(), envBeCommand+"=1")
-	stderr, err := p.cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
-	t.Cleanup(p.kill)
+	p, stderr := startRun(t, "--serve", "--config", file)
+	p.trusted = server.trusted
 	lines := bufio.NewScanner(stderr)
 	for (p.rest == "" || !strings.Contains(p.log.String(), `"callback_url":"`+p.rest)) && lines.Scan() {
 		_, _ = io.WriteString(p.log, lines.Text()+"\n")
@@ -102,4 +102,95 @@ func TestRunServesREST(t *testing.T) {
 	for lines.Scan() { // until the process ends
 	}
 	require.NoError(t, p.cmd.Wait())
+}
+
+// startRun starts `jobagent run` as a process, and returns its stderr as well.
+func startRun(t *testing.T, flags ...string) (*devProcess, io.Reader) {
+	t.Helper()
+	p := &devProcess{cmd: exec.Command(os.Args[0], append([]string{"run"}, flags...)...), log: &processLog{}}
+	p.cmd.Env = append(os.Environ(), envBeCommand+"=1")
+	stderr, err := p.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(p.kill)
+	return p, stderr
+}
+
+// Actions of the SAP surface name the front to which the application reports (case 66): the front
+// of the process, or that of the configuration if the process has none.
+func TestActionsNameTheFront(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(t *testing.T, file map[string]any) (dsn, front string){
+		"dev": func(t *testing.T, file map[string]any) (string, string) {
+			p := startDev(t, t.TempDir(), "127.0.0.1:0", "--rest-listen", "127.0.0.1:0", "--config", writeJSON(t, file))
+			return p.dsn(embedded.ControlDatabase), p.rest
+		},
+		"run --serve": func(t *testing.T, file map[string]any) (string, string) {
+			server := startEmbedded(t)
+			file["dsn"] = server.DSN(embedded.ControlDatabase)
+			file["rest"] = map[string]any{"listen": "127.0.0.1:0", "insecure_http": true}
+			p, stderr := startRun(t, "--serve", "--config", writeJSON(t, file))
+			lines := bufio.NewScanner(stderr)
+			for p.rest == "" && lines.Scan() {
+				_, _ = io.WriteString(p.log, lines.Text()+"\n")
+				if m := regexp.MustCompile(`"REST is served".*"public_url":"([^"]+)"`).FindStringSubmatch(lines.Text()); m != nil {
+					p.rest = m[1]
+				}
+			}
+			require.NotEmpty(t, p.rest, p.log)
+			go io.Copy(io.Discard, stderr) // until the process ends
+			return server.DSN(embedded.ControlDatabase), p.rest
+		},
+		"run": func(t *testing.T, file map[string]any) (string, string) {
+			server := startEmbedded(t)
+			file["dsn"] = server.DSN(embedded.ControlDatabase)
+			file["rest"] = map[string]any{"public_url": "https://front.example/base/"}
+			_, stderr := startRun(t, "--config", writeJSON(t, file))
+			go io.Copy(io.Discard, stderr) // until the process ends
+			return server.DSN(embedded.ControlDatabase), "https://front.example/base"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			headers := make(chan http.Header, 1)
+			endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header }))
+			t.Cleanup(endpoint.Close)
+			dsn, front := start(t, map[string]any{"outbound": map[string]any{"allow": []string{"127.0.0.1"}}})
+			settings, err := connect.ControlConfig(dsn)
+			require.NoError(t, err)
+			store, err := controldb.New(settings)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, store.Close()) })
+			require.NoError(t, store.SetSAPProvider(t.Context(), "p", "provider"))
+			_, err = store.CreateSAPJob(t.Context(), controldb.SAPProvider(), controldb.SAPWrite{By: "tester"}, controldb.SAPJobSpec{
+				Name: "report", Action: endpoint.URL + "/report", Method: http.MethodPost, Active: true, AllowHTTP: true,
+				Schedules: []controldb.SAPScheduleSpec{{Mode: controldb.SAPTime, Spec: `{"time":"now"}`, Active: true}},
+			})
+			require.NoError(t, err)
+			h := <-headers
+			require.Equal(t, front, h.Get("X-Sap-Scheduler-Host"))
+			for _, header := range []string{"X-Sap-Job-Id", "X-Sap-Job-Schedule-Id", "X-Sap-Job-Run-Id", "X-Sap-Run-At"} {
+				require.NotEmpty(t, h.Get(header), header)
+			}
+		})
+	}
+}
+
+// startEmbedded starts a server in this process, with a control database and without an agent.
+func startEmbedded(t *testing.T) *embedded.Server {
+	t.Helper()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	return server
+}
+
+// writeJSON writes a configuration file.
+func writeJSON(t *testing.T, file map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(file)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
 }

@@ -161,7 +161,7 @@ BEGIN
     SELECT TOP (1)
         @number = f.number,
         @message = REPLACE(CONCAT(
-            N'Member ', f.ordinal, N' of ', @object, N': ',
+            N'Member ', f.ordinal, N' of the target group ''', @target_group_name, N''': ',
             CASE f.number
                 WHEN 50097 THEN CONCAT(N'invalid ', f.too_long, N': want at most 128 characters, not 129 or more.')
                 WHEN 50022 THEN CONCAT(N'invalid membership_type ''', f.membership_type, N''': want Include or Exclude.')
@@ -199,7 +199,8 @@ BEGIN
     SELECT TOP (1)
         @number = n.ordinal,
         @message = REPLACE(CONCAT(
-            N'Member ', n.ordinal, N' of ', @object, N': it is the same as member ', n.first_ordinal, N'. Remove one of them.'
+            N'Member ', n.ordinal, N' of the target group ''', @target_group_name,
+            N''': it is the same as member ', n.first_ordinal, N'. Remove one of them.'
         ), N'%', N'%%')
     FROM numbered AS n
     WHERE n.ordinal > n.first_ordinal

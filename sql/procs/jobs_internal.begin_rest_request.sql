@@ -7,9 +7,10 @@
 --   @replayed  Receives 1 for a repeat.
 --   @result    Receives the ids that the earlier request has made, a JSON object; NULL if it is no repeat.
 --   @answer    Receives the answer to the earlier request; NULL: not known.
+--   @makes     job or schedule: what the request makes. It is no repeat if that was deleted meanwhile. NULL: it makes nothing.
 --   @now       Time of the request.
 -- Called by: the procedures of jobs_rest that change something, at the beginning of their transactions.
--- Locks:     the request's row (U, X).
+-- Locks:     the request's row (U, X), what it has made (S).
 -- Returns:   0.
 -- Throws:
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -18,6 +19,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.begin_rest_request
     @replayed BIT OUTPUT,
     @result   NVARCHAR(MAX) OUTPUT,
     @answer   NVARCHAR(MAX) OUTPUT,
+    @makes    NVARCHAR(10) = NULL,
     @now      DATETIME2(7)
 AS
 BEGIN
@@ -25,6 +27,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @created_at DATETIME2(7);
     DECLARE @delivered BIT;
+    DECLARE @gone BIT = 0;
 
     SELECT
         @replayed = 0,
@@ -41,7 +44,26 @@ BEGIN
         @answer = q.answer
     FROM jobs_internal.rest_requests AS q WITH (UPDLOCK, HOLDLOCK)
     WHERE q.request_hash = @request;
-    IF @delivered = 0 AND @created_at > DATEADD(SECOND, -60, @now)
+    IF @makes IS NOT NULL AND @delivered = 0
+        SET @gone = CASE
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.rest_jobs AS j
+                WHERE j.rest_job_id = CAST(JSON_VALUE(@result, N'$.job') AS INT)
+                    AND (
+                        @makes = N'job'
+                        OR EXISTS (
+                            SELECT 1
+                            FROM jobs_internal.schedules AS s
+                            INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = s.schedule_id
+                            WHERE s.job_id = j.job_id
+                                AND x.rest_schedule_id = CAST(JSON_VALUE(@result, N'$.schedules[0]') AS UNIQUEIDENTIFIER)
+                        )
+                    )
+            ) THEN 0
+            ELSE 1
+        END;
+    IF @delivered = 0 AND @gone = 0 AND @created_at > DATEADD(SECOND, -60, @now)
     BEGIN
         SET @replayed = 1;
         RETURN 0;

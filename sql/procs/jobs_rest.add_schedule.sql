@@ -50,6 +50,7 @@ BEGIN
     EXECUTE jobs_internal.begin_rest_request
         @request = @request,
         @now = @now,
+        @makes = N'schedule',
         @replayed = @replayed OUTPUT,
         @result = @result OUTPUT,
         @answer = @answer OUTPUT;

@@ -134,6 +134,7 @@ BEGIN
     EXECUTE jobs_internal.begin_rest_request
         @request = @request,
         @now = @now,
+        @makes = N'job',
         @replayed = @replayed OUTPUT,
         @result = @result OUTPUT,
         @answer = @answer OUTPUT;

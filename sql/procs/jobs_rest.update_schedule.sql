@@ -1,6 +1,6 @@
 -- Changes a schedule of the SAP surface (E11, S-17). A change of its text or its switch restarts it; so does the value of its
 -- mode, even the same, and the activation of a one-time schedule that has run: then times that are relative to now are computed
--- anew. Its run that has not begun is canceled, and made anew with the new values, unless the schedule is computed anew or
+-- anew. Its run of which no attempt was claimed is canceled, and made anew with the new values, unless the schedule is computed anew or
 -- switched off.
 --
 -- Parameters:
@@ -13,7 +13,8 @@
 --   @request   See jobs_internal.begin_rest_request.
 --   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
--- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), runs of the schedule that have not begun (X).
+-- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), runs of the schedule that have not begun (X)
+--            and their tasks (S).
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
 -- Throws:
 --   50090 an argument is missing or out of range.
@@ -47,8 +48,7 @@ BEGIN
     DECLARE @old_mode NVARCHAR(20), @was BIT, @state NVARCHAR(20), @enabled BIT;
     DECLARE @log NVARCHAR(40);
     DECLARE @cause NVARCHAR(20);
-    DECLARE @early BIT; -- 1: a run was made that no pass has begun
-    DECLARE @one NVARCHAR(MAX);
+    DECLARE @early NVARCHAR(MAX); -- the runs of which no attempt was claimed, with commas between them; NULL: none
 
     IF DATALENGTH(@tenant) > 256
         THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
@@ -159,20 +159,23 @@ BEGIN
         EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
     END;
 
-    -- A run that no pass has begun is canceled below, and made anew with the next firing. Plan: IX_job_executions_active_schedule_id.
-    SET @early = CASE
-        WHEN EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_executions AS e
-            WHERE e.schedule_id = @schedule_id
-                AND e.is_active = 1
-                AND e.schedule_id IS NOT NULL
-                AND e.lifecycle = N'Created'
-                AND e.stop_requested_at IS NULL
-        ) THEN 1
-        ELSE 0
-    END;
-    IF @early = 1 AND @restart = 0 AND @enabled = 1
+    -- A run of which no agent has claimed an attempt (it may wait for a limit of its endpoint) is canceled below, and made anew with the
+    -- next firing. Plan: IX_job_executions_active_schedule_id; IX_task_executions_execution_id has all columns.
+    SET @early = (
+        SELECT STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
+        FROM jobs_internal.job_executions AS e
+        WHERE e.schedule_id = @schedule_id
+            AND e.is_active = 1
+            AND e.schedule_id IS NOT NULL
+            AND e.stop_requested_at IS NULL
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.task_executions AS k
+                WHERE k.execution_id = e.execution_id
+                    AND k.target_execution_id IS NOT NULL
+            )
+    );
+    IF @early IS NOT NULL AND @restart = 0 AND @enabled = 1
         UPDATE s
         SET s.enabled = 1,
             s.state = N'Enabled',
@@ -196,9 +199,9 @@ BEGIN
         @before = @before,
         @now = @now;
     SET @result = CONCAT(N'{"job":', @job, N',"schedules":["', CAST(@schedule AS NVARCHAR(36)), N'"]}');
-    SET @one = CONCAT(N'[', @schedule_id, N']');
-    IF @early = 1
-        EXECUTE jobs_internal.stop_rest_runs @schedules = @one, @only_early = 1, @by = @by, @now = @now;
+    SET @early = N'[' + @early + N']';
+    IF @early IS NOT NULL
+        EXECUTE jobs_internal.stop_rest_runs @runs = @early, @by = @by, @now = @now;
     EXECUTE jobs_internal.end_rest_request @request = @request, @result = @result;
 
     COMMIT TRANSACTION;

@@ -180,7 +180,7 @@ const traceParent = "00-0b4f3f0a91cf4f5e8b2a50a5b2a7c001-9f864fb625cfd51a-01"
 func attemptOf(d *action.Definition) targets.ActionAttempt {
 	return targets.ActionAttempt{
 		Action: d, Key: key, Number: 1, JobName: "nightly", JobExecutionID: runID, TraceParent: traceParent,
-		DueAt: time.Date(2020, 8, 3, 18, 6, 17, 0, time.UTC),
+		DueAt: time.Date(2020, 8, 3, 18, 6, 17, 0, time.UTC), SchedulerHost: "https://front.example",
 	}
 }
 
@@ -193,7 +193,7 @@ func try(t *testing.T, s *site, a targets.ActionAttempt) targets.Result {
 // tryIn is try in a context.
 func tryIn(t *testing.T, ctx context.Context, s *site, a targets.ActionAttempt) targets.Result {
 	t.Helper()
-	result := http.NewRunner(s.network, http.Config{Version: "1.2.3", SchedulerHost: "https://front.example/"}).Run(ctx, a)
+	result := http.NewRunner(s.network, http.Config{Version: "1.2.3"}).Run(ctx, a)
 	switch result.Outcome {
 	case targets.Succeeded, targets.Accepted:
 		require.NoError(t, result.Err)

@@ -278,8 +278,8 @@ func (t *attempt) identify(h nethttp.Header) {
 			h.Set("X-Sap-Job-Schedule-Id", t.ScheduleID)
 		}
 		h.Set("X-Sap-Run-At", due.Format(timeSAP))
-		if t.runner.cfg.SchedulerHost != "" {
-			h.Set("X-Sap-Scheduler-Host", t.runner.cfg.SchedulerHost)
+		if t.SchedulerHost != "" {
+			h.Set("X-Sap-Scheduler-Host", t.SchedulerHost)
 		}
 		if h.Get("Accept") == "" {
 			h.Set("Accept", "application/json")

@@ -8,7 +8,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,9 +31,6 @@ const (
 type Config struct {
 	// Version is the agent's, for the header User-Agent.
 	Version string
-	// SchedulerHost is the URL of the REST front, for the header x-sap-scheduler-host of actions
-	// with the preset sap. Empty for none.
-	SchedulerHost string
 	// ShowRequests adds a message of the kind Agent with each request, masked, for a person who
 	// tries an action.
 	ShowRequests bool
@@ -48,7 +44,6 @@ type Runner struct {
 
 // NewRunner returns a runner that dials through the network.
 func NewRunner(network *outbound.Network, cfg Config) *Runner {
-	cfg.SchedulerHost = strings.TrimSuffix(cfg.SchedulerHost, "/")
 	return &Runner{network: network, cfg: cfg}
 }
 

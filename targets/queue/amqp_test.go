@@ -15,6 +15,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
+
+	"github.com/jobagent/jobagent/testenv/npm"
 )
 
 // peer is the AMQP peer of testdata/amqp_peer.js.
@@ -27,7 +29,7 @@ type peer struct {
 // startPeer starts the peer, or skips the test.
 func startPeer(t *testing.T, change func(*outbound.Config)) *peer {
 	t.Helper()
-	modules := npmFolder(t, "rhea")
+	modules := npm.Modules(t, "rhea")
 	pair, root := certificate(t)
 	key, chain := writePair(t, pair)
 	p := startNode(t, modules, "testdata/amqp_peer.js", key, chain)

@@ -14,6 +14,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
+
+	"github.com/jobagent/jobagent/testenv/npm"
 )
 
 // The published account of the emulator
@@ -32,7 +34,7 @@ type azurite struct {
 // startAzurite starts the emulator with a queue, or skips the test.
 func startAzurite(t *testing.T, queue string) *azurite {
 	t.Helper()
-	modules := npmFolder(t, "azurite")
+	modules := npm.Modules(t, "azurite")
 	p := startNode(t, modules, modules+"/azurite/dist/src/queue/main.js", "--queueHost", "127.0.0.1", "--queuePort", "0",
 		"--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck")
 	const listens = "Azurite Queue service successfully listens on "

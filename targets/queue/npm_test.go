@@ -3,7 +3,6 @@ package queue
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"io"
 	"os"
 	"os/exec"
@@ -15,29 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// npmFolder returns the folder in which .ci/npm installed a package, or skips the test.
-func npmFolder(t *testing.T, pkg string) string {
-	t.Helper()
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is absent: install it, and run bash .ci/npm")
-	}
-	folder := os.Getenv("JOBAGENT_TEST_NPM")
-	if folder == "" {
-		cache := os.Getenv("XDG_CACHE_HOME")
-		if cache == "" {
-			cache = filepath.Join(cmp.Or(os.Getenv("HOME"), "/root"), ".cache")
-		}
-		folder = filepath.Join(cache, "jobagent-test-npm")
-	}
-	modules := filepath.Join(folder, "node_modules")
-	for _, path := range []string{filepath.Join(folder, "installed"), filepath.Join(modules, pkg)} {
-		if _, err := os.Stat(path); err != nil { // the script writes the mark when the installation is whole
-			t.Skipf("the npm package %s is absent: run bash .ci/npm", pkg)
-		}
-	}
-	return modules
-}
 
 // nodeProcess is a running node program.
 type nodeProcess struct {

@@ -1,15 +1,15 @@
 package browser
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/jobagent/jobagent/testenv/npm"
 )
 
 // ErrNoAxe means that axe-core is not installed.
@@ -17,12 +17,7 @@ var ErrNoAxe = errors.New("the npm package axe-core is absent: run bash .ci/npm"
 
 // axeScript returns the text of axe-core, which .ci/npm installs.
 func axeScript() (string, error) {
-	folder := os.Getenv("JOBAGENT_TEST_NPM")
-	if folder == "" {
-		cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(cmp.Or(os.Getenv("HOME"), "/root"), ".cache"))
-		folder = filepath.Join(cache, "jobagent-test-npm")
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "node_modules", "axe-core", "axe.min.js"))
+	text, err := os.ReadFile(npm.Path("axe-core", "axe.min.js"))
 	if err != nil {
 		return "", ErrNoAxe
 	}

@@ -109,7 +109,9 @@ func (f *Front) DoAs(t testing.TB, role rest.Role, method, path string, body any
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return Answer{response.StatusCode, response.Header, string(text)}
+	a := Answer{response.StatusCode, response.Header, string(text)}
+	f.check(t, method, path, a)
+	return a
 }
 
 // Tokens are static tokens for tests.

@@ -88,6 +88,8 @@ type Front struct {
 	StopAgent func()
 	// Log is everything that the front and the agent have logged.
 	Log *Buffer
+
+	paths []described // by which answers are checked
 }
 
 // Surfaces returns the surfaces of a front that is about to start. f has everything but the front
@@ -120,6 +122,7 @@ func Start(t testing.TB, surfaces Surfaces, options ...func(*rest.Config)) *Fron
 		Authenticator: f.Tokens, Authorizer: f.Tokens, PublicURL: f.URL, Region: "ONPREM", Log: log,
 	}
 	cfg.Mounts = surfaces(t, f)
+	f.paths = describe(t, cfg.Mounts, f.URL)
 	for _, option := range options {
 		option(&cfg)
 	}
@@ -149,13 +152,15 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	network, err := outbound.New(outbound.Config{Allow: outbound.LoopbackAllowed()})
 	require.NoError(t, err)
 	queues := queue.NewRunner(queue.Config{Network: network, UserAgent: "jobagent/test"})
-	tools := f.Tools(t, f.Store)
+	tools := f.ToolsWithStored(t, f.Store, "file:"+file)
+	secrets := agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log)
+	tools.OnClaim = append(tools.OnClaim, secrets.Expire)
 	tools.Actions = agent.Actions{
 		Runners: map[action.Type]targets.ActionRunner{
 			action.TypeHTTP:         actionhttp.NewRunner(network, actionhttp.Config{Version: "test"}),
 			action.TypeStorageQueue: queues, action.TypeServiceBusQueue: queues, action.TypeServiceBusTopic: queues,
 		},
-		Secret:      agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log).Get,
+		Secret:      secrets.Get,
 		CallbackURL: "https://callbacks.example",
 	}
 	hosting, err := agent.New(agent.Config{AgentID: uuid.New(), Host: "host", Version: "test"}, f.Store, tools, nil, log)

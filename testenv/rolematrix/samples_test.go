@@ -68,6 +68,7 @@ var samples = []sample{
 	{"sql", "JobExecutions_ListByAgent", a + "/executions" + query, "", nil, 0, 0},
 	{"sql", "JobExecutions_ListByJob", a + "/jobs/j1/executions" + query, "", nil, 0, 0},
 	{"sql", "JobExecutions_Get", a + "/jobs/j1/executions/" + run + query, "", nil, 0, 0},
+	{"sql", "JobExecutions_OperationResult", a + "/jobs/j1/executions/" + run + "/operationResult" + query, "", nil, 0, 0},
 	{"sql", "JobStepExecutions_ListByJobExecution", a + "/jobs/j1/executions/" + run + "/steps" + query, "", map[string]string{"step": "value.0.name"}, 0, 0},
 	{"sql", "JobStepExecutions_Get", a + "/jobs/j1/executions/" + run + "/steps/s1" + query, "", nil, 0, 0},
 	{"sql", "JobTargetExecutions_ListByJobExecution", a + "/jobs/j1/executions/" + run + "/targets" + query, "", map[string]string{"target": "value.0.name"}, 0, 0},

@@ -313,8 +313,8 @@ func (a *agents) get(ctx context.Context, r *rest.Request) (*rest.Response, erro
 func agentAbsent(r *rest.Request) error {
 	return &rest.Error{
 		Status: http.StatusNotFound, Code: "ResourceNotFound", Header: http.Header{"X-Ms-Failure-Cause": {"gateway"}},
-		Message: fmt.Sprintf("The Resource '%s/%s/%s' under resource group '%s' was not found.",
-			typeAgent, r.Path["server"], r.Path["agent"], r.Path["resourceGroup"]),
+		Message: fmt.Sprintf("The Resource 'Microsoft.Sql/servers/%s/jobAgents/%s' under resource group '%s' was not found.",
+			r.Path["server"], r.Path["agent"], r.Path["resourceGroup"]),
 	}
 }
 
@@ -335,9 +335,16 @@ func (a *agents) put(ctx context.Context, r *rest.Request) (*rest.Response, erro
 			return nil, agentFault(http.StatusNotFound, "PropertyChangeUnsupported", "$.properties.databaseId",
 				"The database of the job agent '%s' cannot be changed: it is '%s'.", one.agent.Name, one.entry.Name)
 		}
+		// Clients hold the implicit agent for a resource: another name would take all its
+		// URLs away.
+		if one.entry == e && one.agent.State == controldb.AgentNone && e.ImplicitAgent != "" && !strings.EqualFold(change.Name, e.ImplicitAgent) {
+			return nil, agentFault(http.StatusBadRequest, "JobAgentDatabaseAlreadyLinked", "$.properties.databaseId",
+				"The database '%s' already has the job agent '%s'. Use this name, or set implicit_agent of the database to '%s' in the front's configuration.",
+				e.Name, e.ImplicitAgent, change.Name)
+		}
 	}
-	if failed != nil && len(list) == 0 {
-		return nil, failed
+	if !slices.ContainsFunc(list, func(f found) bool { return f.entry == e }) {
+		return nil, failed // whether it has an implicit agent is not known
 	}
 	installing, cancel := context.WithTimeout(context.WithoutCancel(ctx), installTime)
 	defer cancel()

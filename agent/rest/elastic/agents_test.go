@@ -83,6 +83,14 @@ func TestJobAgents(t *testing.T) {
 		require.Equal(t, 400, a.Status, a)
 		require.Equal(t, "MismatchingServerNameWithUrl", a.Code(t))
 	})
+	t.Run("an implicit agent keeps its name", func(t *testing.T) {
+		a := f.Do(t, "PUT", front.Servers+"/jobAgents/mine"+front.Version, putBody("jobdb1", "JA100", 100))
+		require.Equal(t, 400, a.Status, a)
+		require.Equal(t, "JobAgentDatabaseAlreadyLinked", a.Code(t))
+		require.Contains(t, a.Body, "implicit_agent")
+		require.Equal(t, 200, f.Do(t, "GET", front.A+front.Version, nil).Status)
+		require.Equal(t, 404, f.Do(t, "GET", front.Servers+"/jobAgents/mine"+front.Version, nil).Status)
+	})
 	t.Run("12 PATCH of tags", func(t *testing.T) {
 		a := f.Do(t, "PATCH", front.A+front.Version, `{"tags":{"k":"v"}}`)
 		require.Equal(t, 200, a.Status, a)

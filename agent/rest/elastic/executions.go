@@ -73,7 +73,12 @@ func (s *Surface) executionOperations() []rest.Operation {
 		{
 			ID: "JobExecutions_Create", Method: http.MethodPost, Path: jobPath + "/start", Role: rest.RoleOperator, Handle: s.startJob,
 			Summary: "Starts a job. The operation lasts until the run has ended: poll the Location.",
-			Answers: map[int]reflect.Type{http.StatusOK: one},
+			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
+		},
+		{
+			ID: "JobExecutions_OperationResult", Method: http.MethodGet, Path: executionPath + "/{execution}/operationResult", Role: rest.RoleReader,
+			Handle: s.runResult, Summary: "Gets a run when it has ended; until then, the status is 202.",
+			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
 		},
 		{
 			ID: "JobExecutions_CreateOrUpdate", Method: http.MethodPut, Path: executionPath + "/{execution}", Role: rest.RoleOperator,
@@ -226,7 +231,30 @@ func (s *Surface) startJob(ctx context.Context, r *rest.Request) (*rest.Response
 		return nil, err
 	}
 	response.Status = http.StatusOK
-	response.Header.Set("Location", at.self(r, at.runID(e)))
+	location := at.runID(e)
+	if s.cfg.StartStatus == http.StatusAccepted {
+		response.Status = http.StatusAccepted
+		location += "/operationResult"
+	}
+	response.Header.Set("Location", at.self(r, location))
+	return response, nil
+}
+
+// runResult answers where a start with the status 202 sends clients: they poll until it is no 202.
+func (s *Surface) runResult(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := at.run(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	response := s.answerRun(at, http.StatusOK, e)
+	if e.Active {
+		response.Status = http.StatusAccepted
+		response.Header.Set("Location", at.self(r, at.runID(e)+"/operationResult"))
+	}
 	return response, nil
 }
 

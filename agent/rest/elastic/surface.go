@@ -28,7 +28,24 @@ type Config struct {
 	PollAfter time.Duration
 	// OperationPollAfter is the same for operations on job agents (R-14); 0 means 15 s.
 	OperationPollAfter time.Duration
-	Log                *zap.Logger
+	Settings
+	Log *zap.Logger
+}
+
+// Settings are the part of the configuration that the configuration file has.
+type Settings struct {
+	// StartStatus is the status of the answer to POST start: 200, as the live service answers
+	// (default), or 202, as the published specification has it too. Some clients wait for the end
+	// of the run after 202 only.
+	StartStatus int `json:"start_status"`
+}
+
+// Check returns the faults of the settings.
+func (s Settings) Check() error {
+	if s.StartStatus != 0 && s.StartStatus != http.StatusOK && s.StartStatus != http.StatusAccepted {
+		return fmt.Errorf("invalid elastic.start_status %d: want 200 or 202", s.StartStatus)
+	}
+	return nil
 }
 
 // Surface is the surface. It is safe for concurrent use.

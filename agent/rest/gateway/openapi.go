@@ -135,7 +135,7 @@ func (s *schemas) of(t reflect.Type) object {
 	case t == guidType:
 		return object{"type": "string", "format": "uuid"}
 	case t == rawType:
-		return object{}
+		return anyValue()
 	case t.Kind() == reflect.Pointer:
 		return nullable(s.of(t.Elem()))
 	case t.Implements(marshalsText):
@@ -167,13 +167,21 @@ func (s *schemas) of(t reflect.Type) object {
 	}
 }
 
+// anyValue returns the schema of any value, null included: readers of OpenAPI 3.0 do not agree that
+// an empty schema allows null.
+func anyValue() object {
+	return object{"anyOf": []object{
+		{"type": "object", "nullable": true}, {"type": "array", "items": object{}}, {"type": "string"}, {"type": "number"}, {"type": "boolean"},
+	}}
+}
+
 // nullable returns a schema that allows null. A reference allows nothing beside it, so it is
-// wrapped.
+// wrapped. nullable has an effect beside a type only (OpenAPI 3.0.3); structures are objects.
 func nullable(schema object) object {
 	if _, ref := schema["$ref"]; ref {
-		return object{"nullable": true, "allOf": []object{schema}}
+		return object{"type": "object", "nullable": true, "allOf": []object{schema}}
 	}
-	if len(schema) == 0 {
+	if _, typed := schema["type"]; !typed {
 		return schema
 	}
 	schema = maps.Clone(schema)

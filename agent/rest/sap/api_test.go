@@ -355,7 +355,7 @@ func TestValidation(t *testing.T) {
 	t.Run("42 sizes", func(t *testing.T) {
 		text := func(size int) string { return `{"name":"` + strings.Repeat("x", size-len(`{"name":""}`)) + `"}` }
 		answer := a.do("POST", "/jobs", text(MaxBody+1))
-		require.JSONEq(t, `{"code":413,"message":"Request entity too large","type":"Request Too Large"}`, answer.Body)
+		require.JSONEq(t, `{"code":413,"message":"Request entity too large","type":"Request Too Large","detailedError":"Request entity too large"}`, answer.Body)
 		require.Equal(t, 413, a.do("PUT", path, text(MaxBody+1)).Status)
 		require.Equal(t, 400, a.do("POST", "/jobs", text(MaxBody)).Status)
 	})
@@ -389,9 +389,9 @@ func TestValidation(t *testing.T) {
 	t.Run("1 paths and methods", func(t *testing.T) {
 		answer := a.do("PATCH", "/jobs", nil)
 		require.Equal(t, 405, answer.Status)
-		require.Equal(t, "GET, POST", answer.Header.Get("Allow"))
-		require.JSONEq(t, `{"code":405,"message":"Method Not Allowed","type":"Method Not Allowed"}`, answer.Body)
-		require.JSONEq(t, `{"code":404,"message":"Not Found","type":"Resource Not Found"}`, a.do("GET", "/nothing", nil).Body)
+		require.Equal(t, "GET, HEAD, POST", answer.Header.Get("Allow"))
+		require.JSONEq(t, `{"code":405,"message":"Method Not Allowed","type":"Method Not Allowed","detailedError":"Method Not Allowed"}`, answer.Body)
+		require.JSONEq(t, `{"code":404,"message":"Not Found","type":"Resource Not Found","detailedError":"Not Found"}`, a.do("GET", "/nothing", nil).Body)
 		a.ok(200, "GET", path+"/?displaySchedules=true", nil)
 		require.Equal(t, inAction+"The query parameter 'offset' is given twice.", a.failure(400, "GET", "/jobs?offset=1&offset=2", nil))
 	})

@@ -1,7 +1,9 @@
 package sap
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -70,6 +72,8 @@ type definitionReader struct {
 	now time.Time
 	// minInterval is the least time between two runs (S-19); 0 means no limit.
 	minInterval time.Duration
+	// guard reports whether actions may call host:port; nil: all.
+	guard func(address string) error
 	// unchecked says that the caller checks the mode later, with the values that stay (E11).
 	unchecked bool
 	faults    []fault
@@ -280,14 +284,27 @@ func (r *definitionReader) action(v *value) *string {
 	case u.Fragment != "" || strings.Contains(v.text, "#"):
 		f.detail = "it must not contain a fragment"
 	default:
-		if err := checkAction(v.text); err == "" {
+		if f.detail = checkAction(v.text); f.detail == "" {
+			f.detail = r.refused(u)
+		}
+		if f.detail == "" {
 			return &v.text
-		} else {
-			f.detail = err
 		}
 	}
 	r.faults = append(r.faults, f)
 	return &v.text
+}
+
+// refused returns why agents may not call the host of a URL, or empty. Names are not resolved here.
+func (r *definitionReader) refused(u *url.URL) string {
+	if r.guard == nil {
+		return ""
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
+	if err := r.guard(net.JoinHostPort(u.Hostname(), port)); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // checkAction returns why the agent would refuse a URL, or empty.

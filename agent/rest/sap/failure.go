@@ -71,13 +71,12 @@ func invalid(beginning string, faults ...fault) error {
 // errNotFound is the answer for everything that is not there, or that another tenant has (S-66).
 var errNotFound = &rest.Error{Status: http.StatusNotFound, Code: codeNotFound, Message: "Not Found"}
 
-// errorBody is the body of every failure (A.5). DetailedError is absent where SAP's samples lack
-// it.
+// errorBody is the body of every failure (A.5).
 type errorBody struct {
 	Code          int    `json:"code"`
 	Message       string `json:"message"`
 	Type          string `json:"type"`
-	DetailedError string `json:"detailedError,omitempty"`
+	DetailedError string `json:"detailedError"`
 }
 
 // errorTypes are SAP's names of statuses.

@@ -169,7 +169,11 @@ func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest
 	if create {
 		set = c.service.Store.CreateSAPJob
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	write := c.write
+	if create {
+		write = c.writeOnce
+	}
+	return write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		w.Note = note(d.ignored())
 		res, err := set(ctx, c.scope, w, job)
 		return res, jobWriteError(err, d.Name)
@@ -303,7 +307,7 @@ func (c *call) deleteJob(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		return c.service.Store.DeleteSAPJob(ctx, c.scope, w, id)
 	}, success)
 }

@@ -2,7 +2,6 @@ package sap
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -15,31 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/front"
+	"github.com/jobagent/jobagent/testenv/npm"
 )
-
-// nodeModules returns the folder in which .ci/npm installed SAP's client, or skips the test.
-func nodeModules(t *testing.T) string {
-	t.Helper()
-	const pkg = "@sap/jobs-client"
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is absent: install it, and run bash .ci/npm")
-	}
-	folder := os.Getenv("JOBAGENT_TEST_NPM")
-	if folder == "" {
-		cache := os.Getenv("XDG_CACHE_HOME")
-		if cache == "" {
-			cache = filepath.Join(cmp.Or(os.Getenv("HOME"), "/root"), ".cache")
-		}
-		folder = filepath.Join(cache, "jobagent-test-npm")
-	}
-	modules := filepath.Join(folder, "node_modules")
-	for _, path := range []string{filepath.Join(folder, "installed"), filepath.Join(modules, filepath.FromSlash(pkg))} {
-		if _, err := os.Stat(path); err != nil { // the script writes the mark when the installation is whole
-			t.Skipf("the npm package %s is absent: run bash .ci/npm", pkg)
-		}
-	}
-	return modules
-}
 
 // sapClient is a running program with SAP's client.
 type sapClient struct {
@@ -59,7 +35,7 @@ type clientError struct {
 // trusts. Each variable is added to its environment.
 func newSAPClient(t *testing.T, server *httptest.Server, options map[string]any, environment ...string) *sapClient {
 	t.Helper()
-	modules := nodeModules(t)
+	modules := npm.Modules(t, "@sap/jobs-client")
 	script, err := filepath.Abs("testdata/client.js")
 	require.NoError(t, err)
 	folder := t.TempDir()

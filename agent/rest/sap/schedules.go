@@ -43,7 +43,7 @@ func (c *call) createSchedule(ctx context.Context) (*rest.Response, error) {
 		return nil, err
 	}
 	spec := d.spec()
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		w.Note = note(d.Ignored)
 		return c.service.Store.AddSAPSchedule(ctx, c.scope, w, job, spec)
 	}, func(res controldb.SAPResult) (storedAnswer, error) {
@@ -208,7 +208,7 @@ func (c *call) deleteSchedule(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		return c.service.Store.DeleteSAPSchedules(ctx, c.scope, w, job, id)
 	}, success)
 }

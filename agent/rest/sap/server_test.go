@@ -99,7 +99,7 @@ func TestControlDatabaseBreaks(t *testing.T) {
 			if answer.Status == http.StatusServiceUnavailable {
 				refused++
 				require.Regexp(t, `^[1-9]\d?$`, answer.Header.Get("Retry-After"))
-				require.JSONEq(t, `{"code":503,"message":"Service Unavailable","type":"Service Unavailable"}`, answer.Body)
+				require.JSONEq(t, `{"code":503,"message":"Service Unavailable","type":"Service Unavailable","detailedError":"Service Unavailable"}`, answer.Body)
 				answer = a.do("POST", "/jobs", body)
 			}
 			require.Equal(t, 201, answer.Status, "%s: %s", name, answer.Body)
@@ -169,7 +169,7 @@ func TestLimitedClient(t *testing.T) {
 			break
 		}
 	}
-	require.JSONEq(t, `{"code":429,"message":"Too many requests","type":"Rate Limit Exceeded"}`, last.Body)
+	require.JSONEq(t, `{"code":429,"message":"Too many requests","type":"Rate Limit Exceeded","detailedError":"Too many requests"}`, last.Body)
 	require.Equal(t, "1", last.Header.Get("Retry-After"))
 	t.Run("SAP's client waits", func(t *testing.T) {
 		c := newSAPClient(t, a.f.TLS, map[string]any{"baseURL": a.f.URL, "token": tenantOne + jwtTail})

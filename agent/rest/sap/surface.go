@@ -31,6 +31,8 @@ type Service struct {
 	Instance
 	// Store calls the database as the front's login.
 	Store *controldb.Store
+	// Guard reports whether actions may call host:port (S-54); nil leaves it to the agents.
+	Guard func(address string) error
 }
 
 // Surface is the surface of SAP Job Scheduling Service. It is safe for concurrent use.
@@ -101,6 +103,9 @@ func (s *Surface) Failure(_ *rest.Request, err error) *rest.Response {
 		if body.Message = errorMessages[body.Code]; body.Message == "" {
 			body.Message = http.StatusText(body.Code)
 		}
+	}
+	if body.DetailedError == "" {
+		body.DetailedError = body.Message
 	}
 	if body.Type = errorTypes[body.Code]; body.Type == "" {
 		body.Type = http.StatusText(body.Code)
@@ -280,7 +285,7 @@ func (c *call) flag(name string, absent bool, beginning string) (bool, error) {
 // reader returns a reader of definitions. schedules says that schedules are read, which need the
 // settings of the instance.
 func (c *call) reader(ctx context.Context, schedules bool) (*definitionReader, error) {
-	r := &definitionReader{now: c.now.Truncate(time.Second)}
+	r := &definitionReader{now: c.now.Truncate(time.Second), guard: c.service.Guard}
 	if schedules {
 		settings, err := c.service.Store.SAPSettings(ctx, c.scope)
 		if err != nil {

@@ -137,7 +137,7 @@ func TestCase092NoCredentials(t *testing.T) {
 	for _, header := range []string{"Authorization:", basic(basicUser, "wrong"), basic("nobody", clientSecret), "Authorization: Bearer x", "Authorization: bearer a.b.c"} {
 		a := f.with(t, "GET", "/jobs", nil, header)
 		require.Equal(t, 401, a.Status)
-		require.JSONEq(t, `{"code":401,"message":"Unauthorized","type":"Authentication Error"}`, a.Body)
+		require.JSONEq(t, `{"code":401,"message":"Unauthorized","type":"Authentication Error","detailedError":"Unauthorized"}`, a.Body)
 		require.NotEmpty(t, a.Header.Get("WWW-Authenticate"))
 		bodies = append(bodies, a.Body)
 	}
@@ -186,7 +186,7 @@ func TestCase102Scopes(t *testing.T) {
 	for _, one := range []string{"POST /jobs", "PUT /jobs/1", "DELETE /jobs/1", "POST /schedules/preview"} {
 		method, path, _ := strings.Cut(one, " ")
 		a := f.with(t, method, path, object{}, read)
-		require.JSONEq(t, `{"code":403,"message":"Forbidden","type":"Forbidden Request"}`, a.Body, one)
+		require.JSONEq(t, `{"code":403,"message":"Forbidden","type":"Forbidden Request","detailedError":"Forbidden"}`, a.Body, one)
 	}
 	require.Equal(t, 403, f.with(t, "DELETE", f.server.URL+"/admin/tenants/x/subscriptions/y", nil, "Authorization: bearer "+f.token(t, provider)).Status,
 		"the scope job-scheduler.admin is needed")
@@ -230,7 +230,7 @@ func TestTenantThatLeft(t *testing.T) {
 	for _, one := range []string{"GET /jobs", "POST /jobs", "GET /jobCount"} {
 		method, path, _ := strings.Cut(one, " ")
 		body := object{"name": "y", "action": f.H.URL, "schedules": []object{}}
-		require.JSONEq(t, `{"code":403,"message":"Forbidden","type":"Forbidden Request"}`, f.with(t, method, path, body, bearer).Body, one)
+		require.JSONEq(t, `{"code":403,"message":"Forbidden","type":"Forbidden Request","detailedError":"Forbidden"}`, f.with(t, method, path, body, bearer).Body, one)
 	}
 	require.Equal(t, 404, admin.do("GET", fmt.Sprintf("/jobs/%v", made.JSON(t)["_id"]), nil).Status)
 	require.Equal(t, 200, subscription("DELETE", "app2", nil).Status, "a repeat continues what an earlier request has begun")

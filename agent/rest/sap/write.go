@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,13 +32,15 @@ func (a storedAnswer) response() *rest.Response {
 	return r
 }
 
-// requestKey identifies a request by its principal, method, path and body. The parts are separated
-// by their lengths.
+// requestKey identifies a request by its principal, method, path, body and the header
+// Idempotency-Key, by which a client tells equal requests apart. The parts are separated by their
+// lengths.
 func requestKey(r *rest.Request) controldb.SAPRequestKey {
 	h := sha256.New()
 	body := sha256.Sum256(r.Body)
 	for _, part := range []string{
 		r.Principal.Instance, r.Principal.Tenant, r.Principal.ID, r.HTTP.Method, r.HTTP.URL.EscapedPath(), r.HTTP.URL.RawQuery, string(body[:]),
+		r.HTTP.Header.Get("Idempotency-Key"),
 	} {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash takes everything
 	}
@@ -50,6 +53,28 @@ func requestKey(r *rest.Request) controldb.SAPRequestKey {
 // is at hand, so that it cannot fail after the change was committed.
 func (c *call) write(
 	ctx context.Context, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
+) (*rest.Response, error) {
+	return c.carryOut(ctx, true, change, answer)
+}
+
+// writeOnce is write for requests that make or delete one object. A reverse proxy takes each
+// answer, whether or not the client gets it, so that an equal request through a proxy is a
+// repeat. It is not for other changes: A, B and A again in a minute must end as A.
+func (c *call) writeOnce(
+	ctx context.Context, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
+) (*rest.Response, error) {
+	return c.carryOut(ctx, !proxied(c.HTTP), change, answer)
+}
+
+// proxied reports whether a request came through a proxy that says so (RFC 9110 7.6.3, RFC 7239).
+func proxied(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"Via", "Forwarded", "X-Forwarded-For"}, func(name string) bool { return r.Header.Get(name) != "" })
+}
+
+// carryOut implements write. direct says that an answer that the connection took has reached the
+// client.
+func (c *call) carryOut(
+	ctx context.Context, direct bool, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
 ) (*rest.Response, error) {
 	key := requestKey(c.Request)
 	res, err := change(controldb.SAPWrite{By: c.Principal.Name, Key: key})
@@ -68,10 +93,10 @@ func (c *call) write(
 	if err != nil {
 		return nil, err
 	}
-	c.finish(ctx, key, string(stored), true)
+	c.finish(ctx, key, string(stored), direct)
 	response := a.response()
 	response.Sent = func(err error) {
-		if err != nil {
+		if err != nil && direct {
 			c.finish(context.WithoutCancel(ctx), key, string(stored), false)
 		}
 	}

@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"cmp"
 	"encoding/pem"
 	"os"
 	"os/exec"
@@ -12,29 +11,13 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/testenv/front"
+	"github.com/jobagent/jobagent/testenv/npm"
 )
-
-// npmModules returns the folder in which .ci/npm installed a package, or skips the test.
-func npmModules(t *testing.T, pkg string) string {
-	t.Helper()
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is absent: install it, and run bash .ci/npm")
-	}
-	folder := os.Getenv("JOBAGENT_TEST_NPM")
-	if folder == "" {
-		folder = filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(cmp.Or(os.Getenv("HOME"), "/root"), ".cache")), "jobagent-test-npm")
-	}
-	modules := filepath.Join(folder, "node_modules")
-	if _, err := os.Stat(filepath.Join(modules, pkg)); err != nil {
-		t.Skipf("the npm package %s is absent: run bash .ci/npm", pkg)
-	}
-	return modules
-}
 
 // Microsoft's own client for Node.js, azure-arm-scheduler 1.2.0-preview, unchanged. Cases 82, 88,
 // 90 and 98 say what it must see.
 func TestMicrosoftsNodeClient(t *testing.T) {
-	modules := npmModules(t, "azure-arm-scheduler")
+	modules := npm.Modules(t, "azure-arm-scheduler")
 	f := front.Shared(t)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.TLS.Certificate().Raw}), 0o600))

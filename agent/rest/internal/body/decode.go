@@ -87,6 +87,10 @@ func Decode(data []byte, dst any, opts Options) error {
 		f.list = append([]rest.Detail{{Code: CodeSyntax, Message: sentence(err.Error()), Target: p.path.String()}}, f.list...)
 		return f.err()
 	}
+	if v.kind == kindNull {
+		f.add(nil, CodeType, "The body is null: want an object.")
+		return f.err()
+	}
 	d := &decoder{faults: f, fold: opts.FoldCase}
 	d.decode(v, reflect.ValueOf(dst).Elem())
 	return f.err()

@@ -207,6 +207,9 @@ func (p *parser) text() (string, error) {
 			if err != nil {
 				return "", err
 			}
+			if r == 0 { // the database would store it, and most programs that show it would end the text here
+				return "", p.fail("the character U+0000 in a JSON string")
+			}
 			out = utf8.AppendRune(out, r)
 			start = p.at
 		case c < ' ':

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth"
+	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -64,6 +65,7 @@ type REST struct {
 	CORSOrigins []string            `json:"cors_origins"` // origins whose scripts may call; "*" is any
 	SAP         SAP                 `json:"sap"`
 	Scheduler   scheduler.Config    `json:"scheduler"`
+	Elastic     elastic.Settings    `json:"elastic"`
 	Web         Web                 `json:"web"`
 }
 
@@ -205,6 +207,17 @@ func (c REST) Listener() rest.ListenConfig {
 	}
 }
 
+// CheckAgent returns the faults of what an agent without a front uses.
+func (c REST) CheckAgent() error {
+	if c.PublicURL == "" {
+		return nil
+	}
+	if err := rest.CheckPublicURL(c.PublicURL); err != nil {
+		return fmt.Errorf("rest: %w", err)
+	}
+	return nil
+}
+
 // Check returns all faults that can be found without other parts of the configuration.
 func (c REST) Check() error {
 	errs := []error{c.Listener().Check()}
@@ -237,7 +250,7 @@ func (c REST) Check() error {
 	if c.NeedsClientCA(callers) && c.TLS.ClientCA == "" {
 		errs = append(errs, errors.New("invalid certificates: want tls.client_ca, the authorities that verify them"))
 	}
-	errs = append(errs, c.Scheduler.Check(), c.Web.check())
+	errs = append(errs, c.Scheduler.Check(), c.Elastic.Check(), c.Web.check())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rest: %w", err)
 	}

@@ -68,6 +68,7 @@ func TestFaultsOfREST(t *testing.T) {
 		`{"limits": {"reads": {"burst": -1}}}`:                             "invalid limits.reads",
 		`{"limits": {"connections": -1}}`:                                  "invalid limits",
 		`{"tls": {"client_ca": "c"}}`:                                      "client_ca needs",
+		`{"elastic": {"start_status": 204}}`:                               "invalid elastic.start_status",
 	} {
 		var c REST
 		require.NoError(t, json.Unmarshal([]byte(text), &c), text)

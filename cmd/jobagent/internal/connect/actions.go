@@ -73,7 +73,7 @@ func newActions(cfg config.File, version string, local, show bool) (*Actions, er
 		a.Runners[action.TypeProcess] = a.processes
 	}
 	a.Mail = mail.NewSender(a.network)
-	a.CallbackURL = cfg.Callbacks.PublicURL
+	a.CallbackURL, a.FrontURL = cfg.Callbacks.PublicURL, cfg.REST.PublicURL
 	a.Secret = agent.NewSecrets(nil, namedSecrets(cfg), nil, zap.NewNop()).Get
 	return a, nil
 }
@@ -87,16 +87,13 @@ func namedSecrets(cfg config.File) map[string]agent.NamedSecret {
 	return named
 }
 
-// For returns the same runners with the secrets of another control database.
-func (a *Actions) For(store *controldb.Store, cfg config.File, log *zap.Logger) agent.Actions {
-	other := *a
-	other.UseSealedSecrets(store, cfg, log)
-	return other.Actions
-}
-
-// UseSealedSecrets makes the sealed secrets of a control database available to actions.
-func (a *Actions) UseSealedSecrets(store *controldb.Store, cfg config.File, log *zap.Logger) {
-	a.Secret = agent.NewSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log).Get
+// Equip gives an agent's tools the runners, with the configuration's secrets and the sealed ones of
+// its control database.
+func (a *Actions) Equip(tools *agent.Tools, store *controldb.Store, cfg config.File, log *zap.Logger) {
+	secrets := agent.NewSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log)
+	tools.Actions = a.Actions
+	tools.Actions.Secret = secrets.Get
+	tools.OnClaim = append(tools.OnClaim, secrets.Expire)
 }
 
 // Pages returns the address of the dashboard's pages of a control database; empty if the

@@ -44,9 +44,10 @@ type App struct {
 	Target     targetFlags      // of the commands that connect to targets
 }
 
-// UseCallbackURL sets the address of callbacks, unless the configuration says where they are
-// received. Config has been called.
-func (a *App) UseCallbackURL(publicURL string) {
+// UseFront sets the address of the front in this process, also as that of callbacks, unless the
+// configuration says where they are received. Config has been called.
+func (a *App) UseFront(publicURL string) {
+	a.config.REST.PublicURL = publicURL
 	if c := &a.config.Callbacks; c.Listen == "" && c.PublicURL == "" {
 		c.PublicURL = publicURL
 	}

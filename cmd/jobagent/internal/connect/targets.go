@@ -97,7 +97,7 @@ var targetKinds = map[string]mssql.CredentialKind{
 //
 // logins counts the logins; nil: not.
 func (a *App) OpenTools(ctx context.Context, store *controldb.Store, logins *metrics.Dials) (agent.Tools, func(), error) {
-	servers, _, err := a.OpenServers(ctx, store, logins)
+	servers, _, stored, err := a.openServers(ctx, store, logins)
 	if err != nil {
 		return agent.Tools{}, nil, err
 	}
@@ -105,6 +105,7 @@ func (a *App) OpenTools(ctx context.Context, store *controldb.Store, logins *met
 	if err != nil {
 		return agent.Tools{}, nil, errors.Join(err, servers.Close())
 	}
+	tools.OnClaim = append(tools.OnClaim, stored.Expire)
 	return tools, func() { _ = servers.Close() }, nil
 }
 
@@ -113,32 +114,40 @@ func (a *App) OpenTools(ctx context.Context, store *controldb.Store, logins *met
 func (a *App) OpenServers(
 	ctx context.Context, store *controldb.Store, logins *metrics.Dials,
 ) (*mssql.Servers, mssql.Config, error) {
+	servers, settings, _, err := a.openServers(ctx, store, logins)
+	return servers, settings, err
+}
+
+// openServers is OpenServers; it returns the stored credentials as well.
+func (a *App) openServers(
+	ctx context.Context, store *controldb.Store, logins *metrics.Dials,
+) (*mssql.Servers, mssql.Config, *agent.StoredCredentials, error) {
 	cfg, err := a.Config()
 	if err != nil {
-		return nil, mssql.Config{}, err
+		return nil, mssql.Config{}, nil, err
 	}
 	settings := cfg.Encryption()
 	settings.LoginTimeout, settings.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
 	settings.Limits, settings.OnLogin = cfg.Limits.Limits(), OnDial(logins)
 	if settings.Credentials, err = a.Credentials(ctx, cfg, &settings); err != nil {
-		return nil, settings, err
+		return nil, settings, nil, err
 	}
 	stored := agent.NewStoredCredentials(store, cfg.SecretKeys, zap.NewNop())
 	if settings.Credentials, err = settings.Credentials.WithStored(stored.Login, cfg.Targets.StoredCredentialServers...); err != nil {
-		return nil, settings, exit.Usage(err)
+		return nil, settings, nil, exit.Usage(err)
 	}
 	if settings.Control, err = store.Instance(ctx); err != nil {
-		return nil, settings, err
+		return nil, settings, nil, err
 	}
 	settings.AllowControlDatabase, settings.AnonymousSessions = cfg.Targets.AllowControlDatabase, cfg.Targets.AnonymousSessions
 	servers, err := mssql.NewServers(settings)
 	if err != nil {
-		return nil, settings, exit.Usage(err)
+		return nil, settings, nil, exit.Usage(err)
 	}
 	if err := a.WarnWeak(servers.Weaknesses()); err != nil {
-		return nil, settings, errors.Join(err, servers.Close())
+		return nil, settings, nil, errors.Join(err, servers.Close())
 	}
-	return servers, settings, nil
+	return servers, settings, stored, nil
 }
 
 // NewTools makes an agent's tools over servers.

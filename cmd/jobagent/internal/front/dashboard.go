@@ -29,7 +29,7 @@ func (f *Front) dashboard(o Options, callers *auth.Auth) (*web.Server, error) {
 		}
 		key = []byte(text)
 	}
-	log := f.log.With(zap.String("service", "web"))
+	log := f.root.With(zap.String("service", "web"))
 	sessions, err := session.New(session.Config{
 		Authenticator: callers, Logins: callers.Logins(), CallbackURL: f.publicURL + web.CallbackPath,
 		Key: key, Idle: time.Duration(o.Config.Web.Idle), Lifetime: time.Duration(o.Config.Web.Lifetime),

@@ -75,7 +75,8 @@ type Front struct {
 	alerts    func(store *controldb.Store, pages string, log *zap.Logger) *alerts.Service // nil: none
 	stops     []func()                                                                    // of what is counted
 	callers   config.REST
-	log       *zap.Logger
+	log       *zap.Logger // names the service rest
+	root      *zap.Logger // for parts that name their own services
 }
 
 // Open opens a front. The caller calls Close in the end.
@@ -83,7 +84,7 @@ func Open(ctx context.Context, o Options) (f *Front, err error) {
 	if err := o.Config.Check(); err != nil {
 		return nil, exit.Usage(err)
 	}
-	f = &Front{callers: o.Config, alerts: o.Alerts, log: o.Log.With(zap.String("service", "rest"))}
+	f = &Front{callers: o.Config, alerts: o.Alerts, root: o.Log, log: o.Log.With(zap.String("service", "rest"))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -106,7 +107,7 @@ func Check(o Options) error {
 	if err := o.Config.Check(); err != nil {
 		return exit.Usage(err)
 	}
-	f := &Front{log: zap.NewNop(), publicURL: cmp.Or(o.Config.PublicURL, "https://localhost")}
+	f := &Front{root: zap.NewNop(), log: zap.NewNop(), publicURL: cmp.Or(o.Config.PublicURL, "https://localhost")}
 	if err := f.openDirectory(o); err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -202,7 +203,7 @@ func (f *Front) build(o Options) error {
 	f.server, err = rest.New(rest.Config{
 		Mounts: mounts,
 		Handlers: []rest.Handler{
-			{Prefix: callbacks.PathPrefix, Handler: callbacks.NewHandler(f.stores, f.log)},
+			{Prefix: callbacks.PathPrefix, Handler: callbacks.NewHandler(f.stores, f.root)},
 			{Prefix: web.Path, Handler: f.web},
 		},
 		Home:          web.Path,
@@ -238,7 +239,7 @@ func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
 	}
 	mounts = append(mounts,
 		arm(elastic.New(elastic.Config{
-			Directory: f.directory, Identities: identities, Log: f.log,
+			Directory: f.directory, Identities: identities, Settings: o.Config.Elastic, Log: f.log,
 			HasCredential: func(name string) bool {
 				return slices.ContainsFunc(o.Credentials, func(one string) bool { return strings.EqualFold(one, name) })
 			},
@@ -249,7 +250,7 @@ func (f *Front) surfaces(o Options) (mounts []*rest.Mount, err error) {
 	}
 	var services []sap.Service
 	for _, i := range o.Config.SAP.Instances {
-		services = append(services, sap.Service{Instance: i.SAPService, Store: f.storeOf(i)})
+		services = append(services, sap.Service{Instance: i.SAPService, Store: f.storeOf(i), Guard: o.Guard})
 	}
 	if f.sap, err = sap.New(services, o.Config.SAP.Limit, f.log); err != nil {
 		return nil, exit.Usage(err)
@@ -315,7 +316,7 @@ func (f *Front) Serve(ctx context.Context) error {
 	defer wg.Wait()
 	defer stop()
 	for _, e := range f.directory.Entries() {
-		log := f.log.With(zap.String("control_database", e.Name))
+		log := f.root.With(zap.String("control_database", e.Name)) // the parts name their services
 		reconciler, err := accounts.NewReconciler(e.Store, log)
 		if err != nil {
 			return err

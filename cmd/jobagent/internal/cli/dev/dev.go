@@ -213,13 +213,13 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	if len(cfg.Processes) > 0 {
 		actions.Log(cfg, log) // warns of entries that can read the data directory
 	}
-	actions.UseSealedSecrets(server.Store, cfg, log)
 	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
 	if err != nil {
 		return err
 	}
 	defer closeTraces()
-	tools.Actions, tools.Traces = actions.Actions, traces
+	actions.Equip(&tools, server.Store, cfg, log)
+	tools.Traces = traces
 	store, stopCounting := counted.Observe(server.Store, metrics.ClientAgent)
 	defer stopCounting()
 	defer counted.CountRuns(store.RunCounts)()
@@ -228,6 +228,7 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 		return err
 	}
 	if f != nil {
+		tools.Actions.FrontURL = f.PublicURL()
 		tools.Actions.Pages = connect.Pages(f.PublicURL(), embedded.ControlDatabase) // for links in alerts
 	}
 	stopAgent, agentFailed := daemon.Start(ctx,

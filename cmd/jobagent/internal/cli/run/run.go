@@ -66,6 +66,9 @@ grace period. The second signal cancels them at once.`,
 			if serve {
 				return runAndServe(cmd.Context(), a, cfg, log)
 			}
+			if err := file.REST.CheckAgent(); err != nil {
+				return exit.Usage(err)
+			}
 			return run(cmd.Context(), a, cfg, log)
 		},
 	}
@@ -94,7 +97,7 @@ func runAndServe(ctx context.Context, a *connect.App, cfg agent.Config, log *zap
 	if err != nil {
 		return err
 	}
-	a.UseCallbackURL(f.PublicURL())
+	a.UseFront(f.PublicURL())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop, failed := f.Start(context.WithoutCancel(ctx))
@@ -169,8 +172,8 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	}
 	defer actions.Close()
 	actions.Log(file, log)
-	actions.UseSealedSecrets(store, file, log)
-	tools.Actions, tools.Traces = actions.Actions, traces
+	actions.Equip(&tools, store, file, log)
+	tools.Traces = traces
 	named := ""
 	if a.Named() {
 		named = dsn
@@ -236,7 +239,8 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 			OpenTools: func(ctx context.Context) (agent.Tools, func(), error) {
 				tools, closeTools, err := a.OpenTools(ctx, store, counted.Targets())
 				if err == nil {
-					tools.Actions, tools.Traces = actions.For(store, file, log), traces
+					actions.Equip(&tools, store, file, log)
+					tools.Traces = traces
 					tools.Actions.Pages = connect.Pages(file.REST.PublicURL, d.Name)
 				}
 				return tools, closeTools, err
