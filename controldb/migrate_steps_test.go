@@ -65,6 +65,7 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 // 28. The default run takes some of the versions, and CI all of them, with its runs under other
 // collations.
 func TestMigrateUnderLoad(t *testing.T) {
+	testenv.Long(t)
 	all := os.Getenv("JOBAGENT_TEST_COLLATION") != ""
 	for of := range controldb.SchemaVersion() {
 		if !all && of%7 != 0 && of != controldb.SchemaVersion()-1 {

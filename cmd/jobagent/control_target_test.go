@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
@@ -234,6 +235,7 @@ func (h *authorServer) runAgent(dsn string, allow bool, credentials ...config.Cr
 // forged. The same attacks succeed where the configuration allows the control database, so it is
 // the check that prevents them.
 func TestAuthorForgesNothing(t *testing.T) {
+	testenv.Long(t)
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop())
 	require.NoError(t, err)

@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
@@ -69,6 +70,7 @@ type accountCrash struct {
 // TestAccountsSurviveKills creates and deletes accounts through REST, while fronts and agents are
 // killed at random (kill -9). In the end every account is Ready or gone, and none is half made.
 func TestAccountsSurviveKills(t *testing.T) {
+	testenv.Long(t)
 	seed := *accountsSeed
 	if seed == 0 {
 		seed = rand.Uint64()

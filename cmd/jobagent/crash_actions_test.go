@@ -32,6 +32,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
@@ -443,6 +444,7 @@ func freePort(t *testing.T) string {
 // run: go test ./cmd/jobagent -run TestCrashActions -crash.duration=20m -crash.pause=2s -timeout
 // 40m -v
 func TestCrashActions(t *testing.T) {
+	testenv.Long(t)
 	c := newCrash(t, *crashSeed, externalServer(t))
 	listens := make([]string, crashAgents)
 	for i := range listens {

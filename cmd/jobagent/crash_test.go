@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/sim"
@@ -444,6 +445,7 @@ func (c *crash) event() {
 // TestFrozenAgentLosesItsWorkAndRejoins freezes an agent for longer than its lease. Other agents
 // must get its tasks within two leases. When the agent continues, it starts a new term.
 func TestFrozenAgentLosesItsWorkAndRejoins(t *testing.T) {
+	testenv.Long(t)
 	c := newCrash(t, 1, nil)
 	store := c.server.store(t)
 	names := c.define(store)

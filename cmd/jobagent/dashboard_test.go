@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/browser"
 )
 
@@ -132,6 +133,7 @@ func (s *shop) lifecycle(run string) (lifecycle string) {
 // and runs it again. Then all pages are looked at, in both schemes and widths: no violation of the
 // policy, no error of a script, nothing that axe-core finds, nothing wider than the window.
 func TestDashboardInBrowser(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	s := openShop(t)
 	p := s.page(browser.Options{})

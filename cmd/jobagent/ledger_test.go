@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
@@ -93,6 +94,7 @@ type ledger struct {
 // not only the control database but also the ledgers must show that nothing was lost and nothing
 // done twice.
 func TestLedger(t *testing.T) {
+	testenv.Long(t)
 	l := &ledger{crash: newCrash(t, *ledgerSeed, externalServer(t))}
 	l.store = l.server.store(t)
 	l.define()
