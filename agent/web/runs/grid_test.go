@@ -53,7 +53,7 @@ func TestGrid(t *testing.T) {
 		require.NoError(t, p.Eval(`document.querySelector("a[data-clear]").click()`, nil))
 		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("400")`))
 
-		require.NoError(t, p.Type(`input[name="q"]`, "onerror"))
+		require.NoError(t, p.Type(`#targets-filter input[name="q"]`, "onerror"))
 		require.NoError(t, p.Until(`document.getElementById("targets-shown").textContent.startsWith("1 ")`))
 		var name string
 		require.NoError(t, p.Eval(`document.querySelector(".grid .row:not([hidden]) .name").textContent`, &name))
@@ -69,7 +69,7 @@ func TestGrid(t *testing.T) {
 		// A filter by an event may come before the one by the form, which waits for more letters.
 		// Keys pressed in between count.
 		require.NoError(t, p.Eval(`(async () => {
-			const q = document.querySelector("input[name=q]"), grid = document.querySelector(".grid"), shown = document.getElementById("targets-shown");
+			const q = document.querySelector("#targets-filter input[name=q]"), grid = document.querySelector(".grid"), shown = document.getElementById("targets-shown");
 			q.value = "onerror";
 			q.dispatchEvent(new Event("input", { bubbles: true }));
 			document.dispatchEvent(new CustomEvent("live:state", { detail: { epoch: -1 } }));
