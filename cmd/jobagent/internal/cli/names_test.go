@@ -22,7 +22,7 @@ func TestExamples(t *testing.T) {
 	var script strings.Builder
 	var lines []string
 	eachCommand(func(cmd *cobra.Command) {
-		if cmd.HasSubCommands() || cmd.IsAdditionalHelpTopicCommand() || slices.Contains([]string{"help", "output"}, cmd.Name()) {
+		if cmd.HasSubCommands() || cmd.Hidden || cmd.IsAdditionalHelpTopicCommand() || slices.Contains([]string{"help", "output"}, cmd.Name()) {
 			return
 		}
 		require.NotEmpty(t, cmd.Example, "%s has no example: add one to examples.txt", cmd.CommandPath())

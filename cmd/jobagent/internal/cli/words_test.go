@@ -127,7 +127,7 @@ func TestTranslate(t *testing.T) {
 		{"job delete", "delete with @force = 1.", "delete with --force."},
 		{"schedule delete", "The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.",
 			"The schedule of the job's own definition cannot be deleted. Disable it with jobagent job update --enabled=false."},
-		{"alert test", "Give it some with jobs.sp_update_alert @channels.", "Give it some with jobagent alert update --channel."},
+		{"alert test", "Give it some with jobs.sp_update_alert @channels.", "Give it some with jobagent alert rule update --channel."},
 		{"limit set", "N'*' means all, N'(default)' the agents' default credential.", "'*' means all, '(default)' the agents' default credential."},
 		{"execution rerun", "the run CFF0E395-1CCF-46F2-8BF3-D59C11379EB7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'", "the run cff0e395-1ccf-46f2-8bf3-d59c11379eb7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'"},
 		{"job start", "Mail to a@b.example.com", "Mail to a@b.example.com"},

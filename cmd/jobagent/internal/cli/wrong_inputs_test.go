@@ -401,12 +401,12 @@ var wrongInputs = []struct {
 	{"import sql-agent CALENDAR --server s", 2, "no job of SQL Server Agent"},
 	{"import sql-agent SSMS --server s --zone Mars/Base", 2, "--zone"},
 	{"import sql-agent SSMS --server s --job nope", 3, "the scripts have no job \"nope\""},
-	{"import sql-agent SSMS --server s --format xml", 2, "want tsql or yaml"},
-	{"import sql-agent SSMS --server s --format yaml --dir DATA", 2, "--dir and --format are both given"},
+	{"import sql-agent SSMS --server s --as xml", 2, "want tsql or yaml"},
+	{"import sql-agent SSMS --server s --as yaml --dir DATA", 2, "--dir and --as are both given"},
 	{"import sql-agent SSMS --server s --dir CRON", 2, "CRON"},
 	{"import sql-agent SSMS --server s --admin-database EMPTY", 2, "--admin-database is empty"},
 	{"import sql-agent UNENDED --server s", 2, "line 1: the string has no end"},
-	{"import crontab CRON --format sql", 2, "want tsql or yaml"},
+	{"import crontab CRON --as sql", 2, "want tsql or yaml"},
 	{"import crontab CRON --keep-commands=perhaps", 2, "--keep-commands"},
 
 	// One vocabulary.

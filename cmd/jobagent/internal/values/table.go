@@ -166,7 +166,7 @@ var flagKinds = map[string]Kind{
 
 	// Objects.
 	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar,
-	"server": server, "database": database, "admin-database": database, "format": loose("tsql", "yaml"), "elastic-pool": database, "shard-map": database, "credential": removable(credential),
+	"server": server, "database": database, "admin-database": database, "as": loose("tsql", "yaml"), "elastic-pool": database, "shard-map": database, "credential": removable(credential),
 	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
 	"target-auth": enum("sql-login", "windows", "windows-ntlm"), "target-keytab": {Words: "a keytab", Max: maxWord, Files: true},
 	"keytab":         {Words: "a keytab", Max: maxWord, Files: true},

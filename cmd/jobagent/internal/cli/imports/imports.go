@@ -27,7 +27,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 	)
 	cmd.Long = `Convert jobs of other systems to T-SQL, or to files. The script goes to standard output, and a report of
 all elements that were not imported to standard error; nothing is changed. Run the script in the control
-database: it creates each job completely or not at all. With --format yaml or --dir, the result is what
+database: it creates each job completely or not at all. With --as yaml or --dir, the result is what
 jobagent diff and apply read.
 
 Actions of Azure Scheduler and SAP become steps; their secrets are not read, and the report names those
@@ -48,20 +48,20 @@ line as a comment only with --keep-commands.`
 
 // importFlags are the flags that all imports have.
 type importFlags struct {
-	report, group, dir, format string
-	strict, keepCommands       bool
+	report, group, dir, as string
+	strict, keepCommands   bool
 }
 
 func (f *importFlags) add(cmd *cobra.Command, groupDefault string) {
 	cmd.Flags().StringVar(&f.report, "report", "", "`file` for the report, instead of standard error")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 7 if an element was lost or a step is left to write")
 	cmd.Flags().StringVar(&f.group, "target-group", "", "target group of the steps (default: "+groupDefault+")")
-	cmd.Flags().StringVar(&f.format, "format", formatTSQL, "what is written: tsql, or yaml for jobagent apply")
+	cmd.Flags().StringVar(&f.as, "as", formatTSQL, "what is written: tsql, or yaml for jobagent apply")
 	cmd.Flags().StringVar(&f.dir, "dir", "", "write files for jobagent apply into this `directory`, one for each object, with the scripts beside them")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
 }
 
-// The values of --format.
+// The values of --as.
 const (
 	formatTSQL = "tsql"
 	formatYAML = "yaml"
@@ -70,10 +70,10 @@ const (
 // check checks the flags before anything is read.
 func (f *importFlags) check() error {
 	switch {
-	case f.format != formatTSQL && f.format != formatYAML:
-		return exit.Usagef("invalid --format %q: want tsql or yaml", f.format)
-	case f.dir != "" && f.format != formatTSQL:
-		return exit.Usagef("--dir and --format are both given: --dir writes YAML and the scripts beside it")
+	case f.as != formatTSQL && f.as != formatYAML:
+		return exit.Usagef("invalid --as %q: want tsql or yaml", f.as)
+	case f.dir != "" && f.as != formatTSQL:
+		return exit.Usagef("--dir and --as are both given: --dir writes YAML and the scripts beside it")
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 				return err
 			}
 			result.Dir = f.dir
-		case f.format == formatYAML:
+		case f.as == formatYAML:
 			result.Definitions = definitions(r)
 		default:
 			result.Script = r.Script()
@@ -208,7 +208,7 @@ func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
 			return nil
 		}
 		text = fmt.Sprintf("wrote %s as %s into %s; see them with jobagent diff -f %[3]s\n", output.Count(len(list), "object"), output.Count(len(files), "file"), f.dir)
-	case f.format == formatYAML:
+	case f.as == formatYAML:
 		text = definitions(r)
 	default:
 		text = r.Script()

@@ -83,7 +83,7 @@ func TestImportedAgentJobRuns(t *testing.T) {
 	require.Equal(t, "no differences\n", difference)
 	_, message := jobagent(t, exit.CodeUsage, "import", "sql-agent", scripted, "--server", "other", "--dir", dir)
 	require.Contains(t, message, "would be replaced")
-	definitions, _ := jobagent(t, exit.CodeOK, "import", "sql-agent", scripted, "--server", server.ServerName(), "--zone", "UTC", "--format", "yaml", "--report", filepath.Join(t.TempDir(), "report"))
+	definitions, _ := jobagent(t, exit.CodeOK, "import", "sql-agent", scripted, "--server", server.ServerName(), "--zone", "UTC", "--as", "yaml", "--report", filepath.Join(t.TempDir(), "report"))
 	file := filepath.Join(t.TempDir(), "all.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(definitions), 0o600))
 	jobagent(t, exit.CodeOK, "diff", "-f", file, "--dsn", dsn)
@@ -92,9 +92,9 @@ func TestImportedAgentJobRuns(t *testing.T) {
 // A file needs the server's name, and the flags of the result exclude each other.
 func TestImportSQLAgentFlags(t *testing.T) {
 	for args, want := range map[[3]string]string{
-		{scripted}:                               "give --server with its name for agents",
-		{scripted, "--server=s", "--format=xml"}: `invalid --format "xml"`,
-		{scripted, "--dir=x", "--format=yaml"}:   "--dir and --format are both given",
+		{scripted}:                           "give --server with its name for agents",
+		{scripted, "--server=s", "--as=xml"}: `invalid --as "xml"`,
+		{scripted, "--dir=x", "--as=yaml"}:   "--dir and --as are both given",
 	} {
 		list := []string{"import", "sql-agent"}
 		for _, a := range args {
