@@ -163,6 +163,12 @@ type AlertWork struct {
 	AgentID        uuid.UUID `db:"agent_id"`
 	JobExecutionID uuid.UUID `db:"job_execution_id"`
 	FirstAt        time.Time `db:"first_time"`
+
+	// The first target of an ended run that failed; FailedServer is empty if there is none.
+	FailedServer   string `db:"failed_server_name"`
+	FailedDatabase string `db:"failed_database_name"` // empty: an endpoint
+	FailedError    int    `db:"failed_error_number"`  // 0: not an error of the server
+	FailedMessage  string `db:"failed_message"`
 }
 
 // AlertClaim is what a process can deliver.

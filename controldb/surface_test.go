@@ -90,7 +90,7 @@ var publicViews = map[string]string{
 
 // ownProcedures are the public procedures beyond Azure's.
 var ownProcedures = []string{
-	"sp_rerun_job_execution",
+	"sp_rerun_job_execution", "sp_retry_job_execution_now", "sp_give_up_job_execution",
 	"sp_complete_callback",
 	"sp_set_jobstep_options",
 	"sp_set_limit",

@@ -76,6 +76,16 @@ func (n notification) payload() (string, error) {
 	if w.Schedule != nil {
 		members["schedule_name"] = *w.Schedule
 	}
+	if w.FailedServer != "" {
+		failed := map[string]any{"server": w.FailedServer, "message": w.FailedMessage}
+		if w.FailedDatabase != "" {
+			failed["database"] = w.FailedDatabase
+		}
+		if w.FailedError != 0 {
+			failed["error_number"] = w.FailedError
+		}
+		members["failed_target"] = failed
+	}
 	text, err := json.Marshal(members)
 	if err != nil {
 		return "", fmt.Errorf("write the notification: %w", err)
@@ -118,6 +128,10 @@ func (n notification) facts() (list []fact) {
 	if w.Occurrences > 1 {
 		add("Latest", stamp(w.LastAt))
 		add("Events", strconv.FormatInt(w.Occurrences, 10))
+	}
+	if w.FailedServer != "" {
+		add("Failed on", strings.TrimSuffix(w.FailedServer+"/"+w.FailedDatabase, "/"))
+		add("Error", w.FailedMessage)
 	}
 	return list
 }

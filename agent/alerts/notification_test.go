@@ -28,12 +28,17 @@ func TestForms(t *testing.T) {
 		Occurrences: 3, LastAt: time.Unix(1_800_000_000, 0), CreatedAt: time.Unix(1_800_000_000, 0), AlertID: 7, Rule: name,
 		Condition: "RunEnded", Severity: "Critical", SubjectKind: "Job", Subject: name, JobName: name,
 		JobID: uuid.New(), JobExecutionID: uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e"), FirstAt: time.Unix(1_800_000_000, 0),
+		FailedServer: "s1", FailedDatabase: name, FailedError: 8114, FailedMessage: "Msg 8114: Error converting " + name,
 	})
 	require.NoError(t, err)
 	var payload struct {
 		Title, Message, Link string
 		Type                 string
 		Occurrences          int
+		FailedTarget         struct {
+			Server, Database, Message string
+			ErrorNumber               int `json:"error_number"`
+		} `json:"failed_target"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(f.Payload), &payload))
 	require.Equal(t, "Job '"+name+"' ended as Failed", payload.Title, "the data itself")
@@ -45,6 +50,9 @@ func TestForms(t *testing.T) {
 	require.Contains(t, f.Text, "jobagent execution errors 0f8fad5b-d9cb-469f-a165-70867728950e")
 	require.Contains(t, f.Text, "jobagent alert ack 7")
 	require.Contains(t, f.Text, "Events: 3")
+	require.Equal(t, []any{"s1", name, 8114}, []any{payload.FailedTarget.Server, payload.FailedTarget.Database, payload.FailedTarget.ErrorNumber})
+	require.Contains(t, f.Text, "Failed on: s1/<script>")
+	require.Contains(t, f.Text, "Error: Msg 8114: Error converting")
 	for _, text := range []string{f.Subject, f.Text, f.HTML, f.Slack, f.Teams} {
 		require.NotContains(t, text, "\u202e")
 		require.NotContains(t, text, "\x00")

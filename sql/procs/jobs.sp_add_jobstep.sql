@@ -152,6 +152,8 @@ BEGIN
         THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@on_targets) > 100
         THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@retry_errors) > 100
+        THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
     IF LTRIM(@credential_name) = N''
         THROW 50098, N'Invalid @credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
     IF LTRIM(@target_group_name) = N''

@@ -167,6 +167,8 @@ BEGIN
         THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@on_targets) > 100
         THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@retry_errors) > 100
+        THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is empty.', 1;

@@ -10,7 +10,8 @@
 --   @now            For tests only.
 -- Called by: agent/alerts/service.go, in agents and fronts.
 -- Locks:     the deliveries (U, X; READPAST).
--- Returns:   The deliveries with their channels and alerts, in the order of their times.
+-- Returns:   The deliveries with their channels and alerts, in the order of their times; of an ended run also the first target that
+--            failed, with its error.
 -- Throws:
 --   50029 an argument is missing or out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_alert_deliveries
@@ -104,13 +105,31 @@ BEGIN
         s.name AS schedule_name,
         a.agent_id,
         a.job_execution_id,
-        a.first_at AS first_time
+        a.first_at AS first_time,
+        f.server_name AS failed_server_name,
+        f.database_name AS failed_database_name,
+        f.error_number AS failed_error_number,
+        f.message AS failed_message
     FROM @locked AS l
     INNER JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
     INNER JOIN jobs_internal.alert_channels AS c ON c.channel_id = d.channel_id
     LEFT JOIN jobs_internal.alerts AS a ON a.alert_id = d.alert_id
     LEFT JOIN jobs_internal.jobs AS j ON j.job_id = a.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = a.schedule_id
+    LEFT JOIN jobs_internal.job_executions AS e ON e.job_execution_id = a.job_execution_id
+    -- Plan: the first key of a range of IX_target_executions_failed, and its row. A repeated delivery says the same, so the run has ended.
+    OUTER APPLY (
+        SELECT TOP (1)
+            t.server_name,
+            CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS database_name,
+            t.error_number,
+            LEFT(t.last_message, 1000) AS message
+        FROM jobs_internal.target_executions AS t
+        WHERE t.execution_id = e.execution_id
+            AND t.lifecycle IN (N'Failed', N'TimedOut')
+            AND e.is_active = 0
+        ORDER BY t.execution_id, t.step_id, t.target_execution_id
+    ) AS f
     WHERE l.is_expired = 0
     ORDER BY d.delivery_id;
     RETURN 0;
