@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // TestAlertRulesAndChannels: what was added is read, by name or all of it, until it is deleted.
@@ -50,6 +51,32 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		rules, err = c.AlertRules(ctx, "silence")
 		require.NoError(t, err)
 		require.Empty(t, rules)
+	})
+}
+
+// A notification about an ended run has the first target that failed, with its error.
+func TestAlertNamesAFailedTarget(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		channels, once := []string{"hook"}, 0
+		require.NoError(t, c.AddAlertChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
+		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{Channels: &channels}))
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = &once }, nil)
+		term := c.term(t)
+		run := c.start(t, "j")
+		c.resolve(t, term, "a", "b", "c")
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 3)
+		c.complete(t, term, targets.Succeeded, "", tasks[0])
+		c.complete(t, term, targets.Failed, "Msg 8114: cannot convert", tasks[1:]...)
+		c.pass(t, term)
+		_, err := c.EvaluateAlerts(ctx, 0)
+		require.NoError(t, err)
+		work, err := c.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: uuid.New(), Types: "Http", Max: 10, Lease: time.Minute})
+		require.NoError(t, err)
+		require.Len(t, work, 1)
+		require.Equal(t, run, work[0].JobExecutionID)
+		require.Equal(t, []string{"s", tasks[1].Target.Database, "Msg 8114: cannot convert"}, []string{work[0].FailedServer, work[0].FailedDatabase, work[0].FailedMessage})
 	})
 }
 
