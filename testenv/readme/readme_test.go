@@ -49,17 +49,18 @@ var runElsewhere = map[string]string{
 
 // notRun lists the commands that the test does not run, by their beginning, with the reason.
 var notRun = map[string]string{
-	"git clone ":                    "the clone is this repository",
-	"go run ./cmd/jobagent demo":    "the README runs the demo",
-	"go test ":                      "this test is part of it, or it takes minutes",
-	"jobagent action try":           "it calls a host of the internet",
-	"jobagent dev --data devdata  ": "the server of the first lines is still running",
-	"jobagent dev --dev-issuer":     "the server of the first lines is still running",
-	"jobagent import quartz":        "it reads the tables of Quartz, which the embedded server does not have",
-	"jobagent import sql-agent":     "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
-	"sudo ":                         "it changes this machine",
-	"docker ":                       "no container engine is at hand",
-	"kubectl ":                      "no cluster is at hand",
+	"git clone ":                      "the clone is this repository",
+	"go run ./cmd/jobagent demo":      "the README runs the demo",
+	"go test ":                        "this test is part of it, or it takes minutes",
+	"jobagent action try":             "it calls a host of the internet",
+	"jobagent dev --data devdata  ":   "the server of the first lines is still running",
+	"jobagent dev --dev-issuer":       "the server of the first lines is still running",
+	"jobagent schedule enable JOB":    "JOB and SCHEDULE stand for the reader's names",
+	"jobagent import quartz":          "it reads the tables of Quartz, which the embedded server does not have",
+	"jobagent import sql-agent --dsn": "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
+	"sudo ":                           "it changes this machine",
+	"docker ":                         "no container engine is at hand",
+	"kubectl ":                        "no cluster is at hand",
 }
 
 // notRunText lists the T-SQL that the test leaves out of its block, with the reason.
@@ -73,6 +74,7 @@ var exitCodes = map[string]int{
 	"jobagent doctor --targets":                0,
 	"jobagent execution complete":              3, // the run of these pages has no action that waits for a report
 	"jobagent schedule preview --cron5 'cron(": 2, // the text is of another language
+	"jobagent diff -f imported":                1, // nothing of the import is in the control database
 	"jobagent execution rerun":                 6, // the run of these pages succeeded: there is nothing to repeat
 }
 
@@ -264,6 +266,10 @@ func (r *reader) paste(t *testing.T, b block) {
 			r.env[1] += ":" + filepath.Join(filepath.Dir(r.dir), "home", "go", "bin") // for the other shells
 		case strings.HasPrefix(line, "export JOBAGENT_") && len(r.setup) < 2:
 			r.setup = append(r.setup, command)
+		case strings.HasPrefix(line, "jobagent import sql-agent jobs.sql"):
+			script, err := os.ReadFile(filepath.Join(root, "jobs", "importer", "testdata", "sqlagent", "jobs.sql"))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(r.dir, "jobs.sql"), script, 0o600))
 		case line == "jobagent db install": // in "an empty database, for example jobs"
 			_, err := r.open(t, "master").ExecContext(t.Context(), "CREATE DATABASE jobs")
 			require.NoError(t, err)
