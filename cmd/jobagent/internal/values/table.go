@@ -184,7 +184,7 @@ var flagKinds = map[string]Kind{
 	"param": parameter, "param-json": parameter, "var": parameter, "tag": parameter,
 	"after":              removable(step),
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
-	"on-targets":         enum("All", "Failed"),
+	"on-targets":         enum("All", "Failed", "Succeeded"),
 	"retry-errors":       enum("Transient", "All"),
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
 	"interval-type":      enum(intervals...),
