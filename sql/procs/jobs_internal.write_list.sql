@@ -423,6 +423,7 @@ BEGIN
         SELECT
             @written + ROW_NUMBER() OVER (ORDER BY r.target_execution_id),
             CASE
+                WHEN r.state = N'Succeeded' AND @source <> N'Whole' THEN NULL -- what has succeeded is not recognised, but runs anew
                 WHEN @from_origin = 1 AND (@is_script = 1 OR t.outcome_unknown = 1) THEN t.internal_id
                 WHEN r.ran = 0 THEN o.internal_id
             END,
