@@ -94,9 +94,9 @@ type RerunRequest struct {
 	// Origin is the run whose targets are run again. It must have ended.
 	Origin uuid.UUID
 	// Only restricts the rerun to targets in these final states: Failed, TimedOut, Canceled,
-	// Skipped, Unknown, Succeeded, separated by commas, in any case. Empty means all but the last.
+	// Skipped, Unknown, Succeeded, separated by commas, in any case. Empty: all but the last.
 	Only string
-	// Version is the version of the job that runs: Current, or a number. Empty means that of Origin.
+	// Version is the version of the job that runs: Current, or a number. Empty: that of Origin.
 	Version string
 	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts. If
 	// nil, an id is generated.
