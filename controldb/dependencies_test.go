@@ -45,6 +45,7 @@ func drawGraph(rt *rapid.T, n int) (g oracle.Graph, order []int) {
 		}
 		s.When = rapid.SampledFrom(conditions).Draw(rt, "run when")
 		s.OnFailed = !first && s.When != oracle.WhenSucceeded && rapid.Bool().Draw(rt, "on failed")
+		s.OnSucceeded = !first && !s.OnFailed && rapid.Bool().Draw(rt, "on succeeded")
 	}
 	return g, order
 }
@@ -94,6 +95,9 @@ func (c *control) addGraph(t *testing.T, name string, g oracle.Graph, order []in
 		o.RunWhen = ptr(string(g[i].When))
 		if g[i].OnFailed {
 			o.OnTargets = ptr("Failed")
+		}
+		if g[i].OnSucceeded {
+			o.OnTargets = ptr("Succeeded")
 		}
 		_, err := c.SetJobStepOptions(t.Context(), o)
 		require.NoError(t, err)

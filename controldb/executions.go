@@ -94,14 +94,16 @@ type RerunRequest struct {
 	// Origin is the run whose targets are run again. It must have ended.
 	Origin uuid.UUID
 	// Only restricts the rerun to targets in these final states: Failed, TimedOut, Canceled,
-	// Skipped, Unknown, separated by commas, in any case. Empty means all five.
+	// Skipped, Unknown, Succeeded, separated by commas, in any case. Empty: all but the last.
 	Only string
+	// Version is the version of the job that runs: Current, or a number. Empty: that of Origin.
+	Version string
 	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts. If
 	// nil, an id is generated.
 	ID uuid.UUID
 }
 
-// RerunExecution starts a run of the same version on the targets of a finished run that did not
+// RerunExecution starts a run on the targets of a finished run that did not
 // succeed, and returns its id.
 func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID, error) {
 	if req.ID == uuid.Nil {
@@ -114,7 +116,8 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 		"jobs.sp_rerun_job_execution",
 	).in("job_execution_id", req.Origin).
 		optText("only", req.Only).
-		in("new_job_execution_id", req.ID)
+		in("new_job_execution_id", req.ID).
+		optText("job_version", req.Version)
 	if err := s.exec(ctx, "rerun execution", c); err != nil {
 		return uuid.Nil, err
 	}

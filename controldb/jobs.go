@@ -99,7 +99,7 @@ type Dependencies struct {
 	After *string
 	// RunWhen is Succeeded (the default), Failed or Finished.
 	RunWhen *string
-	// OnTargets is All (the default) or Failed.
+	// OnTargets is All (the default), Failed or Succeeded.
 	OnTargets *string
 }
 

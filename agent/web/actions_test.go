@@ -93,6 +93,17 @@ func TestStartAndRerun(t *testing.T) {
 	require.Equal(t, again, runOf(t, b.post(path, form)))
 	require.Equal(t, 1, await(t, f, again).Targets)
 
+	// The script was mended: the form offers it, and the run succeeds.
+	step, mended := 1, "SELECT 1;"
+	version, err := f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: name, StepID: &step, Command: &mended})
+	require.NoError(t, err)
+	require.Equal(t, 2, version)
+	form = b.form(path)
+	form.Set("Failed", "true")
+	form.Set("current_version", "true")
+	mendedRun := runOf(t, b.post(path, form))
+	require.Equal(t, jobs.Succeeded, await(t, f, mendedRun).Lifecycle)
+
 	// The audit log names the person and the door.
 	entries, err := f.Store.AuditLog(t.Context(), controldb.AuditFilter{Limit: 200})
 	require.NoError(t, err)

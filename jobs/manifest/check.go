@@ -463,9 +463,9 @@ func (c *checker) dependencies(j *Job, names map[string]int) {
 				}
 			}
 		}
-		if len(before[i]) == 0 && (s.RunWhen == "Failed" || s.OnTargets == "Failed") {
+		if len(before[i]) == 0 && (s.RunWhen == "Failed" || s.OnTargets != "All") {
 			c.fail(cmp.Or(map[bool]string{true: at + ".run_when"}[s.RunWhen == "Failed"], at+".on_targets"),
-				"a step with run_when or on_targets Failed comes after other steps, and this one comes after none")
+				"a step with run_when Failed, or on_targets Failed or Succeeded, comes after other steps, and this one comes after none")
 		}
 		if s.OnTargets == "Failed" && s.RunWhen == "Succeeded" {
 			c.fail(at+".on_targets", "on_targets Failed needs run_when Failed or Finished")

@@ -168,7 +168,7 @@ type Step struct {
 	Output               *Output `json:"output" doc:"Where the first result set is written."`
 	After                *Names  `json:"after" doc:"The steps that come before it; [] for none. Default: the step above."`
 	RunWhen              string  `json:"run_when" rule:"default=Succeeded,enum=Succeeded|Failed|Finished" doc:"When it starts, once those steps are final."`
-	OnTargets            string  `json:"on_targets" rule:"default=All,enum=All|Failed" doc:"Failed: only the targets on which those steps failed."`
+	OnTargets            string  `json:"on_targets" rule:"default=All,enum=All|Failed|Succeeded" doc:"Failed: only the targets on which those steps failed. Succeeded: only those on which they succeeded."`
 	OnUnknownOutcome     string  `json:"on_unknown_outcome" rule:"default=Retry,enum=Retry|Fail|Await" doc:"What follows an attempt whose outcome is unknown. Await: for actions."`
 	AtMostOnce           bool    `json:"at_most_once" rule:"default=false" doc:"No attempt runs the script again once it has committed."`
 	BindParameters       bool    `json:"bind_parameters" rule:"default=false" doc:"The run's parameters are variables of the script."`

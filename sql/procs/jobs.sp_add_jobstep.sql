@@ -34,7 +34,8 @@
 --   @run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded),
 --                                       Failed (at least one failed), or Finished. NULL: Succeeded.
 --   @on_targets                         All: the databases of the target group. Failed: those targets of the steps in @after
---                                       that failed or exceeded their time limit. NULL: All.
+--                                       that failed or exceeded their time limit. Succeeded: those on which all of these
+--                                       steps succeeded; with @run_when Succeeded it then starts also if some failed. NULL: All.
 --   @retry_errors                       Failures after which another attempt follows. All, the default: every failure. Transient: those
 --                                       whose error may pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
 -- Called by: members of the role jobs_author.
@@ -60,9 +61,9 @@
 --   50057 an action has an output.
 --   50058 the definition of an action is invalid.
 --   50063 @run_when is not Succeeded, Failed or Finished.
---   50064 @on_targets is neither All nor Failed.
+--   50064 @on_targets is not All, Failed or Succeeded.
 --   50065 @after is not a list of names.
---   50066 a step whose @run_when or @on_targets is Failed comes after no step.
+--   50066 a step whose @run_when is Failed, or whose @on_targets is not All, comes after no step.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50068 @retry_errors is neither All nor Transient.
 --   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...

@@ -14,7 +14,7 @@
 --   50001 the job name is missing or empty.
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
---   50066 a step whose @run_when or @on_targets is Failed would come after no step.
+--   50066 a step whose @run_when is Failed, or whose @on_targets is not All, would come after no step.
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.

@@ -540,7 +540,11 @@ BEGIN
 
     IF @is_active = 1 AND @stop_requested_at IS NULL AND @has_dependencies = 1
         WITH edges AS (
-            SELECT d.step_id, d.run_when, COALESCE(y.after_step_id, CASE WHEN d.has_after = 0 THEN d.step_id - 1 END) AS after_step_id
+            SELECT
+                d.step_id,
+                d.run_when,
+                d.on_targets,
+                COALESCE(y.after_step_id, CASE WHEN d.has_after = 0 THEN d.step_id - 1 END) AS after_step_id
             FROM jobs_internal.job_steps AS d
             LEFT JOIN jobs_internal.job_step_dependencies AS y ON y.job_id = d.job_id AND y.version = d.version AND y.step_id = d.step_id
             WHERE d.job_id = @job_id
@@ -556,6 +560,7 @@ BEGIN
             SELECT
                 g.step_id,
                 g.run_when,
+                g.on_targets,
                 COUNT(*) AS steps,
                 STRING_AGG(CAST(g.after_step_id AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY g.after_step_id) AS names
             FROM edges AS g
@@ -567,7 +572,7 @@ BEGIN
                     AND s.is_active = 0
             )
                 AND g.after_step_id >= 1
-            GROUP BY g.step_id, g.run_when
+            GROUP BY g.step_id, g.run_when, g.on_targets
         )
         INSERT INTO @waits (step_id, lifecycle, waits_for, explanation)
         SELECT TOP (25)
@@ -577,9 +582,10 @@ BEGIN
             CONCAT(
                 CASE WHEN l.steps = 1 THEN N'step ' ELSE N'steps ' END, l.names, CASE WHEN l.steps = 1 THEN N' comes' ELSE N' come' END,
                 N' first',
-                CASE l.run_when
-                    WHEN N'Failed' THEN N'; it starts only after a failure'
-                    WHEN N'Finished' THEN N'; it starts whatever the result is'
+                CASE
+                    WHEN l.run_when = N'Failed' THEN N'; it starts only after a failure'
+                    WHEN l.run_when = N'Finished' THEN N'; it starts whatever the result is'
+                    WHEN l.on_targets = N'Succeeded' THEN N'; it runs on the targets on which all of it succeeds'
                 END
             )
         FROM listed AS l

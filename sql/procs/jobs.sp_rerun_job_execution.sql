@@ -1,4 +1,4 @@
--- Runs again the part of a finished run that did not succeed: a new run of the same version with the same parameters, on
+-- Runs again the part of a finished run that did not succeed: a new run with the same parameters, of the same version or a given one, on
 -- the frozen targets of that run with the given final states. Where that run has a list of targets, target groups are not
 -- resolved again. Steps that it did not reach follow, on their whole target groups, unless @only excludes targets that
 -- prevented it from reaching them. Returns at once.
@@ -7,9 +7,13 @@
 --   @job_execution_id      Id of the run.
 --   @only                  Final states of targets to run again, separated by commas, in any case: Failed (by an
 --                          error), TimedOut, Canceled, Skipped, Unknown (whatever its lifecycle, it is unknown whether
---                          the script ran: outcome_unknown in jobs.job_execution_outcomes). NULL: all five.
+--                          the script ran: outcome_unknown in jobs.job_execution_outcomes), Succeeded. NULL: all but
+--                          Succeeded.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21).
+--   @job_version           Version of the job that runs: Current, in any case, for example because its script was mended; or the
+--                          number of a version. NULL: that of the run. It must have the same steps, by place, name, type, target group
+--                          and dependencies, because the targets are those of the run's steps.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
 --            insert into job_executions; an insert into audit_entries.
@@ -24,12 +28,15 @@
 --   50115 nothing in the job execution ended in one of the given states.
 --   50116 the new job execution id belongs to another execution of the job.
 --   50117 a target group that a step needs no longer exists.
+--   50138 the version has other steps than that of the run.
+--   50139 @job_version is neither Current nor the number of a version of the job.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50193 the control database is paused.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
-    @new_job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT
+    @new_job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
+    @job_version          NVARCHAR(21) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -41,6 +48,7 @@ BEGIN
     DECLARE @wrong NVARCHAR(200);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
+    DECLARE @origin_version INT;
     DECLARE @current_version INT;
     DECLARE @origin_id BIGINT;
     DECLARE @is_active BIT;
@@ -74,11 +82,14 @@ BEGIN
     IF DATALENGTH(@only) > 400
         THROW 50097, N'Invalid @only: want at most 200 characters, not 201 or more.', 1;
 
+    IF DATALENGTH(@job_version) > 40
+        THROW 50097, N'Invalid @job_version: want at most 20 characters, not 21 or more.', 1;
+
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
 
     INSERT INTO @known (state)
-    VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown');
+    VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown'), (N'Succeeded');
     INSERT INTO @given (text)
     SELECT LTRIM(RTRIM(p.value))
     FROM STRING_SPLIT(COALESCE(@only, N'Failed,TimedOut,Canceled,Skipped,Unknown'), N',') AS p;
@@ -89,7 +100,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid state ''', @wrong, N''' in @only ''', @only,
-            N''': want one or more of Failed, TimedOut, Canceled, Skipped and Unknown, separated by commas.'
+            N''': want one or more of Failed, TimedOut, Canceled, Skipped, Unknown and Succeeded, separated by commas.'
         ), N'%', N'%%');
         THROW 50031, @message, 1;
     END;
@@ -117,7 +128,7 @@ BEGIN
     IF @@ROWCOUNT = 1
         SELECT
             @origin_id = e.execution_id,
-            @version = e.job_version,
+            @origin_version = e.job_version,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
             @origin_partial = COALESCE(e.rerun_partial, 0),
@@ -171,6 +182,64 @@ BEGIN
             N'). Wait until it ends, or stop it with jobs.sp_stop_job, first.'
         ), N'%', N'%%');
         THROW 50114, @message, 1;
+    END;
+
+    SET @version = CASE
+        WHEN @job_version IS NULL THEN @origin_version
+        WHEN @job_version COLLATE Latin1_General_100_CI_AS = N'current' THEN @current_version
+        ELSE TRY_CAST(@job_version AS INT)
+    END;
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_versions AS v WHERE v.job_id = @job_id AND v.version = @version)
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @job_version ''', @job_version, N''': want Current, or the number of a version of the job ''', @job_name,
+            N''', whose current version is ', @current_version, N'.'
+        ), N'%', N'%%');
+        THROW 50139, @message, 1;
+    END;
+    IF @version <> @origin_version
+    BEGIN
+        -- Plan: two ranges of PK_job_steps and PK_job_step_dependencies, as many rows as the job has steps.
+        WITH shapes AS (
+            SELECT
+                d.version, d.step_id, d.step_name, c.command_type, d.target_group_id, d.has_after, d.run_when, d.on_targets,
+                (
+                    SELECT STRING_AGG(CAST(a.after_step_id AS NVARCHAR(MAX)), N',') WITHIN GROUP (ORDER BY a.after_step_id)
+                    FROM jobs_internal.job_step_dependencies AS a
+                    WHERE a.job_id = d.job_id
+                        AND a.version = d.version
+                        AND a.step_id = d.step_id
+                ) AS after
+            FROM jobs_internal.job_steps AS d
+            INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+            WHERE d.job_id = @job_id
+                AND d.version IN (@origin_version, @version)
+        )
+        SELECT @step_id = MIN(x.step_id)
+        FROM shapes AS x
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM shapes AS y
+            WHERE y.version <> x.version
+                AND y.step_id = x.step_id
+                AND y.step_name = x.step_name
+                AND y.command_type = x.command_type
+                AND y.target_group_id = x.target_group_id
+                AND y.has_after = x.has_after
+                AND y.run_when = x.run_when
+                AND y.on_targets = x.on_targets
+                AND COALESCE(y.after, N'') = COALESCE(x.after, N'')
+        );
+        IF @step_id IS NOT NULL
+        BEGIN
+            SET @message = REPLACE(CONCAT(
+                N'Version ', @version, N' of the job ''', @job_name, N''' has other steps than version ', @origin_version,
+                N', which the job execution ', @job_execution_id, N' ran: step ', @step_id,
+                N' was added, deleted, moved or renamed, or its type, target group or dependencies changed. ',
+                N'Rerun without @job_version, or start the job with jobs.sp_start_job.'
+            ), N'%', N'%%');
+            THROW 50138, @message, 1;
+        END;
     END;
 
     WITH unknown_resolutions AS (
@@ -321,7 +390,10 @@ BEGIN
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
         @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)),
-        CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
+        CONCAT(
+            N'Job execution created: a rerun of ', @job_execution_id,
+            CASE WHEN @version <> @origin_version THEN CONCAT(N' with version ', @version, N' instead of ', @origin_version) END, N'.'
+        )
     );
 
     SET @audit_after = CONCAT(

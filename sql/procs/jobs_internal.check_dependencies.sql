@@ -9,7 +9,7 @@
 -- Locks:     the version's row (X).
 -- Returns:   0.
 -- Throws:
---   50066 a step whose @run_when or @on_targets is Failed comes after no step.
+--   50066 a step whose @run_when is Failed, or whose @on_targets is not All, comes after no step.
 --   50143 steps come after each other.
 CREATE OR ALTER PROCEDURE jobs_internal.check_dependencies
     @job_name NVARCHAR(128),
@@ -22,7 +22,8 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @list NVARCHAR(1500);
     DECLARE @step NVARCHAR(200);
-    DECLARE @option NVARCHAR(30);
+    DECLARE @option NVARCHAR(50);
+    DECLARE @result NVARCHAR(10);
     DECLARE @removed INT;
     DECLARE @edges TABLE (
         step_id       INT NOT NULL,
@@ -55,18 +56,19 @@ BEGIN
 
     SELECT TOP (1)
         @step = CONCAT(s.step_id, N' ''', s.step_name, N''''),
-        @option = CASE WHEN s.run_when = N'Failed' THEN N'@run_when' ELSE N'@on_targets' END
+        @option = CASE WHEN s.run_when = N'Failed' THEN N'@run_when ''Failed''' ELSE CONCAT(N'@on_targets ''', s.on_targets, N'''') END,
+        @result = CASE WHEN s.run_when = N'Failed' OR s.on_targets = N'Failed' THEN N'fail' ELSE N'succeed' END
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @version
-        AND (s.run_when = N'Failed' OR s.on_targets = N'Failed')
+        AND (s.run_when = N'Failed' OR s.on_targets <> N'All')
         AND NOT EXISTS (SELECT 1 FROM @edges AS g WHERE g.step_id = s.step_id)
     ORDER BY s.step_id;
     IF @step IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid ', @option, N' ''Failed'' of step ', @step, N' of the job ''', @job_name,
-            N''': no step comes before it that could fail. Name one in @after.'
+            N'Invalid ', @option, N' of step ', @step, N' of the job ''', @job_name,
+            N''': no step comes before it that could ', @result, N'. Name one in @after.'
         ), N'%', N'%%');
         THROW 50066, @message, 1;
     END;

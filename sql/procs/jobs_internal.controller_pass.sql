@@ -34,8 +34,9 @@
 --               pass that claimed the task.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
 --               database, by the name that its server reports. An action without a group has one member of type Endpoint; the agent
---               derives its target from the command. An action with on_targets = Failed has the databases on which the
---               steps before it failed, and the member of type Endpoint, if an endpoint failed there.
+--               derives its target from the command. An action with on_targets = Failed or Succeeded has the
+--               databases on which the steps before it failed or succeeded, and the member of type Endpoint, if an endpoint did; with
+--               Succeeded, a rerun has those of the origin, too, on which the action itself is to run again.
 --            5: held tasks of runs with a stop request: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -440,8 +441,62 @@ BEGIN
             AND k.ended_at IS NULL
             AND k.task_id > @last_task_id
             AND k.kind = N'Resolve'
-            AND d.on_targets = N'Failed'
-            AND t.lifecycle IN (N'Failed', N'TimedOut')
+            AND (
+                (d.on_targets = N'Failed' AND t.lifecycle IN (N'Failed', N'TimedOut'))
+                OR (
+                    d.on_targets = N'Succeeded'
+                    AND t.lifecycle = N'Succeeded'
+                    AND NOT EXISTS ( -- in another cause
+                        SELECT 1
+                        FROM jobs_internal.step_execution_causes AS oc
+                        INNER JOIN jobs_internal.step_executions AS os ON os.execution_id = oc.execution_id
+                            AND os.step_id = oc.cause_step_id
+                        INNER JOIN jobs_internal.target_executions AS ot ON ot.step_execution_id = os.step_execution_id
+                        WHERE oc.execution_id = s.execution_id
+                            AND oc.step_id = s.step_id
+                            AND ot.target_id = t.target_id
+                            AND ot.lifecycle <> N'Succeeded'
+                    )
+                )
+            )
+        UNION ALL
+        -- Of a rerun: what the action itself did in the origin, where no cause has run since.
+        SELECT
+            k.task_id,
+            0,
+            CASE WHEN t.is_endpoint = 0 THEN t.target_id END,
+            N'Include',
+            CASE WHEN t.is_endpoint = 0 THEN N'SqlDatabase' ELSE N'Endpoint' END,
+            NULL,
+            CASE WHEN t.is_endpoint = 0 THEN t.server_name END,
+            CASE WHEN t.is_endpoint = 0 THEN t.database_name END,
+            CASE WHEN t.is_endpoint = 0 THEN t.elastic_pool_name END,
+            NULL
+        FROM jobs_internal.task_executions AS k
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+        INNER JOIN jobs_internal.step_executions AS os ON os.execution_id = e.rerun_of AND os.step_id = s.step_id
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = os.step_execution_id
+        WHERE @resolving = 1
+            AND k.term_id = @term_id
+            AND k.ended_at IS NULL
+            AND k.task_id > @last_task_id
+            AND k.kind = N'Resolve'
+            AND d.on_targets = N'Succeeded'
+            AND CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END IN (
+                SELECT p.value FROM STRING_SPLIT(e.rerun_only, N',') AS p
+            )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_execution_causes AS oc
+                INNER JOIN jobs_internal.step_executions AS cs ON cs.execution_id = oc.execution_id
+                    AND cs.step_id = oc.cause_step_id
+                INNER JOIN jobs_internal.target_executions AS ct ON ct.step_execution_id = cs.step_execution_id
+                WHERE oc.execution_id = s.execution_id
+                    AND oc.step_id = s.step_id
+                    AND ct.target_id = t.target_id
+            )
     )
     SELECT
         m.task_id,

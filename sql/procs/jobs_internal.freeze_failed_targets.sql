@@ -1,7 +1,7 @@
--- Begins the lists of T-SQL steps with on_targets = Failed (I3), which jobs_internal.write_lists writes: the databases on
--- which the steps that caused them (rows of step_execution_causes) failed or exceeded their time limit, each once. A step without such
--- databases is Succeeded at once (decision 5). Actions get theirs from controller_pass, because an agent knows the host that they
--- call.
+-- Begins the lists of T-SQL steps with on_targets = Failed or Succeeded (I3), which jobs_internal.write_lists writes: the databases on
+-- which the steps that caused them (rows of step_execution_causes) failed or exceeded their time limit, or succeeded, each once. A
+-- step without such databases is Succeeded at once (decision 5). Actions get theirs from controller_pass, because an agent
+-- knows the host that they call.
 --
 -- In a rerun, a failure of the origin that the rerun excludes counts as well, if the step ended there in one of the given
 -- states on that target.
@@ -35,9 +35,10 @@ BEGIN
         AND e.stop_requested_at IS NULL;
     SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE 0 END;
     INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source)
-    SELECT s.step_execution_id, s.job_id, N'Failed'
+    SELECT s.step_execution_id, s.job_id, d.on_targets
     FROM @steps AS w
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id;
     UPDATE s
     SET s.lifecycle = N'InProgress',
         s.start_time = @now,

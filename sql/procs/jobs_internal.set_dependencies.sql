@@ -8,14 +8,14 @@
 --   @after       Names of the steps that come before it: one name, names separated by commas, or a JSON array of names. Empty
 --                text or []: none. (default): the step with the preceding id.
 --   @run_when    Succeeded, Failed or Finished, in any case.
---   @on_targets  All or Failed, in any case.
+--   @on_targets  All, Failed or Succeeded, in any case.
 -- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_set_jobstep_options, within their transactions, before
 --            jobs_internal.check_dependencies.
 -- Locks:     the version's step (X), inserts into job_step_dependencies.
 -- Returns:   0.
 -- Throws:
 --   50063 @run_when is not Succeeded, Failed or Finished.
---   50064 @on_targets is neither All nor Failed.
+--   50064 @on_targets is not All, Failed or Succeeded.
 --   50065 @after is not a list of names.
 --   50067 a step with @on_targets Failed has the @run_when Succeeded.
 --   50142 @after names a step that does not exist.
@@ -43,9 +43,9 @@ BEGIN
         SET @message = REPLACE(CONCAT(N'Invalid @run_when ''', @run_when, N''': want Succeeded, Failed or Finished.'), N'%', N'%%');
         THROW 50063, @message, 1;
     END;
-    IF @on_targets COLLATE Latin1_General_100_CI_AS NOT IN (N'all', N'failed')
+    IF @on_targets COLLATE Latin1_General_100_CI_AS NOT IN (N'all', N'failed', N'succeeded')
     BEGIN
-        SET @message = REPLACE(CONCAT(N'Invalid @on_targets ''', @on_targets, N''': want All or Failed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(N'Invalid @on_targets ''', @on_targets, N''': want All, Failed or Succeeded.'), N'%', N'%%');
         THROW 50064, @message, 1;
     END;
 
@@ -119,6 +119,7 @@ BEGIN
         s.on_targets = CASE @on_targets COLLATE Latin1_General_100_CI_AS
             WHEN N'all' THEN N'All'
             WHEN N'failed' THEN N'Failed'
+            WHEN N'succeeded' THEN N'Succeeded'
             ELSE s.on_targets
         END
     FROM jobs_internal.job_steps AS s

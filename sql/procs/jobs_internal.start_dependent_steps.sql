@@ -37,6 +37,7 @@ BEGIN
         step_id      INT NOT NULL,
         has_after    BIT NOT NULL,
         run_when     NVARCHAR(10) NOT NULL,
+        on_targets   NVARCHAR(10) NOT NULL,
         has_list     BIT NOT NULL, -- frozen by freeze_failed_targets; an action needs an agent, which knows its host
         is_ready     BIT NOT NULL, -- its targets are resolved at once
         PRIMARY KEY (execution_id, step_id)
@@ -52,13 +53,15 @@ BEGIN
         execution_id BIGINT NOT NULL,
         step_id      INT NOT NULL,
         run_when     NVARCHAR(10) NOT NULL,
+        on_targets   NVARCHAR(10) NOT NULL,
         has_list     BIT NOT NULL,
         is_ready     BIT NOT NULL,
         starts       BIT NOT NULL,
-        result       NVARCHAR(10) NULL,  -- of a step that is skipped
+        result       NVARCHAR(10) NULL,  -- of a step that is skipped, or that leaves out targets that did not succeed
         wanted       INT NOT NULL,       -- the number of steps that come before it
         names        NVARCHAR(MAX) NULL, -- their ids
         failed_names NVARCHAR(MAX) NULL, -- the ids of those that did not succeed
+        is_partial   BIT NOT NULL,       -- one of these succeeded on the targets that it had, and left others out
         PRIMARY KEY (execution_id, step_id)
     );
     DECLARE @started TABLE (
@@ -95,15 +98,16 @@ BEGIN
         AND s.is_active = 0;
 
     -- Plan: per run a range of PK_job_steps, of PK_job_step_dependencies and of UQ_step_executions_step_id.
-    INSERT INTO @open (execution_id, step_id, has_after, run_when, has_list, is_ready)
+    INSERT INTO @open (execution_id, step_id, has_after, run_when, on_targets, has_list, is_ready)
     SELECT
         r.execution_id,
         d.step_id,
         d.has_after,
         d.run_when,
-        CASE WHEN d.on_targets = N'Failed' AND c.command_type = N'TSql' THEN 1 ELSE 0 END,
+        d.on_targets,
+        CASE WHEN d.on_targets <> N'All' AND c.command_type = N'TSql' THEN 1 ELSE 0 END,
         CASE
-            WHEN d.on_targets = N'Failed' THEN CASE WHEN c.command_type = N'TSql' THEN 0 ELSE 1 END
+            WHEN d.on_targets <> N'All' THEN CASE WHEN c.command_type = N'TSql' THEN 0 ELSE 1 END
             WHEN r.is_rerun = 1 THEN 0 -- jobs_internal.start_rerun_steps
             ELSE 1
         END
@@ -142,7 +146,14 @@ BEGIN
                 CASE
                     WHEN s.lifecycle IN (N'Failed', N'TimedOut') THEN N'Failed'
                     ELSE COALESCE(s.result, CASE WHEN s.lifecycle = N'Canceled' THEN N'Canceled' ELSE N'Succeeded' END)
-                END AS result
+                END AS result,
+                -- It had no targets, so there are none on which it succeeded.
+                CASE
+                    WHEN s.lifecycle IN (N'Failed', N'TimedOut') AND s.resolved_at IS NULL THEN 1
+                    WHEN s.lifecycle = N'Skipped' AND s.result = N'Failed' THEN 1
+                    ELSE 0
+                END AS ran_nowhere,
+                CASE WHEN s.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') AND s.result = N'Failed' THEN 1 ELSE 0 END AS is_partial
             FROM @edges AS g
             INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = g.execution_id AND s.step_id = g.after_step_id
         ),
@@ -151,12 +162,15 @@ BEGIN
                 o.execution_id,
                 o.step_id,
                 o.run_when,
+                o.on_targets,
                 o.has_list,
                 o.is_ready,
                 COUNT(g.after_step_id) AS wanted,
                 SUM(CASE WHEN x.is_active = 0 THEN 1 ELSE 0 END) AS ended,
                 SUM(CASE WHEN x.result = N'Failed' THEN 1 ELSE 0 END) AS failed,
                 SUM(CASE WHEN x.result = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
+                SUM(x.ran_nowhere) AS ran_nowhere,
+                MAX(COALESCE(x.is_partial, 0)) AS is_partial,
                 STRING_AGG(CAST(g.after_step_id AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY g.after_step_id) AS names,
                 STRING_AGG(
                     CASE WHEN x.result <> N'Succeeded' THEN CAST(g.after_step_id AS NVARCHAR(MAX)) END, N', '
@@ -166,19 +180,21 @@ BEGIN
             LEFT JOIN ends AS x ON x.execution_id = g.execution_id
                 AND x.step_id = g.step_id
                 AND x.after_step_id = g.after_step_id
-            GROUP BY o.execution_id, o.step_id, o.run_when, o.has_list, o.is_ready
+            GROUP BY o.execution_id, o.step_id, o.run_when, o.on_targets, o.has_list, o.is_ready
         )
         INSERT INTO @decided (
-            execution_id, step_id, run_when, has_list, is_ready, starts, result, wanted, names, failed_names
+            execution_id, step_id, run_when, on_targets, has_list, is_ready, starts, result, wanted, names, failed_names, is_partial
         )
         SELECT
             c.execution_id,
             c.step_id,
             c.run_when,
+            c.on_targets,
             c.has_list,
             c.is_ready,
             CASE
                 WHEN c.canceled > 0 THEN 0
+                WHEN c.run_when = N'Succeeded' AND c.on_targets = N'Succeeded' AND c.ran_nowhere = 0 THEN 1
                 WHEN c.run_when = N'Succeeded' AND c.failed > 0 THEN 0
                 WHEN c.run_when = N'Failed' AND c.failed = 0 THEN 0
                 ELSE 1
@@ -189,7 +205,8 @@ BEGIN
             END,
             c.wanted,
             c.names,
-            c.failed_names
+            c.failed_names,
+            c.is_partial
         FROM counted AS c
         WHERE c.ended = c.wanted;
 
@@ -210,8 +227,12 @@ BEGIN
             CASE WHEN d.starts = 1 THEN d.has_list ELSE 0 END,
             d.starts,
             CASE WHEN d.starts = 1 THEN 0 ELSE 1 END,
-            CASE WHEN d.starts = 0 THEN d.result END,
+            d.result,
             CASE
+                WHEN d.starts = 1 AND d.result = N'Failed' THEN CONCAT(
+                    N'Step ', d.step_id, N' created, for the targets on which step', CASE WHEN d.names LIKE N'%,%' THEN N's' END, N' ',
+                    d.names, N' succeeded.'
+                )
                 WHEN d.starts = 1 AND d.failed_names IS NOT NULL THEN CONCAT(
                     N'Step ', d.step_id, N' created, because step', CASE WHEN d.failed_names LIKE N'%,%' THEN N's' END, N' ',
                     d.failed_names, N' did not succeed.'
@@ -226,13 +247,14 @@ BEGIN
                 )
                 ELSE CONCAT(
                     N'Step ', d.step_id, N' was skipped: step', CASE WHEN d.failed_names LIKE N'%,%' THEN N's' END, N' ',
-                    d.failed_names, N' did not succeed, and it runs only when ',
+                    d.failed_names, N' did not succeed', CASE WHEN d.is_partial = 1 THEN N' on all targets' END,
+                    N', and it runs only when ',
                     CASE WHEN d.wanted = 1 THEN N'that does.' ELSE CONCAT(N'all of the steps ', d.names, N' do.') END
                 )
             END
         FROM @decided AS d
         INNER JOIN @runs AS r ON r.execution_id = d.execution_id;
-        -- Conditions other than Succeeded and skipped steps: what decided about them.
+        -- Conditions other than Succeeded, lists and skipped steps: what decided about them.
         INSERT INTO jobs_internal.step_execution_causes (execution_id, step_id, cause_step_id)
         SELECT DISTINCT d.execution_id, d.step_id, COALESCE(c.cause_step_id, s.step_id)
         FROM @decided AS d
@@ -242,7 +264,8 @@ BEGIN
             AND c.step_id = s.step_id
             AND s.skipped_by_condition = 1
         WHERE d.starts = 0
-            OR d.run_when <> N'Succeeded';
+            OR d.run_when <> N'Succeeded'
+            OR d.on_targets <> N'All';
 
         INSERT INTO @started (execution_id, step_id)
         SELECT d.execution_id, d.step_id

@@ -1,6 +1,6 @@
 -- Starts steps of reruns that wait for their targets. It has jobs_internal.write_lists write the list, a subset of the list that
 -- the step had in the origin (I3); or it requests the resolution of the step's target group, if the origin never resolved it; or it
--- ends the step. DESIGN.md, "Reruns", has the tables. Steps with on_targets = Failed are left to freeze_failed_targets.
+-- ends the step. DESIGN.md, "Reruns", has the tables. Steps with lists of failed or succeeded targets are left to freeze_failed_targets.
 --
 -- Parameters:
 --   @slice  Maximum number of steps that it starts, at least 1; the next pass starts the others.

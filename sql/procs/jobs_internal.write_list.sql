@@ -38,6 +38,7 @@ BEGIN
     DECLARE @next_step BIGINT;
     DECLARE @after BIGINT = 0;
     DECLARE @origin_examined INT = 0;
+    DECLARE @last BIGINT; -- that the slice reads
     DECLARE @written INT = 0;
     DECLARE @left_failed BIT = 0;
     DECLARE @left_canceled BIT = 0;
@@ -56,7 +57,18 @@ BEGIN
     DECLARE @on_targets NVARCHAR(10);
     DECLARE @is_script BIT;
     DECLARE @is_dependent BIT;
+    DECLARE @origin_lifecycle NVARCHAR(50);
+    DECLARE @level INT = 0;
+    DECLARE @level_execution BIGINT;
+    DECLARE @left_out BIT = 0; -- 1: the rerun excludes what the origin did not reach
     DECLARE @causes TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
+    -- Of a list of succeeded targets: its causes, and the step itself, in this run (0), its origin (1), the origin's origin, …
+    DECLARE @levels TABLE (
+        step_execution_id BIGINT NOT NULL PRIMARY KEY,
+        execution_id      BIGINT NOT NULL,
+        step_id           INT NOT NULL,
+        level             INT NOT NULL
+    );
     DECLARE @others TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY); -- the same step of other active runs
     -- What the slice reads from the origin or from a step that failed.
     DECLARE @read TABLE (
@@ -66,7 +78,8 @@ BEGIN
         state               NVARCHAR(50) NOT NULL, -- as @only of jobs.sp_rerun_job_execution names it
         is_endpoint         BIT NOT NULL,
         ran                 BIT NOT NULL, -- 1: of the origin, and a cause ran on it in the rerun
-        wanted              BIT NOT NULL
+        wanted              BIT NOT NULL,
+        own_id              BIGINT NULL   -- of a list of succeeded targets: the step's target execution in the origin
     );
     -- The targets of the slice.
     DECLARE @rows TABLE (
@@ -91,6 +104,7 @@ BEGIN
         @rerun_of = e.rerun_of,
         @rerun_only = e.rerun_only,
         @origin_id = oe.job_execution_id,
+        @origin_lifecycle = oe.lifecycle,
         @origin_step = os.step_execution_id,
         @origin_result = os.result,
         @target_group_name = d.target_group_name,
@@ -164,9 +178,26 @@ BEGIN
                 ROW_NUMBER() OVER (PARTITION BY g.target_id ORDER BY g.ordinal) AS place
             FROM given AS g
         )
-        INSERT INTO @rows (ordinal, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server)
-        SELECT n.ordinal, n.target_id, n.server_name, n.database_name, n.elastic_pool_name, n.is_endpoint, n.limit_server
+        INSERT INTO @rows (
+            ordinal, internal_id, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server
+        )
+        SELECT
+            n.ordinal, t.internal_id, n.target_id, n.server_name, n.database_name, n.elastic_pool_name, n.is_endpoint, n.limit_server
         FROM numbered AS n
+        -- Whether the origin's request was carried out is unknown, and no cause has run since: the same idempotency key (S-56).
+        LEFT JOIN jobs_internal.target_executions AS t ON @on_targets = N'Succeeded'
+            AND t.step_execution_id = @origin_step
+            AND t.target_id = n.target_id
+            AND t.outcome_unknown = 1
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_execution_causes AS c
+                INNER JOIN jobs_internal.step_executions AS cs ON cs.execution_id = c.execution_id AND cs.step_id = c.cause_step_id
+                INNER JOIN jobs_internal.target_executions AS ct ON ct.step_execution_id = cs.step_execution_id
+                WHERE c.execution_id = @execution_id
+                    AND c.step_id = @step_id
+                    AND ct.target_id = n.target_id
+            )
         WHERE n.place = 1
             AND (@written = 0 OR NOT EXISTS (
                 SELECT 1
@@ -189,9 +220,46 @@ BEGIN
             INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = c.execution_id AND s.step_id = c.cause_step_id
             WHERE c.execution_id = @execution_id
                 AND c.step_id = @step_id;
-        SET @from_step = COALESCE(@from_step, (SELECT MIN(c.step_execution_id) FROM @causes AS c), @origin_step);
+        -- The chain ends where a purge has deleted the rows of a run.
+        SET @level_execution = CASE WHEN @source = N'Succeeded' THEN @execution_id END;
+        WHILE @level_execution IS NOT NULL
+        BEGIN
+            INSERT INTO @levels (step_execution_id, execution_id, step_id, level)
+            SELECT s.step_execution_id, s.execution_id, s.step_id, @level
+            FROM jobs_internal.step_executions AS s
+            WHERE s.execution_id = @level_execution
+                AND (
+                    (s.step_id = @step_id AND @level > 0)
+                    OR s.step_id IN (
+                        SELECT c.cause_step_id
+                        FROM jobs_internal.step_execution_causes AS c
+                        WHERE c.execution_id = @execution_id
+                            AND c.step_id = @step_id
+                    )
+                );
+            SET @level = @level + 1;
+            SET @level_execution = (
+                SELECT e.rerun_of
+                FROM jobs_internal.job_executions AS e
+                WHERE e.execution_id = @level_execution
+            );
+        END;
+        IF @source = N'Succeeded'
+            INSERT INTO @causes (step_execution_id)
+            SELECT v.step_execution_id
+            FROM @levels AS v
+            WHERE v.step_id <> @step_id;
+        SET @from_step = COALESCE(
+            @from_step,
+            (SELECT MIN(c.step_execution_id) FROM @causes AS c),
+            CASE WHEN @source <> N'Succeeded' THEN @origin_step END
+        );
         SET @from_origin = CASE WHEN @from_step = @origin_step THEN 1 ELSE 0 END;
-        SET @from_execution = CASE WHEN @from_origin = 1 THEN @rerun_of ELSE @execution_id END;
+        SET @from_execution = CASE
+            WHEN @source = N'Succeeded' THEN (SELECT v.execution_id FROM @levels AS v WHERE v.step_execution_id = @from_step)
+            WHEN @from_origin = 1 THEN @rerun_of
+            ELSE @execution_id
+        END;
 
         -- Plan: a range of IX_target_executions_execution_id with a lookup each.
         INSERT INTO @read (target_execution_id, target_id, lifecycle, state, is_endpoint, ran, wanted)
@@ -204,6 +272,7 @@ BEGIN
             AND t.target_execution_id > @after
         ORDER BY t.target_execution_id;
         SET @examined = @@ROWCOUNT;
+        SET @last = (SELECT MAX(r.target_execution_id) FROM @read AS r);
         -- plan: a few causes, and for each target one key of UQ_target_executions_target_id
         IF @source = N'Failed' AND @from_origin = 1
             UPDATE r
@@ -215,10 +284,103 @@ BEGIN
                 INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = c.step_execution_id
                 WHERE t.target_id = r.target_id
             );
+        IF @source = N'Succeeded'
+        BEGIN
+            SET @left_out = CASE
+                WHEN (@origin_step IS NULL AND @origin_lifecycle = N'Canceled')
+                    OR EXISTS (
+                        SELECT 1
+                        FROM jobs_internal.step_executions AS s
+                        WHERE s.step_execution_id = @origin_step
+                            AND s.resolved_at IS NULL
+                            AND s.lifecycle = N'Canceled'
+                    )
+                    THEN CASE WHEN N'Canceled' IN (SELECT p.value FROM STRING_SPLIT(@rerun_only, N',') AS p) THEN 0 ELSE 1 END
+                ELSE 0
+            END;
+            -- plan: a few causes, and for each target one key of UQ_target_executions_target_id
+            UPDATE r
+            SET r.ran = CASE
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM @levels AS v
+                        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = v.step_execution_id
+                        WHERE v.level = 0
+                            AND t.target_id = r.target_id
+                    ) THEN 1
+                    ELSE 0
+                END,
+                r.own_id = CASE WHEN o.level = 1 THEN o.target_execution_id END,
+                -- Of the step on it in the origin. Earlier, Left: the origin left it out, after a success or after a failure; none: the
+                -- step never ran on it.
+                r.state = CASE
+                    WHEN o.level IS NULL THEN N''
+                    WHEN o.level = 1 AND o.outcome_unknown = 1 THEN N'Unknown'
+                    WHEN o.level = 1 THEN o.lifecycle
+                    WHEN o.lifecycle IN (N'Succeeded', N'Skipped') THEN N'Earlier'
+                    ELSE N'Left'
+                END
+            FROM @read AS r
+            OUTER APPLY (
+                SELECT TOP (1) t.target_execution_id, t.lifecycle, t.outcome_unknown, v.level
+                FROM @levels AS v
+                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = v.step_execution_id
+                WHERE v.step_id = @step_id
+                    AND t.target_id = r.target_id
+                ORDER BY v.level
+            ) AS o;
+            -- What the causes did last on the target counts: all that ran on it succeeded.
+            DELETE r
+            FROM @read AS r
+            WHERE r.lifecycle <> N'Succeeded'
+                OR r.is_endpoint = 1
+                OR EXISTS (
+                    SELECT 1
+                    FROM @levels AS v
+                    INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = v.step_execution_id
+                    WHERE v.step_id <> @step_id
+                        AND t.target_id = r.target_id
+                        AND t.lifecycle <> N'Succeeded'
+                        AND NOT EXISTS (
+                            SELECT 1
+                            FROM @levels AS n
+                            INNER JOIN jobs_internal.target_executions AS l ON l.step_execution_id = n.step_execution_id
+                            WHERE n.step_id = v.step_id
+                                AND n.level < v.level
+                                AND l.target_id = r.target_id
+                        )
+                );
+            UPDATE r
+            SET r.wanted = 1
+            FROM @read AS r
+            WHERE (
+                r.ran = 1
+                OR (r.state = N'' AND @left_out = 0)
+                OR r.state IN (SELECT p.value FROM STRING_SPLIT(@rerun_only, N',') AS p)
+            )
+                AND NOT EXISTS ( -- of another cause, too
+                    SELECT 1
+                    FROM jobs_internal.target_executions AS t
+                    WHERE t.step_execution_id = @step_execution_id
+                        AND t.target_id = r.target_id
+                );
+            SET @left_failed = CASE
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM @read AS r
+                    WHERE r.ran = 0
+                        AND r.state NOT IN (N'Succeeded', N'Skipped', N'Earlier')
+                        AND (r.state <> N'' OR @left_out = 1)
+                        AND r.state NOT IN (SELECT p.value FROM STRING_SPLIT(@rerun_only, N',') AS p)
+                ) THEN 1
+                ELSE @left_failed
+            END;
+        END;
         UPDATE r
         SET r.wanted = 1
         FROM @read AS r
         WHERE r.ran = 0
+            AND @source <> N'Succeeded'
             AND (
                 @source = N'Whole'
                 OR (@from_origin = 1 AND r.state IN (SELECT p.value FROM STRING_SPLIT(@rerun_only, N',') AS p))
@@ -260,23 +422,28 @@ BEGIN
         )
         SELECT
             @written + ROW_NUMBER() OVER (ORDER BY r.target_execution_id),
-            CASE WHEN @from_origin = 1 AND (@is_script = 1 OR t.outcome_unknown = 1) THEN t.internal_id END,
+            CASE
+                WHEN r.state = N'Succeeded' AND @source <> N'Whole' THEN NULL -- what has succeeded is not recognised, but runs anew
+                WHEN @from_origin = 1 AND (@is_script = 1 OR t.outcome_unknown = 1) THEN t.internal_id
+                WHEN r.ran = 0 THEN o.internal_id
+            END,
             t.target_id, t.server_name, t.database_name, t.elastic_pool_name, t.is_endpoint,
-            CASE WHEN @source = N'Failed' THEN t.server_name ELSE q.server_name END
+            CASE WHEN @source IN (N'Failed', N'Succeeded') THEN t.server_name ELSE q.server_name END
         FROM @read AS r
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = r.target_execution_id
         INNER JOIN jobs_internal.target_queues AS q ON q.queue_id = t.queue_id
+        LEFT JOIN jobs_internal.target_executions AS o ON o.target_execution_id = r.own_id
         WHERE r.wanted = 1;
 
         SET @complete = 0;
         IF @examined = @slice
-            SET @after = (SELECT MAX(r.target_execution_id) FROM @read AS r);
+            SET @after = @last;
         ELSE
         BEGIN
             SET @next_step = CASE
-                WHEN @source = N'Failed' AND @from_origin = 0 THEN COALESCE(
+                WHEN @source IN (N'Failed', N'Succeeded') AND @from_origin = 0 THEN COALESCE(
                     (SELECT MIN(c.step_execution_id) FROM @causes AS c WHERE c.step_execution_id > @from_step),
-                    @origin_step
+                    CASE WHEN @source = N'Failed' THEN @origin_step END
                 )
             END;
             SELECT
@@ -387,8 +554,8 @@ BEGIN
         s.end_time = CASE WHEN @written = 0 THEN @now END,
         s.resolved_at = @now,
         s.result = CASE
-            WHEN @source = N'Failed' AND @left_failed = 1 THEN N'Failed'
-            WHEN @source <> N'Origin' OR @is_dependent = 0 THEN NULL
+            WHEN @source IN (N'Failed', N'Succeeded') AND @left_failed = 1 THEN N'Failed'
+            WHEN @source <> N'Origin' OR @is_dependent = 0 THEN s.result
             WHEN @left_failed = 1 THEN N'Failed'
             WHEN @left_canceled = 1 THEN N'Canceled'
             ELSE @origin_result
@@ -402,7 +569,7 @@ BEGIN
                 N'Step ', @step_id, N' runs on ', @written, N' of the ', @origin_examined,
                 N' targets that it had in the execution ', @origin_id, N'.'
             )
-            WHEN @source = N'Failed' THEN CONCAT(
+            WHEN @source IN (N'Failed', N'Succeeded') THEN CONCAT(
                 N'Step ', @step_id,
                 CASE
                     WHEN @written = 0 THEN N' succeeded: there are no targets'
@@ -415,14 +582,18 @@ BEGIN
                     WHERE c.execution_id = @execution_id
                         AND c.step_id = @step_id
                 ),
-                N' failed.'
+                CASE WHEN @source = N'Failed' THEN N' failed.' ELSE N' succeeded.' END
             )
-            WHEN @written = 0 AND @on_targets = N'Failed'
-                THEN CONCAT(N'Step ', @step_id, N' succeeded: there are no targets on which the steps before it failed.')
+            WHEN @written = 0 AND @on_targets <> N'All' THEN CONCAT(
+                N'Step ', @step_id, N' succeeded: there are no targets on which the steps before it',
+                CASE WHEN @on_targets = N'Failed' THEN N' failed.' ELSE N' succeeded.' END
+            )
             WHEN @written = 0
                 THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
-            WHEN @on_targets = N'Failed'
-                THEN CONCAT(N'Step ', @step_id, N' runs on ', @written, N' targets on which the steps before it failed.')
+            WHEN @on_targets <> N'All' THEN CONCAT(
+                N'Step ', @step_id, N' runs on ', @written, N' targets on which the steps before it',
+                CASE WHEN @on_targets = N'Failed' THEN N' failed.' ELSE N' succeeded.' END
+            )
             WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
             ELSE CONCAT(N'Step ', @step_id, N' runs on ', @written, N' targets of the target group ''', @target_group_name, N'''.')
         END

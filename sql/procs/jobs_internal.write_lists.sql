@@ -1,6 +1,7 @@
 -- Writes slices of the lists of targets that wait to be written (step_lists): of large resolutions, of those that found their job
--- locked, of reruns, and of steps with on_targets = Failed. A list whose job another session holds waits for a later pass, because this
--- procedure runs under jobagent.advance and would block all agents (I14). Then it deletes parts of resolutions that ended without a list.
+-- locked, of reruns, and of steps with on_targets = Failed or Succeeded. A list whose job another session holds waits for a later
+-- pass, because this procedure runs under jobagent.advance and would block all agents (I14). Then it deletes parts of resolutions that
+-- ended without a list.
 --
 -- Cost: at most (@slice) targets and one part a call. Short lists come first, so that a large one does not hold them up.
 --

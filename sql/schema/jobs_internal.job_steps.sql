@@ -32,6 +32,7 @@
 --   run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded), Failed (at
 --                                      least one failed), or Finished. DESIGN.md, "Dependencies".
 --   on_targets                         All: the databases of the target group. Failed: the targets on which those steps failed.
+--                                      Succeeded: those on which they succeeded.
 --   revision                           The job's revision at which the step last changed; versions copy it.
 --   retry_errors                       Failures after which an attempt follows: All, or Transient (the error may pass by itself).
 CREATE TABLE jobs_internal.job_steps (
@@ -74,7 +75,7 @@ CREATE TABLE jobs_internal.job_steps (
     CONSTRAINT CK_job_steps_output_type CHECK (output_type = N'SqlDatabase'),
     CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail', N'Await')),
     CONSTRAINT CK_job_steps_run_when CHECK (run_when IN (N'Succeeded', N'Failed', N'Finished')),
-    CONSTRAINT CK_job_steps_on_targets CHECK (on_targets IN (N'All', N'Failed')),
+    CONSTRAINT CK_job_steps_on_targets CHECK (on_targets IN (N'All', N'Failed', N'Succeeded')),
     CONSTRAINT CK_job_steps_retry_errors CHECK (retry_errors IN (N'All', N'Transient'))
 );
 

@@ -17,7 +17,7 @@
 --   last_message        Message of the latest event.
 --   parked              1: each of its active targets waits for a callback, so passes do not read the step (DESIGN.md,
 --                       "Parking").
---   waits_for_list      1: the list of the targets on which the steps before it failed is not frozen yet
+--   waits_for_list      1: the list of the targets on which the steps before it failed, or succeeded, is not frozen yet
 --                       (freeze_failed_targets).
 --   unfollowed          1: when the step has ended, advance has to look for the steps that come after it; it then becomes 0.
 --                       Only steps of versions with dependencies have it.

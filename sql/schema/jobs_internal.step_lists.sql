@@ -7,8 +7,8 @@
 --                      before the step does.
 --   job_id             Of the step.
 --   source             Where the targets come from. Parts: list_parts, of a resolution; Origin: those in the wanted
---                      states of the step in the origin of a rerun; Whole: all of them; Failed: those on which the causes of
---                      the step failed (DESIGN.md, "Dependencies").
+--                      states of the step in the origin of a rerun; Whole: all of them; Failed, Succeeded: those on which
+--                      the causes of the step failed or succeeded (DESIGN.md, "Dependencies").
 --   task_id            The resolution; only for Parts.
 --   from_step          The step that is being read; NULL: none yet. Not for Parts.
 --   after              The last key that was read: a part, or a target of from_step.
@@ -30,6 +30,6 @@ CREATE TABLE jobs_internal.step_lists (
     CONSTRAINT PK_step_lists PRIMARY KEY (step_execution_id),
     CONSTRAINT CK_step_lists_source CHECK (
         (source = N'Parts' AND task_id IS NOT NULL)
-        OR (source IN (N'Origin', N'Whole', N'Failed') AND task_id IS NULL)
+        OR (source IN (N'Origin', N'Whole', N'Failed', N'Succeeded') AND task_id IS NULL)
     )
 );

@@ -5,7 +5,7 @@
 --   rerun_of                 The run whose targets it takes; NULL once that run has been purged.
 --   job_name                 Name of the job.
 --   job_id                   Id of the job.
---   job_version              Version of both runs.
+--   job_version              Version of the job that the rerun runs.
 --   is_active                1: the rerun is not final.
 --   lifecycle                Lifecycle of the rerun.
 --   create_time              When the rerun was started (UTC).

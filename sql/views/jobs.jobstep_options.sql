@@ -15,7 +15,8 @@
 --   after               The steps that come before it: a JSON array of their names, [] for none; NULL: the step with the
 --                       preceding id.
 --   run_when            When it starts, once those steps are final: Succeeded, Failed or Finished.
---   on_targets          All: the databases of the target group. Failed: the targets on which those steps failed.
+--   on_targets          All: the databases of the target group. Failed: the targets on which those steps failed. Succeeded: those
+--                       on which they succeeded.
 --   revision            The job's revision at which the step last changed.
 --   retry_errors        Failures after which another attempt follows: All, or Transient (the error may pass by itself).
 CREATE OR ALTER VIEW jobs.jobstep_options

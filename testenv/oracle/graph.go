@@ -44,8 +44,8 @@ type Step struct {
 	// After are the indices of the steps that come before it; nil means the step before.
 	After []int
 	When  Condition
-	// OnFailed is @on_targets = Failed.
-	OnFailed bool
+	// OnFailed is @on_targets = Failed, OnSucceeded is @on_targets = Succeeded.
+	OnFailed, OnSucceeded bool
 }
 
 // Graph is the list of the steps of a job's version. It has no cycles.
@@ -72,6 +72,8 @@ type StepRun struct {
 	failed bool
 	// excluded means that a rerun, or its origin, left a failure as it is.
 	excluded bool
+	// nowhere means that it had no targets although it did not succeed.
+	nowhere bool
 	// causes are the steps that decided about it.
 	causes []int
 }
@@ -80,12 +82,14 @@ type StepRun struct {
 type Run struct {
 	Lifecycle jobs.Lifecycle
 	Steps     []StepRun
+	// origin is the run that it repeats.
+	origin *Run
 }
 
 // HasOptions reports whether a step has dependencies other than the default. Without any, nothing
 // is recorded for the steps after a failure.
 func (g Graph) HasOptions() bool {
-	return slices.ContainsFunc(g, func(s Step) bool { return s.After != nil || s.When != WhenSucceeded || s.OnFailed })
+	return slices.ContainsFunc(g, func(s Step) bool { return s.After != nil || s.When != WhenSucceeded || s.OnFailed || s.OnSucceeded })
 }
 
 // Run returns what becomes of a run. The lifecycle of a step that has no row is empty.
@@ -113,7 +117,7 @@ func (g Graph) after(i int) []int {
 
 // run decides on the steps one by one, each after those that come before it.
 func (g Graph) run(w World, origin *Run, only []State) Run {
-	r := Run{Steps: make([]StepRun, len(g))}
+	r := Run{Steps: make([]StepRun, len(g)), origin: origin}
 	done := make([]bool, len(g))
 	for range g {
 		for i := range g {
@@ -141,10 +145,11 @@ func (g Graph) run(w World, origin *Run, only []State) Run {
 // step decides on step i, when all steps that come before it have ended in r.
 func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 	s := g[i]
-	failures := false
+	failures, nowhere := false, false
 	causes := map[int]bool{}
 	for _, p := range g.after(i) {
 		failures = failures || r.Steps[p].failed
+		nowhere = nowhere || r.Steps[p].failed && r.Steps[p].nowhere
 		if !r.Steps[p].byCondition {
 			causes[p] = true
 			continue
@@ -154,10 +159,13 @@ func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 		}
 	}
 	ended := StepRun{causes: slices.Sorted(maps.Keys(causes))}
-	if s.When == WhenSucceeded && failures || s.When == WhenFailed && !failures {
-		ended.Lifecycle, ended.byCondition, ended.failed = jobs.Skipped, true, failures
+	blocked := s.When == WhenSucceeded && failures && !(s.OnSucceeded && !nowhere)
+	if blocked || s.When == WhenFailed && !failures {
+		ended.Lifecycle, ended.byCondition, ended.failed, ended.nowhere = jobs.Skipped, true, failures, true
 		return ended
 	}
+	// Each target goes on by itself, but the steps after this one see that some did not.
+	carried := s.When == WhenSucceeded && failures
 
 	var before StepRun
 	if origin != nil {
@@ -167,6 +175,8 @@ func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 	var list []string
 	excluded := false
 	switch {
+	case s.OnSucceeded:
+		list, excluded = g.succeeded(i, w, r, ended.causes, wanted)
 	case s.OnFailed:
 		ran := map[string]bool{}
 		chosen := map[string]bool{}
@@ -211,12 +221,12 @@ func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 	case before.Lifecycle != jobs.Skipped && wanted(StateFailed): // its target group could not be resolved
 		list = g.resolve(i, w)
 	default:
-		ended.Lifecycle, ended.failed, ended.excluded = jobs.Skipped, true, true
+		ended.Lifecycle, ended.failed, ended.excluded, ended.nowhere = jobs.Skipped, true, true, true
 		return ended
 	}
 
 	if list == nil {
-		ended.Lifecycle, ended.failed = jobs.Failed, true
+		ended.Lifecycle, ended.failed, ended.nowhere = jobs.Failed, true, true
 		return ended
 	}
 	ended.Targets = map[string]State{}
@@ -228,8 +238,46 @@ func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 	}
 	ended.Lifecycle = Aggregate(children...)
 	ended.excluded = excluded
-	ended.failed = excluded || !StartsNextStep(ended.Lifecycle)
+	ended.failed = excluded || carried || !StartsNextStep(ended.Lifecycle)
 	return ended
+}
+
+// succeeded returns the targets on which the causes of step i succeeded when they last ran there,
+// in r or a run that it repeats. A rerun leaves out those on which no cause ran in r and the step
+// itself is not wanted again; excluded reports whether one of these had failed.
+func (g Graph) succeeded(i int, w World, r Run, causes []int, wanted func(State) bool) (list []string, excluded bool) {
+	// latest returns the state of a step on a target, and how many runs before r; -1 is none.
+	latest := func(step int, target string) (State, int) {
+		level := 0
+		for run := &r; run != nil; run = run.origin {
+			if state, ok := run.Steps[step].Targets[target]; ok {
+				return state, level
+			}
+			level++
+		}
+		return "", -1
+	}
+	list = []string{}
+	for _, target := range w.Targets {
+		some, all, ran := false, true, false
+		for _, c := range causes {
+			state, level := latest(c, target)
+			some = some || level >= 0
+			all = all && (level < 0 || state == StateSucceeded)
+			ran = ran || level == 0
+		}
+		if !some || !all {
+			continue
+		}
+		state, level := latest(i, target)
+		switch {
+		case ran || level < 0 || level == 1 && wanted(state):
+			list = append(list, target)
+		case state.failed():
+			excluded = true
+		}
+	}
+	return list, excluded
 }
 
 // resolve returns the targets of a step's target group; nil if it cannot be resolved.

@@ -78,3 +78,42 @@ func TestGraphWithoutOptions(t *testing.T) {
 		require.True(t, Graph{{When: WhenSucceeded}, s}.HasOptions())
 	}
 }
+
+// TestGraphOnSucceeded lets each database go on by itself.
+func TestGraphOnSucceeded(t *testing.T) {
+	t.Parallel()
+	// 0 expand, 1 fill, 2 contract, 3 an alarm.
+	g := Graph{
+		{When: WhenSucceeded},
+		{When: WhenSucceeded, OnSucceeded: true},
+		{When: WhenSucceeded, OnSucceeded: true},
+		{When: WhenFailed},
+	}
+	r := g.Run(world(0))
+	require.Equal(t, jobs.Failed, r.Lifecycle)
+	require.Equal(t, []jobs.Lifecycle{jobs.Failed, jobs.Succeeded, jobs.Succeeded, jobs.Succeeded}, lifecycles(r), "the alarm runs")
+	onA := map[string]State{"a": StateSucceeded}
+	require.Equal(t, onA, r.Steps[1].Targets)
+	require.Equal(t, onA, r.Steps[2].Targets)
+
+	again := g.Rerun(world(), r, []State{StateFailed})
+	require.Equal(t, jobs.Succeeded, again.Lifecycle)
+	onB := map[string]State{"b": StateSucceeded}
+	for _, step := range again.Steps[:3] {
+		require.Equal(t, onB, step.Targets)
+	}
+	require.Equal(t, jobs.Skipped, again.Steps[3].Lifecycle)
+
+	// The step in the middle fails: only it and what follows run again.
+	r = g.Run(world(1))
+	again = g.Rerun(world(), r, []State{StateFailed})
+	require.Empty(t, again.Steps[0].Targets)
+	require.Equal(t, onB, again.Steps[1].Targets)
+	require.Equal(t, onB, again.Steps[2].Targets)
+
+	// A step that cannot find its targets succeeds on none.
+	w := world()
+	w.Resolves = func(step int) bool { return step != 0 }
+	r = g.Run(w)
+	require.Equal(t, []jobs.Lifecycle{jobs.Failed, jobs.Skipped, jobs.Skipped, jobs.Succeeded}, lifecycles(r))
+}

@@ -311,7 +311,7 @@ func confirmRerun(ctx context.Context, r *page.Request) (*page.Confirmation, err
 	case total == 0:
 		c.Effects = append(c.Effects, "All targets that the run reached succeeded. Steps that it did not reach run on their whole target groups.")
 	default:
-		c.Effects = append(c.Effects, fmt.Sprintf("Starts a run of the same version with the same parameters on %s of this run, counted per step.",
+		c.Effects = append(c.Effects, fmt.Sprintf("Starts a run of the same version, unless you choose the current one, with the same parameters on %s of this run, counted per step.",
 			count(total, "target", "targets")),
 			fmt.Sprintf("The %s that succeeded are not touched. Target groups are not resolved again.", count(succeeded, "target", "targets")))
 	}
@@ -324,10 +324,18 @@ func confirmRerun(ctx context.Context, r *page.Request) (*page.Confirmation, err
 		c.Effects = append(c.Effects, fmt.Sprintf("The run was rerun before: by %s at %s UTC, %s. This repeats the same targets again, also those that succeeded then; "+
 			"to repeat what failed since, rerun the rerun %s.", last.StartedBy, last.CreateTime.UTC().Format("2006-01-02 15:04:05"), last.Lifecycle, last.ID))
 	}
+	if !progress.Active {
+		c.Fields = append(c.Fields, page.Field{
+			Name: currentVersion, Kind: "checkbox", Label: "Run the current version of the job, with its scripts as they are now. It must have the same steps",
+		})
+	}
 	only := chosen(r, counts)
 	cli, tsql := []string{"execution", "rerun", run.String()}, []page.Arg{{Name: "job_execution_id", Value: run}}
 	if only != "" {
 		cli, tsql = append(cli, "--only", only), append(tsql, page.Arg{Name: "only", Value: only})
+	}
+	if version := chosenVersion(r); version != "" {
+		cli, tsql = append(cli, "--job-version", strings.ToLower(version)), append(tsql, page.Arg{Name: "job_version", Value: version})
 	}
 	c.Equivalents = commands(page.CLI(cli...), page.TSQL("jobs.sp_rerun_job_execution", tsql...))
 	return c, nil
@@ -352,6 +360,17 @@ func chosen(r *page.Request, counts map[string]int) string {
 	return strings.Join(list, ",")
 }
 
+// currentVersion is the field of the form that asks for the current version of the job.
+const currentVersion = "current_version"
+
+// chosenVersion returns the version that the form asks for; empty is that of the run.
+func chosenVersion(r *page.Request) string {
+	if r.Form != nil && r.Form.Get(currentVersion) == "true" {
+		return "Current"
+	}
+	return ""
+}
+
 // rerun starts a rerun. A form that is sent twice starts one: the run has the form's ID.
 func rerun(ctx context.Context, r *page.Request) (*page.Done, error) {
 	origin, err := id(r, "run")
@@ -371,7 +390,7 @@ func rerun(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if !some && slices.ContainsFunc(rerunStates, func(s struct{ name, label string }) bool { return counts[s.name] > 0 }) {
 		return nil, &page.InputError{Problem: "Choose at least one state."}
 	}
-	if _, err := r.Store.RerunExecution(ctx, controldb.RerunRequest{Origin: origin, Only: chosen(r, counts), ID: run}); err != nil {
+	if _, err := r.Store.RerunExecution(ctx, controldb.RerunRequest{Origin: origin, Only: chosen(r, counts), Version: chosenVersion(r), ID: run}); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The rerun was started."}, nil

@@ -175,7 +175,7 @@ func stepOptions(s controldb.JobStepDetail) []option {
 		add("After", strings.Join(s.After, ", "), false)
 	}
 	add("Runs", map[string]string{"Succeeded": "if the steps before it succeeded", "Failed": "if a step before it failed", "Finished": "however the steps before it ended"}[s.RunWhen], s.RunWhen == "Succeeded")
-	add("On targets", map[string]string{"All": "all", "Failed": "on which a step before it failed"}[s.OnTargets], s.OnTargets == "All")
+	add("On targets", map[string]string{"All": "all", "Failed": "on which a step before it failed", "Succeeded": "on which the steps before it succeeded"}[s.OnTargets], s.OnTargets == "All")
 	add("If the outcome is unknown", map[string]string{"Retry": "try again", "Fail": "fail", "Await": "wait for a decision"}[s.OnUnknownOutcome], s.OnUnknownOutcome == "Retry")
 	if s.AtMostOnce {
 		add("At most once", "the script runs in a transaction with a ledger row in the target", false)

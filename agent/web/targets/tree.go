@@ -243,8 +243,11 @@ func (t treeStep) Words() string {
 	case "Finished":
 		text = join(text, "whatever the result before it")
 	}
-	if t.OnTargets == "Failed" {
+	switch t.OnTargets {
+	case "Failed":
 		text = join(text, "on the targets that failed")
+	case "Succeeded":
+		text = join(text, "on the targets that succeeded")
 	}
 	return text
 }

@@ -1,5 +1,5 @@
 -- I3: the targets of a step of a rerun are among the step's targets in the repeated run, if the
--- step had a target list there. Lists of failed targets are made anew; and with dependencies, a
+-- step had a target list there. Lists of failed or succeeded targets are made anew; and with dependencies, a
 -- step that needed no targets there may need its target group here.
 SELECT CONCAT(N'target execution ', t.target_execution_id, N' is on ', t.server_name, N'/', t.database_name, N', which step ', t.step_id, N' did not have in job execution ', e.rerun_of) AS detail
 FROM jobs_internal.job_executions AS e

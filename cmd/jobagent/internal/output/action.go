@@ -94,11 +94,16 @@ func dependencies(s Step) string {
 		text = "starts after the failure of " + before
 	case s.RunWhen == "Finished":
 		text = "starts after the end of " + before + ", whatever its result is"
+	case s.OnTargets == "Succeeded":
+		text = "starts after the end of " + before
 	default:
 		text = "starts after the success of " + before
 	}
-	if s.OnTargets == "Failed" {
+	switch s.OnTargets {
+	case "Failed":
 		text += ", on the targets that failed there"
+	case "Succeeded":
+		text += ", on the targets that succeeded there"
 	}
 	return text
 }

@@ -47,7 +47,7 @@ type Step struct {
 
 	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
 	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
-	OnTargets string   `json:"on_targets"` // All or Failed
+	OnTargets string   `json:"on_targets"` // All, Failed or Succeeded
 
 	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
 }
@@ -63,7 +63,7 @@ type StepOptions struct {
 
 	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
 	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
-	OnTargets string   `json:"on_targets"` // All or Failed
+	OnTargets string   `json:"on_targets"` // All, Failed or Succeeded
 
 	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
 }

@@ -15,7 +15,7 @@ import (
 // Values of enumerations, in the spelling of the control database.
 var (
 	lifecycles     = spelled(jobs.Lifecycles())
-	finalStates    = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown"}
+	finalStates    = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown", "Succeeded"}
 	intervals      = []string{"Once", "Minutes", "Hours", "Days", "Weeks", "Months"}
 	scopes         = []string{"Job", "Server", "ElasticPool", "Credential", "Agent"}
 	severities     = []string{"Info", "Warning", "Critical"}
@@ -184,7 +184,7 @@ var flagKinds = map[string]Kind{
 	"param": parameter, "param-json": parameter, "var": parameter, "tag": parameter,
 	"after":              removable(step),
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
-	"on-targets":         enum("All", "Failed"),
+	"on-targets":         enum("All", "Failed", "Succeeded"),
 	"retry-errors":       enum("Transient", "All"),
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
 	"interval-type":      enum(intervals...),
@@ -282,6 +282,7 @@ var ownFlags = map[string]Kind{
 	"step update --target-group":            removable(group),
 	"step add --body":                       free,
 	"token --file":                          {Words: "the file of the tokens", Max: maxWord, Files: true},
+	"execution rerun --job-version":         {Words: "current, or the number of a version", Max: 20, source: words("current")},
 	"execution rerun --only":                several(finalStates...),
 	"execution list --target":               {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 }

@@ -21,7 +21,10 @@ func newRerunCommand(a *connect.App) *cobra.Command {
 	req := controldb.RerunRequest{}
 	cmd := &cobra.Command{
 		Use: "rerun EXECUTION_ID", Short: "Repeat the failed targets of a run that has ended", Args: cobra.ExactArgs(1),
-		Long: `Start a run of the same job version on the run's targets whose final state is among those of --only.
+		Long: `Start a run on the run's targets whose final state is among those of --only, of the same version of the
+job. After a script was mended, --job-version current runs the current version instead, which must
+have the same steps, target groups and dependencies.
+
 Target groups are not resolved again. Steps that the run did not reach run on their whole target
 groups, unless --only excludes a target that did not succeed.
 
@@ -46,7 +49,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				req.ID = uuid.New() // known before the run starts, in case no answer comes
 			}
 			if cmd.Flags().Changed("only") && req.Only == "" {
-				return exit.Usagef("--only is empty: want one or more of Failed, TimedOut, Canceled, Skipped and Unknown")
+				return exit.Usagef("--only is empty: want one or more of Failed, TimedOut, Canceled, Skipped, Unknown and Succeeded")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				before, err := store.RerunsOf(cmd.Context(), req.Origin)
@@ -70,7 +73,8 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown (default: all)")
+	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown, Succeeded (default: all but Succeeded)")
+	cmd.Flags().StringVar(&req.Version, "job-version", "", "`VERSION` of the job that runs: current, or a number (default: that of the run)")
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "",
 		"`GUID` of the new run; a second start with the same GUID has no effect")

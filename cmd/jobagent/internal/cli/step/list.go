@@ -38,8 +38,11 @@ func dependencies(s output.Step) string {
 	if s.RunWhen != "Succeeded" && s.RunWhen != "" {
 		text += " " + strings.ToLower(s.RunWhen)
 	}
-	if s.OnTargets == "Failed" {
+	switch s.OnTargets {
+	case "Failed":
 		text += ", its targets"
+	case "Succeeded":
+		text += ", where it succeeded"
 	}
 	return text
 }

@@ -53,7 +53,7 @@ func (f *dependencyFlags) add(cmd *cobra.Command) {
 		"`NAME` of a step that comes before; may be repeated; '' for none, (default) for the step before")
 	flags.StringVar(&f.runWhen, "run-when", "Succeeded",
 		"`RESULT` of those steps after which it starts: Succeeded, Failed (at least one) or Finished")
-	flags.StringVar(&f.onTargets, "on-targets", "All", "All, or Failed: the `TARGETS` on which those steps failed")
+	flags.StringVar(&f.onTargets, "on-targets", "All", "All, or Failed or Succeeded: the `TARGETS` on which those steps failed or succeeded")
 }
 
 // options returns the options that the flags give.
