@@ -396,10 +396,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				job, err := startcheck.Read(cmd.Context(), store, args[0])
-				if errors.Is(err, controldb.ErrJobNotFound) {
-					_, err = lookup.Job(cmd.Context(), store, args[0])
-				}
-				if err != nil {
+				if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
 					return err
 				}
 				if parameters, err = checkStart(job, parameters, params.Texts(), allowMissing); err != nil {
