@@ -70,6 +70,13 @@ func (s *Store) DeleteJob(ctx context.Context, name string, force bool) error {
 	return s.exec(ctx, "delete job", newCall("jobs.sp_delete_job").in("job_name", name).in("force", force))
 }
 
+// SetJobParameters declares the parameters of a job, a JSON array; empty means none. It returns
+// [ErrRevision] if the job has not the revision ifMatch; nil means any.
+func (s *Store) SetJobParameters(ctx context.Context, name, declared string, ifMatch *int64) error {
+	c := newCall("jobs.sp_set_job_parameters").in("job_name", name).in("parameters", declared)
+	return s.exec(ctx, "set the parameters of a job", opt(c, "if_match", ifMatch))
+}
+
 // StepSpec is the argument of AddJobStep: the parameters of jobs.sp_add_jobstep. A nil field is not
 // sent.
 type StepSpec struct {

@@ -364,6 +364,13 @@ func TestMigrateParameters(t *testing.T) {
 		require.NoError(t, c.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
 		require.JSONEq(t, `{"a": 1}`, c.schedule(t, "j", "s").Parameters)
 		c.pass(t, term)
+		job, err := c.JobDetail(t.Context(), "j")
+		require.NoError(t, err)
+		require.Empty(t, job.Parameters)
+		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "a", "type": "integer"}, {"name": "b", "default": "x"}]`, &job.Revision))
+		require.Equal(t, []string{`{"a": 1, "b": "x"}|NULL`}, c.rows(t, `SELECT p.text, s.parameters_fault FROM jobs_internal.schedules AS s
+INNER JOIN jobs_internal.payloads AS p ON p.payload_id = s.run_payload_id WHERE s.name = N's'`))
+		require.NoError(t, c.SetJobParameters(t.Context(), "j", "", nil))
 		id, err := c.StartJobWith(t.Context(), "j", uuid.Nil, `{"a": 1}`)
 		require.NoError(t, err)
 		c.resolve(t, term, "a")

@@ -34,10 +34,13 @@ type JobDetail struct {
 	Revision    int64     `db:"revision"`
 	// Origin is System, Scheduler, SAP or Elastic: where the job is defined.
 	Origin string `db:"origin"`
+	// Parameters are the declared parameters, a JSON array; empty means none.
+	Parameters string `db:"parameters"`
 }
 
 const jobDetailColumns = `SELECT job_name, job_id, job_version, description, enabled, schedule_interval_type, schedule_interval_count,
-    schedule_start_time, schedule_end_time, is_system, created_time, revision, origin
+    schedule_start_time, schedule_end_time, is_system, created_time, revision, origin,
+    COALESCE(parameters, N'') AS parameters
 FROM jobs.job_details`
 
 // JobDetail returns a job. It returns [ErrJobNotFound] when there is none of this name.

@@ -19,6 +19,7 @@ var changedBy = map[string]string{
 	"credentials":                 "jobs.sp_set_credential and jobs.sp_delete_credential",
 	"job_collections":             "jobs.sp_set_job_collection and jobs.sp_delete_job_collection",
 	"job_details":                 "jobs.sp_add_job, jobs.sp_update_job and jobs.sp_delete_job",
+	"job_parameters":              "jobs.sp_set_job_parameters",
 	"job_executions":              "jobs.sp_start_job and jobs.sp_stop_job",
 	"jobs":                        "jobs.sp_add_job, jobs.sp_update_job and jobs.sp_delete_job",
 	"jobstep_options":             "jobs.sp_set_jobstep_options",

@@ -114,6 +114,46 @@ func TestStartAndRerun(t *testing.T) {
 	require.True(t, found)
 }
 
+// A job that declares its parameters has a field for each. What is missing or wrong is said there.
+func TestStartWithDeclaredParameters(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT '$(param.tenant)', $(param.days), '$(param.other)'")
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+
+	// Without declarations, the names that the steps use are known.
+	require.Contains(t, b.get(path).Body, "The steps use: tenant, days, other.")
+	a := b.post(path, b.form(path, "parameters", `{"tenant": "a", "days": 7}`))
+	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
+	require.Contains(t, a.Body, "Missing parameters: other")
+
+	require.NoError(t, f.Store.SetJobParameters(t.Context(), name, `[{"name": "tenant", "required": true, "description": "Which <b>"},
+{"name": "days", "type": "integer", "default": 7}, {"name": "mode", "choices": ["fast", "full"], "default": "fast"}, {"name": "dry", "type": "boolean"}]`, nil))
+	a = b.get(path)
+	require.Regexp(t, `<input id="f-param.tenant" name="param.tenant" value="" type="text"[^>]* required`, a.Body)
+	require.Contains(t, a.Body, `name="param.days" value="7"`)
+	require.Contains(t, a.Body, `<option value="fast" selected>fast</option>`)
+	require.Contains(t, a.Body, "Which &lt;b&gt; A text.")
+	require.NotContains(t, a.Body, `name="parameters"`)
+	for _, c := range [][3]string{{"param.tenant", "", "A value is missing."}, {"param.days", "seven", "an integer"}, {"param.mode", "slow", "one of fast, full"}} {
+		form := b.form(path, "param.tenant", "a", "param.days", "7", "param.mode", "fast")
+		form.Set(c[0], c[1])
+		a = b.post(path, form)
+		require.Equal(t, http.StatusUnprocessableEntity, a.Status)
+		require.Regexp(t, `id="f-`+c[0]+`-problem"><bdi>[^<]*`+c[2], a.Body)
+	}
+	form := b.form(path, "param.tenant", "it's", "param.days", "", "param.mode", "full", "param.dry", "true")
+	a = b.post(path, form)
+	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
+	require.Contains(t, a.Body, "Missing parameters: other: steps use them, and the job does not declare them.")
+	form.Set("allow_missing", "true")
+	text, err := f.Store.ExecutionParameters(t.Context(), runOf(t, b.post(path, form)))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"dry": true, "mode": "full", "tenant": "it's", "days": 7}`, text)
+	require.Contains(t, b.get(base+"/jobs/"+segment(name)).Body, `<th scope="row"><code>tenant</code></th>`)
+}
+
 // A form that is sent many times at once does its work once.
 func TestFormsAtOnce(t *testing.T) {
 	t.Parallel()

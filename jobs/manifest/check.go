@@ -259,6 +259,14 @@ func (c *checker) alert(a *Alert) {
 }
 
 func (c *checker) job(j *Job) {
+	declared, err := j.Declarations()
+	if err != nil {
+		c.fail("parameters", "%v", err)
+	}
+	list, _ := parameters.ParseDeclarations(declared)
+	if i := j.Schedule; i != nil && (i.Enabled || i.Parameters != "") {
+		c.declared(list, i.Parameters, "schedule.parameters")
+	}
 	if i := j.Schedule; i != nil {
 		c.parameters(i.Parameters, "schedule.parameters")
 		if !i.End.IsZero() && i.End.Before(i.Start) {
@@ -274,6 +282,7 @@ func (c *checker) job(j *Job) {
 		names[strings.ToLower(s.Name)] = true
 		c.name(s.Name, at+".name")
 		c.schedule(s, at)
+		c.declared(list, s.Parameters, at+".parameters")
 	}
 	c.steps(j)
 }
@@ -313,6 +322,17 @@ func (c *checker) parameters(j JSON, path string) {
 		if name == "" || Length(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
 			c.fail(path, "invalid name of a parameter %s: want 1 to 128 characters, without control characters", quoteShort(name))
 		}
+	}
+}
+
+// declared checks the parameters of a schedule against those that its job declares.
+func (c *checker) declared(list []parameters.Declaration, j JSON, path string) {
+	given, err := parameters.Parse(string(j))
+	if err != nil {
+		return // it has a fault already
+	}
+	if _, err := parameters.Complete(list, given); err != nil {
+		c.fail(path, "%v", err)
 	}
 }
 

@@ -270,6 +270,7 @@ var (
 	timeType   = reflect.TypeFor[time.Time]()
 	jsonType   = reflect.TypeFor[JSON]()
 	scriptType = reflect.TypeFor[Script]()
+	scalarType = reflect.TypeFor[Scalar]()
 )
 
 // value decodes a value into a field.
@@ -286,6 +287,14 @@ func (d *decoder) value(n *node, v reflect.Value, path string, r rules) {
 		return
 	case scriptType:
 		d.script(n, v, path)
+		return
+	case scalarType:
+		var b bytes.Buffer
+		if n.kind == kindMap || n.kind == kindSeq {
+			d.fail(n, path, "want a text, a number, true or false, got %s", n.what())
+		} else if d.writeJSON(&b, n, path) {
+			v.SetString(b.String())
+		}
 		return
 	}
 	switch v.Kind() {

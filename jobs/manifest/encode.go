@@ -60,6 +60,11 @@ func encodeValue(v reflect.Value) *node {
 			}
 		}
 		return text(string(x))
+	case Scalar:
+		if docs, err := parseJSON(string(x)); err == nil && len(docs) == 1 {
+			return docs[0]
+		}
+		return text(string(x))
 	case Script:
 		if x.File != "" {
 			n := &node{kind: kindMap}

@@ -1,8 +1,11 @@
 package manifest
 
 import (
+	"fmt"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
 // APIVersion is the version of the format.
@@ -81,9 +84,64 @@ type AlertChannel struct {
 type Job struct {
 	Name        string      `json:"name" rule:"required,max=128" doc:"Name of the job."`
 	Description string      `json:"description" rule:"max=512" doc:"Free text."`
+	Parameters  []Parameter `json:"parameters" doc:"The parameters of its runs. A job that declares some takes no others."`
 	Schedule    *Interval   `json:"schedule" doc:"The schedule of jobs.sp_add_job: a plain interval in UTC. Most jobs have named schedules instead."`
 	Schedules   []*Schedule `json:"schedules" doc:"Named schedules."`
 	Steps       []*Step     `json:"steps" doc:"The steps, in their order."`
+}
+
+// Parameter is a parameter that a job declares.
+type Parameter struct {
+	Name        string   `json:"name" rule:"required,max=128" doc:"Name in $(param.NAME): letters, digits, _ and -."`
+	Type        string   `json:"type" rule:"default=text,enum=text|integer|number|boolean|date|datetime" doc:"Type of its values."`
+	Required    bool     `json:"required" rule:"default=false" doc:"It must be given, and has no default."`
+	Default     Scalar   `json:"default" doc:"The value that it has if it is not given; default: null."`
+	Choices     []Scalar `json:"choices" doc:"The only values that it may have."`
+	Description string   `json:"description" rule:"max=512" doc:"Free text."`
+}
+
+// Declarations returns the parameters as jobs.sp_set_job_parameters reads them; empty for none.
+func (j *Job) Declarations() (string, error) {
+	if len(j.Parameters) == 0 {
+		return "", nil
+	}
+	var b strings.Builder
+	for i, p := range j.Parameters {
+		b.WriteString(map[bool]string{true: "[", false: ","}[i == 0] + `{"name":` + string(jsonText(p.Name)) + `,"type":` + string(jsonText(p.Type)))
+		fmt.Fprintf(&b, `,"required":%t`, p.Required)
+		if p.Default != "" {
+			b.WriteString(`,"default":` + string(p.Default))
+		}
+		for k, c := range p.Choices {
+			b.WriteString(map[bool]string{true: `,"choices":[`, false: ","}[k == 0] + string(c))
+		}
+		if len(p.Choices) > 0 {
+			b.WriteString("]")
+		}
+		b.WriteString(`,"description":` + string(jsonText(p.Description)) + "}")
+	}
+	list, err := parameters.ParseDeclarations(b.String() + "]")
+	return parameters.EncodeDeclarations(list), err
+}
+
+// SetDeclarations sets the parameters from the form of the control database.
+func (j *Job) SetDeclarations(text string) error {
+	list, err := parameters.ParseDeclarations(text)
+	if err != nil {
+		return fmt.Errorf("the parameters of the job %q: %w", j.Name, err)
+	}
+	j.Parameters = nil
+	for _, d := range list {
+		p := Parameter{Name: d.Name, Type: string(d.Type), Required: d.Required, Description: d.Description}
+		if d.Default.Kind != parameters.Null {
+			p.Default = Scalar(d.Default.JSON())
+		}
+		for _, c := range d.Choices {
+			p.Choices = append(p.Choices, Scalar(c.JSON()))
+		}
+		j.Parameters = append(j.Parameters, p)
+	}
+	return nil
 }
 
 // Interval is the schedule of a job's own definition.
@@ -258,6 +316,9 @@ type Script struct {
 // JSON is a definition that another package reads: a mapping in the file is a JSON text here, with
 // its members in their order; a text in the file is that text.
 type JSON string
+
+// Scalar is a text, number, true or false as JSON.
+type Scalar string
 
 // models has a model of each kind.
 var models = map[Kind]func() any{

@@ -121,6 +121,8 @@ func valueSchema(t reflect.Type, r rules) *object {
 			set("maxLength", 1024).set("pattern", notBlank).set("description", "Path of the script, relative to the document."))).
 			set("required", []string{"file"}).set("additionalProperties", false)
 		return new(object).set("anyOf", []any{new(object).set("type", "string").set("pattern", notBlank), file})
+	case scalarType:
+		return new(object).set("type", []string{"string", "number", "boolean"})
 	case jsonType:
 		text := new(object).set("type", "string").set("pattern", notBlank)
 		if r.one != "schedule" {

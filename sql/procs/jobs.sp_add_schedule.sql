@@ -28,6 +28,7 @@
 --   50048 the schedule kind is invalid.
 --   50049 the schedule text is missing or empty.
 --   50050 the overlap policy is invalid.
+--   50069 a value does not have the declared type, or is none of the choices.
 --   50070 the parameters are not a JSON object.
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
@@ -36,6 +37,8 @@
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50126 a schedule of this name exists already.
+--   50159 a required parameter is missing.
+--   50160 the job declares no parameter of this name.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -61,6 +64,8 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @payload_id BIGINT;
+    DECLARE @complete NVARCHAR(MAX);
+    DECLARE @run_payload_id BIGINT;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
 
@@ -104,13 +109,21 @@ BEGIN
         THROW 50126, @message, 1;
     END;
 
+    -- payload_id is what was given: a later default applies to later runs.
+    EXECUTE jobs_internal.require_parameters
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @parameters = @parameters,
+        @complete = @complete OUTPUT;
+    EXECUTE jobs_internal.store_payload @parameters = @complete, @payload_id = @run_payload_id OUTPUT;
     EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
     INSERT INTO jobs_internal.schedules (
-        job_id, name, kind, spec, time_zone, catch_up, overlap, pause_on_failure, payload_id, enabled, created_at, updated_at
+        job_id, name, kind, spec, time_zone, catch_up, overlap, pause_on_failure, payload_id, run_payload_id, enabled, created_at,
+        updated_at
     )
     VALUES (
         @job_id, @schedule_name, @kind, @spec, NULLIF(LTRIM(@time_zone), N''), NULLIF(LTRIM(@catch_up), N''), @overlap,
-        COALESCE(@pause_on_failure, 0), @payload_id, COALESCE(@enabled, 1), @now, @now
+        COALESCE(@pause_on_failure, 0), @payload_id, NULLIF(@run_payload_id, @payload_id), COALESCE(@enabled, 1), @now, @now
     );
     SET @schedule_id = SCOPE_IDENTITY();
     EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;

@@ -7,12 +7,14 @@
 --                      nothing starts (decision 21).
 --   @parameters        The run's parameters: a JSON object of at most 102,400 characters. The run's steps use them as script
 --                      variables, such as $(param.tenant). NULL or empty: none. A repetition with the same @job_execution_id must
---                      have the same parameters.
+--                      have the same parameters. If the job declares its parameters (jobs.sp_set_job_parameters), they are checked
+--                      against the declarations, and the run gets the defaults of those that are not given.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the stored parameters (S); then an insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
+--   50069 a value does not have the declared type, or is none of the choices.
 --   50070 the parameters are not a JSON object.
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
@@ -22,6 +24,8 @@
 --   50103 the job has no steps.
 --   50112 the job execution id belongs to an execution of another job.
 --   50148 the job execution id belongs to an execution with other parameters.
+--   50159 a required parameter is missing.
+--   50160 the job declares no parameter of this name.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50193 the control database is paused.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
@@ -72,6 +76,12 @@ BEGIN
             SET @parameters = CASE WHEN LTRIM(@parameters) = N'' THEN NULL ELSE @parameters END;
             -- Compared exactly: the collation may treat different texts as equal.
             IF CAST(COALESCE(@parameters, N'') AS VARBINARY(MAX)) <> CAST(COALESCE(@other_parameters, N'') AS VARBINARY(MAX))
+                EXECUTE jobs_internal.require_parameters
+                    @job_id = @job_id,
+                    @job_name = @job_name,
+                    @parameters = @parameters,
+                    @complete = @parameters OUTPUT;
+            IF CAST(COALESCE(@parameters, N'') AS VARBINARY(MAX)) <> CAST(COALESCE(@other_parameters, N'') AS VARBINARY(MAX))
             BEGIN
                 SET @message = REPLACE(CONCAT(
                     N'The job execution id ', @job_execution_id, N' belongs to an execution with other parameters.',
@@ -103,6 +113,11 @@ BEGIN
         THROW 50103, @message, 1;
     END;
 
+    EXECUTE jobs_internal.require_parameters
+        @job_id = @job_id,
+        @job_name = @job_name,
+        @parameters = @parameters,
+        @complete = @parameters OUTPUT;
     EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
 
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());

@@ -28,6 +28,7 @@
 --   50048 the schedule kind is invalid.
 --   50049 the schedule text is empty.
 --   50050 the overlap policy is invalid.
+--   50069 a value does not have the declared type, or is none of the choices.
 --   50070 the parameters are not a JSON object.
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
@@ -38,6 +39,8 @@
 --   50125 the schedule does not exist.
 --   50126 a schedule of the new name exists already.
 --   50127 the schedule is the one of jobs.sp_add_job, and more than its parameters is given.
+--   50159 a required parameter is missing.
+--   50160 the job declares no parameter of this name.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -64,6 +67,10 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @payload_id BIGINT;
+    DECLARE @complete NVARCHAR(MAX);
+    DECLARE @run_payload_id BIGINT;
+    DECLARE @number INT;
+    DECLARE @fault NVARCHAR(2048);
     DECLARE @cause NVARCHAR(20);
     DECLARE @defined BIT; -- 1: kind or text changes
     DECLARE @moved BIT;   -- 1: the zone changes
@@ -115,11 +122,31 @@ BEGIN
         OR @enabled IS NOT NULL
     )
         THROW 50127, N'The schedule of jobs.sp_add_job has no text. Change all but its @parameters with jobs.sp_update_job.', 1;
+    -- payload_id is what was given: a later default applies to later runs. The schedule of jobs.sp_add_job may be without parameters,
+    -- because it may never be enabled.
+    IF @schedule_name = N'' AND LTRIM(@parameters) = N''
+        EXECUTE jobs_internal.complete_parameters
+            @job_id = @job_id,
+            @job_name = NULL,
+            @parameters = @parameters,
+            @complete = @complete OUTPUT,
+            @number = @number OUTPUT,
+            @fault = @fault OUTPUT;
+    ELSE IF @parameters IS NOT NULL
+        EXECUTE jobs_internal.require_parameters
+            @job_id = @job_id,
+            @job_name = @job_name,
+            @parameters = @parameters,
+            @complete = @complete OUTPUT;
+    IF @fault IS NULL
+        EXECUTE jobs_internal.store_payload @parameters = @complete, @payload_id = @run_payload_id OUTPUT;
     EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
     IF @schedule_name = N''
     BEGIN
         UPDATE s
         SET s.payload_id = @payload_id,
+            s.run_payload_id = NULLIF(@run_payload_id, @payload_id),
+            s.parameters_fault = @fault,
             s.updated_at = @now
         FROM jobs_internal.schedules AS s
         WHERE s.schedule_id = @schedule_id
@@ -218,6 +245,8 @@ BEGIN
         s.overlap = COALESCE(@overlap, s.overlap),
         s.pause_on_failure = COALESCE(@pause_on_failure, s.pause_on_failure),
         s.payload_id = CASE WHEN @parameters IS NULL THEN s.payload_id ELSE @payload_id END,
+        s.run_payload_id = CASE WHEN @parameters IS NULL THEN s.run_payload_id ELSE NULLIF(@run_payload_id, @payload_id) END,
+        s.parameters_fault = CASE WHEN @parameters IS NULL THEN s.parameters_fault END,
         s.enabled = @enabled,
         s.next_due_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_due_at END,
         s.next_fire_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_fire_at END,

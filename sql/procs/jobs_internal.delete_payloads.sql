@@ -34,12 +34,13 @@ BEGIN
         DELETE l
         FROM @locked AS l;
         IF @payload_id IS NULL
-            -- Plan: a scan of IX_payloads_hash, and two keys for each row.
+            -- Plan: a scan of IX_payloads_hash, and three keys for each row.
             INSERT INTO @unused (payload_id)
             SELECT TOP (1000) p.payload_id
             FROM jobs_internal.payloads AS p
             WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
-                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id);
+                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
+                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);
         ELSE
             INSERT INTO @unused (payload_id)
             VALUES (@payload_id);
@@ -56,7 +57,8 @@ BEGIN
         FROM @locked AS l
         INNER JOIN jobs_internal.payloads AS p ON p.payload_id = l.payload_id
         WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id);
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);
         SET @rows = @@ROWCOUNT;
         SET @deleted = @deleted + @rows;
         COMMIT TRANSACTION;

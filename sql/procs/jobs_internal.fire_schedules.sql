@@ -5,7 +5,8 @@
 --
 -- The overlap policy decides on each instant to run: it is run, waits for an earlier run of the schedule to end, or is
 -- recorded as skipped. Under CancelOther and TerminateOther only the last of several instants is not skipped. An
--- instant of a job without steps is recorded as skipped (decision 18). A schedule of type Once is disabled after it has
+-- instant of a job without steps is recorded as skipped (decision 18), and so is one of a schedule whose parameters
+-- do not fit those that the job declares. A schedule of type Once is disabled after it has
 -- fired (decision 12); if the job had no steps then, it stays enabled and fires when the first step is added. An
 -- instant that already has a run, through a backfill, is neither run nor recorded again.
 --
@@ -83,6 +84,7 @@ BEGIN
         has_steps   BIT NOT NULL DEFAULT 0,
         active      BIT NOT NULL DEFAULT 0, -- a run of the schedule is active
         waiting     BIT NOT NULL DEFAULT 0, -- an instant waits for that run
+        fault       NVARCHAR(2048) NULL,    -- why its parameters do not fit what the job declares
         next_run_id UNIQUEIDENTIFIER NULL,  -- of a schedule of the SAP surface: id of its first run
         room        BIGINT NULL             -- number of runs that may still start; NULL: no limit
     );
@@ -275,6 +277,7 @@ BEGIN
     UPDATE m
     SET m.job_version = j.current_version,
         m.overlap = COALESCE(m.overlap, s.overlap),
+        m.fault = s.parameters_fault,
         m.has_steps = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS t WHERE t.job_id = j.job_id AND t.version = j.current_version) THEN 1
             ELSE 0
@@ -337,6 +340,7 @@ BEGIN
             c.due_at,
             c.duplicate,
             m.has_steps,
+            m.fault,
             m.overlap,
             m.active,
             m.waiting,
@@ -356,10 +360,11 @@ BEGIN
                 WHEN o.duplicate = 1 THEN N'Duplicate'
                 WHEN o.duplicate = 2 THEN N'Paused'
                 WHEN o.has_steps = 0 THEN N'NoSteps'
+                WHEN o.fault IS NOT NULL THEN N'Other'
                 ELSE N'Overlap'
             END AS cause_of_skip,
             CASE
-                WHEN o.duplicate > 0 OR o.has_steps = 0 THEN N'Skipped'
+                WHEN o.duplicate > 0 OR o.has_steps = 0 OR o.fault IS NOT NULL THEN N'Skipped'
                 WHEN o.overlap IN (N'AllowAll', N'Elastic') THEN N'Started'
                 WHEN o.overlap IN (N'CancelOther', N'TerminateOther') AND o.place < o.last_place THEN N'Skipped'
                 WHEN o.overlap = N'CancelOther' AND o.active = 1 THEN N'Buffered'
@@ -386,6 +391,7 @@ BEGIN
             WHEN r.cause = N'Duplicate' THEN N'The instant has an execution already.'
             WHEN r.cause = N'Paused' THEN N'The control database was paused and resumed; instants before that time were to be skipped.'
             WHEN r.cause = N'NoSteps' THEN N'The job has no steps.'
+            WHEN r.cause = N'Other' THEN m.fault
             WHEN m.overlap IN (N'CancelOther', N'TerminateOther')
                 THEN CONCAT(N'Overlap policy ', m.overlap, N': a later instant was due, too, and replaced this one.')
             WHEN m.overlap = N'BufferOne'
@@ -456,7 +462,8 @@ BEGIN
     INTO @created (execution_id, schedule_id, job_execution_id)
     SELECT
         r.job_execution_id, m.job_id, m.job_version, N'Created', 1, @now, r.schedule_id, r.due_at, m.backfill_id,
-        CASE WHEN m.overlap IN (N'AllowAll', N'TerminateOther') THEN 1 ELSE 0 END, 1, s.payload_id, N'Job execution created.'
+        CASE WHEN m.overlap IN (N'AllowAll', N'TerminateOther') THEN 1 ELSE 0 END, 1, COALESCE(s.run_payload_id, s.payload_id),
+        N'Job execution created.'
     FROM @runs AS r
     INNER JOIN @moved AS m ON m.schedule_id = r.schedule_id
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = r.schedule_id

@@ -30,6 +30,7 @@ BEGIN
         backfill_id      BIGINT NULL,
         job_execution_id UNIQUEIDENTIFIER NOT NULL DEFAULT NEWID(),
         job_version      INT NULL, -- NULL: the instant is skipped
+        fault            NVARCHAR(2048) NULL, -- why the schedule's parameters do not fit what the job declares
         is_old           BIT NOT NULL DEFAULT 0 -- before @skip_until
     );
     DECLARE @skip_until DATETIME2(7);
@@ -113,6 +114,14 @@ BEGIN
     WHERE n.due_at < @skip_until
         AND n.backfill_id IS NULL;
 
+    UPDATE n
+    SET n.fault = s.parameters_fault,
+        n.job_version = NULL
+    FROM @next AS n
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
+    WHERE s.parameters_fault IS NOT NULL
+        AND n.job_version IS NOT NULL;
+
     DELETE b
     FROM @next AS n
     INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = n.schedule_id AND b.due_at = n.due_at;
@@ -125,7 +134,7 @@ BEGIN
     INTO @created (execution_id, schedule_id)
     SELECT
         n.job_execution_id, n.job_id, n.job_version, N'Created', 1, @now, n.schedule_id, n.due_at, n.backfill_id,
-        0, 1, s.payload_id, N'Job execution created.'
+        0, 1, COALESCE(s.run_payload_id, s.payload_id), N'Job execution created.'
     FROM @next AS n
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
     WHERE n.job_version IS NOT NULL
@@ -134,9 +143,10 @@ BEGIN
     INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
     SELECT
         n.schedule_id, n.job_id, n.due_at, 1,
-        CASE WHEN n.is_old = 1 THEN N'Paused' ELSE N'NoSteps' END,
+        CASE WHEN n.is_old = 1 THEN N'Paused' WHEN n.fault IS NOT NULL THEN N'Other' ELSE N'NoSteps' END,
         CASE
             WHEN n.is_old = 1 THEN N'The control database was paused and resumed; instants before that time were to be skipped.'
+            WHEN n.fault IS NOT NULL THEN n.fault
             ELSE N'The job has no steps.'
         END,
         @now

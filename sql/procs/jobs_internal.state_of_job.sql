@@ -29,7 +29,8 @@ BEGIN
             s.interval_type AS schedule_interval_type,
             s.interval_count AS schedule_interval_count,
             s.start_time AS schedule_start_time,
-            s.end_time AS schedule_end_time
+            s.end_time AS schedule_end_time,
+            JSON_QUERY(j.parameters) AS parameters
         FROM jobs_internal.jobs AS j
         LEFT JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
         WHERE j.job_id = @job_id

@@ -5,6 +5,7 @@ ALTER ROLE jobs_operator ADD MEMBER jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_update_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_set_job TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_set_job_parameters TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_jobstep TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_update_jobstep TO jobs_author;

@@ -13,6 +13,8 @@
 --                      because servers did not answer or refused the login; NULL: the latest run reached a target, or
 --                      had none to reach.
 --   revision         Grows with every change of the job, its steps or its schedules that somebody makes.
+--   parameters       The parameters that it declares: a JSON array in the form of jobs_internal.check_declarations; NULL: none,
+--                    so that its runs take any parameters.
 CREATE TABLE jobs_internal.jobs (
     job_id          UNIQUEIDENTIFIER NOT NULL,
     name            NVARCHAR(128) NOT NULL,
@@ -23,6 +25,7 @@ CREATE TABLE jobs_internal.jobs (
     deleted_at      DATETIME2(7) NULL,
     unreachable_since DATETIME2(7) NULL,
     revision        BIGINT NOT NULL CONSTRAINT DF_jobs_revision DEFAULT 1,
+    parameters      NVARCHAR(MAX) NULL,
     CONSTRAINT PK_jobs PRIMARY KEY (job_id)
 );
 

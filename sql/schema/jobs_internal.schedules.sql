@@ -57,6 +57,9 @@
 --                   is relative to it.
 --   updated_at      When the definition was last changed.
 --   payload_id      Parameters of its runs; NULL: none. No foreign key: see jobs_internal.payloads.
+--   run_payload_id  Parameters of its runs, with the defaults of those that the job declares; NULL: payload_id has them, or
+--                   parameters_fault is set. No foreign key: see jobs_internal.payloads.
+--   parameters_fault  Why its parameters do not fit what the job declares, so that no run starts; NULL: they do.
 --   main_attempts, main_failures  Number of attempts of the first step in its runs, and of those that failed; counted for the kind
 --                   azure-scheduler only, also in runs that were started by hand.
 --   next_run_id     Id of the run at next_due_at, made with that instant; only of schedules of the SAP surface, NULL for all others.
@@ -121,6 +124,8 @@ CREATE TABLE jobs_internal.schedules (
     next_run_made_at      DATETIME2(7) NULL,
     description           NVARCHAR(4000) NULL,
     recheck_at            DATETIME2(7) NULL,
+    run_payload_id        BIGINT NULL,
+    parameters_fault      NVARCHAR(2048) NULL,
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),
     CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,
@@ -153,6 +158,8 @@ CREATE INDEX IX_schedules_faulted ON jobs_internal.schedules (closed_at)
     WHERE state = N'Faulted';
 CREATE INDEX IX_schedules_payload_id ON jobs_internal.schedules (payload_id)
     WHERE payload_id IS NOT NULL;
+CREATE INDEX IX_schedules_run_payload_id ON jobs_internal.schedules (run_payload_id)
+    WHERE run_payload_id IS NOT NULL;
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").
 ALTER TABLE jobs_internal.schedules SET (LOCK_ESCALATION = DISABLE);

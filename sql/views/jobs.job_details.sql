@@ -14,6 +14,7 @@
 --   created_time             When the job was added (UTC).
 --   revision                 Grows with every change of the job, its steps or its schedules.
 --   origin                   System; Scheduler or SAP for jobs that are defined by these APIs; else Elastic.
+--   parameters               The parameters that it declares, a JSON array (see jobs.job_parameters); NULL: none, so runs take any.
 CREATE OR ALTER VIEW jobs.job_details
 AS
 SELECT
@@ -34,7 +35,8 @@ SELECT
         WHEN EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS c WHERE c.job_id = j.job_id) THEN N'Scheduler'
         WHEN EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = j.job_id) THEN N'SAP'
         ELSE N'Elastic'
-    END AS origin
+    END AS origin,
+    j.parameters
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
 WHERE j.deleted_at IS NULL;

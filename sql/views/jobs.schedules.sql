@@ -50,6 +50,7 @@
 --                          text counts, or else the default. It stays when time_zone becomes the zone that the agent determined.
 --   description            The schedule in English words, as of its latest validation; NULL: it waits for one, an agent of an earlier
 --                          release made it, or it is the schedule of jobs.sp_add_job.
+--   parameters_fault       Why its parameters do not fit those that the job declares, so that it starts no runs; NULL: they do.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT
@@ -96,7 +97,8 @@ SELECT
     s.anchor_at AS anchor_time,
     s.job_id,
     s.time_zone AS given_time_zone,
-    s.description
+    s.description,
+    s.parameters_fault
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = s.last_execution_id

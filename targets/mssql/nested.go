@@ -1,6 +1,7 @@
 package mssql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -46,6 +47,28 @@ func NestedParameters(script string) ([]NestedParameter, error) {
 		}
 	}
 	return found, nil
+}
+
+// ParameterNames returns the parameters of a run that a script uses, such as param.tenant, each
+// once. The error is a *ScriptError or a *VariableError.
+func ParameterNames(script string) (names []string, err error) {
+	batches, err := SplitBatches(script)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range batches {
+		_, err := expand(b.Text, func(m mention) (string, int, error) {
+			name, found, err := checkedName(b.Text[m.at:m.region.end])
+			if found && err == nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			return "", 0, err
+		})
+		if err != nil {
+			return nil, inScript(err, b.Line)
+		}
+	}
+	return names, nil
 }
 
 // inScript makes the line of a *VariableError one of the script instead of the batch that begins at

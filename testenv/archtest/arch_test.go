@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"jobs/importer":                  {"jobs/bounded", "jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
 	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
-	"jobs/parameters":                {},
+	"jobs/parameters":                {"jobs/internal/..."},
 	"jobs/secret":                    {},
 	"jobs/textfile":                  {},
 	"jobs/bounded":                   {},
@@ -85,7 +85,8 @@ var allowed = map[string][]string{
 	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
-	"agent/web/actions":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/startcheck":      {"controldb", "jobs/...", "targets/mssql"},
+	"agent/web/actions":     {"agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
@@ -107,7 +108,7 @@ var allowed = map[string][]string{
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
 	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
-	commandRoom + "values": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
+	commandRoom + "values": {commandRoom + "connect", "agent/startcheck", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.
 	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
 	commandRoom + "exit":     {commandRoom + "output", "controldb"},

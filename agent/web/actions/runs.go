@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
@@ -22,9 +23,6 @@ type (
 
 // shownSteps bounds the steps that the confirmation of a start lists.
 const shownSteps = 12
-
-// maxParameters bounds the parameters of a run, in UTF-16 code units (jobs.sp_start_job).
-const maxParameters = 102_400
 
 // confirmStart says what a run of a job would do.
 func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
@@ -50,18 +48,19 @@ func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, err
 		effects = append(effects, count(len(active), "run of this job is active. The new run does not wait for it.",
 			"runs of this job are active. The new run does not wait for them."))
 	}
+	known, err := startcheck.New(job.Parameters, steps)
+	if err != nil {
+		return nil, err
+	}
 	cli, tsql := []string{"job", "start", job.Name}, []page.Arg{{Name: "job_name", Value: job.Name}}
-	if text := value(r, "parameters"); text != "" {
+	// What is wrong with the form is said at its fields.
+	if text, _, err := startParameters(r, known); err == nil && text != "" {
 		tsql = append(tsql, page.Arg{Name: "parameters", Value: text})
 		cli = append(cli, "--params-file", "parameters.json")
 	}
 	return &page.Confirmation{
 		Title: "Start " + job.Name, Nav: "jobs", Effects: effects, Button: "Start the job", Back: r.Path("jobs", job.Name),
-		Fields: []page.Field{{
-			Name: "parameters", Label: "Parameters", Kind: "textarea", MaxLength: maxParameters,
-			Help: `A JSON object such as {"tenant": "contoso", "days": 7}. The steps use its members as $(param.tenant).`,
-		}},
-		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_start_job", tsql...)),
+		Fields: startFields(known), Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_start_job", tsql...)),
 	}, nil
 }
 
@@ -124,8 +123,19 @@ func start(ctx context.Context, r *page.Request) (*page.Done, error) {
 		return nil, err
 	}
 	job := r.Value("job")
-	if _, err := r.Store.StartJobWith(ctx, job, run, value(r, "parameters")); err != nil {
-		return nil, refuse(err, "parameters", 50070, 50071, 50072, 50073)
+	known, err := startcheck.Read(ctx, r.Store, job)
+	if err != nil {
+		return nil, err
+	}
+	text, field, err := startParameters(r, known)
+	if err == nil {
+		err = checkStart(known, text, value(r, fieldAllowMissing) == "true")
+	}
+	if err != nil {
+		return nil, &page.InputError{Field: field, Problem: sentence(err)}
+	}
+	if _, err := r.Store.StartJobWith(ctx, job, run, text); err != nil {
+		return nil, refuse(err, fieldParameters, 50069, 50070, 50071, 50072, 50073, 50159, 50160)
 	}
 	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run of " + quoted(job) + " was started."}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	declared "github.com/jobagent/jobagent/jobs/parameters"
 )
 
 const (
@@ -117,14 +118,16 @@ func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) (
 
 // jobData is the data of the page of a job.
 type jobData struct {
-	Job       controldb.JobDetail
-	Last      *run
-	LastHref  string
-	Durations durations
-	Schedules []scheduleRow
-	NextDue   time.Time
-	Steps     []stepView
-	Versions  []versionRow
+	Job controldb.JobDetail
+	// Parameters are those that the job declares.
+	Parameters []declared.Declaration
+	Last       *run
+	LastHref   string
+	Durations  durations
+	Schedules  []scheduleRow
+	NextDue    time.Time
+	Steps      []stepView
+	Versions   []versionRow
 	// MoreVersions is the path of the older versions.
 	MoreVersions string
 	Changes      []controldb.AuditEntry
@@ -184,6 +187,9 @@ func readJob(ctx context.Context, r *page.Request) (jobData, error) {
 		return jobData{}, err
 	}
 	data := jobData{Job: job, RunsHref: with(r.Path("runs"), "job", job.Name), ChangesHref: with(r.Path("audit"), "job", job.Name), clock: at(r)}
+	if data.Parameters, err = declared.ParseDeclarations(job.Parameters); err != nil {
+		return data, err
+	}
 	latest, err := r.Store.LatestRuns(ctx, []string{job.Name}, chartRuns)
 	if err != nil {
 		return data, err

@@ -10,6 +10,11 @@ FROM jobs_internal.schedules AS s
 WHERE s.payload_id IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM jobs_internal.payloads AS p WHERE p.payload_id = s.payload_id)
 UNION ALL
+SELECT CONCAT(N'the parameters ', s.run_payload_id, N' of runs of schedule ', s.schedule_id, N' do not exist')
+FROM jobs_internal.schedules AS s
+WHERE s.run_payload_id IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs_internal.payloads AS p WHERE p.payload_id = s.run_payload_id)
+UNION ALL
 SELECT CONCAT(N'the parameters ', p.payload_id, N' do not have their hash')
 FROM jobs_internal.payloads AS p
 WHERE p.hash <> HASHBYTES('SHA2_256', p.text)

@@ -60,6 +60,11 @@ step delete j --step-name third
 step update j --step-id 1 --timeout 60
 step options j
 step options j --step-id 1 --at-most-once
+job parameter set j tenant --required --description which
+job parameter set j days --type integer --choice 7 --choice 30 --default 7
+job parameter set j gone
+job parameter delete j gone
+job parameter list j
 job list
 job show j
 job enable k
@@ -70,7 +75,9 @@ step delete j --step-name second
 limit set Job j 5
 limit set ElasticPool p 5 --server s
 limit remove ElasticPool p --server s
-job start j --wait --execution-id RUN1 --param tenant=x
+job start j --wait --execution-id RUN1 --param tenant=x --param days=30
+job parameter delete j tenant
+job parameter delete j days
 limit list
 alert channel add hook http {"url":"ENDPOINT/","allow_http":true}
 alert channel add hook http {"url":"ENDPOINT/","allow_http":true}

@@ -28,6 +28,15 @@ func (f *ParameterFlags) Add(cmd *cobra.Command, what string) {
 		"- for standard input; --param and --param-json replace its members")
 }
 
+// Texts returns the names that --param gives, as texts.
+func (f *ParameterFlags) Texts() (names []string) {
+	for _, text := range f.texts {
+		name, _, _ := strings.Cut(text, "=")
+		names = append(names, name)
+	}
+	return names
+}
+
 // member is a name of a JSON object with its value.
 type member struct {
 	name  string

@@ -19,9 +19,21 @@ type Job struct {
 	End           time.Time `json:"schedule_end_time"`
 	Steps         []Step    `json:"steps,omitempty"` // of job show only
 
+	Parameters []JobParameter `json:"parameters,omitempty"` // that the job declares; of job show only
+
 	Schedules       int        `json:"named_schedules"`         // beside the schedule of the job's own definition
 	ActiveSchedules int        `json:"active_named_schedules"`  // those of them that start runs
 	NextDue         *time.Time `json:"next_due_time,omitempty"` // of all schedules that start runs
+}
+
+// JobParameter is a parameter that a job declares.
+type JobParameter struct {
+	Name        string   `json:"parameter_name"`
+	Type        string   `json:"type"` // text, integer, number, boolean, date or datetime
+	Required    bool     `json:"required"`
+	Default     *string  `json:"default,omitempty"` // the text of the value; absent: none
+	Choices     []string `json:"choices,omitempty"` // the texts of the only values
+	Description string   `json:"description,omitempty"`
 }
 
 // Step is a step of a job. Its fields are those of the view jobs.jobsteps.
@@ -77,6 +89,12 @@ type CreatedJob struct {
 // JobName names a job that was updated or deleted.
 type JobName struct {
 	Name string `json:"job_name"`
+}
+
+// JobParameterName names a parameter that was declared or removed.
+type JobParameterName struct {
+	Job  string `json:"job_name"`
+	Name string `json:"parameter_name"`
 }
 
 // JobVersion is a job's version after a change.

@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -118,6 +120,50 @@ func limited(ctx context.Context, q query) []cobra.Completion {
 	}
 	q.given = map[string]string{"JOB": scope}
 	return append(words("*")(ctx, q), names(controldb.NamesOfLimits)(ctx, q)...)
+}
+
+// declaredOf reads the parameters of the job that is asked about.
+func declaredOf(ctx context.Context, q query) (job startcheck.Job) {
+	if q.of() == "" {
+		return job
+	}
+	_ = q.app.Complete(ctx, func(ctx context.Context, store *controldb.Store) (err error) {
+		job, err = startcheck.Read(ctx, store, q.of())
+		return err
+	})
+	return job
+}
+
+// declaredNames completes the parameters that the job declares.
+func declaredNames(ctx context.Context, q query) (found []cobra.Completion) {
+	for _, d := range declaredOf(ctx, q).Declared {
+		if strings.HasPrefix(d.Name, q.prefix) {
+			found = append(found, cobra.CompletionWithDesc(d.Name, strings.TrimSpace(string(d.Type)+" "+d.Description)))
+		}
+	}
+	return found
+}
+
+// declared completes NAME= of the parameters that the job declares or its steps use, and behind it
+// the choices of the parameter.
+func declared(ctx context.Context, q query) (found []cobra.Completion) {
+	job := declaredOf(ctx, q)
+	if name, _, valued := strings.Cut(q.prefix, "="); valued {
+		d, _ := job.Parameter(name)
+		for _, c := range d.Choices {
+			found = append(found, name+"="+c.Text)
+		}
+		return slices.DeleteFunc(found, func(c cobra.Completion) bool { return !strings.HasPrefix(c, q.prefix) })
+	}
+	for _, d := range job.Declared {
+		found = append(found, cobra.CompletionWithDesc(d.Name+"=", strings.TrimSpace(string(d.Type)+" "+d.Description)))
+	}
+	for _, name := range parameters.Unset(job.Used, nil) {
+		if _, ok := job.Parameter(name); !ok {
+			found = append(found, name+"=")
+		}
+	}
+	return slices.DeleteFunc(found, func(c cobra.Completion) bool { return !strings.HasPrefix(c, q.prefix) })
 }
 
 // configured completes the credentials of the configuration file.

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -56,23 +57,24 @@ var (
 		source: names(controldb.NamesOfExecutions), run: true,
 	}
 	// jobOrRun is not resolved here: the name of a job may have the form of an ID.
-	jobOrRun   = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions)), named: true}
-	credential = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
-	server     = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
-	database   = Kind{Words: "the name of a database", Max: maxName, source: nothing}
-	place      = Kind{Words: "SERVER/DATABASE, the server of an endpoint, or a GUID", Max: maxServer + 1 + maxName, source: nothing}
-	file       = Kind{Words: "a file, or - for standard input", Max: maxWord, Files: true}
-	guid       = Kind{Words: "a GUID", Max: 40, Form: isGUID, source: nothing}
-	number     = Kind{Words: "a number", Max: 20, source: nothing}
-	instant    = Kind{Words: "a time such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", Max: 64, source: nothing}
-	span       = Kind{Words: "a duration such as 90s, 15m, 24h or 7d, or a number of seconds", Max: 64, source: nothing}
-	zone       = Kind{Words: "the name of a time zone, such as Europe/Berlin", Hint: "jobagent schedule zones shows all zones", Max: maxName, source: zones}
-	reference  = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
-	aContext   = Kind{Words: "the name of a context", Hint: "jobagent context list shows all contexts", Max: maxContext, source: contextNames}
-	note       = Kind{Words: "a text", Max: maxNote, Empty: true, source: nothing}
-	free       = Kind{Words: "a text", Empty: true, source: nothing}
-	word       = Kind{Words: "a value", Max: maxWord, source: nothing}
-	parameter  = Kind{Words: "NAME=VALUE", source: nothing}
+	jobOrRun     = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions)), named: true}
+	credential   = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
+	server       = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
+	database     = Kind{Words: "the name of a database", Max: maxName, source: nothing}
+	place        = Kind{Words: "SERVER/DATABASE, the server of an endpoint, or a GUID", Max: maxServer + 1 + maxName, source: nothing}
+	file         = Kind{Words: "a file, or - for standard input", Max: maxWord, Files: true}
+	guid         = Kind{Words: "a GUID", Max: 40, Form: isGUID, source: nothing}
+	number       = Kind{Words: "a number", Max: 20, source: nothing}
+	instant      = Kind{Words: "a time such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", Max: 64, source: nothing}
+	span         = Kind{Words: "a duration such as 90s, 15m, 24h or 7d, or a number of seconds", Max: 64, source: nothing}
+	zone         = Kind{Words: "the name of a time zone, such as Europe/Berlin", Hint: "jobagent schedule zones shows all zones", Max: maxName, source: zones}
+	reference    = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
+	aContext     = Kind{Words: "the name of a context", Hint: "jobagent context list shows all contexts", Max: maxContext, source: contextNames}
+	note         = Kind{Words: "a text", Max: maxNote, Empty: true, source: nothing}
+	free         = Kind{Words: "a text", Empty: true, source: nothing}
+	word         = Kind{Words: "a value", Max: maxWord, source: nothing}
+	runParameter = Kind{Words: "NAME=VALUE", source: declared}
+	parameter    = Kind{Words: "NAME=VALUE", source: nothing}
 )
 
 // enum is the kind of an enumeration.
@@ -106,7 +108,7 @@ func newName(what string) Kind {
 // argumentKinds are the kinds of arguments, by their words in usage lines.
 var argumentKinds = map[string]Kind{
 	"JOB": job, "GROUP": group, "SCHEDULE": timetable, "CALENDAR": calendar, "SECRET": secret, "RULE": rule, "CHANNEL": channel,
-	"ACCOUNT": account, "EXECUTION_ID": execution, "STEP": step,
+	"ACCOUNT": account, "EXECUTION_ID": execution, "STEP": step, "PARAMETER": {Words: "the name of a parameter", Max: maxName, source: declaredNames},
 	"JOB|EXECUTION_ID": jobOrRun, "JOB|JOB_ID": job,
 	"TARGET_ID":      {Words: "the target ID of a member", Hint: "jobagent target-group show GROUP lists the IDs", Max: 40, Form: isGUID, source: names(controldb.NamesOfMembers)},
 	"ALERT_ID":       {Words: "the ID of an alert", Hint: "jobagent alert list shows the open alerts", Max: 20, source: names(controldb.NamesOfAlerts)},
@@ -135,20 +137,21 @@ var argumentKinds = map[string]Kind{
 
 // ownArguments are the kinds of arguments of single commands.
 var ownArguments = map[string]Kind{
-	"schedule update SCHEDULE":  removable(timetable), // empty: the schedule of the job's own definition
-	"context add CONTEXT":       {Words: "a name for the new context", Max: maxContext, New: true, source: nothing},
-	"job create JOB":            newName("the new job"),
-	"target-group create GROUP": newName("the new target group"),
-	"schedule add SCHEDULE":     newName("the new schedule"),
-	"calendar add CALENDAR":     newName("the new calendar"),
-	"alert add RULE":            newName("the new rule"),
-	"alert rule add RULE":       newName("the new rule"),
-	"alert channel add CHANNEL": newName("the new channel"),
-	"account create ACCOUNT":    newName("the new account"),
-	"token create TOKEN":        newName("the new token"),
-	"key generate FILE":         {Words: "a file for the new key", Max: maxWord, Files: true},
-	"schedule explain JOB":      {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs), named: true},
-	"db describe NAME":          {Words: "the name of an object, such as jobs.sp_add_job", Max: maxServer, source: nothing},
+	"schedule update SCHEDULE":    removable(timetable), // empty: the schedule of the job's own definition
+	"context add CONTEXT":         {Words: "a name for the new context", Max: maxContext, New: true, source: nothing},
+	"job create JOB":              newName("the new job"),
+	"job parameter set PARAMETER": newName("the parameter"),
+	"target-group create GROUP":   newName("the new target group"),
+	"schedule add SCHEDULE":       newName("the new schedule"),
+	"calendar add CALENDAR":       newName("the new calendar"),
+	"alert add RULE":              newName("the new rule"),
+	"alert rule add RULE":         newName("the new rule"),
+	"alert channel add CHANNEL":   newName("the new channel"),
+	"account create ACCOUNT":      newName("the new account"),
+	"token create TOKEN":          newName("the new token"),
+	"key generate FILE":           {Words: "a file for the new key", Max: maxWord, Files: true},
+	"schedule explain JOB":        {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs), named: true},
+	"db describe NAME":            {Words: "the name of an object, such as jobs.sp_add_job", Max: maxServer, source: nothing},
 }
 
 // flagKinds are the kinds of flags whose values are texts.
@@ -181,7 +184,7 @@ var flagKinds = map[string]Kind{
 	"file":    file, "spec": file, "body-file": file, "command-file": file, "params-file": file, "report": {Words: "a file", Max: maxWord, Files: true},
 	"command":      {Words: "a T-SQL script", source: nothing},
 	"command-type": enum(spelled(action.Types())...), "type": enum(spelled(action.Types())...),
-	"param": parameter, "param-json": parameter, "var": parameter, "tag": parameter,
+	"param": runParameter, "param-json": runParameter, "var": parameter, "tag": parameter,
 	"after":              removable(step),
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
 	"on-targets":         enum("All", "Failed", "Succeeded"),
@@ -238,6 +241,9 @@ var flagKinds = map[string]Kind{
 
 // ownFlags are the kinds of flags of single commands, where the same word means something else.
 var ownFlags = map[string]Kind{
+	"job parameter set --type":              loose(spelled(parameters.Types())...),
+	"job parameter set --default":           free,
+	"job parameter set --choice":            free,
 	"alert add --lifecycle":                 removable(several(lifecycles...)),
 	"alert rule add --lifecycle":            removable(several(lifecycles...)),
 	"alert update --lifecycle":              removable(several(lifecycles...)),

@@ -186,7 +186,7 @@ func jobVersions(t *testing.T, f *fixture, database string) string {
 // do not have, with the reason. A new column must be put into one of them.
 var views = map[string]struct{ covered, others string }{
 	"jobs.job_details": {
-		covered: "job_name description enabled schedule_interval_type schedule_interval_count schedule_start_time schedule_end_time",
+		covered: "job_name description enabled schedule_interval_type schedule_interval_count schedule_start_time schedule_end_time parameters",
 		others:  "job_id job_version is_system created_time revision origin", // of the database
 	},
 	"jobs.jobsteps": {
@@ -206,7 +206,7 @@ start_time end_time given_time_zone`,
 		others: `schedule_id job_id time_zone state reason next_due_time last_due_time upcoming executions failures faults
 skipped_by_overlap skipped_by_catch_up skipped_otherwise buffered last_job_execution_id last_lifecycle validated_time engine
 validation_errors warnings description created_time updated_time defined_time anchor_time
-paused paused_by paused_at pause_note`, // state; a pause is an act of operators, and not of files
+paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an act of operators, and not of files
 	},
 	"jobs.target_group_member_details": {
 		covered: `target_group_name membership_type target_type refresh_credential_name server_name database_name elastic_pool_name shard_map_name`,

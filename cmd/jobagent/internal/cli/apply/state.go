@@ -142,6 +142,9 @@ func newStep(s controldb.JobStepDetail) (*manifest.Step, error) {
 
 func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb.Schedule) (*manifest.Job, error) {
 	out := &manifest.Job{Name: j.Name, Description: j.Description, Steps: steps}
+	if err := out.SetDeclarations(j.Parameters); err != nil {
+		return nil, err
+	}
 	own := &manifest.Interval{Enabled: j.Enabled, Interval: j.IntervalType, Count: j.IntervalCount}
 	if !j.Start.Equal(noStart) {
 		own.Start = j.Start.UTC()

@@ -136,6 +136,9 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 	if have != nil {
 		old, oldSteps, oldSchedules = ownSchedule(have), have.Steps, have.Schedules
 	}
+	if err := writeParameters(ctx, tx, want, have); err != nil { // schedules must fit them
+		return err
+	}
 	if err := writeSteps(ctx, tx, want.Name, want.Steps, oldSteps); err != nil {
 		return err
 	}
@@ -146,6 +149,24 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 		}
 	}
 	return writeSchedules(ctx, tx, want.Name, want.Schedules, oldSchedules)
+}
+
+// writeParameters makes the call for the parameters that a job declares, if they change.
+func writeParameters(ctx context.Context, tx *controldb.Store, want, have *manifest.Job) error {
+	declared, err := want.Declarations()
+	if err != nil {
+		return err
+	}
+	old := ""
+	if have != nil {
+		if old, err = have.Declarations(); err != nil {
+			return err
+		}
+	}
+	if declared == old {
+		return nil
+	}
+	return tx.SetJobParameters(ctx, want.Name, declared, nil)
 }
 
 // ownSchedule returns the schedule of the job's own definition, with the defaults if it has none.

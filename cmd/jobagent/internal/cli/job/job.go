@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -56,7 +57,7 @@ var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "named_schedules", Header: "NAMED", Wide: true},
 	{Name: "job_id", Header: "ID", Wide: true},
 	{Name: "description", Min: 12, Rest: true, Drop: 9},
-}).Without("steps")
+}).Without("steps").Without("parameters")
 
 // schedules says in some words when a job runs: by the schedule of its own definition, by its named
 // schedules, or by none.
@@ -98,7 +99,7 @@ func inWords(j output.Job) string {
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("job", "Define, list, start and stop jobs",
 		newListCommand(a), newShowCommand(a), newCreateCommand(a), newUpdateCommand(a), newDeleteCommand(a),
-		newStartCommand(a), newStopCommand(a), newEnableCommand(a, true), newEnableCommand(a, false))
+		newStartCommand(a), newStopCommand(a), newEnableCommand(a, true), newEnableCommand(a, false), newParameterCommand(a))
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
@@ -148,7 +149,14 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				detail, err := store.JobDetail(cmd.Context(), job.Name)
+				if err != nil {
+					return err
+				}
 				v := viewJob(job)
+				if v.Parameters, err = viewParameters(detail.Parameters); err != nil {
+					return err
+				}
 				for _, p := range plans {
 					v = viewPlan(v, p)
 				}
@@ -182,6 +190,9 @@ func printJob(w io.Writer, j output.Job) error {
 		fmt.Fprintf(w, "%s\n", j.Description)
 	}
 	fmt.Fprintf(w, "id %s\n", j.ID)
+	for _, p := range j.Parameters {
+		fmt.Fprintf(w, "parameter %s\n", output.OneLine(describeParameter(p)))
+	}
 	for _, s := range j.Steps {
 		fmt.Fprintln(w)
 		if err := output.WriteStep(w, s); err != nil {
@@ -350,6 +361,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 	var wait runs.Wait
 	var id string
 	var params command.ParameterFlags
+	var allowMissing bool
 	cmd := &cobra.Command{
 		Use: "start JOB", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
 		Long: `Start a run of a job's current version. Its parameters are fixed with it; its steps use them as script variables:
@@ -357,6 +369,11 @@ func newStartCommand(a *connect.App) *cobra.Command {
   jobagent job start 'nightly index' --param tenant=contoso --param-json days=7
 
 In a step: DELETE FROM dbo.log WHERE tenant = N'$(param.tenant)' AND age > $(param.days);
+
+If the job declares its parameters (jobagent job parameter), --param takes a value of the declared type, and what
+is not given gets its default. A start is refused if a required parameter is missing, or one that a step uses, such
+as $(param.tenant): the step would fail on each database. --allow-missing starts the run although steps use others,
+such as a step that does not run this time.
 
 With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -378,6 +395,13 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				job, err := startcheck.Read(cmd.Context(), store, args[0])
+				if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
+					return err
+				}
+				if parameters, err = checkStart(job, parameters, params.Texts(), allowMissing); err != nil {
+					return err
+				}
 				run, err := store.StartJobWith(cmd.Context(), args[0], wanted, parameters)
 				if err != nil {
 					return runs.Unanswered(cmd.Context(), a, wanted, err)
@@ -394,6 +418,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
 	params.Add(cmd, "the run")
+	cmd.Flags().BoolVar(&allowMissing, "allow-missing", false, "start although steps use parameters that are not given")
 	return cmd
 }
 
