@@ -84,11 +84,11 @@ func (f *ParameterFlags) Read(stdin io.Reader) (string, error) {
 			return "", err
 		}
 		text = bytes.TrimSpace(text)
-		if len(given) == 0 {
-			return string(text), nil
-		}
 		if members, err = readMembers(text); err != nil {
 			return "", exit.Usagef("invalid --params-file %s: want a JSON object: %w", f.file, err)
+		}
+		if len(given) == 0 {
+			return string(text), nil
 		}
 	}
 	for _, m := range given {
