@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -21,7 +20,7 @@ func newRetryNowCommand(a *connect.App) *cobra.Command {
 		Long: `Make the next attempts of all targets of a run that wait for a retry due, such as after their data was
 mended. The attempts count as they would have later. What runs or is final stays as it is:
 jobagent execution rerun repeats what is final.`,
-	}, (*controldb.Store).RetryNow, "%s due now; to follow the run: jobagent execution watch %s")
+	}, (*controldb.Store).RetryNow, "made %s due now; to follow the run: jobagent execution watch %s")
 }
 
 func newGiveUpCommand(a *connect.App) *cobra.Command {
@@ -55,13 +54,10 @@ func newRetriesCommand(
 				return err
 			}
 			result := output.ChangedRetries{Execution: id, Changed: n}
-			switch n {
-			case 0:
+			if n == 0 {
 				return a.Done(result, "nothing waits for a retry there; jobagent execution targets %s shows the targets", id)
-			case 1:
-				return a.Done(result, done, "1 attempt is", id)
 			}
-			return a.Done(result, done, fmt.Sprintf("%d attempts are", n), id)
+			return a.Done(result, done, output.Count(n, "attempt"), id)
 		})
 	}
 	cmd.Flags().IntVar(&step, "step-id", 0, "only of the step with this `number`")
