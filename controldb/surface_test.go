@@ -92,7 +92,7 @@ var publicViews = map[string]string{
 var ownProcedures = []string{
 	"sp_rerun_job_execution", "sp_retry_job_execution_now", "sp_give_up_job_execution",
 	"sp_complete_callback",
-	"sp_set_jobstep_options",
+	"sp_set_jobstep_options", "sp_set_job_parameters",
 	"sp_set_limit",
 	"sp_set_setting",
 	"sp_set_job", "sp_set_jobstep", "sp_set_target_group",

@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // job returns a job with a step of T-SQL and one that calls an endpoint.
 func job(t *testing.T, declared string) startcheck.Job {
