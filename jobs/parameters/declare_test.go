@@ -28,7 +28,7 @@ func TestDeclarations(t *testing.T) {
 		`[{"type": "text"}]`:                                                             "element 1: invalid name",
 		`[{"name": "a.b"}]`:                                                              `"a.b": invalid name`,
 		`[{"name": "a"}, {"name": "A"}]`:                                                 `"A": it is declared twice`,
-		`[{"name": "a", "defualt": 1}]`:                                                  `unknown member "defualt"`,
+		`[{"name": "a", "defautl": 1}]`:                                                  `unknown member "defautl"`,
 		`[{"name": "a", "type": "a", "type": "b"}]`:                                      `the name "type" is there twice`,
 		`[{"name": "a", "required": "yes"}]`:                                             "want true or false",
 		`[{"name": "a", "type": "integr"}]`:                                              "did you mean integer?",

@@ -410,7 +410,7 @@ var wrongInputs = []struct {
 	{"import crontab CRON --keep-commands=perhaps", 2, "--keep-commands"},
 
 	// One vocabulary.
-	{"execution list --lifecycle Runing", 2, "did you mean Running?"},
+	{"execution list --lifecycle Runnin", 2, "did you mean Running?"},
 	{"execution targets " + run1 + " --lifecycle Walking", 2, "--lifecycle"},
 
 	// Whole command lines.
