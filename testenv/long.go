@@ -9,10 +9,10 @@ import (
 const envLong = "JOBAGENT_TEST_LONG"
 
 // Long skips a test whose cost is out of proportion to what a run of all tests on a developer's
-// machine may take, unless JOBAGENT_TEST_LONG is set. A shorter test of the same part runs always.
+// machine may take, unless JOBAGENT_TEST_LONG is set. Other tests of the same code run always.
 func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(envLong) == "" {
-		t.Skip("takes long: " + envLong + "=1 runs it")
+		t.Skip("takes longer than a run of all tests on a developer's machine permits: " + envLong + "=1 runs it, as .ci/run does")
 	}
 }

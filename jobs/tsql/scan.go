@@ -109,26 +109,12 @@ func (s *scanner) blank() {
 }
 
 func (s *scanner) comment() {
-	line, depth := s.line, 0
-	for s.at < len(s.text) {
-		switch rest := s.text[s.at:]; {
-		case strings.HasPrefix(rest, "/*"):
-			depth++
-			s.at += 2
-		case strings.HasPrefix(rest, "*/"):
-			depth--
-			s.at += 2
-			if depth == 0 {
-				return
-			}
-		default:
-			if rest[0] == '\n' {
-				s.line++
-			}
-			s.at++
-		}
+	end, closed := EndOfBlockComment(s.text, s.at)
+	if !closed {
+		s.fault = fmt.Errorf("line %d: the comment has no end", s.line)
 	}
-	s.fault = fmt.Errorf("line %d: the comment has no end", line)
+	s.line += strings.Count(s.text[s.at:end], "\n")
+	s.at = end
 }
 
 // token reads a token, which begins here.
@@ -205,23 +191,13 @@ func firstLine(text string) string {
 }
 
 // quoted reads what begins with one character here and ends with another, which is doubled inside.
-func (s *scanner) quoted(end byte, what string) (string, error) {
-	line := s.line
-	s.at++
-	var b strings.Builder
-	for from := s.at; s.at < len(s.text); s.at++ {
-		switch s.text[s.at] {
-		case '\n':
-			s.line++
-		case end:
-			b.WriteString(s.text[from:s.at])
-			if s.at+1 == len(s.text) || s.text[s.at+1] != end {
-				s.at++
-				return b.String(), nil
-			}
-			s.at++
-			from = s.at
-		}
+func (s *scanner) quoted(closing byte, what string) (string, error) {
+	end, closed := EndOfQuoted(s.text, s.at, closing)
+	if !closed {
+		return "", fmt.Errorf("line %d: the %s has no end", s.line, what)
 	}
-	return "", fmt.Errorf("line %d: the %s has no end", line, what)
+	inner, one := s.text[s.at+1:end-1], string(closing)
+	s.line += strings.Count(inner, "\n")
+	s.at = end
+	return strings.ReplaceAll(inner, one+one, one), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // Batch is a part of a script between two GO lines.
@@ -46,13 +47,17 @@ type region struct {
 // region extends to the end of the text, as on the server. The regions of a text cover it without a
 // gap. Each byte is read at most twice. Every delimiter is ASCII, so that UTF-8 needs no decoding.
 func nextRegion(text string, pos int) region {
+	quoted := func(kind regionKind, closing byte) region {
+		end, _ := tsql.EndOfQuoted(text, pos, closing)
+		return region{kind, pos, end}
+	}
 	switch c := text[pos]; {
 	case c == '\'':
-		return region{regionString, pos, endOfQuoted(text, pos, '\'')}
+		return quoted(regionString, '\'')
 	case c == '"':
-		return region{regionQuotedName, pos, endOfQuoted(text, pos, '"')}
+		return quoted(regionQuotedName, '"')
 	case c == '[':
-		return region{regionBracketName, pos, endOfQuoted(text, pos, ']')}
+		return quoted(regionBracketName, ']')
 	case strings.HasPrefix(text[pos:], "--"):
 		end := strings.IndexByte(text[pos:], '\n')
 		if end < 0 {
@@ -60,7 +65,8 @@ func nextRegion(text string, pos int) region {
 		}
 		return region{regionLineComment, pos, pos + end}
 	case strings.HasPrefix(text[pos:], "/*"):
-		return region{regionBlockComment, pos, endOfBlockComment(text, pos)}
+		end, _ := tsql.EndOfBlockComment(text, pos)
+		return region{regionBlockComment, pos, end}
 	}
 	end := pos + 1
 	for ; end < len(text); end++ {
@@ -73,43 +79,6 @@ func nextRegion(text string, pos int) region {
 		}
 	}
 	return region{regionCode, pos, end}
-}
-
-// endOfQuoted returns the end of the quoted region that begins at pos. A doubled closing delimiter
-// is part of it.
-func endOfQuoted(text string, pos int, closing byte) int {
-	for i := pos + 1; ; {
-		n := strings.IndexByte(text[i:], closing)
-		if n < 0 {
-			return len(text)
-		}
-		i += n + 1
-		if i >= len(text) || text[i] != closing {
-			return i
-		}
-		i++
-	}
-}
-
-// endOfBlockComment returns the end of the comment that begins at pos, nested comments included.
-func endOfBlockComment(text string, pos int) int {
-	depth := 0
-	for i := pos; i+1 < len(text); {
-		switch {
-		case text[i] == '/' && text[i+1] == '*':
-			depth++
-			i += 2
-		case text[i] == '*' && text[i+1] == '/':
-			depth--
-			i += 2
-			if depth == 0 {
-				return i
-			}
-		default:
-			i++
-		}
-	}
-	return len(text)
 }
 
 // SplitBatches splits a script at its GO lines, as sqlcmd and Management Studio do. GO stands alone
@@ -205,8 +174,11 @@ func goLine(text string, at int) (end, count int, found bool, err error) {
 		number = rest[:n]
 	}
 	tail := strings.TrimSpace(rest[len(number):])
-	comment := strings.HasPrefix(tail, "--") ||
-		strings.HasPrefix(tail, "/*") && endOfBlockComment(tail, 0) == len(tail) && strings.HasSuffix(tail, "*/")
+	comment := strings.HasPrefix(tail, "--")
+	if strings.HasPrefix(tail, "/*") {
+		end, closed := tsql.EndOfBlockComment(tail, 0)
+		comment = closed && end == len(tail)
+	}
 	if tail != "" && !comment {
 		return 0, 0, false, fmt.Errorf("invalid text %q after GO: want a count, a comment or nothing", clip(rest, 40))
 	}

@@ -623,7 +623,7 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 // waiting draws a run, and all or one of what waits for a retry in it.
 func (m *model) waiting(t *rapid.T) (r controldb.Retries, list []*work) {
 	if len(m.runs) == 0 {
-		t.Skip("no run")
+		t.Skip("not applicable, so rapid draws another action: no run")
 	}
 	run := rapid.SampledFrom(m.runs[max(0, len(m.runs)-3):]).Draw(t, "run")
 	r.Run = run.id

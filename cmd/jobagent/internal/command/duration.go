@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,6 +11,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// errTooLong means that a duration has more than 292 years.
+var errTooLong = errors.New("it is too long: want at most 292 years")
+
 // ParseDuration parses a duration of the command line: 5s, 30m, 1h30m, 90d, 2w, or plain seconds.
 func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
@@ -17,7 +21,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		if d := time.Duration(seconds) * time.Second; d/time.Second == time.Duration(seconds) {
 			return d, nil
 		}
-		return 0, fmt.Errorf("it is too long")
+		return 0, errTooLong
 	}
 	whole := time.Duration(0)
 	if m := age.FindStringSubmatch(text); m != nil { // days or weeks alone, or before the rest
@@ -27,6 +31,9 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 		if m[2] == "w" {
 			days *= 7
+		}
+		if days > int(math.MaxInt64/(24*time.Hour)) {
+			return 0, errTooLong
 		}
 		if whole = time.Duration(days) * 24 * time.Hour; m[3] == "" {
 			return whole, nil

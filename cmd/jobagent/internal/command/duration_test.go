@@ -18,7 +18,7 @@ func TestParseDuration(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, d, text)
 	}
-	for _, text := range []string{"", "d", "5x", "1y", "99999999999999999999", "9223372036854775807", "1d-2h", "5 m"} {
+	for _, text := range []string{"", "d", "5x", "1y", "99999w", "99999999999999999999", "9223372036854775807", "1d-2h", "5 m"} {
 		_, err := ParseDuration(text)
 		require.Error(t, err, text)
 	}
