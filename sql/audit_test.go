@@ -11,19 +11,21 @@ import (
 // unaudited are the public procedures that do not call jobs_internal.audit themselves, with the
 // reason.
 var unaudited = map[string]string{
-	"jobs.sp_explain_execution":   "it only reads",
-	"jobs.sp_get_overview":        "it only reads",
-	"jobs.sp_get_failures":        "it only reads",
-	"jobs.sp_get_recent_runs":     "it only reads",
-	"jobs.sp_get_limits":          "it only reads",
-	"jobs.sp_get_run":             "it only reads",
-	"jobs.sp_get_run_targets":     "it only reads",
-	"jobs.sp_get_target_outcomes": "it only reads",
-	"jobs.sp_get_target_runs":     "it only reads",
-	"jobs.sp_complete_callback":   "jobs_internal.store_report calls it, in the transaction of the report",
-	"jobs_rest.finish_request":    "it keeps an answer, and changes nothing that anybody defined",
-	"jobs_rest.report_run":        "the sender is the application that a run called; jobs.callbacks shows its report",
-	"jobs_rest.delete_job":        "jobs_internal.delete_rest_job calls jobs.sp_delete_job",
+	"jobs.sp_explain_execution":       "it only reads",
+	"jobs.sp_get_overview":            "it only reads",
+	"jobs.sp_get_failures":            "it only reads",
+	"jobs.sp_get_recent_runs":         "it only reads",
+	"jobs.sp_get_limits":              "it only reads",
+	"jobs.sp_get_run":                 "it only reads",
+	"jobs.sp_get_run_targets":         "it only reads",
+	"jobs.sp_get_target_outcomes":     "it only reads",
+	"jobs.sp_get_target_runs":         "it only reads",
+	"jobs.sp_complete_callback":       "jobs_internal.store_report calls it, in the transaction of the report",
+	"jobs.sp_retry_job_execution_now": "jobs_internal.change_retries has an entry for each slice, in its transaction",
+	"jobs.sp_give_up_job_execution":   "the same",
+	"jobs_rest.finish_request":        "it keeps an answer, and changes nothing that anybody defined",
+	"jobs_rest.report_run":            "the sender is the application that a run called; jobs.callbacks shows its report",
+	"jobs_rest.delete_job":            "jobs_internal.delete_rest_job calls jobs.sp_delete_job",
 }
 
 // reads matches the procedures of the SAP surface that only read.

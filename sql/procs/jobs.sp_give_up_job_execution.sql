@@ -8,7 +8,7 @@
 --   @changed           Receives the number of targets and resolutions that were changed; 0: nothing waits for a retry there.
 --   @slice             Number of targets that one transaction changes at most. For tests only.
 -- Called by: members of the role jobs_operator.
--- Locks:     see jobs_internal.change_step_retries and change_target_retries; an insert into audit_entries.
+-- Locks:     see jobs_internal.change_retries.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -26,91 +26,15 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
-    DECLARE @message NVARCHAR(2048);
-    DECLARE @execution_id BIGINT;
-    DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @job_name NVARCHAR(128);
-    DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
-    DECLARE @more BIT = 1;
-    DECLARE @part INT;
-    DECLARE @audit_after NVARCHAR(MAX);
-    SET @changed = 0;
 
     IF @@TRANCOUNT > 0
         THROW 50136, N'Targets are not given up inside a transaction, because passes of agents would wait for it. Commit first.', 1;
-    IF @job_execution_id IS NULL
-        THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
-    SELECT
-        @execution_id = e.execution_id,
-        @job_id = j.job_id,
-        @job_name = j.name
-    FROM jobs_internal.visible_runs AS e
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-    WHERE e.job_execution_id = @job_execution_id
-        AND j.deleted_at IS NULL;
-    IF @execution_id IS NULL
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'
-        ), N'%', N'%%');
-        THROW 50111, @message, 1;
-    END;
-
-    -- Resolutions, and each slice of targets, are a transaction of their own, with its entry (I15).
-    IF @target_id IS NULL
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE jobs_internal.change_step_retries
-            @execution_id = @execution_id,
-            @step_id = @step_id,
-            @give_up = 1,
-            @by = @by,
-            @changed = @part OUTPUT,
-            @now = @now;
-        SET @changed = @part;
-        SET @audit_after = (SELECT @part AS given_up, @step_id AS step_id FOR JSON PATH, WITHOUT_ARRAY_WRAPPER);
-        IF @part > 0
-            EXECUTE jobs_internal.audit
-                @action = N'sp_give_up_job_execution',
-                @object_kind = N'JobExecution',
-                @object_id = @job_execution_id,
-                @job_id = @job_id,
-                @job_name = @job_name,
-                @after = @audit_after,
-                @now = @now;
-        COMMIT TRANSACTION;
-    END;
-    WHILE @more = 1
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE jobs_internal.change_target_retries
-            @execution_id = @execution_id,
-            @step_id = @step_id,
-            @target_id = @target_id,
-            @give_up = 1,
-            @by = @by,
-            @slice = @slice,
-            @changed = @part OUTPUT,
-            @more = @more OUTPUT,
-            @now = @now;
-        SET @changed = @changed + @part;
-        SET @audit_after = (
-            SELECT @part AS given_up, @step_id AS step_id, @target_id AS target_id
-            FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
-        );
-        IF @part > 0
-            EXECUTE jobs_internal.audit
-                @action = N'sp_give_up_job_execution',
-                @object_kind = N'JobExecution',
-                @object_id = @job_execution_id,
-                @job_id = @job_id,
-                @job_name = @job_name,
-                @after = @audit_after,
-                @now = @now;
-        ELSE
-            SET @more = 0; -- agents have claimed what was found
-        COMMIT TRANSACTION;
-    END;
+    EXECUTE jobs_internal.change_retries
+        @job_execution_id = @job_execution_id,
+        @step_id = @step_id,
+        @target_id = @target_id,
+        @give_up = 1,
+        @changed = @changed OUTPUT,
+        @slice = @slice;
     RETURN 0;
 END;

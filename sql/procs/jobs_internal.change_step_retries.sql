@@ -7,7 +7,7 @@
 --   @by            Who gives them up.
 --   @changed       Receives the number of steps that were changed.
 --   @now           The time of the call; attempts that are due by then are not made due.
--- Called by: jobs.sp_retry_job_execution_now, jobs.sp_give_up_job_execution, within a transaction of their own.
+-- Called by: jobs_internal.change_retries, within a transaction of its own.
 -- Locks:     the steps (X).
 -- Returns:   0.
 -- Throws:    nothing.

@@ -13,7 +13,7 @@
 --   @changed       Receives the number of targets that were changed.
 --   @more          Receives 1 if targets may be left.
 --   @now           The time of the call; attempts that are due by then are not made due.
--- Called by: jobs.sp_retry_job_execution_now, jobs.sp_give_up_job_execution, within a transaction of their own.
+-- Called by: jobs_internal.change_retries, within a transaction of its own.
 -- Locks:     the targets (X).
 -- Returns:   0.
 -- Throws:    nothing.
