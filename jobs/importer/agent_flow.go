@@ -130,8 +130,8 @@ func (v flowVectors) cost(there, here bitset) (cost int, first *difference) {
 	return cost, first
 }
 
-// next returns the index of the step that follows an outcome: -1 if the job ends, and then how. The
-// steps are sorted by their ids. ok is false if the step does not exist.
+// agentNext returns the index of the step that follows an outcome: -1 if the job ends, and then
+// how. The steps are sorted by their ids. ok is false if the step does not exist.
 func agentNext(steps []AgentStep, i int, success bool) (next int, failed, ok bool) {
 	action, id := steps[i].OnSuccess, steps[i].OnSuccessStep
 	if !success {
