@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv/npm"
 )
 
 // `jobagent dev` serves REST over TLS with the server's certificate; the stored token is that of an
@@ -47,6 +48,26 @@ func TestDevServesREST(t *testing.T) {
 	require.Equal(t, first.token, second.token)
 	status, body = second.get(t, "/readyz", second.token)
 	require.Equal(t, http.StatusOK, status, body)
+}
+
+// The OpenAPI documents that the program serves follow Redocly's recommended rules without errors.
+func TestOpenAPIDocumentsAreValid(t *testing.T) {
+	t.Parallel()
+	npm.Modules(t, "@redocly/cli")
+	dir := t.TempDir()
+	p := startDev(t, dir, "127.0.0.1:0")
+	for _, surface := range []string{"sql", "scheduler", "sap"} {
+		status, body := p.get(t, "/openapi/"+surface+".json", p.token)
+		require.Equal(t, http.StatusOK, status, surface)
+		document := filepath.Join(dir, surface+".json")
+		require.NoError(t, os.WriteFile(document, []byte(body), 0o600))
+		cmd := exec.CommandContext(t.Context(), "node", npm.Path("@redocly/cli", "bin", "cli.js"), "lint", document, "--extends", "recommended", "--format", "stylish")
+		cmd.Dir = dir // without a configuration file
+		cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), "is valid", surface)
+	}
 }
 
 // get sends a request to the front.
