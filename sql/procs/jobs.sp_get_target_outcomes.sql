@@ -13,7 +13,7 @@
 -- Parameters:
 --   @target_group_name  The target group; NULL: none.
 --   @target_id          The database (target_id of jobs.job_execution_targets); NULL: several.
---   @search             Part of the database's or server's name; NULL or an empty text: any.
+--   @search             Part of the database's or server's name; NULL or an empty text: any. Compared as the database compares names.
 --   @job_search         Part of the job's name; NULL or an empty text: any.
 --   @lacking            1: only databases on which the last outcome of one of these jobs is not Succeeded, or on which it never ran.
 --   @after_database     The list begins behind this database; NULL: at its beginning.

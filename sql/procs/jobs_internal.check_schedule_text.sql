@@ -28,7 +28,7 @@ BEGIN
         -- only a program can translate the text, and only kinds are stored
         SET @message = REPLACE(CONCAT(
             N'Invalid @kind ''', @kind, N''': a text of this language is translated to a kind. To translate it, run ',
-            N'jobagent schedule preview --kind ', LOWER(@kind), N' --spec FILE, and give the kind and the text that it shows.'
+            N'jobagent schedule preview --kind ', LOWER(@kind), N' --file FILE, and give the kind and the text that it shows.'
         ), N'%', N'%%');
         THROW 50048, @message, 1;
     END;
@@ -41,7 +41,7 @@ BEGIN
     END;
     IF @spec IS NULL OR LTRIM(@spec) = N''
         THROW 50049,
-            N'Missing schedule text: @spec is NULL or empty. To try a text, run jobagent schedule preview --kind KIND --spec FILE.',
+            N'Missing schedule text: @spec is NULL or empty. To try a text, run jobagent schedule preview --kind KIND --file FILE.',
             1;
     SET @kind = @canonical;
     RETURN 0;

@@ -30,7 +30,7 @@ schedule add nightly weekdays --cron5 0~2~*~*~1-5
 calendar add holidays --spec CALENDAR
 limit set Server sql1.example.com 5
 alert channel add hook http {"url":"https://example.com/"}
-alert add failed RunEnded --job nightly --channel hook
+alert rule add failed RunEnded --job nightly --channel hook
 account create sales --no-wait
 job start nightly --execution-id abcd0000-0000-4000-8000-000000000001
 job start nightly --execution-id abcd0000-0000-4000-8000-000000000002
@@ -106,7 +106,7 @@ func TestNamesOfObjects(t *testing.T) {
 		"job list --sort=-job_n":                  "-job_name\n",
 		"job list --log-level d":                  "debug\n",
 		"step add nightly --http P":               "POST\nPUT\nPATCH\n",
-		"alert add x ''":                          "RunEnded\n",
+		"alert rule add x ''":                     "RunEnded\n",
 		"alert channel add x s":                   "StorageQueue\nServiceBusQueue\nServiceBusTopic\nSlack\n",
 		"job update nightly --interval-type h":    "Hours\n",
 		"run --target-credential ''":              "deploy\n",

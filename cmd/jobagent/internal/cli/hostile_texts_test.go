@@ -53,7 +53,7 @@ schedule add j s --cron5 0~0~1~1~*
 calendar add c --spec CALENDAR
 limit set Job j 5
 alert channel add hook http {"url":"https://example.com/"}
-alert add failed RunEnded --job j --channel hook
+alert rule add failed RunEnded --job j --channel hook
 job start j --execution-id 00000000-0000-4000-8000-000000000001 --wait
 `
 

@@ -87,20 +87,20 @@ alert channel update hook --enabled
 alert channel list
 alert test hook
 alert test nowhere
-alert add failed RunEnded --job j --channel hook --severity critical
-alert add share TargetsFailed --percent 200
-alert add slow RunTooLong --factor 3
-alert update slow --jobs n*
+alert rule add failed RunEnded --job j --channel hook --severity critical
+alert rule add share TargetsFailed --percent 200
+alert rule add slow RunTooLong --factor 3
+alert rule update slow --jobs n*
 alert mute failed --for 1h --note moving
 alert mute failed --off
-alert rules
+alert rule list
 alert list
 alert history
 alert show 1
 alert ack 1
 alert ack x
-alert delete slow
-alert delete failed
+alert rule delete slow
+alert rule delete failed
 alert channel delete hook
 execution list
 execution list --job nope

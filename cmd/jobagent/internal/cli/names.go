@@ -68,7 +68,7 @@ func addNames(root *cobra.Command) {
 			}
 			addAliases(sub, aliases[own])
 			commands[own] = named{sub, sub.Example != ""}
-			sub.Flags().SetNormalizeFunc(spelling(own))
+			sub.Flags().SetNormalizeFunc(spelling(sub))
 			walk(sub, own)
 		}
 	}
@@ -103,9 +103,9 @@ func addAliases(cmd *cobra.Command, list []string) {
 }
 
 // spelling replaces the old spellings of a command's flags.
-func spelling(path string) func(*pflag.FlagSet, string) pflag.NormalizedName {
+func spelling(cmd *cobra.Command) func(*pflag.FlagSet, string) pflag.NormalizedName {
 	return func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(values.Spelling(path, name))
+		return pflag.NormalizedName(values.Spelling(cmd, name))
 	}
 }
 

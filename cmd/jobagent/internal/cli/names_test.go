@@ -102,7 +102,7 @@ func TestOneSpelling(t *testing.T) {
 			for _, words := range synonyms {
 				require.NotContains(t, words[1:], f.Name, "%s: --%s is spelled --%s elsewhere", cmd.CommandPath(), f.Name, words[0])
 			}
-			require.Equal(t, f.Name, values.Spelling("", f.Name), "%s: --%s is an old spelling", cmd.CommandPath(), f.Name)
+			require.Equal(t, f.Name, values.Spelling(cmd, f.Name), "%s: --%s is an old spelling", cmd.CommandPath(), f.Name)
 		})
 	})
 	for old, line := range map[string]string{

@@ -38,8 +38,8 @@ calendar add c --spec CALENDAR
 schedule add j blocked --kind azure-scheduler --spec BLOCKED
 limit set Job j 5
 alert channel add hook Http {"url":"https://example.com/"}
-alert add failed RunEnded --job j --channel hook
-alert add silent NoAgent
+alert rule add failed RunEnded --job j --channel hook
+alert rule add silent NoAgent
 job start j --execution-id 00000000-0000-4000-8000-000000000001
 `
 
@@ -116,7 +116,7 @@ var wrongInputs = []struct {
 	{"execution callbacks " + noRun, 3, "does not exist"},
 	{"execution complete " + noRun + " --succeeded", 3, "does not exist"},
 	{"execution show zz", 2, "invalid EXECUTION_ID"},
-	{"alert delete nope", 3, "jobagent alert rule list shows all alerts"},
+	{"alert rule delete nope", 3, "jobagent alert rule list shows all alerts"},
 	{"alert channel delete nope", 3, "jobagent alert channel list shows all channels"},
 	{"alert mute nope", 3, "does not exist"},
 	{"alert ack 99", 3, "jobagent alert history shows all alerts"},
@@ -142,7 +142,7 @@ var wrongInputs = []struct {
 	{"calendar add c --spec CALENDAR", 6, "jobagent calendar update"},
 	{"calendar delete c", 6, "is used by"},
 	{"step add j --command x --target-group g --name second", 6, "has a step named"},
-	{"alert add failed RunEnded", 6, "jobagent alert rule update"},
+	{"alert rule add failed RunEnded", 6, "jobagent alert rule update"},
 	{"alert channel add hook Http {\"url\":\"https://example.com/\"}", 6, "jobagent alert channel update"},
 	{"alert channel delete hook", 6, "is used by"},
 	{"alert test --alert silent", 2, "alert rule update --channel"},
@@ -156,7 +156,7 @@ var wrongInputs = []struct {
 	{"job update j", 2, "nothing to change"},
 	{"step update j --step-id 1", 2, "nothing to change"},
 	{"schedule update j s", 2, "nothing to change"},
-	{"alert update failed", 2, "nothing to change"},
+	{"alert rule update failed", 2, "nothing to change"},
 	{"alert channel update hook", 2, "nothing to change"},
 	{"account update a", 2, "nothing to change"},
 	{"calendar update c", 2, "--file"},
@@ -276,14 +276,14 @@ var wrongInputs = []struct {
 	{"limit set Job j many", 2, "invalid limit"},
 	{"limit set Job j 5 --server s", 2, "Unexpected --server"},
 	{"limit set Agent x 5", 2, "the limit of scope Agent has the name '*'"},
-	{"alert add x Sometimes", 2, "CONDITION"},
-	{"alert add x TargetsFailed", 2, "Missing --percent"},
-	{"alert add x TargetsFailed --percent 200", 2, "Invalid --percent"},
-	{"alert add x RunEnded --severity Grave", 2, "--severity"},
-	{"alert add x RunEnded --job j --jobs n*", 2, "--job and --jobs cannot be combined"},
-	{"alert add x RunEnded --channel nope", 3, "nope"},
-	{"alert add x RunEnded --throttle=-1", 2, "Invalid --throttle"},
-	{"alert add x RunTooLong --runs 1", 2, "Invalid --runs"},
+	{"alert rule add x Sometimes", 2, "CONDITION"},
+	{"alert rule add x TargetsFailed", 2, "Missing --percent"},
+	{"alert rule add x TargetsFailed --percent 200", 2, "Invalid --percent"},
+	{"alert rule add x RunEnded --severity Grave", 2, "--severity"},
+	{"alert rule add x RunEnded --job j --jobs n*", 2, "--job and --jobs cannot be combined"},
+	{"alert rule add x RunEnded --channel nope", 3, "nope"},
+	{"alert rule add x RunEnded --throttle=-1", 2, "Invalid --throttle"},
+	{"alert rule add x RunTooLong --runs 1", 2, "Invalid --runs"},
 	{"alert mute failed --for 1s", 2, "--for"},
 	{"alert test", 2, "--alert"},
 	{"alert channel add x Pigeon {}", 2, "TYPE"},

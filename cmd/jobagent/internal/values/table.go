@@ -144,7 +144,6 @@ var ownArguments = map[string]Kind{
 	"target-group create GROUP":   newName("the new target group"),
 	"schedule add SCHEDULE":       newName("the new schedule"),
 	"calendar add CALENDAR":       newName("the new calendar"),
-	"alert add RULE":              newName("the new rule"),
 	"alert rule add RULE":         newName("the new rule"),
 	"alert channel add CHANNEL":   newName("the new channel"),
 	"account create ACCOUNT":      newName("the new account"),
@@ -244,21 +243,15 @@ var ownFlags = map[string]Kind{
 	"job parameter set --type":              loose(spelled(parameters.Types())...),
 	"job parameter set --default":           free,
 	"job parameter set --choice":            free,
-	"alert add --lifecycle":                 removable(several(lifecycles...)),
 	"alert rule add --lifecycle":            removable(several(lifecycles...)),
-	"alert update --lifecycle":              removable(several(lifecycles...)),
 	"alert rule update --lifecycle":         removable(several(lifecycles...)),
 	"context add --auth":                    removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --auth":                 removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --user":                 removable(word),
 	"account create --database":             {Words: "the name of a control database in the configuration", Max: maxName, source: nothing},
-	"alert add --job":                       removable(job),
 	"alert rule add --job":                  removable(job),
-	"alert update --job":                    removable(job),
 	"alert rule update --job":               removable(job),
-	"alert add --channel":                   removable(channel),
 	"alert rule add --channel":              removable(channel),
-	"alert update --channel":                removable(channel),
 	"alert rule update --channel":           removable(channel),
 	"alert channel update --definition":     {Words: "a JSON object, or @FILE", source: nothing},
 	"audit list --job":                      {Words: "the name that a job had, or its ID", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
@@ -293,8 +286,25 @@ var ownFlags = map[string]Kind{
 	"execution list --target":               {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 }
 
+// formerly is the annotation of a command that has another name now.
+const formerly = "formerly"
+
+// Formerly hides a command that earlier releases had by this name. now is its present name, whose
+// entries in the tables of this package are those of both.
+func Formerly(cmd *cobra.Command, now string) *cobra.Command {
+	cmd.Hidden = true
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[formerly] = now
+	return cmd
+}
+
 // path is a command without the program's name: "job start".
 func path(cmd *cobra.Command) string {
+	if now, ok := cmd.Annotations[formerly]; ok {
+		return now
+	}
 	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }
 
@@ -335,14 +345,14 @@ var ownOldFlags = map[string]string{
 	"schedule preview --count": "limit", "schedule preview --spec": "file", "schedule add --spec": "file", "schedule update --spec": "file",
 	"calendar add --spec": "file", "calendar update --spec": "file", "schedule preview --start-time": "start", "schedule preview --since": "after",
 	"schedule backfill --since": "from", "schedule backfill --until": "to", "step add --step-name": "name",
-	"alert add --lifecycles": "lifecycle", "alert update --lifecycles": "lifecycle", "alert rule add --lifecycles": "lifecycle", "alert rule update --lifecycles": "lifecycle", "execution complete --target-id": "target",
+	"alert rule add --lifecycles": "lifecycle", "alert rule update --lifecycles": "lifecycle", "execution complete --target-id": "target",
 	"schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
 	"action try --timeout": "time-limit", "audit list --from": "since", "audit list --to": "until", "history purge --until": "before",
 }
 
 // Spelling returns the name of a flag of a command, given by that name or by an old one.
-func Spelling(path, name string) string {
-	if to, ok := ownOldFlags[path+" --"+name]; ok {
+func Spelling(cmd *cobra.Command, name string) string {
+	if to, ok := ownOldFlags[path(cmd)+" --"+name]; ok {
 		return to
 	}
 	if to, ok := oldFlags[name]; ok {

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -25,10 +26,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 		newListCommand(a, "list", "List the alerts that are not resolved", false),
 		newListCommand(a, "history", "List all alerts, latest first", true),
 		newShowCommand(a), newAckCommand(a), newTestCommand(a), newChannelCommand(a))
-	for _, old := range []*cobra.Command{newAddCommand(a), newUpdateCommand(a), newDeleteCommand(a), newRulesCommand(a, "rules [RULE]")} {
-		old.Hidden = true // the spellings of earlier releases; jobagent alert rule has them
-		cmd.AddCommand(old)
-	}
+	cmd.AddCommand(values.Formerly(newAddCommand(a), "alert rule add"), values.Formerly(newUpdateCommand(a), "alert rule update"),
+		values.Formerly(newDeleteCommand(a), "alert rule delete"), values.Formerly(newRulesCommand(a, "rules [RULE]"), "alert rule list"))
 	cmd.Long = `Tell people when something goes wrong, or does not happen.
 
 A rule (jobagent alert rule) raises alerts, and sends them to channels (jobagent alert channel). Every agent and every front (jobagent serve)

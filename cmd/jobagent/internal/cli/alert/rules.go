@@ -160,8 +160,8 @@ func scope(v output.AlertRule) string {
 	return "*"
 }
 
-// values shows the values of a rule's condition.
-func values(v output.AlertRule) string {
+// conditionOf shows the values of a rule's condition.
+func conditionOf(v output.AlertRule) string {
 	var list []string
 	if v.Lifecycles != "" {
 		list = append(list, v.Lifecycles)
@@ -198,7 +198,7 @@ var ruleColumns = output.Columns([]output.Column[output.AlertRule]{
 	{Name: "alert_name", Header: "NAME", ID: true, Min: 12, Keep: true},
 	{Name: "condition", Keep: true},
 	{Name: "job_name", Header: "JOBS", Min: 8, Text: scope},
-	{Name: "values", Value: func(v output.AlertRule) any { return values(v) }, Min: 10, Rest: true},
+	{Name: "values", Value: func(v output.AlertRule) any { return conditionOf(v) }, Min: 10, Rest: true},
 	{Name: "severity", Drop: 9},
 	{Name: "channels", Min: 8},
 	{Name: "enabled", Drop: 2},
