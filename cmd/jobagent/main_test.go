@@ -28,11 +28,11 @@ const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
 
 // TestMain runs the test binary as the command jobagent where scripts and tests start processes.
 func TestMain(m *testing.M) {
-	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests
-		panic(err)
-	}
 	if os.Getenv(envBeCommand) != "" {
 		main()
+	}
+	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests; processes inherit it
+		panic(err)
 	}
 	testscript.Main(leakChecker{m}, map[string]func(){
 		"jobagent": func() {

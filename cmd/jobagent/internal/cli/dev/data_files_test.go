@@ -131,13 +131,13 @@ func TestWelcome(t *testing.T) {
 	shell := exec.CommandContext(t.Context(), "sh", "-eu", "-c", `
 jobagent() { printf 'jobagent'; printf ' [%s]' "$@"; echo; }
 sqlcmd() { printf 'sqlcmd %s' "$SQLCMDPASSWORD"; printf ' [%s]' "$@"; echo; }
-`+script.String()+`printf '%s\n' "$JOBAGENT_DSN"`)
+`+script.String()+`printf '%s\n' "$JOBAGENT_DSN" "$JOBAGENT_CONFIG"`)
 	out, err := shell.CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, `jobagent [job] [list]
 jobagent [context] [add] [dev] [--dsn] [env:JOBAGENT_DSN] [--password-ref] [file:/d e/sa-password] [--config] [/d e/jobagent.json] [--use]
 sqlcmd `+p.password+` [-S] [127.0.0.1,1433] [-d] [jobagent] [-U] [sa] [-C]
-`+p.dsn+"\n", string(out))
+`+p.dsn+"\n/d e/jobagent.json\n", string(out))
 	b.Reset()
 	require.NoError(t, welcome{name: "s", dsn: "d"}.print(&b))
 	require.Contains(t, b.String(), "--data DIR keeps them")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
@@ -100,10 +101,14 @@ func (p welcome) print(w io.Writer) error {
 		fmt.Fprintf(&b, "\nDashboard:  %s\n  sign in once, within %.0f minutes:  %s\n  sign in later with the token in  %s\n",
 			p.dashboard, linkLasts.Minutes(), p.link, p.tokenFile)
 	}
-	fmt.Fprintf(&b, "\nIn another terminal:\n  %s\n  jobagent job list\n", embedded.Export("JOBAGENT_DSN", p.dsn))
+	fmt.Fprintf(&b, "\nIn another terminal:\n  %s\n", embedded.Export(config.EnvDSN, p.dsn))
 	if p.data != "" {
-		fmt.Fprintf(&b, "  jobagent context add dev --dsn env:JOBAGENT_DSN --password-ref %s --config %s --use\n",
-			embedded.Quote("file:"+filepath.Join(p.data, passwordFile)), embedded.Quote(filepath.Join(p.data, embedded.ConfigFile)))
+		fmt.Fprintf(&b, "  %s\n", embedded.Export(config.EnvConfig, filepath.Join(p.data, embedded.ConfigFile)))
+	}
+	b.WriteString("  jobagent job list\n")
+	if p.data != "" {
+		fmt.Fprintf(&b, "\nTo keep this connection for other terminals, once:\n  jobagent context add dev --dsn env:%s --password-ref %s --config %s --use\n",
+			config.EnvDSN, embedded.Quote("file:"+filepath.Join(p.data, passwordFile)), embedded.Quote(filepath.Join(p.data, embedded.ConfigFile)))
 	}
 	fmt.Fprintf(&b, "\nWith sqlcmd:\n  %s\n", embedded.Sqlcmd(p.name, embedded.ControlDatabase, p.password))
 	fmt.Fprintf(&b, "%s\n\n", line)
