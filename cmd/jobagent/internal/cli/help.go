@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 )
@@ -14,17 +15,46 @@ import (
 // widestHelp is the greatest width of help in columns. Longer lines are hard to read.
 const widestHelp = 120
 
+// inherited is the part of cobra's template that describes what a command has of those above it.
+const inherited = "Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
+
+// fold describes the flags of the groups above a command, and names those of every command, which
+// would be half of each help. Lines of width columns are broken; 0: none are.
+func fold(cmd *cobra.Command, width int) string {
+	var b strings.Builder
+	of := pflag.NewFlagSet("", pflag.ContinueOnError)
+	var every []string
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f != cmd.Root().PersistentFlags().Lookup(f.Name):
+			of.AddFlag(f)
+		case f.Hidden:
+		case f.Shorthand != "":
+			every = append(every, "-"+f.Shorthand)
+		default:
+			every = append(every, "--"+f.Name)
+		}
+	})
+	if of.HasAvailableFlags() {
+		fmt.Fprintf(&b, "Flags of %s:\n%s\n", cmd.Parent().CommandPath(), of.FlagUsagesWrapped(width))
+	}
+	fmt.Fprintf(&b, "Flags of every command, which %s --help describes:\n  %s", cmd.Root().Name(), strings.Join(every, " "))
+	return b.String()
+}
+
 // fitHelp makes the help of all commands fit the terminal. Elsewhere its lines are not broken.
 func fitHelp(root *cobra.Command) {
-	help, usage := root.HelpFunc(), root.UsageTemplate()
+	help, template := root.HelpFunc(), root.UsageTemplate()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()
 		width, _, ok := terminal.Size(out)
+		width = min(width, widestHelp)
+		usage := strings.Replace(template, inherited, fmt.Sprintf("{{%q}}", fold(cmd, width)), 1)
 		if ok {
-			width = min(width, widestHelp)
 			cmd.Long = reflow(cmd.Long, width)
-			root.SetUsageTemplate(strings.ReplaceAll(usage, ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", width)))
+			usage = strings.ReplaceAll(usage, ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", width))
 		}
+		root.SetUsageTemplate(usage)
 		var b strings.Builder
 		cmd.SetOut(&b)
 		help(cmd, args)
