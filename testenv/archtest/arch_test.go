@@ -102,7 +102,8 @@ var allowed = map[string][]string{
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.
-	"cmd/jobagent":            {commandRoom + "cli"},
+	"cmd/jobagent":            {commandRoom + "cli", commandRoom + "service"},
+	commandRoom + "service":   {"golang.org/x/sys/..."},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {},
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
