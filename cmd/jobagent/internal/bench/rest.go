@@ -43,7 +43,7 @@ type restLoad struct {
 func newRESTCommand(b *bench) *cobra.Command {
 	l := restLoad{}
 	cmd := &cobra.Command{
-		Use: "rest", Short: "Rate and delay of the REST front",
+		Use: "rest", Short: "Rate and delay of the REST server",
 		Long: `Read jobs by GET and change them by PUT at fixed rates over HTTPS, first through the front, and then
 through a bare net/http handler that makes the same calls of the control database. The clients are in
 this process too. Each PUT changes its job.`,

@@ -113,7 +113,7 @@ func (a *Actions) Alerts(store *controldb.Store, cfg config.File, pages string, 
 	if err != nil {
 		host = "an unknown host"
 	}
-	c := alerts.Config{Store: store, Runners: a.Runners, Mail: a.Mail, Pages: pages, Name: "front on " + host, Log: log}
+	c := alerts.Config{Store: store, Runners: a.Runners, Mail: a.Mail, Pages: pages, Name: "server on " + host, Log: log}
 	if len(cfg.Secrets)+len(cfg.SecretKeys) > 0 {
 		c.Secret = agent.NewAlertSecrets(store, namedSecrets(cfg), cfg.SecretKeys, log).Get
 	}

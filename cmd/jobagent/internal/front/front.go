@@ -334,7 +334,7 @@ func (f *Front) Serve(ctx context.Context) error {
 		f.web.Close()
 	})
 	if !hasCallers(f.callers) {
-		f.log.Warn("nobody may call the front: the section rest has no tokens, issuers or certificates (see jobagent token create)")
+		f.log.Warn("nobody may call the REST server: the section rest has no tokens, issuers or certificates (see jobagent token create)")
 	}
 	f.log.Info("REST is served", zap.String("listen", f.listener.Address()), zap.String("public_url", f.publicURL), zap.String("dashboard", f.Dashboard()))
 	return f.listener.Serve(ctx, f.server)

@@ -119,7 +119,7 @@ func UseOwnCertificate(o *Options) error {
 		return fmt.Errorf("make a certificate: %w", err)
 	}
 	o.Config.TLS.Certificate, o.Config.TLS.Key = certificate, key
-	o.Log.Info("clients have to trust the front's certificate", zap.String("certificate", certificate))
+	o.Log.Info("clients have to trust the REST server's certificate", zap.String("certificate", certificate))
 	return nil
 }
 

@@ -32,7 +32,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 
 An account is a control database and the job agent in it. A database that has never had one works without
 ("implicit"), unless its entry in control_databases has "implicit_agent": "". The commands change the control
-database directly: neither a front nor an agent is needed.`
+database directly: neither a REST server nor an agent is needed.`
 	return cmd
 }
 

@@ -290,7 +290,7 @@ func describe(d controldb.AlertDelivery) string {
 	case d.LastError != "":
 		return d.Channel + ": " + d.LastError
 	case d.Attempts == 0:
-		return d.Channel + ": no agent or front has taken it; a channel with secrets needs one that can read them"
+		return d.Channel + ": no agent or REST server has taken it; a channel with secrets needs one that can read them"
 	}
 	return d.Channel + ": no result yet"
 }

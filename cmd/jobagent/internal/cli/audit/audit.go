@@ -74,7 +74,7 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 var columns = output.Columns([]output.Column[output.AuditEntry]{
 	{Name: "entry_id", Header: "ENTRY", ID: true, Wide: true},
 	{Name: "time", Keep: true},
-	{Name: "door", Drop: 8},
+	{Name: "door", Header: "BY", Drop: 8},
 	{Name: "caller", Header: "WHO", Min: 10, Keep: true},
 	{Name: "action", Min: 12, Keep: true},
 	{Name: "job_name", Header: "JOB", Min: 10, Drop: 7},

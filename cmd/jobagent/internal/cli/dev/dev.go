@@ -91,7 +91,7 @@ user of the operating system who has failed, and nobody else (on Linux; elsewher
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
 	cmd.Flags().StringVar(&rest.listen, flagRESTListen, config.DefaultListen,
-		"address of the REST front; empty: none (by default another port if this one is in use)")
+		"address of the REST server; empty: none (by default another port if this one is in use)")
 	cmd.Flags().BoolVar(&rest.issuer, "dev-issuer", false,
 		"issue tokens as Microsoft Entra ID does, for tools that log in with azidentity; the client is "+RESTClientID+
 			"; people can sign in at the dashboard as admin, author, operator or reader, without a password")

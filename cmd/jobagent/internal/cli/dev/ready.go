@@ -57,7 +57,7 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 	if f != nil {
 		token, err := os.ReadFile(tokenFile)
 		if err != nil {
-			return fmt.Errorf("read the token of the front: %w", err)
+			return fmt.Errorf("read the token of the REST server: %w", err)
 		}
 		page.dashboard, page.tokenFile = f.Dashboard(), tokenFile
 		page.link = f.SignInLink(strings.TrimSpace(string(token)), linkLasts)

@@ -60,7 +60,7 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 		return text
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store the token of the front: %w", err)
+		return nil, fmt.Errorf("store the token of the REST server: %w", err)
 	}
 	id, secret, ok := tokenfile.Parse(text)
 	if !ok {
@@ -102,7 +102,7 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 	}
 	f, err := front.Open(ctx, o)
 	if errors.Is(err, syscall.EADDRINUSE) && !settings.given {
-		log.Warn("the usual address of the front is in use: another one is used", zap.String("address", settings.listen))
+		log.Warn("the usual address of the REST server is in use: another one is used", zap.String("address", settings.listen))
 		o.Config.Listen = "127.0.0.1:0"
 		f, err = front.Open(ctx, o)
 	}
@@ -112,7 +112,7 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 	if err != nil {
 		return nil, err
 	}
-	log.Info("the token of an administrator of the front is stored in a file", zap.String("file", filepath.Join(data, RESTTokenFile)))
+	log.Info("the token of an administrator of the REST server is stored in a file", zap.String("file", filepath.Join(data, RESTTokenFile)))
 	return f, nil
 }
 
@@ -120,7 +120,7 @@ func openFront(ctx context.Context, settings restSettings, data string, cfg conf
 func addDevClient(data string, o *front.Options) error {
 	secret, err := loadOrCreateText(data, RESTClientSecretFile, func() string { return rand.Text() + rand.Text() })
 	if err != nil {
-		return fmt.Errorf("store the secret of the front's client: %w", err)
+		return fmt.Errorf("store the secret of the REST server's client: %w", err)
 	}
 	o.DevClients = []issuer.DevClient{{ID: RESTClientID, Secret: secret}}
 	for _, role := range []string{"admin", "author", "operator", "reader"} { // people who sign in at the dashboard

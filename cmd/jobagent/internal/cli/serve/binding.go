@@ -68,7 +68,7 @@ given as env:NAME or file:PATH.`,
 // binding returns the binding of an instance of the configuration.
 func (f bindingFlags) binding(cfg config.REST, name string) (sap.Binding, error) {
 	if cfg.PublicURL == "" {
-		return sap.Binding{}, fmt.Errorf("the configuration has no rest.public_url, the address of the front as seen by clients")
+		return sap.Binding{}, fmt.Errorf("the configuration has no rest.public_url, the address of the REST server as seen by clients")
 	}
 	for _, i := range cfg.SAP.Instances {
 		if i.SAPService.Name == name {

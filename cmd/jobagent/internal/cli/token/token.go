@@ -1,4 +1,4 @@
-// Package token has the commands for the static tokens of the REST front.
+// Package token has the commands for the static tokens of the REST server.
 package token
 
 import (
@@ -29,9 +29,9 @@ const maxName = 128
 // NewCommand returns `jobagent token`.
 func NewCommand(a *connect.App) *cobra.Command {
 	file := ""
-	cmd := command.NewGroup("token", "Manage the static tokens of the REST front",
+	cmd := command.NewGroup("token", "Manage the static tokens of the REST server",
 		newCreateCommand(a, &file), newListCommand(a, &file), newRevokeCommand(a, &file), newHashCommand(a))
-	cmd.Long = `Manage the static tokens of the REST front (jobagent serve).
+	cmd.Long = `Manage the static tokens of the REST server (jobagent serve).
 
 A client sends a token as Authorization: Bearer TOKEN. A file keeps the hashes of the tokens; running fronts read it
 again within a second when it changes. Name it as rest.token_file in the configuration.`
@@ -203,7 +203,7 @@ func expiry(t output.Token) string {
 func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 	expired := false
 	cmd := &cobra.Command{
-		Use: "revoke [TOKEN|TOKEN_ID]...", Short: "Revoke tokens; fronts refuse them within a second",
+		Use: "revoke [TOKEN|TOKEN_ID]...", Short: "Revoke tokens; servers refuse them within a second",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !expired {
 				return exit.Usagef("name the tokens by ID or name, or give --expired")
@@ -238,7 +238,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 					return "", 0, fileError(err)
 				}
 				n := len(revoked.IDs)
-				return fmt.Sprintf("This revokes %s; fronts refuse them within a second", output.Count(n, "token")), max(0, n-len(args)), nil
+				return fmt.Sprintf("This revokes %s; servers refuse them within a second", output.Count(n, "token")), max(0, n-len(args)), nil
 			})
 			if err != nil {
 				return err
