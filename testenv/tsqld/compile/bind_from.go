@@ -399,7 +399,7 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 	} else {
 		temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
 		if !slices.ContainsFunc(b.needs.System, func(s SystemRef) bool { return s.Temp == temp }) {
-			b.needs.System = append(b.needs.System, SystemRef{db, t, temp})
+			b.needs.System = append(b.needs.System, SystemRef{db.ID, t, temp})
 		}
 		src.table = "temp." + quote(temp)
 	}

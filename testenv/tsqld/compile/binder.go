@@ -137,11 +137,11 @@ func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permissi
 		return
 	}
 	for _, u := range b.needs.Uses {
-		if u.Database == db && u.Object == o && u.Permission == permission {
+		if u.DatabaseID == db.ID && u.Object == o && u.Permission == permission {
 			return
 		}
 	}
-	b.needs.Uses = append(b.needs.Uses, Use{db, o, permission})
+	b.needs.Uses = append(b.needs.Uses, Use{db.ID, o, permission})
 }
 
 // needLocal records a temporary table or table variable that the statement uses.

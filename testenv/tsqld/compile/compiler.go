@@ -130,13 +130,14 @@ func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
 	if strings.HasPrefix(name.Last(), "#") {
 		return into, nil
 	}
-	into.Database = b.place.db
+	db := b.place.db
 	if name.Database() != "" {
 		var err error
-		if into.Database, err = b.scope.Database(name.Database()); err != nil {
+		if db, err = b.scope.Database(name.Database()); err != nil {
 			return nil, err
 		}
 	}
+	into.DatabaseID = db.ID
 	if into.Schema == "" {
 		into.Schema = b.place.schemas[0]
 	}

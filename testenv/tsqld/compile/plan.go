@@ -96,14 +96,15 @@ type Needs struct {
 
 // SystemRef is a system row set of a database. SQL refers to it as the temporary table Temp.
 type SystemRef struct {
-	Database *catalog.Database
-	Table    *catalog.SystemTable
-	Temp     string
+	DatabaseID int
+	Table      *catalog.SystemTable
+	Temp       string
 }
 
-// Use is a permission that a statement needs.
+// Use is a permission that a statement needs. Like a SystemRef it has the ID of a database, because
+// a cached plan must not keep the catalog for which it was compiled.
 type Use struct {
-	Database   *catalog.Database
+	DatabaseID int
 	Object     catalog.Object
 	Permission string // SELECT, INSERT, UPDATE, DELETE, EXECUTE
 }
@@ -131,9 +132,9 @@ type Plan struct {
 
 // Into is the target of SELECT … INTO.
 type Into struct {
-	Database *catalog.Database // nil for a temporary table
-	Schema   string
-	Name     string
+	DatabaseID int // 0 for a temporary table
+	Schema     string
+	Name       string
 	// Identity holds, for each column, the IDENTITY property that it inherits, or nil.
 	Identity []*catalog.Identity
 	// Whether a column allows NULL is in Plan.Columns.

@@ -44,11 +44,12 @@ func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
 
 // keepScalar caches a compiled expression.
 func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
+	needs := &compile.Needs{Snapshots: sc.Snapshots}
 	if sc.Plan != nil {
-		r.f.unit.keep(r, key, sc, &sc.Plan.Needs)
-		return
+		needs = &sc.Plan.Needs
 	}
-	r.f.unit.keep(r, key, sc, nil)
+	r.f.unit.keep(r, key, sc, needs)
+	sc.Snapshots = nil
 }
 
 // condition evaluates the condition of IF or WHILE. Unknown counts as false.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"sync/atomic"
+	"weak"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -214,7 +215,7 @@ func variableName(t *catalog.Table, level int) string {
 // The unit caches the definition.
 func (r *run) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
 	u := r.f.unit
-	key := shapeKey{node: node, level: r.f.level, db: r.s.databaseByID(r.s.dbID)}
+	key := shapeKey{node: node, level: r.f.level, db: weak.Make(r.s.databaseByID(r.s.dbID))}
 	u.mu.Lock()
 	t := u.shapes[key]
 	u.mu.Unlock()
@@ -269,7 +270,7 @@ func asMessage(err error) *mserr.Error {
 // resolve returns the types of a unit's parameters and variables.
 func (r *run) resolve(f *frame) *varTypes {
 	u := f.unit
-	key := scopeKey{db: r.s.databaseByID(r.s.dbID), schema: f.schema}
+	key := scopeKey{db: weak.Make(r.s.databaseByID(r.s.dbID)), schema: f.schema}
 	u.mu.Lock()
 	vt := u.scopes[key]
 	u.mu.Unlock()

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
@@ -157,12 +158,16 @@ func (r *run) permit(uses []compile.Use) error {
 		if u.Object == nil || u.Object.Head().ObjectID < 0 {
 			continue // system views filter their rows by permission
 		}
-		if r.f.owner >= 0 && u.Database.ID == s.dbID && u.Database.Owner(u.Object) == r.f.owner {
+		d := s.databaseByID(u.DatabaseID)
+		if d == nil {
+			return mserr.NoDatabase(strconv.Itoa(u.DatabaseID))
+		}
+		if r.f.owner >= 0 && d.ID == s.dbID && d.Owner(u.Object) == r.f.owner {
 			continue
 		}
 		h := u.Object.Head()
-		if !s.may(u.Database, u.Permission, catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) {
-			return permissionDenied(u.Database, u.Object, u.Permission)
+		if !s.may(d, u.Permission, catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) {
+			return permissionDenied(d, u.Object, u.Permission)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -298,10 +299,13 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		}
 		t.Columns = append(t.Columns, col)
 	}
-	if into.Database == nil {
+	if into.DatabaseID == 0 {
 		return r.selectIntoTemp(st, t, &p.Needs)
 	}
-	d := into.Database
+	d := r.s.databaseByID(into.DatabaseID)
+	if d == nil {
+		return mserr.NoDatabase(strconv.Itoa(into.DatabaseID))
+	}
 	if err := r.mayCreate(d, "CREATE TABLE", into.Schema); err != nil {
 		return err
 	}

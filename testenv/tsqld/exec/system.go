@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -17,9 +18,9 @@ import (
 func (r *run) materialize(ref *compile.SystemRef) error {
 	s := r.s
 	t := ref.Table
-	d := s.databaseByID(ref.Database.ID)
+	d := s.databaseByID(ref.DatabaseID)
 	if d == nil {
-		return mserr.NoDatabase(ref.Database.Name)
+		return mserr.NoDatabase(strconv.Itoa(ref.DatabaseID))
 	}
 	if err := s.beginRead(r.ctx, &compile.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
 		return err

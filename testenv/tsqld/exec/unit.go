@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
@@ -67,10 +68,14 @@ const (
 // temporary tables of different shapes, need different plans.
 const maxVariants = 8
 
+// snapshot is a version of a database's catalog. It is weak: a cached batch, which may never run
+// again, does not keep a catalog that a later statement has replaced.
+type snapshot = weak.Pointer[catalog.Database]
+
 // cachedPlan is a plan together with the state on which it depends.
 type cachedPlan struct {
 	plan      any
-	snaps     []*catalog.Database
+	snaps     []snapshot // the current database's first
 	local     []*catalog.Table
 	database  int
 	schema    string
@@ -85,7 +90,7 @@ type cachedPlan struct {
 type shapeKey struct {
 	node  syntax.Node
 	level int
-	db    *catalog.Database // database in which the types were resolved
+	db    snapshot // in which the types were resolved
 	// source is the caller's table behind a table-valued parameter, otherwise nil.
 	source *catalog.Table
 }
@@ -93,7 +98,7 @@ type shapeKey struct {
 // scopeKey identifies the types of a unit's variables. The types may be alias types of the
 // database.
 type scopeKey struct {
-	db     *catalog.Database
+	db     snapshot
 	schema string
 }
 
@@ -273,8 +278,8 @@ func (p *cachedPlan) fits(r *run) bool {
 		p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
 		return false
 	}
-	for _, d := range p.snaps {
-		if s.databaseByID(d.ID) != d {
+	for _, snap := range p.snaps {
+		if d := snap.Value(); d == nil || s.databaseByID(d.ID) != d {
 			return false
 		}
 	}
@@ -291,21 +296,22 @@ func sameIdentityInsert(a, b *identityInsert) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// keep caches a plan.
+// keep caches a plan, and takes the list of catalogs out of needs, which would keep them.
 func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
 	p := &cachedPlan{
 		plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth,
 		locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings,
 	}
-	if needs != nil {
-		if needs.Volatile {
-			return
-		}
-		p.snaps, p.local = needs.Snapshots, needs.Local
+	if needs.Volatile {
+		return
 	}
 	if d := r.s.databaseByID(r.s.dbID); d != nil {
-		p.snaps = append([]*catalog.Database{d}, p.snaps...)
+		p.snaps = append(p.snaps, weak.Make(d))
 	}
+	for _, d := range needs.Snapshots {
+		p.snaps = append(p.snaps, weak.Make(d))
+	}
+	p.local, needs.Snapshots = needs.Local, nil
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.plans == nil {
