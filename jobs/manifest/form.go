@@ -133,6 +133,16 @@ func FormValues(model any) Values {
 	return v
 }
 
+// NewObject returns an object of a kind without a name.
+func NewObject(kind Kind) Object { return Object{Kind: kind, Value: models[kind]()} }
+
+// FormDefaults returns the values of a new model, such as Step{}.
+func FormDefaults(model any) Values {
+	m := reflect.New(reflect.TypeOf(model))
+	setDefaults(m.Elem())
+	return FormValues(m.Interface())
+}
+
 func (v Values) model(m reflect.Value, prefix string) {
 	for _, r := range fields(m.Type()) {
 		f := m.Field(r.index)
@@ -175,6 +185,11 @@ func (v Values) value(f reflect.Value, name string, r rules) {
 	switch f.Kind() {
 	case reflect.Pointer:
 		if f.IsNil() {
+			if part := f.Type().Elem(); part.Kind() == reflect.Struct { // what it has once it is wanted
+				absent := reflect.New(part).Elem()
+				setDefaults(absent)
+				v.model(absent, name+".")
+			}
 			return
 		}
 		if f.Elem().Kind() == reflect.Struct {
@@ -277,34 +292,42 @@ func FillIn(base Object, at string, list []Field, typed Values) (Object, Faults)
 		faults = check(&Set{Objects: []Object{o}})
 	}
 	for i, f := range faults {
-		faults[i] = Fault{Path: fieldOf(list, f, at), Message: f.Message}
+		field, rest := fieldOf(list, f, at)
+		if rest = strings.TrimPrefix(rest, "."); rest != "" {
+			if n, err := strconv.Atoi(strings.Trim(rest, "[]")); err == nil {
+				rest = fmt.Sprintf("line %d", n+1)
+			}
+			f.Message = rest + ": " + f.Message
+		}
+		faults[i] = Fault{Path: field, Message: f.Message}
 	}
 	return o, faults
 }
 
-// fieldOf returns the field of a form that a fault is about; empty if it is about none.
-func fieldOf(list []Field, f Fault, at string) string {
-	path := f.Path
+// fieldOf returns the field of a form that a fault is about, and the rest of its path; the field is
+// empty if it is about none.
+func fieldOf(list []Field, f Fault, at string) (field, rest string) {
+	path, absent := f.Path, false
 	if at != "" {
 		inside, ok := strings.CutPrefix(path, at)
 		if !ok {
-			return ""
+			return "", path
 		}
 		path = strings.TrimPrefix(inside, ".")
 	}
 	if path == "" { // such as: missing target_group: …
-		rest, ok := strings.CutPrefix(f.Message, "missing ")
+		after, ok := strings.CutPrefix(f.Message, "missing ")
 		if !ok {
-			return ""
+			return "", ""
 		}
-		path, _, _ = strings.Cut(rest, ":")
+		path, _, absent = strings.Cut(after, ":")
 	}
 	for _, one := range list {
 		names := []string{one.Name}
 		if one.Kind == FieldOneOf {
 			names = one.Choices
-			if path == one.Name && !slices.Contains(names, path) {
-				return path
+			if absent && path == one.Name { // none of them is given
+				return path, ""
 			}
 		}
 		for _, name := range names {
@@ -314,21 +337,21 @@ func fieldOf(list []Field, f Fault, at string) string {
 			}
 			switch one.Kind {
 			case FieldOneOf:
-				return one.Name + ".text"
+				return one.Name + ".text", rest
 			case FieldPart:
-				if inner := fieldOf(one.Fields, Fault{Path: strings.TrimPrefix(rest, ".")}, ""); inner != "" {
-					return name + "." + inner
+				if inner, rest := fieldOf(one.Fields, Fault{Path: strings.TrimPrefix(rest, ".")}, ""); inner != "" {
+					return name + "." + inner, rest
 				}
 			case FieldRows:
 				number, inside, found := strings.Cut(rest, "].")
-				if inner := fieldOf(one.Fields, Fault{Path: inside}, ""); found && inner != "" {
-					return name + number + "]." + inner
+				if inner, rest := fieldOf(one.Fields, Fault{Path: inside}, ""); found && inner != "" {
+					return name + number + "]." + inner, rest
 				}
 			}
-			return name
+			return name, rest
 		}
 	}
-	return ""
+	return "", path
 }
 
 // formNode returns the mapping that a form makes.
@@ -336,12 +359,12 @@ func formNode(list []Field, typed Values, prefix string) *node {
 	n := &node{kind: kindMap}
 	for _, f := range list {
 		name := prefix + f.Name
-		given := strings.ReplaceAll(typed[name], "\r\n", "\n")
+		given := typed[name]
 		switch f.Kind {
 		case FieldOneOf:
 			at := slices.Index(f.Choices, given)
 			if at >= 0 {
-				n.add(given, fieldNode(f.one[at], strings.ReplaceAll(typed[name+".text"], "\r\n", "\n"), typed, prefix))
+				n.add(given, fieldNode(f.one[at], typed[name+".text"], typed, prefix))
 			}
 		case FieldPart:
 			if given != "" {

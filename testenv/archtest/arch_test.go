@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
 	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
-	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "github.com/google/uuid"},
+	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
@@ -94,7 +94,7 @@ var allowed = map[string][]string{
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "jobs", "github.com/google/uuid"},
-	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/definition", "jobs/...", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
+	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/definition", "jobs/..."},
 	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
