@@ -220,7 +220,7 @@ func TestForms(t *testing.T) {
 			path:  "/schedules/formed/nightly/edit",
 			right: []string{"schedule.text", "0 3 * * *", "enabled", ""},
 			wrong: [][4]string{{"schedule.text", "* *", "schedule.text", "field"}},
-			shown: []string{"EXECUTE jobs.sp_update_schedule", "enabled: false"},
+			shown: []string{"EXECUTE jobs.sp_update_schedule", "jobagent schedule update formed nightly '--cron5=0 3 * * *' --enabled=false", "enabled: false"},
 			check: func(t *testing.T, f *front.Front) {
 				list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "formed", NamedOnly: true})
 				require.NoError(t, err)
@@ -237,7 +237,7 @@ func TestForms(t *testing.T) {
 				{"scope", "", "scope", "A text is missing."}, {"scope", "Server", "server", "only a limit of the scope ElasticPool"},
 				{"max_concurrent_targets", "", "max_concurrent_targets", "whole number"}, {"max_concurrent_targets", "0", "max_concurrent_targets", "want 1"}, {"name", strings.Repeat("n", 257), "name", "at most 256"},
 			},
-			shown: []string{"EXECUTE jobs.sp_set_limit @scope = N'ElasticPool'"},
+			shown: []string{"EXECUTE jobs.sp_set_limit @scope = N'ElasticPool'", "jobagent limit set ElasticPool 'form pool' 5 --server=s1", "jobagent apply -f ElasticPool-form-pool-on-s1.yaml"},
 		},
 		{
 			path:  "/limits/ElasticPool/form%20pool/edit?server=s1",
@@ -253,7 +253,7 @@ func TestForms(t *testing.T) {
 				{"lifecycles", "Well", "lifecycles", "unknown lifecycle"}, {"percent_failed", "5", "percent_failed", "does not use it"}, {"factor", "2", "factor", "does not use it"}, {"runs", "1", "runs", "want 3"},
 				{"seconds", "", "seconds", "at least 60"}, {"severity", "Bad", "severity", "want Info"}, {"channels", "nobody", "", "nobody"}, {"throttle_seconds", "x", "throttle_seconds", "whole number"}, {"repeat_seconds", "5", "repeat_seconds", "60 or more"},
 			},
-			shown: []string{"EXECUTE jobs.sp_add_alert @alert_name = N'form rule'"},
+			shown: []string{"EXECUTE jobs.sp_add_alert @alert_name = N'form rule'", "jobagent alert rule add 'form rule' NoRun --job=formed"},
 		},
 		{
 			path:  "/alert-rules/form%20rule/edit",
@@ -425,6 +425,24 @@ func TestFormsAndSecrets(t *testing.T) {
 	require.Contains(t, problemAt(a.Body, "command.text"), "a secret in clear text: want $(secret.NAME)")
 	require.NotContains(t, shortly(a), "hunter2", "the fault does not repeat it")
 	require.NotContains(t, f.Log.String(), "hunter2-typed")
+}
+
+// The versions that forms make are compared as files have them.
+func TestVersionsAsFile(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1;")
+	b := as(t, f, "author")
+	edit := base + "/jobs/" + segment(name) + "/steps/s1/edit"
+	require.Equal(t, http.StatusSeeOther, b.press(edit, "save", b.edit(edit, "command.text", "SELECT 2;\nSELECT 3;", "retry_attempts", "4")).Status)
+	a := as(t, f, "reader").get(base + "/jobs/" + segment(name) + "/diff?from=1&to=2&view=file")
+	require.Equal(t, http.StatusOK, a.Status)
+	for _, line := range []string{
+		`<span class="removed">− retry_attempts: 0`, `<span class="added">+ retry_attempts: 4`, `<span class="removed">− command: SELECT 1;`, `<span class="added">+ command: |-`, `<span class="added">+ SELECT 3;`,
+	} {
+		require.Contains(t, regexp.MustCompile(`([−+]) +`).ReplaceAllString(unescape(a.Body), "$1 "), line)
+	}
+	require.Contains(t, a.Body, `aria-current="true">As a file`)
 }
 
 // Jobs of other surfaces and objects that do not exist have no form.

@@ -86,7 +86,7 @@ func NewState(d controldb.Definitions) (*State, error) {
 	}
 	steps, schedules := map[uuid.UUID][]*manifest.Step{}, map[uuid.UUID][]controldb.Schedule{}
 	for _, step := range d.Steps {
-		made, err := newStep(step)
+		made, err := NewStep(step)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,8 @@ func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
 	return out
 }
 
-func newStep(s controldb.JobStepDetail) (*manifest.Step, error) {
+// NewStep makes a step of a version of a job.
+func NewStep(s controldb.JobStepDetail) (*manifest.Step, error) {
 	out := &manifest.Step{
 		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, RetryAttempts: s.RetryAttempts, RetryErrors: s.RetryErrors,
 		InitialRetryInterval: s.InitialRetryInterval, MaximumRetryInterval: s.MaximumRetryInterval,

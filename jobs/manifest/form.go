@@ -237,13 +237,16 @@ func (v Values) value(f reflect.Value, name string, r rules) {
 	}
 }
 
+// maxFormRows bounds the rows of a list in a form.
+const maxFormRows = 1000
+
 // Rows returns how many rows of a list the values have.
 func (v Values) Rows(name string) int {
 	n := 0
 	for key := range v {
 		rest, ok := strings.CutPrefix(key, name+"[")
 		if number, _, found := strings.Cut(rest, "]."); ok && found {
-			if i, err := strconv.Atoi(number); err == nil && i >= n && i < maxNodes {
+			if i, err := strconv.Atoi(number); err == nil && i >= n && i < maxFormRows {
 				n = i + 1
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -285,12 +284,4 @@ func sentence(text string) string {
 		text += "."
 	}
 	return text
-}
-
-// with returns a path with a query parameter, if it has a value.
-func with(path, name, value string) string {
-	if value == "" {
-		return path
-	}
-	return path + "?" + url.Values{name: {value}}.Encode()
 }

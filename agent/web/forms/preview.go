@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/agent/web/page"
@@ -34,9 +35,12 @@ func (s *subject) preview(want manifest.Object, write func(*controldb.Store) err
 	if err != nil {
 		return nil, err
 	}
+	if s.part != "" { // this call locks the job and compares its revision: the job stays as it is
+		calls = slices.DeleteFunc(calls, func(c controldb.Call) bool { return c.Procedure == "jobs.sp_set_job" })
+	}
 	if !p.Same {
 		p.Equivalents = append(p.Equivalents, page.Script(calls))
-		p.Equivalents = append(p.Equivalents, commands(want, calls)...)
+		p.Equivalents = append(p.Equivalents, s.commands(want, calls)...)
 	}
 	p.Equivalents = append(p.Equivalents, page.Equivalent{Door: page.DoorFile, Text: manifest.YAML(want)})
 	return p, nil
