@@ -268,6 +268,13 @@ func TestForms(t *testing.T) {
 			},
 		},
 	}
+	offers := map[string]string{
+		"/jobs": "New job", "/jobs/formed": "Add a step", "/groups": "New target group", "/groups/g1": ">Edit<", "/schedules": "New calendar", "/limits": "New limit", "/alerts": "New alert rule",
+	}
+	for path, offer := range offers {
+		require.Contains(t, as(t, f, "author").get(base+path).Body, offer, path)
+		require.NotContains(t, as(t, f, "operator").get(base+path).Body, offer, path)
+	}
 	author, reader, operator := as(t, f, "author"), as(t, f, "reader"), as(t, f, "operator")
 	for _, c := range cases { // one after the other: some change what others have made
 		path := base + c.path
@@ -356,6 +363,14 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 			require.Contains(t, a.Body, `class="removed"`, c.path)
 		}
 		require.Equal(t, tight(c.his), tight(bob.edit(path).Get(c.field)), "%s: nothing was saved", c.path)
+		// Somebody else's change of something else is not named.
+		_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "other", Kind: "cron5", Spec: "0 2 * * *"})
+		require.NoError(t, err)
+		require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "other", Max: 5}))
+		if c.field != "schedule.text" {
+			require.Contains(t, shortly(ann.press(path, "preview", form)), "admin-token", c.path)
+		}
+		require.NoError(t, f.Store.DeleteSchedule(t.Context(), job, "other"))
 		// She has seen the difference, and saves.
 		again := filled(ann.press(path, "save", form).Body)
 		require.Equal(t, http.StatusSeeOther, ann.press(path, "save", again).Status, c.path)
@@ -445,7 +460,7 @@ func TestVersionsAsFile(t *testing.T) {
 	require.Contains(t, a.Body, `aria-current="true">As a file`)
 }
 
-// Jobs of other surfaces and objects that do not exist have no form.
+// Objects that do not exist have no form.
 func TestNoForm(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)

@@ -41,7 +41,7 @@ func TestFormsInBrowser(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
 	s := openShop(t)
-	for i, o := range []browser.Options{{Width: 390, Dark: true}, {Width: 1280}, {Width: 1920, Dark: true}} {
+	for i, o := range []browser.Options{{Width: 390, Dark: true}, {Width: 1920}} {
 		p := s.page(o)
 		open := func(path string) {
 			t.Helper()

@@ -168,29 +168,9 @@ func (s *subject) refusal(ctx context.Context, typed manifest.Values, err error)
 // changed says that somebody else has changed what the form changes. What was typed stays, and the
 // form goes on from what is stored now.
 func (s *subject) changed(ctx context.Context, typed manifest.Values) error {
-	who := "Somebody else has changed it since this form was opened."
-	filter := controldb.AuditFilter{Limit: 20}
-	switch s.kind {
-	case manifest.KindJob:
-		filter.JobName = s.job
-	case manifest.KindTargetGroup:
-		filter.ObjectKind, filter.ObjectName = "TargetGroup", s.name
-	case manifest.KindCalendar:
-		filter.ObjectKind, filter.ObjectName = "Calendar", s.name
-	case manifest.KindLimit:
-		filter.ObjectKind = "Limit"
-	case manifest.KindAlert:
-		filter.ObjectKind, filter.ObjectName = "AlertRule", s.name
-	}
-	entries, err := s.r.Store.AuditLog(ctx, filter)
+	who, err := s.who(ctx)
 	if err != nil {
 		return err
-	}
-	for _, e := range entries { // the latest first
-		if e.ObjectKind != "JobExecution" {
-			who = fmt.Sprintf("%s changed it at %s UTC by %s (%s), after this form was opened.", e.Caller, e.Time.UTC().Format("2006-01-02 15:04:05"), e.Door, e.Action)
-			break
-		}
 	}
 	again := s.again(typed, nil, "", http.StatusConflict, who+" Nothing was saved, and what you typed is below. Saving replaces that change: the preview shows how.")
 	if want, faults := s.fill(typed); len(faults) == 0 {
@@ -205,6 +185,50 @@ func (s *subject) changed(ctx context.Context, typed manifest.Values) error {
 		}
 	}
 	return again
+}
+
+// who says from the audit log who has changed it last.
+func (s *subject) who(ctx context.Context) (string, error) {
+	f := controldb.AuditFilter{JobName: s.job, ObjectKind: auditKinds[s.kind], Limit: 50}
+	switch s.part {
+	case "steps":
+		f.ObjectKind = "JobStep"
+	case "schedules":
+		f.ObjectKind = "Schedule"
+	}
+	if s.job == "" {
+		f.ObjectName = s.name
+	}
+	entries, err := s.r.Store.AuditLog(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) == 0 {
+		return "Somebody else has changed it since this form was opened.", nil
+	}
+	e := entries[0] // the latest
+	for _, one := range entries {
+		// A step is known by its number, and others by their names.
+		if strings.EqualFold(one.ObjectName, s.name) || s.part == "steps" && s.at == fmt.Sprintf("steps[%d]", number(one.ObjectID)-1) {
+			e = one
+			break
+		}
+	}
+	return fmt.Sprintf("%s changed it at %s UTC by %s (%s), after this form was opened.", e.Caller, e.Time.UTC().Format("2006-01-02 15:04:05"), e.Door, e.Action), nil
+}
+
+// auditKinds are the kinds of objects as the audit log names them.
+var auditKinds = map[manifest.Kind]string{
+	manifest.KindJob: "Job", manifest.KindTargetGroup: "TargetGroup", manifest.KindCalendar: "Calendar", manifest.KindLimit: "Limit", manifest.KindAlert: "AlertRule",
+}
+
+// number returns a number; 0 if the text is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // addRow adds a row to a list.
