@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
@@ -25,11 +27,10 @@ var errRecording = errors.New("the call has a result set, and cannot be made tog
 // says that the outcome is not known. The calls are sent in as few round trips as their
 // arguments allow: one, and the two of the transaction.
 func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) error {
-	recorder := &Store{serverName: s.serverName, recorded: &[]*call{}}
-	if err := fn(recorder); err != nil {
-		return err
+	if s.recorded != nil {
+		return fn(s)
 	}
-	batches, err := textTogether(ctx, *recorder.recorded)
+	batches, err := s.batches(ctx, fn)
 	if err != nil || len(batches) == 0 {
 		return err
 	}
@@ -37,7 +38,7 @@ func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) 
 	defer cancel()
 	return s.retry(ctx, op, func() (bool, error) {
 		started := time.Now()
-		committing, err := s.runTogether(ctx, batches)
+		committing, err := s.runTogether(ctx, batches, (*sqlx.Tx).Commit)
 		if err != nil {
 			var answer mssqldb.Error
 			unknown := committing && !errors.As(err, &answer) // an answer is a refusal: nothing was made
@@ -50,8 +51,81 @@ func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) 
 	})
 }
 
-// runTogether runs batches in a transaction. If committing, the error is one of the commit.
-func (s *Store) runTogether(ctx context.Context, batches []batch) (committing bool, err error) {
+// Rehearse makes all calls of fn in one transaction, as [Store.Together] does, and rolls it back:
+// the procedures check what they are given, and nothing is changed.
+func (s *Store) Rehearse(ctx context.Context, op string, fn func(*Store) error) error {
+	batches, err := s.batches(ctx, fn)
+	if err != nil || len(batches) == 0 {
+		return err
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	return s.retry(ctx, op, func() (bool, error) {
+		started := time.Now()
+		_, err := s.runTogether(ctx, batches, (*sqlx.Tx).Rollback)
+		if err != nil {
+			err = translateCall(ctx, op, err)
+		}
+		s.observe(op, started, err)
+		return true, err
+	})
+}
+
+// Call is a call of a procedure, to be shown. A parameter that is not given has its default.
+type Call struct {
+	Procedure string // such as jobs.sp_add_job
+	Args      []Arg
+}
+
+// Arg is an argument: a text, a number, a bool or a [uuid.UUID]. Instants are texts.
+type Arg struct {
+	Name  string // without @
+	Value any
+}
+
+// Record returns the calls of fn, which are not made.
+func (s *Store) Record(fn func(*Store) error) ([]Call, error) {
+	calls, err := s.record(fn)
+	if err != nil {
+		return nil, err
+	}
+	var list []Call
+	for _, c := range calls {
+		one := Call{Procedure: c.proc}
+		for _, a := range c.inputs() {
+			switch v := a.Value.(type) {
+			case mssqldb.UniqueIdentifier:
+				a.Value = uuid.UUID(v)
+			case mssqldb.NVarCharMax:
+				a.Value = string(v)
+			}
+			one.Args = append(one.Args, Arg{a.Name, a.Value})
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// record collects the calls of fn.
+func (s *Store) record(fn func(*Store) error) ([]*call, error) {
+	recorder := &Store{serverName: s.serverName, recorded: &[]*call{}}
+	if err := fn(recorder); err != nil {
+		return nil, err
+	}
+	return *recorder.recorded, nil
+}
+
+// batches collects the calls of fn as batches.
+func (s *Store) batches(ctx context.Context, fn func(*Store) error) ([]batch, error) {
+	calls, err := s.record(fn)
+	if err != nil {
+		return nil, err
+	}
+	return textTogether(ctx, calls)
+}
+
+// runTogether runs batches in a transaction, and ends it. If ending, the error is one of the end.
+func (s *Store) runTogether(ctx context.Context, batches []batch, end func(*sqlx.Tx) error) (ending bool, err error) {
 	tx, err := s.db.BeginTxx(ctx, nil)
 	if err != nil {
 		return false, err
@@ -62,7 +136,7 @@ func (s *Store) runTogether(ctx context.Context, batches []batch) (committing bo
 			return false, err
 		}
 	}
-	return true, tx.Commit()
+	return true, end(tx)
 }
 
 // batch is a text with arguments.

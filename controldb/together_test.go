@@ -54,6 +54,34 @@ func TestTogether(t *testing.T) {
 	})
 }
 
+// A rehearsal refuses what the procedures refuse, for the caller, and changes nothing. Recorded
+// calls are not made.
+func TestRehearse(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		rename := func(from string) func(*controldb.Store) error {
+			return func(tx *controldb.Store) error {
+				return tx.UpdateJob(t.Context(), controldb.JobUpdate{Name: from, NewName: ptr("k")})
+			}
+		}
+		author := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_author", Name: "ann", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
+		before, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
+		require.NoError(t, err)
+		require.NoError(t, c.Rehearse(author, "rename", rename("j")))
+		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), controldb.ErrJobNotFound)
+		reader := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_reader", Name: "bob", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
+		require.Error(t, c.Rehearse(reader, "rename", rename("j")))
+		calls, err := c.Record(func(tx *controldb.Store) error { return tx.Together(t.Context(), "rename", rename("j")) })
+		require.NoError(t, err)
+		require.Equal(t, []controldb.Call{{Procedure: "jobs.sp_update_job", Args: []controldb.Arg{{Name: "job_name", Value: "j"}, {Name: "new_name", Value: "k"}}}}, calls)
+		_, err = c.JobDetail(t.Context(), "j")
+		require.NoError(t, err)
+		after, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+	})
+}
+
 // A caller with a role makes calls as the user of the role.
 func TestTogetherAsRole(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {

@@ -49,10 +49,18 @@ func (s *Server) showForm(ctx context.Context, w http.ResponseWriter, v *visit, 
 		}
 	}
 	v.notice = general
+	return s.showConfirmation(w, v, c, status)
+}
+
+// showConfirmation shows a form.
+func (s *Server) showConfirmation(w http.ResponseWriter, v *visit, c *page.Confirmation, status int) error {
 	view := &page.View{
 		Title: c.Title, Nav: c.Nav, Template: "confirm", Equivalents: c.Equivalents,
 		Crumbs: []page.Link{{Text: "Back", Href: c.Back}},
 		Data:   map[string]any{"C": c, "CSRF": v.session.CSRF, "Operation": v.Operation, "Action": s.prefix + v.HTTP.URL.RequestURI()},
+	}
+	if c.Form != nil {
+		view.Template = "form"
 	}
 	if c.Back == "" {
 		view.Crumbs = nil
@@ -74,7 +82,11 @@ func (s *Server) act(ctx context.Context, w http.ResponseWriter, v *visit, a pag
 	v.Operation = operation.String()
 	done, err := s.operations.do(ctx, v.session.ID+v.HTTP.URL.EscapedPath()+v.Operation, func() (*page.Done, error) { return a.Do(ctx, v.Request) })
 	var refused *page.InputError
+	var again *page.Again
 	switch {
+	case errors.As(err, &again):
+		v.notice = again.Problem
+		return s.showConfirmation(w, v, again.Confirmation, again.Status)
 	case errors.As(err, &refused):
 		return s.showForm(ctx, w, v, a, refused, http.StatusUnprocessableEntity)
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/databases"
 	"github.com/jobagent/jobagent/agent/web/definitions"
+	"github.com/jobagent/jobagent/agent/web/forms"
 	"github.com/jobagent/jobagent/agent/web/operate"
 	"github.com/jobagent/jobagent/agent/web/overview"
 	"github.com/jobagent/jobagent/agent/web/page"
@@ -14,5 +15,5 @@ import (
 
 // Sets returns all sets of pages.
 func Sets() []page.Set {
-	return []page.Set{overview.Set(), runs.Set(), targets.Set(), databases.Set(), definitions.Set(), operate.Set(), actions.Set(), code.Set()}
+	return []page.Set{overview.Set(), runs.Set(), targets.Set(), databases.Set(), definitions.Set(), operate.Set(), actions.Set(), forms.Set(), code.Set()}
 }

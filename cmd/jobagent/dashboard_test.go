@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/browser"
 )
@@ -196,6 +197,9 @@ func (s *shop) equivalents(p *browser.Page, path string) {
 			require.Equal(s.t, "jobagent", args[0])
 			require.NoError(s.t, cli.Check(args[1:]), "%s: %s", path, e[1])
 		case page.DoorPowerShell: // the same arguments in other quotes
+		case page.DoorFile:
+			_, err := manifest.Load(manifest.Input{Text: []byte(e[1]), Display: path})
+			require.NoError(s.t, err, e[1])
 		case page.DoorTSQL:
 			tx, err := s.control.BeginTx(s.t.Context(), nil)
 			require.NoError(s.t, err)

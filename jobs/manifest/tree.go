@@ -45,7 +45,7 @@ type tree struct {
 
 func (t *tree) object(o Object, comment string) {
 	folder := folders[o.Kind]
-	name := t.unused(folder, fileName(o.Name()), ".yaml")
+	name := t.unused(folder, FileName(o.Name()), ".yaml")
 	if job, ok := o.Value.(*Job); ok {
 		copied := *job
 		copied.Steps = nil
@@ -53,7 +53,7 @@ func (t *tree) object(o Object, comment string) {
 			step := *s
 			copied.Steps = append(copied.Steps, &step)
 			if kind, text := s.CommandType(); kind == "TSql" {
-				file := t.unused(path.Join(folder, name), fmt.Sprintf("%02d-%s", i+1, fileName(s.Name)), ".sql")
+				file := t.unused(path.Join(folder, name), fmt.Sprintf("%02d-%s", i+1, FileName(s.Name)), ".sql")
 				t.files = append(t.files, File{path.Join(folder, name, file+".sql"), text})
 				step.Command.File = path.Join(name, file+".sql")
 			}
@@ -77,8 +77,8 @@ func (t *tree) unused(folder, name, ext string) string {
 	}
 }
 
-// fileName makes the name of a file that all systems take.
-func fileName(name string) string {
+// FileName makes the name of a file that all systems take, without an extension.
+func FileName(name string) string {
 	var b strings.Builder
 	for _, r := range name {
 		switch {

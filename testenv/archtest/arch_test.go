@@ -63,7 +63,9 @@ var allowed = map[string][]string{
 	"targets/mssql/kerberos/acceptor": {"github.com/jcmturner/gokrb5/v8/...", "github.com/jcmturner/gofork/..."},
 	"targets/mssql/azure":             {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":          {},
-	"controldb":                       {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	// Objects as definitions have them: jobs as code, and the forms of the dashboard.
+	"controldb/definition": {"controldb", "jobs/manifest", "github.com/google/uuid"},
+	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The REST front. A surface is one API; no surface imports another one.
 	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
 	"agent/rest/auth":            {"agent/rest", "agent/rest/internal/body", "agent/rest/auth/...", "agent/rest/internal/misses", "targets/secretref", "targets/mssql/kerberos/acceptor", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
@@ -81,7 +83,7 @@ var allowed = map[string][]string{
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
 	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
-	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "github.com/google/uuid"},
+	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
@@ -92,7 +94,8 @@ var allowed = map[string][]string{
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "jobs", "github.com/google/uuid"},
-	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
+	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/definition", "jobs/..."},
+	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/definition", "jobs/...", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
@@ -134,7 +137,7 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/definition", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.uber.org/zap/...", "charm.land/...", "github.com/agnivade/levenshtein",
 	},
 	commandRoom + "demo": {

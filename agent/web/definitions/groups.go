@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -32,6 +33,7 @@ func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Target groups", Nav: "groups", Template: "groups", Data: d, Topic: topic("groups", r),
+		Actions:     []page.Link{{Text: "New target group", Href: r.Path("new", "group"), Role: rest.RoleAuthor}},
 		Equivalents: append(page.CLI("target-group", "list"), page.Query("SELECT target_group_name FROM jobs.target_groups ORDER BY target_group_name;")),
 	}, nil
 }
@@ -164,6 +166,7 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: group.Name, Nav: "groups", Template: "group", Data: d, Topic: topic("group", r), Crumbs: []page.Link{{Text: "Target groups", Href: r.Path("groups")}},
+		Actions: []page.Link{{Text: "Edit", Href: r.Path("groups", group.Name, "edit"), Role: rest.RoleAuthor}},
 		Equivalents: append(page.CLI("target-group", "show", group.Name), page.Query(`DECLARE @group NVARCHAR(128) = N'?';
 SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, refresh_credential_name
 FROM jobs.target_group_member_details

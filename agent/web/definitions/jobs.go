@@ -53,6 +53,7 @@ func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Jobs", Nav: "jobs", Template: "jobs", Data: data, Topic: topic("jobs", r),
+		Actions:     []page.Link{{Text: "New job", Href: r.Path("new", "job"), Role: rest.RoleAuthor}},
 		Equivalents: append(page.CLI("job", "list"), page.Query("SELECT job_name, job_version, enabled, description FROM jobs.job_details WHERE is_system = 0 ORDER BY job_name;")),
 	}, nil
 }
@@ -166,6 +167,11 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	data.Steps = stepViews(r, steps, "")
+	for i, s := range data.Steps {
+		if !job.System && r.May(rest.RoleAuthor) {
+			data.Steps[i].EditHref = r.Path("jobs", job.Name, "steps", s.StepName, "edit")
+		}
+	}
 	if err := data.addVersions(ctx, r); err != nil {
 		return nil, err
 	}
@@ -219,6 +225,9 @@ func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
 	if job.System {
 		return list
 	}
+	list = append(list, page.Link{Text: "Edit", Href: r.Path("jobs", job.Name, "edit"), Role: rest.RoleAuthor},
+		page.Link{Text: "Add a step", Href: r.Path("jobs", job.Name, "add-step"), Role: rest.RoleAuthor},
+		page.Link{Text: "Add a schedule", Href: r.Path("jobs", job.Name, "add-schedule"), Role: rest.RoleAuthor})
 	if !job.HasOwnSchedule() { // enabling would start a run
 		return list
 	}

@@ -83,6 +83,8 @@ type schedulesData struct {
 	Rows               []scheduleRow
 	Next, First        string
 	clock
+	// Calendars are all of them; nil on live updates, which do not show them.
+	Calendars []controldb.Calendar
 }
 
 // scheduleStates are the filters of the list.
@@ -118,8 +120,12 @@ func listSchedules(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Calendars, err = r.Store.Calendars(ctx, ""); err != nil {
+		return nil, err
+	}
 	return &page.View{
 		Title: "Schedules", Nav: "schedules", Template: "schedules", Data: d, Topic: topic("schedules", r),
+		Actions:     []page.Link{{Text: "New calendar", Href: r.Path("new", "calendar"), Role: rest.RoleAuthor}},
 		Equivalents: append(page.CLI("schedule", "list"), page.Query("SELECT job_name, schedule_name, kind, spec, state, paused, next_due_time FROM jobs.schedules ORDER BY job_name, schedule_name;")),
 	}, nil
 }
@@ -316,13 +322,17 @@ func optional(text string) []string {
 // scheduleActions are what people do with a schedule.
 func scheduleActions(r *page.Request, s controldb.Schedule) []page.Link {
 	path := func(action string) string { return r.Path("schedules", s.JobName, s.Name, action) }
-	return []page.Link{
+	list := []page.Link{
 		{Text: "Pause", Href: path("pause"), Role: rest.RoleOperator, When: "resumed"},
 		{Text: "Resume", Href: path("resume"), Role: rest.RoleOperator, When: "paused"},
 		{Text: "Enable", Href: path("enable"), Role: rest.RoleOperator, When: "disabled"},
 		{Text: "Disable", Href: path("disable"), Role: rest.RoleOperator, When: "enabled"},
 		{Text: "Backfill", Href: path("backfill"), Role: rest.RoleOperator},
 	}
+	if s.Name == "" { // it is a part of the job's own definition
+		return append(list, page.Link{Text: "Edit the job", Href: r.Path("jobs", s.JobName, "edit"), Role: rest.RoleAuthor})
+	}
+	return append(list, page.Link{Text: "Edit", Href: path("edit"), Role: rest.RoleAuthor})
 }
 
 // prettyJSON indents a text that is JSON.

@@ -19,6 +19,8 @@ import (
 type stepView struct {
 	controldb.JobStepDetail
 	GroupHref string
+	// EditHref is the form of the step; empty: the viewer may not change it.
+	EditHref string
 	// Options are those of the step in sentences or short texts.
 	Options []option
 	Script  script

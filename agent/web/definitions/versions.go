@@ -13,6 +13,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/definition"
+	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
 // versionData is the data of the page of a version.
@@ -96,8 +98,14 @@ type diffData struct {
 	Unchanged             int
 	Versions              []controldb.JobVersion
 	Swap, Unified, Beside string
-	Toggle                string
-	FromHref, ToHref      string
+	// AsFile is the path of the differences as files have them, and File says that they are shown:
+	// their lines, or a note.
+	AsFile           string
+	File             bool
+	Lines            []page.DiffLine
+	Note             string
+	Toggle           string
+	FromHref, ToHref string
 }
 
 // stepDiff is what changed in a step.
@@ -173,10 +181,16 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 		data.Steps = append(data.Steps, d)
 	}
 	view, all := r.Query("view"), r.Query("all")
+	if data.File = view == "file"; data.File {
+		if data.Lines, data.Note, err = diffFiles(job.Name, before, after); err != nil {
+			return nil, err
+		}
+	}
 	self := r.Path("jobs", job.Name, "diff")
 	a, b := strconv.Itoa(from), strconv.Itoa(to)
 	data.Swap = with(self, "from", b, "to", a, "view", view, "all", all)
 	data.Unified, data.Beside = with(self, "from", a, "to", b, "all", all), with(self, "from", a, "to", b, "all", all, "view", "split")
+	data.AsFile = with(self, "from", a, "to", b, "view", "file")
 	data.Toggle = with(self, "from", a, "to", b, "view", view, "all", map[bool]string{false: "1"}[data.All])
 	data.FromHref, data.ToHref = r.Path("jobs", job.Name, "versions", a), r.Path("jobs", job.Name, "versions", b)
 	return &page.View{
@@ -188,6 +202,25 @@ FROM jobs.jobstep_versions
 WHERE job_name = @job AND job_version IN (@from, @to)
 ORDER BY step_id, job_version;`, job.Name, from, to)},
 	}, nil
+}
+
+// diffFiles compares the steps of two versions as files have them. Only steps have versions.
+func diffFiles(job string, before, after []controldb.JobStepDetail) ([]page.DiffLine, string, error) {
+	texts := [2]string{}
+	for i, list := range [][]controldb.JobStepDetail{before, after} {
+		o := &manifest.Job{Name: job}
+		for _, s := range list {
+			step, err := definition.NewStep(s)
+			if err != nil {
+				return nil, "", err
+			}
+			o.Steps = append(o.Steps, step)
+		}
+		object := manifest.Object{Kind: manifest.KindJob, Value: o}
+		manifest.Normalize([]manifest.Object{object})
+		texts[i] = manifest.Text(object)
+	}
+	return page.Difference(texts[0], texts[1])
 }
 
 // diffSteps compares the steps of two versions. Steps of the same name are the same step; of the

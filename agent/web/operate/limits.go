@@ -2,7 +2,9 @@ package operate
 
 import (
 	"context"
+	"net/url"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -37,6 +39,7 @@ func limitsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Limits", Nav: "limits", Template: "limits", Data: d, Topic: topicLimits,
+		Actions: []page.Link{{Text: "New limit", Href: r.Path("new", "limit"), Role: rest.RoleAuthor}},
 		Equivalents: append(append(page.CLI("limit", "list"), page.CLI("limit", "set", "Server", "sql1.example.com", "10")...),
 			page.TSQL("jobs.sp_get_limits"),
 			page.TSQL("jobs.sp_set_limit", page.Arg{Name: "scope", Value: "Server"}, page.Arg{Name: "name", Value: "sql1.example.com"},
@@ -64,6 +67,15 @@ func readLimits(ctx context.Context, store *controldb.Store) (*limitsData, error
 		}
 	}
 	return d, nil
+}
+
+// Edit is the path of the form of the limit.
+func (l limitData) Edit(r *page.Request) string {
+	path := r.Path("limits", string(l.Scope), l.Name, "edit")
+	if l.Server != "" {
+		path += "?" + url.Values{"server": {l.Server}}.Encode()
+	}
+	return path
 }
 
 // Each reports whether the limit counts several objects separately.

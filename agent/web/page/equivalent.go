@@ -9,6 +9,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb"
 )
 
 // The doors of equivalents.
@@ -16,6 +18,7 @@ const (
 	DoorCLI        = "CLI"
 	DoorPowerShell = "CLI (PowerShell)"
 	DoorTSQL       = "T-SQL"
+	DoorFile       = "File for jobagent apply"
 )
 
 // CLI returns the command "jobagent" with arguments, quoted for POSIX shells, and for PowerShell
@@ -132,6 +135,64 @@ func TSQL(procedure string, args ...Arg) Equivalent {
 		separator = ", "
 	}
 	return Equivalent{Door: DoorTSQL, Text: declared.String() + call.String() + ";"}
+}
+
+// maxPiece is the length of a piece of a text, in UTF-16 code units. A concatenation of constants
+// has at most 4,000 of them.
+const maxPiece = 2000
+
+// Script returns calls of procedures as a script: several are made in one transaction. The script
+// does not compare revisions, so that it also runs elsewhere.
+func Script(calls []controldb.Call) Equivalent {
+	var b strings.Builder
+	if len(calls) > 1 {
+		b.WriteString("SET XACT_ABORT ON;\nBEGIN TRANSACTION;\n")
+	}
+	variables := 0
+	for _, c := range calls {
+		call, separator := "EXECUTE "+c.Procedure, " "
+		for _, a := range c.Args {
+			if a.Name == "if_match" {
+				continue
+			}
+			value, constant := literal(a.Value)
+			if !constant { // an argument cannot be an expression
+				variables++
+				value = fmt.Sprintf("@%s%d", a.Name, variables)
+				fmt.Fprintf(&b, "DECLARE %s nvarchar(max) = N'';\n", value)
+				for _, piece := range pieces(fmt.Sprint(a.Value)) {
+					text, _ := literal(piece)
+					fmt.Fprintf(&b, "SET %s += %s;\n", value, text)
+				}
+			}
+			call += separator + "@" + a.Name + " = " + value
+			separator = ", "
+		}
+		b.WriteString(call + ";\n")
+	}
+	if len(calls) > 1 {
+		b.WriteString("COMMIT TRANSACTION;\n")
+	}
+	return Equivalent{Door: DoorTSQL, Text: strings.TrimSuffix(b.String(), "\n")}
+}
+
+// pieces cuts a text behind its line feeds, and long lines.
+func pieces(text string) []string {
+	var list []string
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		for line != "" {
+			n, end := 0, len(line)
+			for i, r := range line {
+				if n >= maxPiece {
+					end = i
+					break
+				}
+				n += max(1, utf16.RuneLen(r))
+			}
+			list, line = append(list, line[:end]), line[end:]
+		}
+	}
+	return list
 }
 
 // Query returns a query. Its text is a constant, so that .ci/bind checks it, and declares variables

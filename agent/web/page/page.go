@@ -179,7 +179,64 @@ type Confirmation struct {
 	Back string
 	// Nav is as in [View].
 	Nav string
+	// Form, if it is not nil, is shown in place of Fields and Button.
+	Form *Form
 }
+
+// Form is the form of a definition. All of its buttons send the field do: preview, save, add:LIST
+// or remove:ROW. Do answers what does not save with an [Again].
+type Form struct {
+	// Tag identifies what the form was filled with; empty for something new.
+	Tag   string
+	Parts []Part
+	// Preview is what saving would do; nil: it was not asked for.
+	Preview *Preview
+}
+
+// Part is a field of a form, an optional part with fields of its own (Kind part), or a list of
+// rows (Kind rows). Kind fixed is a value that cannot be changed.
+type Part struct {
+	Field
+	Parts []Part // of a part
+	Rows  []Row
+	// Suggestions are values that exist; others may be typed.
+	Suggestions []string
+	// Focus says that the field has the focus first.
+	Focus bool
+}
+
+// Row is a row of a list.
+type Row struct {
+	// ID is LIST[N].
+	ID, Title string
+	Parts     []Part
+}
+
+// Preview says what saving a form does.
+type Preview struct {
+	// Same says that nothing would change.
+	Same bool
+	// Lines are the differences to what is stored, as files have it.
+	Lines []DiffLine
+	// Notes are further sentences.
+	Notes       []string
+	Equivalents []Equivalent
+}
+
+// DiffLine is a line of a difference: Sign is "+", "−", "@" for lines that are left out, or empty.
+type DiffLine struct{ Sign, Text string }
+
+// Again shows a form once more: nothing was saved.
+type Again struct {
+	Confirmation *Confirmation
+	// Status is that of HTTP.
+	Status int
+	// Problem says what is wrong with the form as a whole.
+	Problem string
+}
+
+// Error implements error.
+func (a *Again) Error() string { return "the form is shown again: " + a.Problem }
 
 // Field is a field of a form.
 type Field struct {

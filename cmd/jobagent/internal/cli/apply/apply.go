@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
@@ -124,7 +125,7 @@ func (f *files) inputs(stdin io.Reader) (inputs []manifest.Input, done func(), e
 type change struct {
 	action string // create, change, delete or none
 	want   manifest.Object
-	have   *stored
+	have   *definition.Stored
 	fields []string
 }
 
@@ -151,7 +152,7 @@ const (
 )
 
 // readState reads the definitions of the control database: all, or those that a set needs.
-func readState(ctx context.Context, store *controldb.Store, set *manifest.Set) (*state, error) {
+func readState(ctx context.Context, store *controldb.Store, set *manifest.Set) (*definition.State, error) {
 	var names []string
 	if set != nil {
 		names = []string{}
@@ -161,25 +162,21 @@ func readState(ctx context.Context, store *controldb.Store, set *manifest.Set) (
 			}
 		}
 	}
-	d, err := store.Definitions(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	return newState(d)
+	return definition.Read(ctx, store, names)
 }
 
 // plan compares a set with the control database. The changes are in the order in which they are
 // made; with prune, deletions come last.
-func plan(set manifest.Set, s *state, prune bool) ([]change, error) {
+func plan(set manifest.Set, s *definition.State, prune bool) ([]change, error) {
 	var list []change
 	wanted, kinds := map[manifest.Key]bool{}, map[manifest.Kind]bool{}
 	for _, o := range set.Objects {
 		wanted[o.Key()], kinds[o.Kind] = true, true
-		have := s.byKey[o.Key()]
+		have := s.Get(o.Key())
 		c := change{action: actionCreate, want: o, have: have}
 		if have != nil {
-			if have.origin != "" {
-				return nil, exit.Usagef("%s:%d: the job %q is defined through the %s API, and is only changed there", o.Source.File, o.Source.Line, o.Name(), have.origin)
+			if have.Origin != "" {
+				return nil, exit.Usagef("%s:%d: the job %q is defined through the %s API, and is only changed there", o.Source.File, o.Source.Line, o.Name(), have.Origin)
 			}
 			c.want = withoutPastRun(o, have)
 			c.action, c.fields = actionNone, manifest.Compare(have.Object, c.want)
@@ -195,11 +192,11 @@ func plan(set manifest.Set, s *state, prune bool) ([]change, error) {
 	if !prune {
 		return list, nil
 	}
-	own := s.own()
+	own := s.Own()
 	slices.Reverse(own) // an object goes before those that it refers to
 	for _, o := range own {
 		if kinds[o.Kind] && !wanted[o.Key()] {
-			list = append(list, change{action: actionDelete, have: s.byKey[o.Key()]})
+			list = append(list, change{action: actionDelete, have: s.Get(o.Key())})
 		}
 	}
 	return list, nil
@@ -208,12 +205,12 @@ func plan(set manifest.Set, s *state, prune bool) ([]change, error) {
 // withoutPastRun returns a job of the files as it is once its own schedule has started its only
 // run: disabled. To enable that schedule again would start the run again, at each apply. Another
 // start time is another run.
-func withoutPastRun(o manifest.Object, have *stored) manifest.Object {
+func withoutPastRun(o manifest.Object, have *definition.Stored) manifest.Object {
 	want, ok := o.Value.(*manifest.Job)
-	if !ok || !have.started || want.Schedule == nil || !want.Schedule.Enabled || want.Schedule.Interval != "Once" {
+	if !ok || !have.Started || want.Schedule == nil || !want.Schedule.Enabled || want.Schedule.Interval != "Once" {
 		return o
 	}
-	old := ownSchedule(have.Value.(*manifest.Job))
+	old := definition.OwnSchedule(have.Value.(*manifest.Job))
 	if old.Enabled || old.Interval != "Once" || !old.Start.Equal(want.Schedule.Start) {
 		return o
 	}
@@ -226,7 +223,7 @@ func withoutPastRun(o manifest.Object, have *stored) manifest.Object {
 }
 
 // refuseType refuses another type of an alert channel, which cannot be changed.
-func refuseType(o manifest.Object, have *stored) error {
+func refuseType(o manifest.Object, have *definition.Stored) error {
 	want, ok := o.Value.(*manifest.AlertChannel)
 	if !ok {
 		return nil
@@ -396,9 +393,9 @@ func (e *executor) run(ctx context.Context, changes []change) error {
 func (e *executor) make(ctx context.Context, c change) error {
 	switch c.action {
 	case actionCreate, actionChange:
-		return write(ctx, e.store, c.want, c.have)
+		return definition.Write(ctx, e.store, c.want, c.have)
 	case actionDelete:
-		return remove(ctx, e.store, c.have)
+		return definition.Remove(ctx, e.store, c.have)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
@@ -62,15 +63,11 @@ func runExport(cmd *cobra.Command, a *connect.App, store *controldb.Store, opts 
 	if len(opts.groups) > 0 && names == nil {
 		names = []string{}
 	}
-	d, err := store.Definitions(cmd.Context(), names)
+	s, err := definition.Read(cmd.Context(), store, names)
 	if err != nil {
 		return err
 	}
-	s, err := newState(d)
-	if err != nil {
-		return err
-	}
-	list := s.own()
+	list := s.Own()
 	if names != nil {
 		if list, err = selected(s, opts); err != nil {
 			return err
@@ -97,15 +94,15 @@ func runExport(cmd *cobra.Command, a *connect.App, store *controldb.Store, opts 
 }
 
 // selected returns the objects of --job and --target-group, and those that the jobs use.
-func selected(s *state, opts exportOptions) ([]manifest.Object, error) {
+func selected(s *definition.State, opts exportOptions) ([]manifest.Object, error) {
 	var keys []manifest.Key
 	for _, name := range opts.jobs {
-		o := s.byKey[manifest.Key{Kind: manifest.KindJob, Name: strings.ToLower(name)}]
+		o := s.Get(manifest.Key{Kind: manifest.KindJob, Name: strings.ToLower(name)})
 		switch {
 		case o == nil:
 			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the job %q does not exist; jobagent job list shows all jobs", name))
-		case o.origin != "":
-			return nil, exit.With(exit.CodeConflict, fmt.Errorf("the job %q is defined through the %s API, and cannot be exported", name, o.origin))
+		case o.Origin != "":
+			return nil, exit.With(exit.CodeConflict, fmt.Errorf("the job %q is defined through the %s API, and cannot be exported", name, o.Origin))
 		}
 		keys = append(keys, o.Key())
 		job := o.Value.(*manifest.Job)
@@ -121,12 +118,12 @@ func selected(s *state, opts exportOptions) ([]manifest.Object, error) {
 	}
 	for _, name := range opts.groups {
 		key := manifest.Key{Kind: manifest.KindTargetGroup, Name: strings.ToLower(name)}
-		if s.byKey[key] == nil {
+		if s.Get(key) == nil {
 			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the target group %q does not exist; jobagent target-group list shows all groups", name))
 		}
 		keys = append(keys, key)
 	}
-	return slices.DeleteFunc(s.own(), func(o manifest.Object) bool { return !slices.Contains(keys, o.Key()) }), nil
+	return slices.DeleteFunc(s.Own(), func(o manifest.Object) bool { return !slices.Contains(keys, o.Key()) }), nil
 }
 
 // exportTree writes objects as files, and says which files it replaces and which are stale.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
@@ -16,7 +17,7 @@ func TestPastRunIsNotStartedAgain(t *testing.T) {
 	start := time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC)
 	fields := func(file manifest.Interval, row controldb.JobDetail, lastDue time.Time) []string {
 		row.Name, row.IntervalCount = "j", 1
-		s, err := newState(controldb.Definitions{Jobs: []controldb.JobDetail{row},
+		s, err := definition.NewState(controldb.Definitions{Jobs: []controldb.JobDetail{row},
 			Schedules: []controldb.Schedule{{JobName: "j", LastDue: lastDue}}})
 		require.NoError(t, err)
 		file.Count = 1
@@ -28,7 +29,7 @@ func TestPastRunIsNotStartedAgain(t *testing.T) {
 		return changes[0].fields
 	}
 	once := manifest.Interval{Enabled: true, Interval: "Once"}
-	row := controldb.JobDetail{Job: controldb.Job{IntervalType: "Once", Start: noStart, End: noEnd}}
+	row := controldb.JobDetail{Job: controldb.Job{IntervalType: "Once", Start: definition.NoStart, End: definition.NoEnd}}
 	require.Empty(t, fields(once, row, start), "it has run")
 	require.Equal(t, []string{"schedule"}, fields(once, row, time.Time{}), "it has not run yet")
 	at := once

@@ -1,4 +1,4 @@
-package apply
+package definition
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
-// write makes an object of the control database as wanted, in one transaction. have is nil if it
+// Write makes an object of the control database as wanted, in one transaction. have is nil if it
 // does not exist.
-func write(ctx context.Context, store *controldb.Store, want manifest.Object, have *stored) error {
+func Write(ctx context.Context, store *controldb.Store, want manifest.Object, have *Stored) error {
 	var match int64 // 0: it must not exist
 	if have != nil {
-		match = have.revision
+		match = have.Revision
 	}
 	switch v := want.Value.(type) {
 	case *manifest.TargetGroup:
@@ -52,11 +52,11 @@ func write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 	return fmt.Errorf("unknown kind %s", want.Kind)
 }
 
-// remove deletes an object, unless it has changed since it was read.
-func remove(ctx context.Context, store *controldb.Store, o *stored) error {
+// Remove deletes an object, unless it has changed since it was read.
+func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	switch v := o.Value.(type) {
 	case *manifest.TargetGroup:
-		return store.DeleteTargetGroupIf(ctx, v.Name, &o.revision)
+		return store.DeleteTargetGroupIf(ctx, v.Name, &o.Revision)
 	case *manifest.Calendar:
 		return store.DeleteCalendar(ctx, v.Name)
 	case *manifest.AlertChannel:
@@ -66,7 +66,7 @@ func remove(ctx context.Context, store *controldb.Store, o *stored) error {
 	case *manifest.Alert:
 		return store.DeleteAlert(ctx, v.Name)
 	case *manifest.Job:
-		return store.DeleteJobIf(ctx, v.Name, false, &o.revision)
+		return store.DeleteJobIf(ctx, v.Name, false, &o.Revision)
 	}
 	return fmt.Errorf("unknown kind %s", o.Kind)
 }
@@ -88,7 +88,7 @@ func members(g *manifest.TargetGroup) []controldb.GroupMember {
 	return list
 }
 
-func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, have *stored) error {
+func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, have *Stored) error {
 	lifecycles := strings.Join(a.Lifecycles, ",")
 	channels := slices.Clone(a.Channels)
 	if channels == nil {
@@ -125,16 +125,16 @@ func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, 
 
 // writeJob makes the calls for a job, its steps and its schedules.
 func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job, revision int64) error {
-	own, old := ownSchedule(want), manifest.Interval{}
+	own, old := OwnSchedule(want), manifest.Interval{}
 	spec := controldb.JobSpec{Name: want.Name, Description: &want.Description, Enabled: &own.Enabled, IntervalType: &own.Interval,
-		IntervalCount: &own.Count, Start: orTime(own.Start, noStart), End: orTime(own.End, noEnd)}
+		IntervalCount: &own.Count, Start: orTime(own.Start, NoStart), End: orTime(own.End, NoEnd)}
 	if _, err := tx.SetJob(ctx, spec, &revision); err != nil { // it also locks the job, and compares its revision
 		return err
 	}
 	var oldSteps []*manifest.Step
 	var oldSchedules []*manifest.Schedule
 	if have != nil {
-		old, oldSteps, oldSchedules = ownSchedule(have), have.Steps, have.Schedules
+		old, oldSteps, oldSchedules = OwnSchedule(have), have.Steps, have.Schedules
 	}
 	if err := writeParameters(ctx, tx, want, have); err != nil { // schedules must fit them
 		return err
@@ -169,8 +169,8 @@ func writeParameters(ctx context.Context, tx *controldb.Store, want, have *manif
 	return tx.SetJobParameters(ctx, want.Name, declared, nil)
 }
 
-// ownSchedule returns the schedule of the job's own definition, with the defaults if it has none.
-func ownSchedule(j *manifest.Job) manifest.Interval {
+// OwnSchedule returns the schedule of the job's own definition, with the defaults if it has none.
+func OwnSchedule(j *manifest.Job) manifest.Interval {
 	if j.Schedule == nil {
 		return manifest.Interval{Interval: "Once", Count: 1}
 	}

@@ -1,7 +1,10 @@
-package apply
+// Package definition makes objects of the control database as definitions have them: those of
+// jobs/manifest. The files of jobagent apply and the forms of the dashboard are saved here.
+package definition
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,35 +17,47 @@ import (
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
-// stored is an object of the control database.
-type stored struct {
+// Stored is an object of the control database.
+type Stored struct {
 	manifest.Object
-	// revision is that of a job or a target group; 0 for the other kinds.
-	revision int64
-	// origin is Scheduler or SAP for a job that another surface owns: it is never changed here.
-	origin string
-	// started says that the schedule of a job's own definition has started a run.
-	started bool
+	// Revision is that of a job or a target group; 0 for the other kinds.
+	Revision int64
+	// Origin is Scheduler or SAP for a job that another surface owns: it is never changed here.
+	Origin string
+	// Started says that the schedule of a job's own definition has started a run.
+	Started bool
 }
 
-// state are the objects of the control database.
-type state struct {
-	byKey map[manifest.Key]*stored
-	list  []*stored
+// State are the objects of the control database.
+type State struct {
+	byKey map[manifest.Key]*Stored
+	list  []*Stored
 }
 
-func (s *state) add(kind manifest.Kind, value any, revision int64, origin string) *stored {
-	o := &stored{Object: manifest.Object{Kind: kind, Value: value}, revision: revision, origin: origin}
+// Read reads the definitions of the control database. Names that are not nil restrict the jobs.
+func Read(ctx context.Context, store *controldb.Store, jobNames []string) (*State, error) {
+	d, err := store.Definitions(ctx, jobNames)
+	if err != nil {
+		return nil, err
+	}
+	return NewState(d)
+}
+
+// Get returns the object with a key; nil if there is none.
+func (s *State) Get(key manifest.Key) *Stored { return s.byKey[key] }
+
+func (s *State) add(kind manifest.Kind, value any, revision int64, origin string) *Stored {
+	o := &Stored{Object: manifest.Object{Kind: kind, Value: value}, Revision: revision, Origin: origin}
 	s.byKey[o.Key()] = o
 	s.list = append(s.list, o)
 	return o
 }
 
-// own returns the objects that files may define, in their order: no jobs of other surfaces.
-func (s *state) own() []manifest.Object {
+// Own returns the objects that files may define, in their order: no jobs of other surfaces.
+func (s *State) Own() []manifest.Object {
 	var list manifest.Set
 	for _, o := range s.list {
-		if o.origin == "" {
+		if o.Origin == "" {
 			list.Objects = append(list.Objects, o.Object)
 		}
 	}
@@ -50,15 +65,15 @@ func (s *state) own() []manifest.Object {
 	return list.Objects
 }
 
-// The defaults of jobs.sp_add_job: the first and the last time.
+// The defaults of jobs.sp_add_job: NoStart is the first time, and NoEnd the last one.
 var (
-	noStart = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	noEnd   = time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC)
+	NoStart = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	NoEnd   = time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC)
 )
 
-// newState makes objects of definitions.
-func newState(d controldb.Definitions) (*state, error) {
-	s := &state{byKey: map[manifest.Key]*stored{}}
+// NewState makes objects of definitions.
+func NewState(d controldb.Definitions) (*State, error) {
+	s := &State{byKey: map[manifest.Key]*Stored{}}
 	for _, g := range d.Groups {
 		s.add(manifest.KindTargetGroup, newGroup(g), g.Revision, "")
 	}
@@ -71,7 +86,7 @@ func newState(d controldb.Definitions) (*state, error) {
 	}
 	steps, schedules := map[uuid.UUID][]*manifest.Step{}, map[uuid.UUID][]controldb.Schedule{}
 	for _, step := range d.Steps {
-		made, err := newStep(step)
+		made, err := NewStep(step)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +101,7 @@ func newState(d controldb.Definitions) (*state, error) {
 			return nil, err
 		}
 		o := s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
-		o.started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
+		o.Started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
 	}
 	for _, l := range d.Limits {
 		s.add(manifest.KindLimit, &manifest.Limit{Scope: string(l.Scope), Name: l.Name, Server: l.Server, Max: l.Max}, 0, "")
@@ -113,7 +128,8 @@ func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
 	return out
 }
 
-func newStep(s controldb.JobStepDetail) (*manifest.Step, error) {
+// NewStep makes a step of a version of a job.
+func NewStep(s controldb.JobStepDetail) (*manifest.Step, error) {
 	out := &manifest.Step{
 		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, RetryAttempts: s.RetryAttempts, RetryErrors: s.RetryErrors,
 		InitialRetryInterval: s.InitialRetryInterval, MaximumRetryInterval: s.MaximumRetryInterval,
@@ -146,10 +162,10 @@ func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb
 		return nil, err
 	}
 	own := &manifest.Interval{Enabled: j.Enabled, Interval: j.IntervalType, Count: j.IntervalCount}
-	if !j.Start.Equal(noStart) {
+	if !j.Start.Equal(NoStart) {
 		own.Start = j.Start.UTC()
 	}
-	if !j.End.Equal(noEnd) {
+	if !j.End.Equal(NoEnd) {
 		own.End = j.End.UTC()
 	}
 	for _, h := range schedules {
