@@ -186,6 +186,9 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	}
 	r := h.result(task, res)
 	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedAction(res)
+	if h := attempt.Action.HTTP; h != nil && len(h.Endpoints) > 1 {
+		r.outcome.Endpoint, _ = h.ServerOf(task.Attempt) // the URL was valid: it was called
+	}
 	return r
 }
 

@@ -250,6 +250,23 @@ func TestHTTPRetriesFollowTheAnswer(t *testing.T) {
 	})
 }
 
+// What is told about an attempt names the endpoint that the attempt called, not the first one.
+func TestMessagesNameTheEndpointThatWasCalled(t *testing.T) {
+	actionBubble(t, 0, func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == "one.example.com" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{})
+		const command = `{"endpoints": ["http://one.example.com/x", "http://two.example.com/x"], "allow_http": true}`
+		f.addAction(t, "second", "", command, retries(1, 1))
+		rows := f.ended(t, f.Start(t, "second"), 5*time.Minute)
+		require.Equal(t, 2, rows[2].Attempts)
+		require.Contains(t, rows[2].LastMessage, "Step 1 succeeded execution on endpoint 'two.example.com'.")
+		require.Equal(t, "one.example.com", rows[2].Server, "the target stays")
+	})
+}
+
 // Case 128: an HTTP step with a target group of 24 databases makes one request for each, with the
 // name of the database in the path, and a limit on the host holds.
 func TestCase128(t *testing.T) {

@@ -131,6 +131,9 @@ type JobPlan struct {
 	Active int `db:"active"`
 	// NextDue is the earliest next instant of all schedules that start runs; zero means none.
 	NextDue time.Time `db:"next_due_time"`
+	// ParametersFault is why the parameters of a schedule, the first by name, do not fit those that
+	// the job declares, so that it starts no runs; empty means that all fit.
+	ParametersFault string `db:"parameters_fault"`
 }
 
 // JobPlans sums up the schedules of all jobs, or of one, by job. A job without a schedule is left
@@ -145,7 +148,9 @@ func (s *Store) JobPlans(ctx context.Context, jobName string) ([]JobPlan, error)
 	return selectAll[JobPlan](ctx, s, "sum up schedules", `SELECT TOP (@p1) job_name,
     SUM(CASE WHEN schedule_name <> N'' THEN 1 ELSE 0 END) AS named,
     SUM(CASE WHEN schedule_name <> N'' AND enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
-    MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time
+    MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time,
+    MIN(CASE WHEN state = N'Enabled' THEN CASE WHEN schedule_name = N'' THEN N'own schedule' ELSE schedule_name END + N': ' + parameters_fault END)
+        AS parameters_fault
 FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
 }
 

@@ -78,6 +78,7 @@ const (
 	CodeAdvance        = "advance"
 	CodeTerms          = "terms"
 	CodeClockChanges   = "clock-changes"
+	CodeParameters     = "parameters"
 	CodeNames          = "names"
 	CodePause          = "pause"
 	CodePlace          = "place"
@@ -131,6 +132,7 @@ var checks = []check{
 	{CodePause, checkPause, false},
 	{CodePlace, checkPlace, false},
 	{CodeClockChanges, checkClockChanges, false},
+	{CodeParameters, checkParameters, false},
 	{CodeNames, checkNames, false},
 }
 

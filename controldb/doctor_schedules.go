@@ -54,3 +54,39 @@ func clockChangeFindings(list []Schedule, now time.Time) []Finding {
 		Command: `set "gap" or "overlap" in the texts of the schedules with jobagent schedule update, or choose other times; jobagent schedule show JOB SCHEDULE has all warnings`,
 	}}
 }
+
+// declaredSince is the schema version in which jobs declare parameters.
+const declaredSince = 36
+
+// checkParameters reports the enabled schedules that start no runs, because their parameters do not
+// fit those that their jobs declare.
+func checkParameters(ctx context.Context, e *examination) ([]Finding, error) {
+	version, err := installedVersion(ctx, e.conn)
+	if errors.Is(err, ErrNotInstalled) || err == nil && version < declaredSince {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := selectRows[Schedule](ctx, e.conn, doctorText("parameters"))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return []Finding{good(CodeParameters, "the parameters of all schedules fit those that their jobs declare")}, nil
+	}
+	var names []string
+	for _, s := range list[:min(5, len(list))] {
+		name := s.Name
+		if name == "" {
+			name = "the own schedule"
+		}
+		names = append(names, fmt.Sprintf("%s of job %s: %s", name, s.JobName, s.ParametersFault))
+	}
+	return []Finding{{
+		Code: CodeParameters, Severity: SeverityWarning,
+		Found:   fmt.Sprintf("the parameters of %s do not fit what the jobs declare: %s", plural(len(list), "schedule"), strings.Join(names, "; ")),
+		Why:     "each of their instants is skipped, and no run starts",
+		Command: "set the parameters with jobagent schedule update JOB SCHEDULE --param NAME=TEXT, or give the declared parameter a default with jobagent job parameter set",
+	}}, nil
+}

@@ -524,3 +524,35 @@ func TestExamineClockChanges(t *testing.T) {
 		require.Contains(t, found[0].Found, "1 schedule loses or doubles runs at the next change of clocks: on of job j: ")
 	})
 }
+
+// TestSchedulesWithUnfitParameters: the doctor, the sums of jobs and the schedules themselves tell
+// why a schedule starts no runs.
+func TestSchedulesWithUnfitParameters(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		for _, name := range []string{"on", "off"} {
+			_, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{
+				JobName: "j", Name: name, Kind: "cron5", Spec: `{"cron": "0 1 * * *"}`, Enabled: ptr(name == "on"),
+			})
+			require.NoError(t, err)
+		}
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeParameters)))
+		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
+		schedules, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", Name: ptr("on")})
+		require.NoError(t, err)
+		require.Contains(t, schedules[0].ParametersFault, "tenant")
+		found := c.findings(t, controldb.CodeParameters)
+		require.Len(t, found, 1)
+		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
+		require.Equal(t, "the parameters of 1 schedule do not fit what the jobs declare: on of job j: "+schedules[0].ParametersFault, found[0].Found)
+		plans, err := c.JobPlans(t.Context(), "j")
+		require.NoError(t, err)
+		require.Equal(t, "on: "+schedules[0].ParametersFault, plans[0].ParametersFault)
+
+		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "default": "x"}]`, nil))
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeParameters)))
+		plans, err = c.JobPlans(t.Context(), "j")
+		require.NoError(t, err)
+		require.Empty(t, plans[0].ParametersFault)
+	})
+}

@@ -188,6 +188,9 @@ type Schedule struct {
 	DefinedTime time.Time `db:"defined_time"`
 	// Parameters are a JSON object; empty means none.
 	Parameters string `db:"parameters"`
+	// ParametersFault is why they do not fit those that the job declares, so that no run starts;
+	// empty means that they do.
+	ParametersFault string `db:"parameters_fault"`
 	// IntervalType to Anchor are the schedule of the job's own definition, which has no Spec.
 	// Anchor is the origin of its intervals; zero means that it was never enabled.
 	IntervalType  string    `db:"interval_type"`
@@ -311,7 +314,7 @@ const scheduleColumns = `job_name, schedule_name, schedule_id, kind, spec,
     time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
     last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
-    parameters, interval_type, interval_count, start_time, end_time, anchor_time, job_id, description`
+    parameters, parameters_fault, interval_type, interval_count, start_time, end_time, anchor_time, job_id, description`
 
 // definedSchedule leaves out the schedules of jobs' own definitions that nobody has defined, as
 // [Job.HasOwnSchedule] does.

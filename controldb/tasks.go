@@ -401,6 +401,9 @@ type Outcome struct {
 	Unsent bool
 	// Unknown means of TimedOut that the script may still run, or the request take effect.
 	Unknown bool
+	// Endpoint is the server that was called, if the action has several; empty means that of the
+	// target.
+	Endpoint string
 	// Messages are the messages and row counts of the attempt, in order.
 	Messages []targets.Message
 	// RowsAffected, Elapsed and SPID are stored for diagnosis only.
@@ -436,6 +439,7 @@ type outcomeJSON struct {
 	NoRetry        bool          `json:"no_retry,omitempty"`
 	Transient      *bool         `json:"transient,omitempty"`
 	RetryAfterMS   int64         `json:"retry_after_ms,omitempty"`
+	Endpoint       string        `json:"endpoint,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
 
@@ -479,7 +483,7 @@ func (o Outcome) json() outcomeJSON {
 		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
 		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
 		Unknown: o.Unknown && o.Outcome == targets.TimedOut,
-		NoRetry: o.NoRetry, RetryAfterMS: o.RetryAfter.Milliseconds(),
+		NoRetry: o.NoRetry, RetryAfterMS: o.RetryAfter.Milliseconds(), Endpoint: o.Endpoint,
 	}
 	if o.Outcome == targets.NotSent {
 		j.Outcome = returned

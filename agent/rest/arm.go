@@ -3,21 +3,25 @@ package rest
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 )
 
 // armError is the body of an error of Azure Resource Manager.
 type armError struct {
-	Error armErrorBody `json:"error"`
+	Error armErrorBody `json:"error" body:"required"`
 }
 
 // armErrorBody is the object of an error, and of each of its details.
 type armErrorBody struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
+	Code    string         `json:"code" body:"required"`
+	Message string         `json:"message" body:"required"`
 	Target  string         `json:"target,omitempty"`
 	Details []armErrorBody `json:"details,omitempty"`
 }
+
+// ARMFailureBody is the type of the body of an error of Azure Resource Manager.
+func ARMFailureBody() reflect.Type { return reflect.TypeFor[armError]() }
 
 // ARMFailure returns the answer to an error in the form of Azure Resource Manager. The codes of the
 // server are translated to those of its gateway; the ARM surfaces translate errors of the control

@@ -80,6 +80,13 @@ type Operation struct {
 	MaxBody int64
 	// Answers are the types of the bodies by status; a nil type means an empty body.
 	Answers map[int]reflect.Type
+	// Failure is the type of the body of an answer about a failure; nil means that of Azure
+	// Resource Manager on its surfaces, and any JSON on others.
+	Failure reflect.Type
+	// Headers are the headers that successful answers may have, beside those of every answer.
+	Headers []string
+	// RequestHeaders are the headers of a request that change what the operation does.
+	RequestHeaders []string
 }
 
 // needsCaller reports whether the operation needs an authenticated caller.
@@ -89,8 +96,18 @@ func (o *Operation) needsCaller() bool { return o.Role != RoleNone || o.Authenti
 type Parameter struct {
 	Name, Description string
 	// Type is string, integer or boolean.
-	Type     string
+	Type string
+	// Words are the values that a string may have, separated by spaces; empty means any.
+	Words    string
 	Required bool
+}
+
+// Either is the type of a body that is an A or a B.
+type Either[A, B any] struct{}
+
+// OpenAPIAnyOf returns the types of which the body is one.
+func (Either[A, B]) OpenAPIAnyOf() []reflect.Type {
+	return []reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B]()}
 }
 
 // Scope says what a request is about. Grants name scopes; empty fields of a grant match anything.

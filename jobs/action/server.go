@@ -14,6 +14,9 @@ func (h *HTTP) Endpoint(attempt int) string {
 	return h.Endpoints[(max(attempt, 1)-1)%len(h.Endpoints)]
 }
 
+// ServerOf returns the name of the server that an attempt calls; see [Definition.Server].
+func (h *HTTP) ServerOf(attempt int) (string, error) { return serverOf(h.Endpoint(attempt)) }
+
 // Server returns the name under which limits count the action, and the name of its target if the
 // step has no target group: the host in lower case, with its port unless that is the default of the
 // scheme; or process: and the entry. Of several endpoints it is the first. The error is for a host
@@ -21,7 +24,7 @@ func (h *HTTP) Endpoint(attempt int) string {
 func (d *Definition) Server() (string, error) {
 	switch {
 	case d.HTTP != nil:
-		return serverOf(d.HTTP.Endpoint(1))
+		return d.HTTP.ServerOf(1)
 	case d.StorageQueue != nil:
 		return serverOf(d.StorageQueue.BaseURL())
 	case d.ServiceBus != nil:

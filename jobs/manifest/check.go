@@ -13,9 +13,11 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
-// check checks a set of objects without a database.
+// check checks a set of objects without a database. Of an object whose document has faults, what
+// these do not concern is checked, so that all faults are told at once.
 func check(set *Set) Faults {
 	c := checker{set: set, objects: map[Key]Object{}, noted: map[string]bool{}}
 	for _, o := range set.Objects {
@@ -87,6 +89,9 @@ func (c *checker) at(path string) Place {
 }
 
 func (c *checker) fail(path, format string, args ...any) {
+	if c.object.isFaulty(path) {
+		return
+	}
 	c.faults = append(c.faults, Fault{Place: c.at(path), Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -275,6 +280,9 @@ func (c *checker) job(j *Job) {
 	}
 	names := map[string]bool{}
 	for i, s := range j.Schedules {
+		if s == nil { // a fault of the document
+			continue
+		}
 		at := c.item("schedules", s.Name, i)
 		if names[strings.ToLower(s.Name)] {
 			c.fail(at, "the schedule %q is there twice", s.Name)
@@ -412,6 +420,9 @@ type Upcoming struct {
 func (c *checker) steps(j *Job) {
 	names := map[string]int{}
 	for i, s := range j.Steps {
+		if s == nil { // a fault of the document
+			continue
+		}
 		if first, ok := names[strings.ToLower(s.Name)]; ok {
 			c.fail(fmt.Sprintf("steps[%d].name", i), "the step %q is there twice, also steps[%d]", s.Name, first)
 			continue
@@ -420,9 +431,13 @@ func (c *checker) steps(j *Job) {
 		c.name(s.Name, fmt.Sprintf("steps[%d].name", i))
 	}
 	for i, s := range j.Steps {
-		c.step(s, fmt.Sprintf("steps[%d]", i))
+		if s != nil {
+			c.step(s, fmt.Sprintf("steps[%d]", i))
+		}
 	}
-	c.dependencies(j, names)
+	if !slices.Contains(j.Steps, nil) {
+		c.dependencies(j, names)
+	}
 }
 
 func (c *checker) step(s *Step, at string) {
@@ -433,6 +448,9 @@ func (c *checker) step(s *Step, at string) {
 		}
 		if s.OnUnknownOutcome == "Await" {
 			c.fail(at+".on_unknown_outcome", "only actions can await a report, and the step is T-SQL")
+		}
+		if err := tsql.CheckDirective(text); err != nil {
+			c.fail(at+".command", "%v", err)
 		}
 	} else {
 		name := map[string]string{"Http": "http", "StorageQueue": "storage_queue", "ServiceBusQueue": "service_bus_queue",

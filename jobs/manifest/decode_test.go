@@ -89,6 +89,8 @@ var wrong = []struct {
 	{"action text", jobHead + "steps: [{name: s, http: GET x}]", `steps[0].http: want a mapping, or the text of a JSON object, got "GET x"`, true},
 	{"await", jobHead + "steps: [{name: s, target_group: g, command: a, on_unknown_outcome: Await}]", "only actions can await a report", false},
 	{"output", jobHead + "steps: [{name: s, target_group: g, command: a, output: {server: s, database: d}}]", `steps[0].output: missing field "table"`, true},
+	{"sqlcmd", jobHead + "steps:\n- {name: s, target_group: g, command: \"PRINT 1\\n:setvar db shop\"}",
+		"f:5:39: steps[0].command: line 2: :setvar is a command of sqlcmd, which no agent reads: write the text itself", false},
 	{"unknown step", jobHead + "steps: [{name: one, target_group: g, command: a, after: [on]}]", `steps[0].after[0]: there is no step "on"`, false},
 	{"circle", jobHead + "steps: [{name: a, target_group: g, command: a, after: [b]}, {name: b, target_group: g, command: b}]", "steps: steps come after each other: a, b", false},
 	{"itself", jobHead + "steps: [{name: a, target_group: g, command: a, after: [a]}]", "steps come after each other: a", false},
@@ -123,6 +125,34 @@ func TestWrongDocuments(t *testing.T) {
 		require.NoError(t, err, c.name)
 		require.Error(t, schema.Validate(instance(t, docs[0])), "the schema accepts %s", c.name)
 	}
+}
+
+// All faults of a file are told at once: those of the form, and those that a check finds in other
+// parts of the same document. What is faulty has no second fault.
+func TestAllFaultsAreTold(t *testing.T) {
+	_, got := load(strings.Replace(jobHead, "name: j", "name: 50%", 1) + `steps:
+  - {name: one, target_group: g, comand: SELECT 1}
+  - ~
+  - {name: two, command: SELECT 1}
+schedules:
+  - {name: s, cron5: 61 * * * *}
+  - {name: t, cron5: 1 * * * *, enabled: yes}
+  - ~
+schedule: {count: 0, end: 2026-01-01, start: 2026-01-02}
+---
+apiVersion: jobagent/v1
+kind: Alert
+condition: NoRun
+`)
+	var lines []string
+	for line := range strings.Lines(got) {
+		place, _, _ := strings.Cut(line, " ")
+		lines = append(lines, place+" "+strings.Split(strings.TrimPrefix(line, place+" "), ": ")[0])
+	}
+	require.Equal(t, []string{
+		"f:3:7: name", "f:5:5: steps[0]", "f:5:34: steps[0]", "f:6:5: steps[1]", "f:7:5: steps[2]", "f:9:22: schedules[0].cron5", "f:10:42: schedules[1].enabled",
+		"f:11:5: schedules[2]", "f:12:19: schedule.count", "f:12:27: schedule.end", "f:14:1: missing field \"name\"",
+	}, lines, got)
 }
 
 func compileSchema(t *testing.T) *jsonschema.Schema {

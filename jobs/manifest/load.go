@@ -42,7 +42,9 @@ func Load(inputs ...Input) (Set, error) {
 	}
 	set := Set{Objects: l.objects}
 	for _, o := range set.Objects {
-		normalize(o)
+		if len(o.faulty) == 0 {
+			normalize(o)
+		}
 	}
 	faults := append(l.faults, check(&set)...)
 	if len(faults) > 0 {
@@ -192,7 +194,10 @@ func (l *loader) file(in Input, display string, raw []byte) {
 			d.scripts(in, o, job)
 		}
 		l.faults = append(l.faults, d.faults...)
-		if o.Value != nil && len(d.faults) == 0 {
+		if o.Value != nil {
+			for _, f := range d.faults {
+				o.faulty = append(o.faulty, f.Path)
+			}
 			l.objects = append(l.objects, o)
 		}
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -338,6 +339,22 @@ type Object struct {
 	// Source is where the document begins; its File is empty for an object of a database.
 	Source Place
 	node   *node
+	faulty []string // paths with faults that the document has
+}
+
+// isFaulty reports whether a fault may follow from one that the document has: what is faulty has no
+// value.
+func (o Object) isFaulty(path string) bool {
+	within := func(inner, outer string) bool {
+		rest, ok := strings.CutPrefix(inner, outer)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	return slices.ContainsFunc(o.faulty, func(known string) bool {
+		if known == "" { // a missing name, for example
+			return !strings.ContainsAny(path, ".[")
+		}
+		return within(path, known) || within(known, path)
+	})
 }
 
 // Place is a place in a file.

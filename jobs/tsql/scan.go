@@ -75,6 +75,14 @@ func Directive(text string) (name string, line int) {
 	return "", 0
 }
 
+// CheckDirective refuses a script with a command of sqlcmd: each target would refuse it.
+func CheckDirective(text string) error {
+	if name, line := Directive(text); line > 0 {
+		return fmt.Errorf("line %d: %s is a command of sqlcmd, which no agent reads: write the text itself, or $(param.NAME) for a value of the run", line, name)
+	}
+	return nil
+}
+
 type scanner struct {
 	text  string
 	at    int

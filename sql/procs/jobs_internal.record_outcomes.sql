@@ -23,7 +23,8 @@
 --              outcome_unknown (true, with TimedOut: the script may still run, or the request take effect),
 --              no_retry (true: a failure is not retried), retry_after_ms (the least wait before a retry, within the policy's
 --              maximum), transient (of a failure: true, its error may pass by itself; false, it will not; NULL: nobody knows, as of
---              agents of earlier releases), messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
+--              agents of earlier releases), endpoint (the server that was called, of an action with several),
+--              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the refused outcomes.
 --   @ended     1: the tasks ended before, and their targets wait for callbacks, which ended with these outcomes.
 --   @now       For tests only.
@@ -80,6 +81,7 @@ BEGIN
         retry_after_ms BIGINT NULL,
         transient      BIT NULL
     );
+    DECLARE @endpoints TABLE (task_id BIGINT NOT NULL PRIMARY KEY, endpoint NVARCHAR(256) NOT NULL);
     DECLARE @timeout_seconds INT; -- of callbacks that have none of their own
     DECLARE @former NVARCHAR(50) = CASE WHEN @ended = 1 THEN N'WaitingForCallback' ELSE N'InProgress' END; -- lifecycle of the targets
     -- New states of targets and steps that did not succeed; wait_ms is NULL unless another attempt is due.
@@ -266,6 +268,15 @@ BEGIN
             OR r.retry_after_ms > 0
             OR r.transient = 0;
 
+    IF CHARINDEX(N'"endpoint":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        INSERT INTO @endpoints (task_id, endpoint)
+        SELECT n.task_id, n.endpoint
+        FROM OPENJSON(@outcomes) WITH (
+            task_id  BIGINT,
+            endpoint NVARCHAR(256)
+        ) AS n
+        WHERE n.endpoint <> N'';
+
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
         INSERT INTO jobs_internal.task_messages (
             task_id, ordinal, execution_id, kind, number, severity, state, line, procedure_name, message, row_count
@@ -298,7 +309,7 @@ BEGIN
             WHEN g.message <> N'' THEN CONCAT(
                 N'Step ', t.step_id, N' succeeded execution on ',
                 CASE
-                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', COALESCE(n.endpoint, t.server_name), N'''')
                     ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
                 END,
                 N'. ', g.message
@@ -310,6 +321,7 @@ BEGIN
     FROM @accepted AS a
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
     INNER JOIN @given AS g ON g.task_id = a.task_id
+    LEFT JOIN @endpoints AS n ON n.task_id = a.task_id
     WHERE a.outcome = N'Succeeded'
         AND a.waits_until IS NULL
         AND t.lifecycle = @former;
@@ -320,7 +332,7 @@ BEGIN
             t.last_message = CONCAT(
                 N'Step ', t.step_id, N' waits for a callback about ',
                 CASE
-                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                    WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', COALESCE(n.endpoint, t.server_name), N'''')
                     ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
                 END,
                 N' until ', CONVERT(NVARCHAR(19), a.waits_until, 126), N'Z.',
@@ -331,6 +343,7 @@ BEGIN
         FROM @accepted AS a
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         INNER JOIN @given AS g ON g.task_id = a.task_id
+        LEFT JOIN @endpoints AS n ON n.task_id = a.task_id
         WHERE a.waits_until IS NOT NULL
             AND t.lifecycle = @former;
 
@@ -362,7 +375,7 @@ BEGIN
                 WHEN t.target_execution_id IS NULL AND d.target_group_id = '00000000-0000-0000-0000-000000000000'
                     THEN SUBSTRING(d.target_group_name, 2, LEN(d.target_group_name) - 2)
                 WHEN t.target_execution_id IS NULL THEN CONCAT(N'target group ''', d.target_group_name, N'''')
-                WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
+                WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', COALESCE(n.endpoint, t.server_name), N'''')
                 ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
             END AS place,
             CASE
@@ -389,6 +402,7 @@ BEGIN
         INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
         LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         LEFT JOIN @retries AS x ON x.task_id = a.task_id
+        LEFT JOIN @endpoints AS n ON n.task_id = a.task_id
         WHERE a.outcome <> N'Succeeded'
             AND a.waits_until IS NULL
     )

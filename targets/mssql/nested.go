@@ -49,6 +49,45 @@ func NestedParameters(script string) ([]NestedParameter, error) {
 	return found, nil
 }
 
+// UnknownName is a name in a script's code that no run replaces.
+type UnknownName struct {
+	Name string
+	Line int
+}
+
+// UnknownNameAdvice says what to write in place of it.
+const UnknownNameAdvice = "no run replaces it, and the target gets it as it is: write $(param.NAME) for a value of the run, " +
+	"or the text itself for a variable of sqlcmd"
+
+// UnknownNames returns the names $(…) in code that are no variables of a script, such as those of
+// sqlcmd. Strings and comments may hold any text.
+func UnknownNames(script string) (unknown []UnknownName, err error) {
+	batches, err := SplitBatches(script)
+	if err != nil {
+		return nil, err
+	}
+	known := RunVariables{}.Variables()
+	for _, b := range batches {
+		_, err := expand(b.Text, func(m mention) (string, int, error) {
+			piece := b.Text[m.at:m.region.end]
+			if _, n := known.replace(piece, m.region.kind); n > 0 || m.region.kind != regionCode {
+				return "", 0, nil
+			}
+			if _, isParameter, err := checkedName(piece); isParameter || err != nil {
+				return "", 0, nil //nolint:nilerr // NestedParameters tells it
+			}
+			if end := strings.IndexFunc(piece[2:], func(r rune) bool { return r > 127 || !isNameByte(byte(r)) }); end > 0 && piece[2+end] == ')' {
+				unknown = append(unknown, UnknownName{piece[2 : 2+end], b.Line + m.line(b.Text) - 1})
+			}
+			return "", 0, nil
+		})
+		if err != nil {
+			return nil, inScript(err, b.Line)
+		}
+	}
+	return unknown, nil
+}
+
 // ParameterNames returns the parameters of a run that a script uses, such as param.tenant, each
 // once. The error is a *ScriptError or a *VariableError.
 func ParameterNames(script string) (names []string, err error) {

@@ -99,15 +99,15 @@ func (a *agents) operations() []rest.Operation {
 			Summary: "Gets a job agent.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[agentView]()},
 		},
 		{
-			ID: "JobAgents_CreateOrUpdate", Method: http.MethodPut, Path: agentPath, Role: rest.RoleAdmin, Handle: a.put,
+			ID: "JobAgents_CreateOrUpdate", Headers: []string{"Location", "Azure-AsyncOperation", "Retry-After"}, Method: http.MethodPut, Path: agentPath, Role: rest.RoleAdmin, Handle: a.put,
 			Summary: "Creates or replaces a job agent.", Body: reflect.TypeFor[agentBody](), Answers: shape(http.StatusOK, http.StatusCreated),
 		},
 		{
-			ID: "JobAgents_Update", Method: http.MethodPatch, Path: agentPath, Role: rest.RoleAdmin, Handle: a.patch,
+			ID: "JobAgents_Update", Headers: []string{"Location", "Azure-AsyncOperation", "Retry-After"}, Method: http.MethodPatch, Path: agentPath, Role: rest.RoleAdmin, Handle: a.patch,
 			Summary: "Changes a job agent.", Body: reflect.TypeFor[agentPatch](), Answers: shape(http.StatusOK),
 		},
 		{
-			ID: "JobAgents_Delete", Method: http.MethodDelete, Path: agentPath, Role: rest.RoleAdmin, Handle: a.delete,
+			ID: "JobAgents_Delete", Headers: []string{"Location", "Azure-AsyncOperation", "Retry-After"}, Method: http.MethodDelete, Path: agentPath, Role: rest.RoleAdmin, Handle: a.delete,
 			Summary: "Deletes a job agent. Its jobs, schedules and history are left in the database.",
 			Answers: map[int]reflect.Type{
 				http.StatusOK: nil, http.StatusNoContent: nil, http.StatusAccepted: reflect.TypeFor[acceptedView](),
@@ -119,11 +119,11 @@ func (a *agents) operations() []rest.Operation {
 	} {
 		base := scope.path + "/providers/Microsoft.Sql/locations/{location}/"
 		list = append(list, rest.Operation{
-			ID: "JobAgents_OperationStatus" + scope.suffix, Method: http.MethodGet, Path: base + "jobAgentAzureAsyncOperation/{operation}",
+			ID: "JobAgents_OperationStatus" + scope.suffix, Headers: []string{"Retry-After"}, Method: http.MethodGet, Path: base + "jobAgentAzureAsyncOperation/{operation}",
 			Role: rest.RoleReader, Handle: a.operationStatus, Summary: "Gets the status of an operation on a job agent.",
 			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[operationView]()},
 		}, rest.Operation{
-			ID: "JobAgents_OperationResult" + scope.suffix, Method: http.MethodGet, Path: base + "jobAgentOperationResults/{operation}",
+			ID: "JobAgents_OperationResult" + scope.suffix, Headers: []string{"Location", "Retry-After"}, Method: http.MethodGet, Path: base + "jobAgentOperationResults/{operation}",
 			Role: rest.RoleReader, Handle: a.operationResult, Summary: "Gets the result of an operation on a job agent.",
 			Answers: map[int]reflect.Type{
 				http.StatusOK: reflect.TypeFor[agentView](), http.StatusAccepted: reflect.TypeFor[acceptedView](), http.StatusNoContent: nil,

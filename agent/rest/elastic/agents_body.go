@@ -48,8 +48,8 @@ type (
 		Capacity *int32 `json:"capacity"`
 	}
 	identityBody struct {
-		Type                   string              `json:"type"`
-		TenantID               string              `json:"tenantId"`
+		Type                   string              `json:"type" enum:"None UserAssigned"`
+		TenantID               string              `json:"tenantId" format:"uuid"`
 		UserAssignedIdentities map[string]struct{} `json:"userAssignedIdentities"`
 	}
 
@@ -69,7 +69,7 @@ type (
 		Capacity int    `json:"capacity"`
 	}
 	identityView struct {
-		Type                   string                  `json:"type"`
+		Type                   string                  `json:"type" enum:"None UserAssigned"`
 		UserAssignedIdentities map[string]userIdentity `json:"userAssignedIdentities,omitempty"`
 	}
 	userIdentity struct {
@@ -78,7 +78,7 @@ type (
 	}
 	agentPropertiesView struct {
 		DatabaseID string `json:"databaseId"`
-		State      string `json:"state"`
+		State      string `json:"state" enum:"Creating Ready Updating Disabled Faulted Deleting"`
 	}
 	agentList struct {
 		Value []agentView `json:"value"`

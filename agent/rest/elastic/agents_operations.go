@@ -18,13 +18,13 @@ import (
 // The bodies of operations (A.4).
 type (
 	acceptedView struct {
-		Operation string `json:"operation"`
-		StartTime string `json:"startTime"`
+		Operation string `json:"operation" enum:"UpsertJobAccount DropJobAccount"`
+		StartTime string `json:"startTime" format:"date-time"`
 	}
 	operationView struct {
 		Name      string          `json:"name"`
-		Status    string          `json:"status"`
-		StartTime string          `json:"startTime"`
+		Status    string          `json:"status" enum:"InProgress Succeeded Failed"`
+		StartTime string          `json:"startTime" format:"date-time"`
 		Error     *operationError `json:"error,omitempty"`
 	}
 	operationError struct {

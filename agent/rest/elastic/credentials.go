@@ -51,17 +51,17 @@ func (s *Surface) credentialOperations() []rest.Operation {
 			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[credentialView]]()},
 		},
 		{
-			ID: "JobCredentials_Get", Method: http.MethodGet, Path: credentialPath + "/{credential}", Role: rest.RoleReader,
+			ID: "JobCredentials_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: credentialPath + "/{credential}", Role: rest.RoleReader,
 			Handle: s.getCredential, Summary: "Gets a stored credential, without its password.",
 			Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 		{
-			ID: "JobCredentials_CreateOrUpdate", Method: http.MethodPut, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
+			ID: "JobCredentials_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
 			Handle: s.putCredential, Summary: "Creates or replaces a credential. Its password is stored sealed for the agents.",
 			Body: reflect.TypeFor[credentialInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
 		{
-			ID: "JobCredentials_Delete", Method: http.MethodDelete, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
+			ID: "JobCredentials_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
 			Handle: s.deleteCredential, Summary: "Deletes a stored credential.",
 			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
 		},

@@ -44,16 +44,16 @@ func (s *Surface) endpointOperations() []rest.Operation {
 			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[endpointView]]()},
 		},
 		{
-			ID: "JobPrivateEndpoints_Get", Method: http.MethodGet, Path: endpointPath + "/{endpoint}", Role: rest.RoleReader,
+			ID: "JobPrivateEndpoints_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: endpointPath + "/{endpoint}", Role: rest.RoleReader,
 			Handle: s.getEndpoint, Summary: "Gets a private endpoint.", Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 		{
-			ID: "JobPrivateEndpoints_CreateOrUpdate", Method: http.MethodPut, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
+			ID: "JobPrivateEndpoints_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
 			Handle: s.putEndpoint, Summary: "Creates or replaces a private endpoint, which has no effect.", Body: reflect.TypeFor[endpointInput](),
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
 		{
-			ID: "JobPrivateEndpoints_Delete", Method: http.MethodDelete, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
+			ID: "JobPrivateEndpoints_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
 			Handle: s.deleteEndpoint, Summary: "Deletes a private endpoint.",
 			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
 		},

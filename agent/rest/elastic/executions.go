@@ -28,7 +28,7 @@ type executionProperties struct {
 	StepID                  *int        `json:"stepId,omitempty"`
 	JobExecutionID          uuid.UUID   `json:"jobExecutionId"`
 	Lifecycle               string      `json:"lifecycle"`
-	ProvisioningState       string      `json:"provisioningState"`
+	ProvisioningState       string      `json:"provisioningState" enum:"Created InProgress Succeeded Failed Canceled"`
 	CreateTime              *timestamp  `json:"createTime,omitempty"`
 	StartTime               *timestamp  `json:"startTime,omitempty"`
 	EndTime                 *timestamp  `json:"endTime,omitempty"`
@@ -39,7 +39,7 @@ type executionProperties struct {
 }
 
 type targetView struct {
-	Type         string `json:"type"`
+	Type         string `json:"type" enum:"SqlDatabase Endpoint"`
 	ServerName   string `json:"serverName,omitempty"`
 	DatabaseName string `json:"databaseName,omitempty"`
 }
@@ -67,21 +67,21 @@ func (s *Surface) executionOperations() []rest.Operation {
 			Summary: "Lists the runs of a job, the latest first.", Query: runParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
 		},
 		{
-			ID: "JobExecutions_Get", Method: http.MethodGet, Path: executionPath + "/{execution}", Role: rest.RoleReader, Handle: s.getRun,
+			ID: "JobExecutions_Get", Headers: runHeaders, Method: http.MethodGet, Path: executionPath + "/{execution}", Role: rest.RoleReader, Handle: s.getRun,
 			Summary: "Gets a run.", Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 		{
-			ID: "JobExecutions_Create", Method: http.MethodPost, Path: jobPath + "/start", Role: rest.RoleOperator, Handle: s.startJob,
+			ID: "JobExecutions_Create", Headers: append(runHeaders[:len(runHeaders):len(runHeaders)], "Location"), RequestHeaders: []string{"Idempotency-Key"}, Method: http.MethodPost, Path: jobPath + "/start", Role: rest.RoleOperator, Handle: s.startJob,
 			Summary: "Starts a job. The operation lasts until the run has ended: poll the Location.",
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
 		},
 		{
-			ID: "JobExecutions_OperationResult", Method: http.MethodGet, Path: executionPath + "/{execution}/operationResult", Role: rest.RoleReader,
+			ID: "JobExecutions_OperationResult", Headers: append(runHeaders[:len(runHeaders):len(runHeaders)], "Location"), Method: http.MethodGet, Path: executionPath + "/{execution}/operationResult", Role: rest.RoleReader,
 			Handle: s.runResult, Summary: "Gets a run when it has ended; until then, the status is 202.",
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
 		},
 		{
-			ID: "JobExecutions_CreateOrUpdate", Method: http.MethodPut, Path: executionPath + "/{execution}", Role: rest.RoleOperator,
+			ID: "JobExecutions_CreateOrUpdate", Headers: runHeaders, Method: http.MethodPut, Path: executionPath + "/{execution}", Role: rest.RoleOperator,
 			Handle: s.putRun, Summary: "Starts a run with a given id, unless there is one already.",
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
@@ -91,6 +91,14 @@ func (s *Surface) executionOperations() []rest.Operation {
 		},
 	}
 }
+
+// OpenAPIMembers returns the type of the member with a lifecycle, for the OpenAPI document.
+func (executionProperties) OpenAPIMembers() map[string]reflect.Type {
+	return map[string]reflect.Type{"lifecycle": reflect.TypeFor[lifecycles]()}
+}
+
+// runHeaders are the headers of an answer with a run; see answerRun.
+var runHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Ms-Error-Code"}
 
 // provisioningState returns the state that pollers understand.
 func provisioningState(l jobs.Lifecycle) string {

@@ -19,8 +19,8 @@ type groupInput struct {
 }
 
 type memberInput struct {
-	MembershipType    string `json:"membershipType"`
-	Type              string `json:"type" body:"required"`
+	MembershipType    string `json:"membershipType" enum:"Include Exclude"`
+	Type              string `json:"type" body:"required" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup"`
 	ServerName        string `json:"serverName"`
 	DatabaseName      string `json:"databaseName"`
 	ElasticPoolName   string `json:"elasticPoolName"`
@@ -37,8 +37,8 @@ type groupView struct {
 }
 
 type memberView struct {
-	MembershipType    string `json:"membershipType"`
-	Type              string `json:"type"`
+	MembershipType    string `json:"membershipType" enum:"Include Exclude"`
+	Type              string `json:"type" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup"`
 	ServerName        string `json:"serverName,omitempty"`
 	DatabaseName      string `json:"databaseName,omitempty"`
 	ElasticPoolName   string `json:"elasticPoolName,omitempty"`
@@ -58,16 +58,16 @@ func (s *Surface) groupOperations() []rest.Operation {
 			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[groupView]]()},
 		},
 		{
-			ID: "JobTargetGroups_Get", Method: http.MethodGet, Path: groupPath + "/{group}", Role: rest.RoleReader, Handle: s.getGroup,
+			ID: "JobTargetGroups_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: groupPath + "/{group}", Role: rest.RoleReader, Handle: s.getGroup,
 			Summary: "Gets a target group.", Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 		{
-			ID: "JobTargetGroups_CreateOrUpdate", Method: http.MethodPut, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.putGroup,
+			ID: "JobTargetGroups_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.putGroup,
 			Summary: "Creates or replaces a target group.", Body: reflect.TypeFor[groupInput](),
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
 		{
-			ID: "JobTargetGroups_Delete", Method: http.MethodDelete, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.deleteGroup,
+			ID: "JobTargetGroups_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.deleteGroup,
 			Summary: "Deletes a target group.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
 		},
 	}

@@ -28,7 +28,7 @@ type jobInput struct {
 type scheduleInput struct {
 	StartTime *timestamp `json:"startTime"`
 	EndTime   *timestamp `json:"endTime"`
-	Type      string     `json:"type"`
+	Type      string     `json:"type" enum:"Once Recurring"`
 	Enabled   bool       `json:"enabled"`
 	Interval  *string    `json:"interval"`
 }
@@ -48,7 +48,7 @@ type jobProperties struct {
 type scheduleView struct {
 	StartTime timestamp `json:"startTime"`
 	EndTime   timestamp `json:"endTime"`
-	Type      string    `json:"type"`
+	Type      string    `json:"type" enum:"Once Recurring"`
 	Enabled   bool      `json:"enabled"`
 	Interval  string    `json:"interval,omitempty"`
 }
@@ -70,16 +70,16 @@ func (s *Surface) jobOperations() []rest.Operation {
 			Summary: "Lists the jobs of a job agent.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
 		},
 		{
-			ID: "Jobs_Get", Method: http.MethodGet, Path: jobPath, Role: rest.RoleReader, Handle: s.getJob,
+			ID: "Jobs_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: jobPath, Role: rest.RoleReader, Handle: s.getJob,
 			Summary: "Gets a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 		{
-			ID: "Jobs_CreateOrUpdate", Method: http.MethodPut, Path: jobPath, Role: rest.RoleAuthor, Handle: s.putJob,
+			ID: "Jobs_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: jobPath, Role: rest.RoleAuthor, Handle: s.putJob,
 			Summary: "Creates or replaces a job. What is omitted gets its default.", Body: reflect.TypeFor[jobInput](),
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
 		{
-			ID: "Jobs_Delete", Method: http.MethodDelete, Path: jobPath, Role: rest.RoleAuthor, Handle: s.deleteJob,
+			ID: "Jobs_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: jobPath, Role: rest.RoleAuthor, Handle: s.deleteJob,
 			Summary: "Deletes a job with its history.",
 			Query: []rest.Parameter{{
 				Name: "force", Type: "boolean", Description: "Cancels active runs, instead of refusing to delete their job.",

@@ -67,6 +67,8 @@ func TestCase116OpenAPI(t *testing.T) {
 		{job, props(), true}, {job, obj{}, true},
 		{job, props("description", "d", "schedule", obj{"type": "Recurring", "interval": "PT15M", "enabled": true}), true},
 		{job, props("schedule", obj{"interval": "P1DT2H", "startTime": "2030-01-01T00:00:00Z"}), true},
+		{job, props("schedule", obj{"type": "Weekly"}), false}, {job, props("schedule", obj{"startTime": "soon"}), false},
+		{steps, props("action", obj{"type": "PowerShell", "value": "x"}), false},
 		{job, props("description", 1), false}, {job, props("schedule", obj{"enabled": "yes"}), false},
 		{steps, step("SELECT 1"), true}, {steps, step("SELECT 1", "output", output), true}, {steps, step("SELECT 1", "stepId", 5), true},
 		{steps, props("action", obj{}), false}, {steps, step("x", "stepId", "1"), false},
@@ -80,7 +82,7 @@ func TestCase116OpenAPI(t *testing.T) {
 		require.NoError(t, err)
 		var value any
 		require.NoError(t, json.Unmarshal(text, &value))
-		err = test.schema.VisitJSON(value)
+		err = test.schema.VisitJSON(value, openapi3.EnableFormatValidation())
 		require.Equal(t, test.valid, err == nil, "%s: %v", text, err)
 	}
 }

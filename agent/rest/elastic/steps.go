@@ -18,21 +18,17 @@ type stepInput struct {
 }
 
 type stepInputProperties struct {
-	StepID      *int32 `json:"stepId"`
-	TargetGroup string `json:"targetGroup"`
-	Credential  string `json:"credential"`
-	Action      struct {
-		Type   string `json:"type"`
-		Source string `json:"source"`
-		Value  string `json:"value" body:"required"`
-	} `json:"action" body:"required"`
+	StepID           *int32        `json:"stepId"`
+	TargetGroup      string        `json:"targetGroup"`
+	Credential       string        `json:"credential"`
+	Action           actionInput   `json:"action" body:"required"`
 	Output           *outputInput  `json:"output"`
 	ExecutionOptions *optionsInput `json:"executionOptions"`
 }
 
 type outputInput struct {
-	Type              string `json:"type"`
-	SubscriptionID    string `json:"subscriptionId"`
+	Type              string `json:"type" enum:"SqlDatabase"`
+	SubscriptionID    string `json:"subscriptionId" format:"uuid"`
 	ResourceGroupName string `json:"resourceGroupName"`
 	ServerName        string `json:"serverName" body:"required"`
 	DatabaseName      string `json:"databaseName" body:"required"`
@@ -64,15 +60,29 @@ type stepProperties struct {
 	ExecutionOptions optionsView `json:"executionOptions"`
 }
 
+type actionInput struct {
+	Type   string `json:"type"`
+	Source string `json:"source" enum:"Inline"`
+	Value  string `json:"value" body:"required"`
+}
+
+// OpenAPIMembers returns the type of the member that is read in any case, for the OpenAPI document.
+func (actionInput) OpenAPIMembers() map[string]reflect.Type {
+	return map[string]reflect.Type{"type": reflect.TypeFor[commandTypes]()}
+}
+
+// OpenAPIMembers does the same for an answer.
+func (actionView) OpenAPIMembers() map[string]reflect.Type { return actionInput{}.OpenAPIMembers() }
+
 type actionView struct {
 	Type   string `json:"type"`
-	Source string `json:"source"`
+	Source string `json:"source" enum:"Inline"`
 	Value  string `json:"value"`
 }
 
 type outputView struct {
-	Type              string `json:"type"`
-	SubscriptionID    string `json:"subscriptionId,omitempty"`
+	Type              string `json:"type" enum:"SqlDatabase"`
+	SubscriptionID    string `json:"subscriptionId,omitempty" format:"uuid"`
 	ResourceGroupName string `json:"resourceGroupName,omitempty"`
 	ServerName        string `json:"serverName"`
 	DatabaseName      string `json:"databaseName"`
@@ -104,16 +114,16 @@ func (s *Surface) stepOperations() []rest.Operation {
 			Summary: "Lists the steps of the current version of a job.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
 		},
 		{
-			ID: "JobSteps_Get", Method: http.MethodGet, Path: stepPath + "/{step}", Role: rest.RoleReader, Handle: s.getStep,
+			ID: "JobSteps_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: stepPath + "/{step}", Role: rest.RoleReader, Handle: s.getStep,
 			Summary: "Gets a step of the current version of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 		{
-			ID: "JobSteps_CreateOrUpdate", Method: http.MethodPut, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.putStep,
+			ID: "JobSteps_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.putStep,
 			Summary: "Creates or replaces a step, which makes a new version of the job. What is omitted gets its default.",
 			Body:    reflect.TypeFor[stepInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
 		{
-			ID: "JobSteps_Delete", Method: http.MethodDelete, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.deleteStep,
+			ID: "JobSteps_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.deleteStep,
 			Summary: "Deletes a step, which makes a new version of the job.",
 			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
 		},
@@ -123,7 +133,7 @@ func (s *Surface) stepOperations() []rest.Operation {
 			Answers: map[int]reflect.Type{http.StatusOK: many},
 		},
 		{
-			ID: "JobSteps_GetByVersion", Method: http.MethodGet, Path: versionPath + "/{version}/steps/{step}", Role: rest.RoleReader,
+			ID: "JobSteps_GetByVersion", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: versionPath + "/{version}/steps/{step}", Role: rest.RoleReader,
 			Handle: s.getStep, Summary: "Gets a step of a version of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
 		},
 	}

@@ -10,10 +10,33 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest/internal/isoduration"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // timestamp is an instant in RFC 3339. Without a zone it is UTC.
 type timestamp struct{ at time.Time }
+
+// OpenAPISchema describes the instant in the OpenAPI document.
+func (timestamp) OpenAPISchema() map[string]any {
+	return map[string]any{"type": "string", "format": "date-time"}
+}
+
+// lifecycles and commandTypes describe members in the OpenAPI document.
+type (
+	lifecycles   struct{}
+	commandTypes struct{}
+)
+
+// OpenAPISchema describes a lifecycle.
+func (lifecycles) OpenAPISchema() map[string]any {
+	return map[string]any{"type": "string", "enum": jobs.Lifecycles()}
+}
+
+// OpenAPISchema describes the type of the action of a step.
+func (commandTypes) OpenAPISchema() map[string]any {
+	return map[string]any{"type": "string", "enum": action.Types()}
+}
 
 // errTime is the error about a text that is not an instant.
 var errTime = errors.New("want a time of the years 1 to 9999 in RFC 3339, such as 2030-01-31T12:00:00Z")

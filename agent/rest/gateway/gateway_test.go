@@ -3,9 +3,11 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +47,8 @@ type thing struct {
 	Self    *thing               `json:"self,omitempty"`
 	Numbers []int32              `json:"numbers,omitempty"`
 	Maybe   body.Field[[]string] `json:"maybe,omitzero"`
+	Color   *string              `json:"color,omitempty" enum:"red blue"`
+	Made    string               `json:"made,omitempty" format:"date-time"`
 }
 
 type part struct {
@@ -62,8 +66,11 @@ func ok(context.Context, *rest.Request) (*rest.Response, error) {
 func (surface) Operations() []rest.Operation {
 	return []rest.Operation{{
 		ID: "Things_Put", Method: http.MethodPut, Path: "/things/{thing}", Role: rest.RoleAuthor, Handle: ok, Summary: "Put a thing.",
-		Query: []rest.Parameter{{Name: "$top", Type: "integer"}}, Body: reflect.TypeFor[thing](),
-		Answers: map[int]reflect.Type{200: reflect.TypeFor[thing](), 204: nil},
+		Query: []rest.Parameter{{Name: "$top", Type: "integer"}, {Name: "order", Type: "string", Words: "up down"}}, Body: reflect.TypeFor[thing](),
+		Answers: map[int]reflect.Type{200: reflect.TypeFor[thing](), 204: nil}, Headers: []string{"ETag", "Location"}, RequestHeaders: []string{"If-Match"},
+	}, {
+		ID: "Things_Get", Method: http.MethodGet, Path: "/things/{thing}", Handle: ok, Summary: "Get a thing or a part.", Headers: []string{"ETag"},
+		Answers: map[int]reflect.Type{200: reflect.TypeFor[rest.Either[thing, part]]()}, Failure: reflect.TypeFor[part](),
 	}}
 }
 
@@ -164,6 +171,8 @@ func TestOpenAPI(t *testing.T) {
 		`{"name":"a","parts":[{"more":1}]}`:  false,
 		`{"name":"a","numbers":[1.5]}`:       false,
 		`{"name":"a","output":{"size":"x"}}`: false,
+		`{"name":"a","color":null}`:          true,
+		`{"name":"a","color":"blue"}`:        true,
 	} {
 		var value any
 		front.Answer{Body: text}.Into(t, &value)
@@ -171,6 +180,38 @@ func TestOpenAPI(t *testing.T) {
 		require.Equal(t, valid, err == nil, "%s: %v", text, err)
 		require.Equal(t, valid, body.Decode([]byte(text), new(thing), body.Options{}) == nil, "the decoder agrees: %s", text)
 	}
+	for text, valid := range map[string]bool{
+		`{"name":"a","color":"green"}`: false, `{"name":"a","color":1}`: false,
+	} {
+		var value any
+		front.Answer{Body: text}.Into(t, &value)
+		err := schema.VisitJSON(value)
+		require.Equal(t, valid, err == nil, "%s: %v", text, err)
+	}
+	answer := func(o *openapi3.Operation, status string) *openapi3.Response { return o.Responses.Value(status).Value }
+	names := func(headers openapi3.Headers) []string { return slices.Sorted(maps.Keys(headers)) }
+	every := []string{"X-Ms-Client-Request-Id", "X-Ms-Correlation-Request-Id", "X-Ms-Request-Id", "X-Ms-Routing-Request-Id"}
+	written := append([]string{"WWW-Authenticate", "X-Ms-Ratelimit-Remaining-Subscription-Writes"}, every...)
+	require.ElementsMatch(t, append([]string{"ETag", "Location"}, written...), names(answer(put, "200").Headers))
+	require.ElementsMatch(t, append([]string{"Allow", "Retry-After", "X-Ms-Failure-Cause"}, written...), names(answer(put, "default").Headers))
+	require.True(t, answer(put, "200").Headers["X-Ms-Request-Id"].Value.Required)
+	require.Equal(t, "uuid", answer(put, "200").Headers["X-Ms-Request-Id"].Value.Schema.Value.Format)
+	require.False(t, answer(put, "200").Headers["ETag"].Value.Required)
+	require.Equal(t, []any{"up", "down"}, put.Parameters.GetByInAndName("query", "order").Schema.Value.Enum)
+	for _, name := range []string{"If-Match", "x-ms-client-request-id"} {
+		require.NotNil(t, put.Parameters.GetByInAndName("header", name), name)
+	}
+	failure := answer(put, "default").Content["application/json"].Schema.Value
+	require.NoError(t, failure.VisitJSON(map[string]any{"error": map[string]any{"code": "c", "message": "m"}}))
+	require.Error(t, failure.VisitJSON(map[string]any{"error": map[string]any{"code": "c"}}))
+
+	get := document.Paths.Find("/things/{thing}").Get
+	require.NotNil(t, answer(get, "304").Headers["ETag"], "a GET with If-None-Match")
+	require.Len(t, answer(get, "200").Content["application/json"].Schema.Value.AnyOf, 2)
+	require.Equal(t, "#/components/schemas/Part", answer(get, "default").Content["application/json"].Schema.Ref)
+	require.Equal(t, "int32", schema.Properties["numbers"].Value.Items.Value.Format)
+	require.Equal(t, "date-time", schema.Properties["made"].Value.Format)
+
 	for _, path := range []string{"/openapi/nope.json", "/openapi/sql", "/openapi/"} {
 		require.Equal(t, 404, f.Do(t, "GET", path, nil).Status, path)
 	}

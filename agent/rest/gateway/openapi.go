@@ -22,9 +22,11 @@ import (
 type object = map[string]any
 
 // Document returns the OpenAPI 3.0 document of a surface, from its operations and the Go types of
-// their bodies. Types may describe themselves by a method OpenAPISchema() map[string]any.
+// their bodies. Types may describe themselves by a method OpenAPISchema() map[string]any, and the
+// types of members by a method OpenAPIMembers() map[string]reflect.Type. A member has the tags
+// enum, with the words that it may have, separated by spaces, and format.
 func Document(m *rest.Mount, publicURL string) ([]byte, error) {
-	s := &schemas{components: object{}, names: map[reflect.Type]string{}}
+	s := &schemas{components: object{}, headers: object{}, names: map[reflect.Type]string{}}
 	paths := object{}
 	for _, op := range m.Surface.Operations() {
 		path, ok := paths[op.Path].(object)
@@ -41,6 +43,7 @@ func Document(m *rest.Mount, publicURL string) ([]byte, error) {
 		"paths":   paths,
 		"components": object{
 			"schemas":         s.components,
+			"headers":         s.headers,
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
 		},
 	}
@@ -64,7 +67,7 @@ func (s *schemas) operation(m *rest.Mount, op rest.Operation) object {
 		parameters = append(parameters, object{"name": "api-version", "in": "query", "required": true, "schema": object{"type": "string"}})
 	}
 	for _, p := range op.Query {
-		one := object{"name": p.Name, "in": "query", "schema": object{"type": p.Type}}
+		one := object{"name": p.Name, "in": "query", "schema": described(object{"type": p.Type}, p.Words, "")}
 		if p.Description != "" {
 			one["description"] = p.Description
 		}
@@ -73,13 +76,20 @@ func (s *schemas) operation(m *rest.Mount, op rest.Operation) object {
 		}
 		parameters = append(parameters, one)
 	}
-	answers := object{"default": object{"description": "The request failed.", "content": anyJSON}}
+	parameters = append(parameters, requestHeaders(m, op)...)
+	answers := object{"default": s.failure(m, op)}
 	for _, status := range slices.Sorted(maps.Keys(op.Answers)) {
 		answer := object{"description": http.StatusText(status)}
 		if t := op.Answers[status]; t != nil {
 			answer["content"] = object{"application/json": object{"schema": s.of(t)}}
 		}
+		answer["headers"] = s.headersOf(answerHeaders(m, op))
 		answers[strconv.Itoa(status)] = answer
+	}
+	if op.Method == http.MethodGet && slices.Contains(op.Headers, "ETag") {
+		answers[strconv.Itoa(http.StatusNotModified)] = object{
+			"description": "The client has the answer already.", "headers": s.headersOf(answerHeaders(m, op)),
+		}
 	}
 	description := object{"operationId": op.ID, "responses": answers}
 	if op.Summary != "" {
@@ -98,17 +108,63 @@ func (s *schemas) operation(m *rest.Mount, op rest.Operation) object {
 	return description
 }
 
-// anyJSON is the content of any JSON value.
-var anyJSON = object{"application/json": object{"schema": object{}}}
+// failure describes the answers about failures.
+func (s *schemas) failure(m *rest.Mount, op rest.Operation) object {
+	schema := object{}
+	switch {
+	case op.Failure != nil:
+		schema = s.of(op.Failure)
+	case m.ARM:
+		schema = s.of(rest.ARMFailureBody())
+	}
+	return object{
+		"description": "The request failed.", "content": object{"application/json": object{"schema": schema}},
+		"headers": s.headersOf(failureHeaders(m, op)),
+	}
+}
 
 // schemas describes Go types.
 type schemas struct {
-	components object
-	names      map[reflect.Type]string
+	components, headers object
+	names               map[reflect.Type]string
 }
 
-// described is implemented by types that describe themselves.
-type described interface{ OpenAPISchema() map[string]any }
+// describesItself is implemented by types that describe themselves.
+type describesItself interface{ OpenAPISchema() map[string]any }
+
+// describesMembers is implemented by types that describe the types of members.
+type describesMembers interface {
+	OpenAPIMembers() map[string]reflect.Type
+}
+
+// describesAnyOf is implemented by rest.Either.
+type describesAnyOf interface{ OpenAPIAnyOf() []reflect.Type }
+
+// described returns the schema of a string, or of a list of them, with its words and its format.
+func described(schema object, words, format string) object {
+	if words == "" && format == "" {
+		return schema
+	}
+	schema = maps.Clone(schema)
+	if items, list := schema["items"].(object); list {
+		schema["items"] = described(items, words, format)
+		return schema
+	}
+	if words != "" {
+		var list []any
+		for _, one := range strings.Fields(words) {
+			list = append(list, one)
+		}
+		if schema["nullable"] == true {
+			list = append(list, nil)
+		}
+		schema["enum"] = list
+	}
+	if format != "" {
+		schema["format"] = format
+	}
+	return schema
+}
 
 // fieldType is implemented by body.Field.
 type fieldType interface{ FieldType() reflect.Type }
@@ -117,7 +173,8 @@ var (
 	timeType      = reflect.TypeFor[time.Time]()
 	guidType      = reflect.TypeFor[uuid.UUID]()
 	rawType       = reflect.TypeFor[json.RawMessage]()
-	describedType = reflect.TypeFor[described]()
+	describedType = reflect.TypeFor[describesItself]()
+	anyOfType     = reflect.TypeFor[describesAnyOf]()
 	fieldOf       = reflect.TypeFor[fieldType]()
 	marshalsText  = reflect.TypeFor[encoding.TextMarshaler]()
 	marshalsJSON  = reflect.TypeFor[json.Marshaler]()
@@ -126,8 +183,16 @@ var (
 // of returns the schema of a type.
 func (s *schemas) of(t reflect.Type) object {
 	switch {
+	case t.Kind() == reflect.Pointer:
+		return nullable(s.of(t.Elem()))
 	case t.Implements(describedType):
-		return reflect.Zero(t).Interface().(described).OpenAPISchema()
+		return reflect.Zero(t).Interface().(describesItself).OpenAPISchema()
+	case t.Implements(anyOfType):
+		var list []object
+		for _, one := range reflect.Zero(t).Interface().(describesAnyOf).OpenAPIAnyOf() {
+			list = append(list, s.of(one))
+		}
+		return object{"anyOf": list}
 	case t.Implements(fieldOf):
 		return nullable(s.of(reflect.Zero(t).Interface().(fieldType).FieldType()))
 	case t == timeType:
@@ -136,8 +201,6 @@ func (s *schemas) of(t reflect.Type) object {
 		return object{"type": "string", "format": "uuid"}
 	case t == rawType:
 		return anyValue()
-	case t.Kind() == reflect.Pointer:
-		return nullable(s.of(t.Elem()))
 	case t.Implements(marshalsText):
 		return object{"type": "string"}
 	case t.Implements(marshalsJSON):
@@ -150,9 +213,9 @@ func (s *schemas) of(t reflect.Type) object {
 		return object{"type": "boolean"}
 	case reflect.Int64:
 		return object{"type": "integer", "format": "int64"}
-	case reflect.Int32:
+	case reflect.Int, reflect.Int32: // an int is an INT of the control database
 		return object{"type": "integer", "format": "int32"}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Int8, reflect.Int16, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return object{"type": "integer"}
 	case reflect.Float32, reflect.Float64:
 		return object{"type": "number"}
@@ -233,6 +296,10 @@ func (s *schemas) members(t reflect.Type) object {
 
 // addMembers adds the fields of a struct type, and of those that are embedded in it.
 func (s *schemas) addMembers(t reflect.Type, properties object, required *[]string, schema object) {
+	var types map[string]reflect.Type
+	if m, ok := reflect.Zero(t).Interface().(describesMembers); ok {
+		types = m.OpenAPIMembers()
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -247,7 +314,11 @@ func (s *schemas) addMembers(t reflect.Type, properties object, required *[]stri
 			if name == "" {
 				name = f.Name
 			}
-			properties[name] = s.of(f.Type)
+			of := f.Type
+			if other, ok := types[name]; ok {
+				of = other
+			}
+			properties[name] = described(s.of(of), f.Tag.Get("enum"), f.Tag.Get("format"))
 			if mark == "required" {
 				*required = append(*required, name)
 			}

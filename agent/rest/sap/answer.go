@@ -2,6 +2,7 @@ package sap
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,7 +72,7 @@ type jobBody struct {
 	Description string          `json:"description"`
 	Action      string          `json:"action"`
 	Active      bool            `json:"active"`
-	Method      string          `json:"httpMethod"`
+	Method      string          `json:"httpMethod" enum:"GET POST PUT DELETE"`
 	User        json.RawMessage `json:"user,omitempty"`
 	// Start and End are texts, objects, or null.
 	Start            json.RawMessage `json:"startTime"`
@@ -79,7 +80,7 @@ type jobBody struct {
 	SignatureVersion int             `json:"signatureVersion"`
 	ANS              json.RawMessage `json:"ansConfig"`
 	CALM             json.RawMessage `json:"calmConfig"`
-	JobType          string          `json:"jobType"`
+	JobType          string          `json:"jobType" enum:"HTTP_ENDPOINT CF_TASK"`
 	SubDomain        *string         `json:"subDomain,omitempty"`
 	CreatedAt        *string         `json:"createdAt,omitempty"`
 	Active2          *int            `json:"ACTIVECOUNT,omitempty"`
@@ -87,6 +88,15 @@ type jobBody struct {
 	// Schedules is absent if it is nil.
 	Schedules []briefScheduleBody `json:"schedules,omitzero"`
 }
+
+// OpenAPIMembers returns the types of the members that are stored as they were sent, for the
+// OpenAPI document.
+func (jobBody) OpenAPIMembers() map[string]reflect.Type {
+	return map[string]reflect.Type{"ansConfig": typeFor[ansRequest](), "calmConfig": typeFor[calmRequest]()}
+}
+
+// OpenAPIMembers does the same for a job in a list.
+func (listedJobBody) OpenAPIMembers() map[string]reflect.Type { return jobBody{}.OpenAPIMembers() }
 
 // listedJobBody is a job in a list (E2).
 type listedJobBody struct {
@@ -97,13 +107,13 @@ type listedJobBody struct {
 	Action           string          `json:"action"`
 	Active           bool            `json:"active"`
 	User             *string         `json:"user"`
-	Method           string          `json:"httpMethod"`
+	Method           string          `json:"httpMethod" enum:"GET POST PUT DELETE"`
 	Start            *string         `json:"startTime"`
 	End              *string         `json:"endTime"`
 	SignatureVersion int             `json:"signatureVersion"`
 	ANS              json.RawMessage `json:"ansConfig"`
 	CALM             json.RawMessage `json:"calmConfig"`
-	JobType          string          `json:"jobType"`
+	JobType          string          `json:"jobType" enum:"HTTP_ENDPOINT CF_TASK"`
 	SubDomain        *string         `json:"subDomain"`
 	CreatedAt        *string         `json:"createdAt"`
 	ActiveCount      int             `json:"ACTIVECOUNT"`
@@ -118,7 +128,7 @@ type foundJobBody struct {
 	Action           string              `json:"action"`
 	User             *string             `json:"user"`
 	Active           bool                `json:"jobActive"`
-	Method           string              `json:"httpMethod"`
+	Method           string              `json:"httpMethod" enum:"GET POST PUT DELETE"`
 	Start            *string             `json:"jobStartTime"`
 	End              *string             `json:"jobEndTime"`
 	SignatureVersion int                 `json:"signatureVersion"`
@@ -133,7 +143,7 @@ type scheduleHead struct {
 	Description string     `json:"description"`
 	// Data is a JSON text or an object.
 	Data   json.RawMessage `json:"data,omitempty"`
-	Type   string          `json:"type"`
+	Type   string          `json:"type" enum:"one-time recurring"`
 	Active bool            `json:"active"`
 	Start  *string         `json:"startTime"`
 	End    *string         `json:"endTime"`
@@ -181,7 +191,7 @@ type listedScheduleBody struct {
 type foundScheduleBody struct {
 	ID          uuid.UUID       `json:"scheduleId"`
 	Description string          `json:"scheduleDescription"`
-	Type        string          `json:"type"`
+	Type        string          `json:"type" enum:"one-time recurring"`
 	Active      bool            `json:"active"`
 	Start       *string         `json:"startTime"`
 	End         *string         `json:"endTime"`
@@ -226,8 +236,8 @@ type runBody struct {
 	Text        string    `json:"runText"`
 	HTTPStatus  *int      `json:"httpStatus"`
 	ExecutedAt  *string   `json:"executionTimestamp"`
-	Status      string    `json:"runStatus"`
-	State       string    `json:"runState"`
+	Status      string    `json:"runStatus" enum:"SCHEDULED RUNNING COMPLETED"`
+	State       string    `json:"runState" enum:"SCHEDULED TRIGGERED ACK_RECVD ACK_NOT_RECVD SUCCESS ERROR REQUEST_ERROR UNKNOWN TIMEOUT"`
 	ScheduledAt *string   `json:"scheduleTimestamp"`
 	CompletedAt *string   `json:"completionTimestamp"`
 }

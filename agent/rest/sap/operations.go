@@ -23,7 +23,7 @@ type jobRequest struct {
 	Description string            `json:"description,omitempty"`
 	Action      string            `json:"action"`
 	Active      bool              `json:"active,omitempty"`
-	Method      string            `json:"httpMethod,omitempty"`
+	Method      string            `json:"httpMethod,omitempty" enum:"GET POST PUT DELETE"`
 	Start       dateTime          `json:"startTime,omitempty"`
 	End         dateTime          `json:"endTime,omitempty"`
 	ANS         *ansRequest       `json:"ansConfig,omitempty"`
@@ -99,8 +99,9 @@ func (s *Surface) operation(o rest.Operation, h func(*call, context.Context) (*r
 	if o.Answers == nil {
 		o.Answers = map[int]reflect.Type{http.StatusOK: typeFor[successBody]()}
 	}
-	for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound} {
-		o.Answers[status] = typeFor[errorBody]()
+	o.Failure, o.Headers = typeFor[errorBody](), append(o.Headers, "Throttling")
+	if o.Method != http.MethodGet {
+		o.RequestHeaders = []string{"Idempotency-Key"}
 	}
 	return o
 }
@@ -113,7 +114,7 @@ func okAnswer[T any]() map[int]reflect.Type {
 func (s *Surface) jobOperations() []rest.Operation {
 	return []rest.Operation{
 		s.operation(rest.Operation{
-			ID: "Jobs_Create", Method: http.MethodPost, Path: "/jobs", Role: rest.RoleAuthor, Summary: "Creates a job with its schedules.",
+			ID: "Jobs_Create", Headers: []string{"Location"}, Method: http.MethodPost, Path: "/jobs", Role: rest.RoleAuthor, Summary: "Creates a job with its schedules.",
 			Query: []rest.Parameter{queryFlag("dryRun", "Checks the job without storing it.")}, Body: typeFor[jobRequest](),
 			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[jobBody](), http.StatusOK: typeFor[jobBody]()},
 		}, (*call).createJob),
@@ -122,20 +123,20 @@ func (s *Surface) jobOperations() []rest.Operation {
 			Summary: "Lists jobs, or returns one job if jobId or name is given.",
 			Query: append([]rest.Parameter{
 				queryText("jobId", "Id of one job."), queryText("name", "Name of one job."),
-				queryText("jobType", "HTTP_ENDPOINT or CF_TASK."), queryText("tenantId", "Tenant of the jobs; for the provider."),
+				{Name: "jobType", Type: "string", Description: "Type of the jobs.", Words: "HTTP_ENDPOINT CF_TASK"}, queryText("tenantId", "Tenant of the jobs; for the provider."),
 				queryText("filter", "Comparisons contains(name, 'x') or name eq 'x', joined by and, or."),
-				queryText("sort_by", "name, _id, createdAt or active."), queryText("sort_order", "ASC or DESC."),
+				{Name: "sort_by", Type: "string", Words: "name _id createdAt active"}, {Name: "sort_order", Type: "string", Words: "ASC DESC"},
 				queryFlag("displaySchedules", "Returns the schedules of one job."),
-			}, queryPage...), Answers: okAnswer[listBody[listedJobBody]](),
+			}, queryPage...), Answers: okAnswer[rest.Either[listBody[listedJobBody], jobBody]](),
 		}, (*call).getJobs),
 		s.operation(rest.Operation{
 			ID: "Jobs_Get", Method: http.MethodGet, Path: "/jobs/{jobId}", Role: rest.RoleReader, Summary: "Returns a job.",
 			Query: []rest.Parameter{queryFlag("displaySchedules", "Returns the schedules, too.")}, Answers: okAnswer[jobBody](),
 		}, (*call).getJob),
 		s.operation(rest.Operation{
-			ID: "Jobs_Put", Method: http.MethodPut, Path: "/jobs/{jobId}", Role: rest.RoleAuthor, Body: typeFor[jobRequest](),
+			ID: "Jobs_Put", Headers: []string{"Location"}, Method: http.MethodPut, Path: "/jobs/{jobId}", Role: rest.RoleAuthor, Body: typeFor[jobRequest](),
 			Summary: "Changes the job with an id, or creates or replaces the job with a name.",
-			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[jobBody](), http.StatusOK: typeFor[jobBody]()},
+			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[jobBody](), http.StatusOK: typeFor[rest.Either[jobBody, successBody]]()},
 		}, (*call).putJob),
 		s.operation(rest.Operation{
 			ID: "Jobs_Delete", Method: http.MethodDelete, Path: "/jobs/{jobId}", Role: rest.RoleAuthor,
@@ -147,7 +148,7 @@ func (s *Surface) jobOperations() []rest.Operation {
 func (s *Surface) scheduleOperations() []rest.Operation {
 	return []rest.Operation{
 		s.operation(rest.Operation{
-			ID: "Schedules_Create", Method: http.MethodPost, Path: "/jobs/{jobId}/schedules", Role: rest.RoleAuthor,
+			ID: "Schedules_Create", Headers: []string{"Location"}, Method: http.MethodPost, Path: "/jobs/{jobId}/schedules", Role: rest.RoleAuthor,
 			Summary: "Adds a schedule to a job.", Body: typeFor[scheduleRequest](),
 			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[scheduleBody]()},
 		}, (*call).createSchedule),
@@ -190,7 +191,7 @@ func (s *Surface) runOperations() []rest.Operation {
 			ID: "RunLogs_List", Method: http.MethodGet, Path: path, Role: rest.RoleReader, Summary: "Lists the runs of a schedule, newest first.",
 			Query: append([]rest.Parameter{
 				queryText("next", "Id of a run; older runs follow."), queryText("prev", "Id of a run; newer runs follow."),
-			}, queryPage...), Answers: okAnswer[listBody[runBody]](),
+			}, queryPage...), Answers: okAnswer[rest.Either[listBody[runBody], cursorBody]](),
 		}, (*call).listRuns),
 		s.operation(rest.Operation{
 			ID: "RunLogs_Get", Method: http.MethodGet, Path: path + "/{runId}", Role: rest.RoleReader, Summary: "Returns a run.",

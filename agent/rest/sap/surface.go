@@ -20,8 +20,12 @@ import (
 const (
 	// MaxBody bounds the bodies of requests, in bytes (S-29).
 	MaxBody = 102_400
-	// Timeout bounds the time of a request: SAP's client sends it again after 15 s (S-3).
+	// Timeout bounds the time of a request, with the delay by a limit: SAP's client sends it again
+	// after 15 s (S-3).
 	Timeout = 11 * time.Second
+	// callTime bounds the calls of the control database. go-mssqldb waits another 5 s for a silent
+	// server to confirm the end of a call, and the answer has to come within 12 s (S-3).
+	callTime = 6 * time.Second
 	// root is the path of all resources.
 	root = "/scheduler"
 )
@@ -173,6 +177,8 @@ func (s *Surface) limited(ctx context.Context, id string, c *call, h handler) (*
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	err = c.checkTenant(ctx)
 	var response *rest.Response
 	if err == nil {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 )
@@ -15,17 +16,45 @@ type job struct {
 }
 
 type jobProperties struct {
-	StartTime  string          `json:"startTime,omitempty"`
+	StartTime  string          `json:"startTime,omitempty" format:"date-time"`
 	Action     *action         `json:"action,omitempty"`
 	Recurrence json.RawMessage `json:"recurrence,omitempty"`
-	State      string          `json:"state,omitempty"`
+	State      string          `json:"state,omitempty" enum:"enabled disabled faulted completed"`
 	Status     *status         `json:"status,omitempty"`
+}
+
+// OpenAPIMembers returns the types of the members that are read and written by the engine of
+// schedules, for the OpenAPI document.
+func (jobProperties) OpenAPIMembers() map[string]reflect.Type {
+	return map[string]reflect.Type{"recurrence": reflect.TypeFor[recurrence]()}
+}
+
+// recurrence is a recurrence as answers have it.
+type recurrence struct {
+	Frequency string              `json:"frequency" enum:"minute hour day week month year"`
+	Interval  int                 `json:"interval"`
+	Count     int                 `json:"count"`
+	EndTime   string              `json:"endTime" format:"date-time"`
+	Schedule  *recurrenceSchedule `json:"schedule"`
+}
+
+type recurrenceSchedule struct {
+	Minutes     []int               `json:"minutes"`
+	Hours       []int               `json:"hours"`
+	WeekDays    []string            `json:"weekDays" enum:"Monday Tuesday Wednesday Thursday Friday Saturday Sunday"`
+	MonthDays   []int               `json:"monthDays"`
+	Occurrences []monthlyOccurrence `json:"monthlyOccurrences"`
+}
+
+type monthlyOccurrence struct {
+	Day        string `json:"day" enum:"Monday Tuesday Wednesday Thursday Friday Saturday Sunday"`
+	Occurrence int    `json:"Occurrence"`
 }
 
 // status is what has become of a job. It is never part of a request.
 type status struct {
-	LastExecutionTime string `json:"lastExecutionTime,omitempty"`
-	NextExecutionTime string `json:"nextExecutionTime,omitempty"`
+	LastExecutionTime string `json:"lastExecutionTime,omitempty" format:"date-time"`
+	NextExecutionTime string `json:"nextExecutionTime,omitempty" format:"date-time"`
 	ExecutionCount    int64  `json:"executionCount"`
 	FailureCount      int64  `json:"failureCount"`
 	FaultedCount      int64  `json:"faultedCount"`
@@ -33,7 +62,7 @@ type status struct {
 
 // action is an action or an error action; an error action has no error action.
 type action struct {
-	Type                   string        `json:"type,omitempty"`
+	Type                   string        `json:"type,omitempty" enum:"Http Https StorageQueue ServiceBusQueue ServiceBusTopic"`
 	Request                *request      `json:"request,omitempty"`
 	QueueMessage           *queueMessage `json:"queueMessage,omitempty"`
 	ServiceBusQueueMessage *busMessage   `json:"serviceBusQueueMessage,omitempty"`
@@ -53,7 +82,7 @@ type request struct {
 
 // authentication is that of a request. Password, PFX and Secret are never part of an answer.
 type authentication struct {
-	Type     string             `json:"type,omitempty"`
+	Type     string             `json:"type,omitempty" enum:"NotSpecified ClientCertificate Basic ActiveDirectoryOAuth"`
 	Username string             `json:"username,omitempty"`
 	Password body.Field[string] `json:"password,omitzero"`
 	PFX      body.Field[string] `json:"pfx,omitzero"`
@@ -84,7 +113,7 @@ type busMessage struct {
 	CustomProperties map[string]string  `json:"customMessageProperties,omitempty"`
 	Message          string             `json:"message,omitempty"`
 	Namespace        string             `json:"namespace,omitempty"`
-	TransportType    string             `json:"transportType,omitempty"`
+	TransportType    string             `json:"transportType,omitempty" enum:"notSpecified netMessaging amqp"`
 	QueueName        string             `json:"queueName,omitempty"`
 	TopicPath        string             `json:"topicPath,omitempty"`
 }
@@ -93,7 +122,7 @@ type busMessage struct {
 type busAuthentication struct {
 	SASKey     body.Field[string] `json:"sasKey,omitzero"`
 	SASKeyName string             `json:"sasKeyName,omitempty"`
-	Type       string             `json:"type,omitempty"`
+	Type       string             `json:"type,omitempty" enum:"notSpecified sharedAccessKey"`
 }
 
 type brokerProperties struct {
@@ -113,7 +142,7 @@ type brokerProperties struct {
 }
 
 type retryPolicy struct {
-	RetryType     string `json:"retryType,omitempty"`
+	RetryType     string `json:"retryType,omitempty" enum:"none fixed"`
 	RetryInterval string `json:"retryInterval,omitempty"`
 	RetryCount    *int   `json:"retryCount,omitempty"`
 }
@@ -127,11 +156,11 @@ type record struct {
 }
 
 type recordProperties struct {
-	StartTime    string `json:"startTime"`
-	EndTime      string `json:"endTime"`
-	ExpectedTime string `json:"expectedExecutionTime"`
-	ActionName   string `json:"actionName"`
-	Status       string `json:"status"`
+	StartTime    string `json:"startTime" format:"date-time"`
+	EndTime      string `json:"endTime" format:"date-time"`
+	ExpectedTime string `json:"expectedExecutionTime" format:"date-time"`
+	ActionName   string `json:"actionName" enum:"MainAction ErrorAction"`
+	Status       string `json:"status" enum:"Completed Failed Postponed"`
 	Message      string `json:"message"`
 	RetryCount   int    `json:"retryCount"`
 	RepeatCount  int64  `json:"repeatCount"`

@@ -43,12 +43,12 @@ type collection struct {
 
 type collectionProperties struct {
 	SKU   *sku              `json:"sku,omitempty"`
-	State string            `json:"state,omitempty"`
+	State string            `json:"state,omitempty" enum:"Enabled Disabled"`
 	Quota body.Field[quota] `json:"quota,omitzero"`
 }
 
 type sku struct {
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty" enum:"Standard Free P10Premium P20Premium"`
 }
 
 type quota struct {
@@ -58,7 +58,7 @@ type quota struct {
 }
 
 type maxRecurrence struct {
-	Frequency string `json:"frequency,omitempty"`
+	Frequency string `json:"frequency,omitempty" enum:"minute hour day week month year"`
 	Interval  *int   `json:"interval,omitempty"`
 }
 

@@ -106,20 +106,20 @@ func (s *Surface) Operations() []rest.Operation {
 			Answers: answers(200, list),
 		},
 		{
-			ID: "JobCollections_Get", Method: http.MethodGet, Path: pathCollection, Role: rest.RoleReader,
+			ID: "JobCollections_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: pathCollection, Role: rest.RoleReader,
 			Handle: s.getCollection, Summary: "Gets a job collection.", Answers: answers(200, one),
 		},
 		{
-			ID: "JobCollections_CreateOrUpdate", Method: http.MethodPut, Path: pathCollection, Role: rest.RoleAdmin,
+			ID: "JobCollections_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: pathCollection, Role: rest.RoleAdmin,
 			Handle: s.putCollection, Summary: "Creates a job collection, or replaces its settings.", Body: one,
 			Answers: answers(200, one, 201, one),
 		},
 		{
-			ID: "JobCollections_Patch", Method: http.MethodPatch, Path: pathCollection, Role: rest.RoleOperator,
+			ID: "JobCollections_Patch", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match"}, Method: http.MethodPatch, Path: pathCollection, Role: rest.RoleOperator,
 			Handle: s.patchCollection, Summary: "Changes settings of a job collection.", Body: one, Answers: answers(200, one),
 		},
 		{
-			ID: "JobCollections_Delete", Method: http.MethodDelete, Path: pathCollection, Role: rest.RoleAdmin,
+			ID: "JobCollections_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: pathCollection, Role: rest.RoleAdmin,
 			Handle: s.deleteCollection, Summary: "Deletes a job collection with its jobs and their history.",
 			Answers: answers(200, nil),
 		},
@@ -141,23 +141,23 @@ func (s *Surface) Operations() []rest.Operation {
 			Answers: answers(200, jobList),
 		},
 		{
-			ID: "Jobs_Get", Method: http.MethodGet, Path: pathJob, Role: rest.RoleReader, Handle: s.getJob,
+			ID: "Jobs_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: pathJob, Role: rest.RoleReader, Handle: s.getJob,
 			Summary: "Gets a job.", Answers: answers(200, oneJob),
 		},
 		{
-			ID: "Jobs_CreateOrUpdate", Method: http.MethodPut, Path: pathJob, Role: rest.RoleAuthor, Handle: s.putJob,
+			ID: "Jobs_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: pathJob, Role: rest.RoleAuthor, Handle: s.putJob,
 			Summary: "Creates a job, or replaces it.", Body: oneJob, Answers: answers(200, oneJob, 201, oneJob),
 		},
 		{
-			ID: "Jobs_Patch", Method: http.MethodPatch, Path: pathJob, Role: rest.RoleOperator, Handle: s.patchJob,
+			ID: "Jobs_Patch", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match"}, Method: http.MethodPatch, Path: pathJob, Role: rest.RoleOperator, Handle: s.patchJob,
 			Summary: "Changes parts of a job.", Body: oneJob, Answers: answers(200, oneJob),
 		},
 		{
-			ID: "Jobs_Delete", Method: http.MethodDelete, Path: pathJob, Role: rest.RoleAuthor, Handle: s.deleteJob,
+			ID: "Jobs_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: pathJob, Role: rest.RoleAuthor, Handle: s.deleteJob,
 			Summary: "Deletes a job with its history.", Answers: answers(200, nil),
 		},
 		{
-			ID: "Jobs_Run", Method: http.MethodPost, Path: pathJob + "/run", Role: rest.RoleOperator, Handle: s.runJob,
+			ID: "Jobs_Run", RequestHeaders: []string{"Idempotency-Key"}, Method: http.MethodPost, Path: pathJob + "/run", Role: rest.RoleOperator, Handle: s.runJob,
 			Summary: "Runs a job now.", Answers: answers(200, nil),
 		},
 		{

@@ -21,9 +21,10 @@ type Job struct {
 
 	Parameters []JobParameter `json:"parameters,omitempty"` // that the job declares; of job show only
 
-	Schedules       int        `json:"named_schedules"`         // beside the schedule of the job's own definition
-	ActiveSchedules int        `json:"active_named_schedules"`  // those of them that start runs
-	NextDue         *time.Time `json:"next_due_time,omitempty"` // of all schedules that start runs
+	Schedules       int        `json:"named_schedules"`            // beside the schedule of the job's own definition
+	ActiveSchedules int        `json:"active_named_schedules"`     // those of them that start runs
+	NextDue         *time.Time `json:"next_due_time,omitempty"`    // of all schedules that start runs
+	ParametersFault string     `json:"parameters_fault,omitempty"` // why the parameters of a schedule do not fit those that are declared
 }
 
 // JobParameter is a parameter that a job declares.

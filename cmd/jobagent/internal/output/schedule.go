@@ -147,6 +147,7 @@ type Schedule struct {
 	LastExecution    *uuid.UUID      `json:"last_job_execution_id,omitempty"`
 	LastLifecycle    string          `json:"last_lifecycle,omitempty"`
 	Parameters       json.RawMessage `json:"parameters,omitempty"`        // of its runs
+	ParametersFault  string          `json:"parameters_fault,omitempty"`  // why they do not fit those that the job declares, so that no run starts
 	Validated        *time.Time      `json:"validated_time,omitempty"`    // absent: no agent has validated the definition yet
 	Errors           json.RawMessage `json:"validation_errors,omitempty"` // as of DefinitionErrors
 	Warnings         []string        `json:"warnings,omitempty"`

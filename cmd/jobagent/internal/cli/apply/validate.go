@@ -66,7 +66,7 @@ func runValidate(a *connect.App, f *files) error {
 		}
 		return faultError(a, err)
 	}
-	result.Notes = append(result.Notes, nestedParameters(set)...)
+	result.Notes = append(result.Notes, scriptNotes(set)...)
 	for _, o := range set.Objects {
 		result.Objects = append(result.Objects, output.DefinedObject{Kind: string(o.Kind), Name: o.Name(), File: o.Source.File, Line: o.Source.Line})
 	}
@@ -83,9 +83,9 @@ func runValidate(a *connect.App, f *files) error {
 	return a.Emit(result, func(w io.Writer) error { return printValidated(a, w, result) })
 }
 
-// nestedParameters notes the parameters that steps insert into dynamic T-SQL: a run whose value is
-// a number succeeds, one whose value is a text fails.
-func nestedParameters(set manifest.Set) (notes []output.FileFault) {
+// scriptNotes notes names that no run replaces, and the parameters that steps insert into dynamic
+// T-SQL: a run whose value is a number succeeds, one whose value is a text fails.
+func scriptNotes(set manifest.Set) (notes []output.FileFault) {
 	for _, o := range set.Objects {
 		job, ok := o.Value.(*manifest.Job)
 		if !ok {
@@ -100,6 +100,11 @@ func nestedParameters(set manifest.Set) (notes []output.FileFault) {
 			if err != nil {
 				notes = append(notes, output.FileFault{File: o.Source.File, Line: o.Source.Line,
 					Message: fmt.Sprintf("step %q of the job %q: each run fails: %v", s.Name, job.Name, err)})
+			}
+			unknown, _ := mssql.UnknownNames(script) // the error is that of NestedParameters
+			for _, n := range unknown {
+				notes = append(notes, output.FileFault{File: o.Source.File, Line: o.Source.Line,
+					Message: fmt.Sprintf("step %q of the job %q, line %d of the script: $(%s): %s", s.Name, job.Name, n.Line, n.Name, mssql.UnknownNameAdvice)})
 			}
 			for _, n := range nested {
 				notes = append(notes, output.FileFault{File: o.Source.File, Line: o.Source.Line,

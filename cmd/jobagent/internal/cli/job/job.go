@@ -44,6 +44,7 @@ func viewJob(j controldb.Job) output.Job {
 // viewPlan adds to a job when it runs.
 func viewPlan(j output.Job, p controldb.JobPlan) output.Job {
 	j.Schedules, j.ActiveSchedules, j.NextDue = p.Named, p.Active, output.Optional(p.NextDue)
+	j.ParametersFault = p.ParametersFault
 	return j
 }
 
@@ -55,6 +56,7 @@ var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "next_due_time", Header: "NEXT RUN", Drop: 1},
 	{Name: "enabled", Wide: true},
 	{Name: "named_schedules", Header: "NAMED", Wide: true},
+	{Name: "parameters_fault", Header: "PARAMETERS", Wide: true, Min: 12},
 	{Name: "job_id", Header: "ID", Wide: true},
 	{Name: "description", Min: 12, Rest: true, Drop: 9},
 }).Without("steps").Without("parameters")
@@ -185,6 +187,9 @@ func printJob(w io.Writer, j output.Job) error {
 	}
 	if j.NextDue != nil {
 		fmt.Fprintf(w, "next due %s (%s)\n", j.NextDue.UTC().Format(time.RFC3339), schedule.Distance(time.Until(*j.NextDue)))
+	}
+	if j.ParametersFault != "" {
+		fmt.Fprintf(w, "starts no runs: %s\n", output.OneLine(j.ParametersFault))
 	}
 	if j.Description != "" {
 		fmt.Fprintf(w, "%s\n", j.Description)

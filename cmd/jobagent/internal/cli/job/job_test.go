@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -84,4 +86,12 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Unix(0, 0)}, 5)
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+// job show says which schedule starts no runs, because its parameters do not fit.
+func TestJobShowTellsUnfitParameters(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	require.NoError(t, printJob(&b, viewPlan(output.Job{Name: "j"}, controldb.JobPlan{Named: 1, ParametersFault: "on: tenant is missing"})))
+	require.Contains(t, b.String(), "starts no runs: on: tenant is missing\n")
 }

@@ -115,6 +115,10 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 		}
 		add("%s; to resume it, use jobagent schedule resume", text)
 	}
+	if s.ParametersFault != "" {
+		runs = false
+		add("%s; set them with jobagent schedule update --param, or change the declarations with jobagent job parameter set", strings.TrimSuffix(s.ParametersFault, "."))
+	}
 	switch {
 	case s.State == "Faulted":
 		for _, f := range errorTexts(s.ValidationErrors) {

@@ -32,7 +32,7 @@ func viewSchedule(s controldb.Schedule) output.Schedule {
 		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp,
 		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered, Description: s.Words(),
 		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors,
-		Warnings: s.Warnings, Parameters: json.RawMessage(s.Parameters), Created: output.Optional(s.CreatedTime),
+		Warnings: s.Warnings, Parameters: json.RawMessage(s.Parameters), ParametersFault: s.ParametersFault, Created: output.Optional(s.CreatedTime),
 		Updated: output.Optional(s.UpdatedTime),
 	}
 	if s.LastExecution != uuid.Nil {

@@ -133,8 +133,8 @@ func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error)
 
 // noDirective refuses a script with commands of sqlcmd: each target would refuse it.
 func noDirective(source, script string) error {
-	if name, line := tsql.Directive(script); line > 0 {
-		return exit.Usagef("%s: line %d: %s is a command of sqlcmd, which no agent reads: write the text itself, or $(param.NAME) for a value of the run", source, line, name)
+	if err := tsql.CheckDirective(script); err != nil {
+		return exit.Usagef("%s: %v", source, err)
 	}
 	return nil
 }
@@ -161,7 +161,8 @@ func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.Outp
 	return o
 }
 
-// warn reports what will fail in a script at its run: text within dynamic T-SQL. The values of the
+// warn reports what will fail in a script at its run: names that no run replaces, and text
+// within dynamic T-SQL. The values of the
 // run's parameters are not known yet.
 func warn(a *connect.App, kind, script *string) {
 	if script == nil || kind != nil && *kind != "TSql" {
@@ -170,6 +171,10 @@ func warn(a *connect.App, kind, script *string) {
 	nested, err := mssql.NestedParameters(*script)
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "warning: each run of the step fails: %s\n", output.OneLine(err.Error()))
+	}
+	unknown, _ := mssql.UnknownNames(*script) // the error is that of NestedParameters
+	for _, n := range unknown {
+		fmt.Fprintf(a.Stderr, "warning: line %d: $(%s): %s\n", n.Line, n.Name, mssql.UnknownNameAdvice)
 	}
 	for _, n := range nested {
 		fmt.Fprintf(a.Stderr, "warning: line %d: $(%s): %s\n", n.Line, output.OneLine(n.Name), mssql.NestedAdvice)
