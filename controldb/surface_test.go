@@ -40,7 +40,7 @@ var publicProcedures = map[string]string{
 		", after nvarchar(max), run_when nvarchar(50), on_targets nvarchar(50), if_match bigint" +
 		", retry_errors nvarchar(50)",
 	"sp_delete_jobstep":      "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*, if_match bigint",
-	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*, parameters nvarchar(max)",
+	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*, parameters nvarchar(max), only_targets nvarchar(max)",
 	"sp_stop_job":            "job_execution_id uniqueidentifier",
 	"sp_add_target_group":    "target_group_name nvarchar(128), target_group_id uniqueidentifier*",
 	"sp_delete_target_group": "target_group_name nvarchar(128), if_match bigint",

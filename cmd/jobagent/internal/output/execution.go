@@ -55,6 +55,7 @@ type Execution struct {
 	Backfill   int64         `json:"backfill_id,omitempty"`       // backfill that requested the run
 	RerunOf    *uuid.UUID    `json:"rerun_of,omitempty"`          // run that it repeats; absent after that was purged
 	RerunOnly  string        `json:"only_states,omitempty"`       // of a rerun: final states of the targets that ran again
+	Chosen     int           `json:"chosen_targets,omitempty"`    // number of databases to which the run is limited; absent: it is not
 	StoppedBy  string        `json:"stop_requested_by,omitempty"` // who asked the run to stop
 	Targets    *TargetCounts `json:"targets,omitempty"`           // of all steps; of runs only
 	DurationMS *int64        `json:"duration_ms,omitempty"`       // from the start to the end of a run, or until now
@@ -103,6 +104,7 @@ type Message struct {
 type StartedRerun struct {
 	ID     uuid.UUID `json:"job_execution_id"`
 	Origin uuid.UUID `json:"rerun_of"`
+	Chosen int       `json:"chosen_targets,omitempty"` // number of databases that were named
 }
 
 // Callback is the report that ends an asynchronous action. Its fields are those of the view

@@ -114,6 +114,10 @@ type AddedStep struct {
 type StartedJob struct {
 	ID  uuid.UUID `json:"job_execution_id"`
 	Job string    `json:"job_name"`
+	// Chosen is the number of databases to which the run is limited.
+	Chosen int `json:"chosen_targets,omitempty"`
+	// Expected is about how many databases the run starts on; absent: that is not known.
+	Expected *int `json:"expected_targets,omitempty"`
 }
 
 // StoppedRuns lists the runs that were asked to stop.

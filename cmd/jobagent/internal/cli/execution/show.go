@@ -250,6 +250,9 @@ func (p *runPrinter) head(run controldb.RunWatch, about about) {
 	if o.RerunOf != uuid.Nil {
 		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
 	}
+	if o.Chosen > 0 {
+		p.field("Databases", "limited to "+output.Count(o.Chosen, "chosen database"))
+	}
 	for _, r := range about.reruns {
 		if r.ID != o.ID {
 			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.Only))
