@@ -274,6 +274,7 @@ var conditions = map[int32]condition{
 	50142: {KindNotFound, ErrStepNotFound, "@after names a step that does not exist"},
 	50143: {KindConflict, nil, "steps come after each other"},
 	50144: {KindConflict, nil, "another step names the step in @after"},
+	50145: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50147: {KindConflict, nil, "an option of the caller's session does not permit changes"},
 	50148: {KindConflict, nil, "the job execution id belongs to an execution with other parameters"},
 	50149: {KindNotFound, nil, "the parameters do not exist"},

@@ -314,6 +314,13 @@ BEGIN
             FROM @ended AS x
             WHERE x.state IN (N'Failed', N'TimedOut', N'Canceled', N'Unknown')
                 AND x.state NOT IN (SELECT w.state FROM @wanted AS w)
+                AND NOT EXISTS ( -- tolerated failures did not prevent any
+                    SELECT 1
+                    FROM jobs_internal.step_executions AS s
+                    WHERE s.execution_id = @origin_id
+                        AND s.step_id = x.step_id
+                        AND s.tolerated IS NOT NULL
+                )
         ) THEN 1
         ELSE 0
     END;

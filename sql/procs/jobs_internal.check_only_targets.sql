@@ -82,7 +82,7 @@ BEGIN
     IF @count NOT BETWEEN 1 AND 5000
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid @only_targets: want 1 to 5000 target ids, not ', @count, N'. Leave it NULL to run on all databases.'
+            N'Invalid @only_targets: want 1 to 5000 target ids, not ', @count, N'. Omit it to run on all databases.'
         ), N'%', N'%%');
         THROW 50161, @message, 1;
     END;

@@ -62,6 +62,7 @@ BEGIN
     DECLARE @is_script BIT;
     DECLARE @is_upkeep BIT;
     DECLARE @is_dependent BIT;
+    DECLARE @origin_tolerated INT;
     DECLARE @origin_lifecycle NVARCHAR(50);
     DECLARE @level INT = 0;
     DECLARE @level_execution BIGINT;
@@ -122,6 +123,7 @@ BEGIN
         @origin_lifecycle = oe.lifecycle,
         @origin_step = os.step_execution_id,
         @origin_result = os.result,
+        @origin_tolerated = os.tolerated,
         @target_group_name = d.target_group_name,
         @is_endpoint = CASE
             WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
@@ -601,6 +603,9 @@ BEGIN
         RETURN 0;
     END;
 
+    -- Failures that the origin tolerated did not count for the steps that come after.
+    IF @origin_tolerated IS NOT NULL
+        SET @left_failed = 0;
     DELETE l
     FROM jobs_internal.step_lists AS l
     WHERE l.step_execution_id = @step_execution_id;

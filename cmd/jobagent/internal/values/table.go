@@ -189,6 +189,7 @@ var flagKinds = map[string]Kind{
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
 	"on-targets":         enum("All", "Failed", "Succeeded"),
 	"retry-errors":       enum("Transient", "All"),
+	"tolerated-failures": {Words: "a number, or a percentage such as 1%", Max: 10, source: nothing},
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
 	"interval-type":      enum(intervals...),
 	"output-type":        removable(enum("SqlDatabase")),
