@@ -111,10 +111,10 @@ BEGIN
         AND @retry_errors IS NULL
         AND @tolerated_failures IS NULL
     BEGIN
-        SET @message = CONCAT(
+        SET @message = REPLACE(CONCAT(
             N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when, @on_targets, @retry_errors ',
             N'or @tolerated_failures.'
-        );
+        ), N'%', N'%%');
         THROW 50033, @message, 1;
     END;
     IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail', N'await')
