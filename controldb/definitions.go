@@ -9,6 +9,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // Reads of the dashboard's pages about jobs, schedules and target groups. The cost of each is that
@@ -414,6 +415,50 @@ WHERE job_execution_id = @p1 AND step_id = @p2 AND target_type = N'SqlDatabase';
 		return 0, err
 	}
 	return list[0], nil
+}
+
+// GroupSize is the number of databases of a target group.
+type GroupSize struct {
+	Databases int
+	// Resolved is when a run resolved the group; zero if all members are databases.
+	Resolved time.Time
+}
+
+// SizeOfGroup returns how many databases a run on a target group is expected to have: as many as
+// when it was resolved last, or, if it was not, its members, if they are databases. ok is false if
+// that is not known.
+func (s *Store) SizeOfGroup(ctx context.Context, id uuid.UUID, name string) (size GroupSize, ok bool, err error) {
+	list, err := s.GroupResolutions(ctx, id, 1)
+	if err != nil {
+		return size, false, err
+	}
+	if len(list) > 0 {
+		size.Resolved = list[0].Resolved
+		size.Databases, err = s.CountResolvedTargets(ctx, list[0].Run, list[0].StepID)
+		return size, err == nil, err
+	}
+	members, err := s.TargetGroupMembers(ctx, name)
+	if err != nil || len(members) == 0 {
+		return size, false, err
+	}
+	in, out := map[string]bool{}, map[string]bool{}
+	for _, m := range members {
+		key := targets.DatabaseKey(m.Server, m.Database)
+		switch {
+		case m.Kind != targets.SQLDatabase || m.IsPattern():
+			return size, false, nil
+		case m.Membership == targets.Exclude:
+			out[key] = true
+		default:
+			in[key] = true
+		}
+	}
+	for key := range in {
+		if !out[key] {
+			size.Databases++
+		}
+	}
+	return size, true, nil
 }
 
 // MissingTargets lists targets of one list that another one does not have, by server and database,

@@ -2,6 +2,7 @@ package controldb
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,45 @@ func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.U
 // which the run's steps refer as $(param.NAME). Empty means none. A call that is repeated with the
 // same id must have the same parameters.
 func (s *Store) StartJobWith(ctx context.Context, name string, id uuid.UUID, parameters string) (uuid.UUID, error) {
+	return s.Start(ctx, StartRequest{Job: name, ID: id, Parameters: parameters})
+}
+
+// StartRequest is the argument of Start.
+type StartRequest struct {
+	Job string
+	// ID becomes the id of the run, as in StartJob. If it is nil, an id is made.
+	ID uuid.UUID
+	// Parameters are those of StartJobWith.
+	Parameters string
+	// OnlyTargets are the databases to which the run is limited: at most [MaxOnlyTargets]. None
+	// means all databases of the target groups. Those that no run has had need names.
+	OnlyTargets []targets.Target
+}
+
+// MaxOnlyTargets is the largest number of databases to which a run is limited.
+const MaxOnlyTargets = 5000
+
+// onlyTargets is the argument only_targets of starts and reruns; empty means that there is none.
+func onlyTargets(list []targets.Target) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	type chosen struct {
+		ID       uuid.UUID `json:"target_id"`
+		Server   string    `json:"server_name,omitempty"`
+		Database string    `json:"database_name,omitempty"`
+	}
+	rows := make([]chosen, 0, len(list))
+	for _, t := range list {
+		rows = append(rows, chosen{ID: t.ID, Server: t.Server, Database: t.Database})
+	}
+	text, err := json.Marshal(rows)
+	return string(text), err
+}
+
+// Start is StartJob with all that a start may say.
+func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) {
+	id := req.ID
 	if id == uuid.Nil {
 		// The id is generated here because go-mssqldb 1.11 cannot send a NULL UNIQUEIDENTIFIER: it
 		// writes a length of 0, followed by 16 bytes.
@@ -33,7 +73,12 @@ func (s *Store) StartJobWith(ctx context.Context, name string, id uuid.UUID, par
 			return uuid.Nil, fmt.Errorf("start job: make an id: %w", err)
 		}
 	}
-	c := newCall("jobs.sp_start_job").in("job_name", name).in("job_execution_id", id).optText("parameters", parameters)
+	only, err := onlyTargets(req.OnlyTargets)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("start job: %w", err)
+	}
+	c := newCall("jobs.sp_start_job").in("job_name", req.Job).in("job_execution_id", id).optText("parameters", req.Parameters).
+		optText("only_targets", only)
 	if err := s.exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err
 	}
@@ -98,6 +143,9 @@ type RerunRequest struct {
 	Only string
 	// Version is the version of the job that runs: Current, or a number. Empty: that of Origin.
 	Version string
+	// OnlyTargets are the databases to which the rerun is limited, by their IDs. They must be
+	// targets of Origin. None: those of Origin.
+	OnlyTargets []targets.Target
 	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts. If
 	// nil, an id is generated.
 	ID uuid.UUID
@@ -118,6 +166,11 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 		optText("only", req.Only).
 		in("new_job_execution_id", req.ID).
 		optText("job_version", req.Version)
+	only, err := onlyTargets(req.OnlyTargets)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("rerun execution: %w", err)
+	}
+	c.optText("only_targets", only)
 	if err := s.exec(ctx, "rerun execution", c); err != nil {
 		return uuid.Nil, err
 	}

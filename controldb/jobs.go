@@ -95,6 +95,7 @@ type StepSpec struct {
 	Output                  *OutputSpec
 	MaxParallelism          *int
 	RetryErrors             *string // All (nil) or Transient
+	ToleratedFailures       *string // as in StepOption; nil: none
 	Dependencies
 }
 
@@ -179,6 +180,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	spec.Output.args(c)
 	opt(c, "max_parallelism", spec.MaxParallelism)
 	opt(c, "retry_errors", spec.RetryErrors)
+	opt(c, "tolerated_failures", spec.ToleratedFailures)
 	spec.Dependencies.args(c)
 	c.out("job_version", &version)
 	if err := s.exec(ctx, "add job step", c); err != nil {
@@ -208,6 +210,7 @@ type StepUpdate struct {
 	Output                  *OutputSpec
 	MaxParallelism          *int
 	RetryErrors             *string // All or Transient
+	ToleratedFailures       *string // as in StepOption
 	Dependencies
 }
 
@@ -234,6 +237,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	u.Output.args(c)
 	opt(c, "max_parallelism", u.MaxParallelism)
 	opt(c, "retry_errors", u.RetryErrors)
+	opt(c, "tolerated_failures", u.ToleratedFailures)
 	u.Dependencies.args(c)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "update job step", c)
@@ -253,6 +257,8 @@ type StepOptions struct {
 	BindParameters *bool
 	// RetryErrors is All or Transient: the failures after which another attempt follows.
 	RetryErrors *string
+	// ToleratedFailures are those of [StepOption].
+	ToleratedFailures *string
 	Dependencies
 }
 
@@ -267,6 +273,7 @@ func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, erro
 	opt(c, "at_most_once", o.AtMostOnce)
 	opt(c, "bind_parameters", o.BindParameters)
 	opt(c, "retry_errors", o.RetryErrors)
+	opt(c, "tolerated_failures", o.ToleratedFailures)
 	o.Dependencies.args(c)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "set job step options", c)
@@ -286,6 +293,9 @@ type StepOption struct {
 	OnTargets string    `db:"on_targets"`
 	// RetryErrors is All or Transient: the failures after which another attempt follows.
 	RetryErrors string `db:"retry_errors"`
+	// ToleratedFailures is how many targets may fail, and the step succeeds: a number, or a
+	// percentage such as 1%.
+	ToleratedFailures string `db:"tolerated_failures"`
 }
 
 // StepNames are names of steps. The database holds them as a JSON array, and nil as NULL.
@@ -310,7 +320,8 @@ func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOptio
 		ctx,
 		s,
 		"list job step options",
-		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters, after, run_when, on_targets, retry_errors
+		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters, after, run_when, on_targets, retry_errors,
+    tolerated_failures
 FROM jobs.jobstep_options
 WHERE job_name = @p1 AND is_current = 1
 ORDER BY step_id;`, jobName)
@@ -384,6 +395,8 @@ type JobStep struct {
 	RunWhen     string    `db:"run_when"`
 	OnTargets   string    `db:"on_targets"`
 	RetryErrors string    `db:"retry_errors"`
+
+	ToleratedFailures string `db:"tolerated_failures"`
 	// Revision is the job's revision at which the step last changed.
 	Revision int64 `db:"revision"`
 }
@@ -393,7 +406,7 @@ const jobStepColumns = `v.job_name, v.job_id, v.job_version, v.step_id, v.step_n
     v.maximum_retry_interval_seconds, v.retry_interval_backoff_multiplier, v.retry_attempts, v.step_timeout_seconds,
     v.output_type, v.output_credential_name, v.output_subscription_id, v.output_resource_group_name, v.output_server_name, v.output_database_name, v.output_schema_name,
     v.output_table_name, v.max_parallelism, o.after, o.run_when, o.on_targets,
-    o.retry_errors, o.revision`
+    o.retry_errors, o.tolerated_failures, o.revision`
 
 // jobStepOptions joins the options of the steps v.
 const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o

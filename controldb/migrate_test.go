@@ -388,6 +388,58 @@ INNER JOIN jobs_internal.payloads AS p ON p.payload_id = s.run_payload_id WHERE 
 	})
 }
 
+// TestMigrateChosenAndTolerated: runs of release 0 are not limited to databases, and go on; one
+// that has ended can be run again on chosen databases. Steps of release 0 tolerate no failure.
+func TestMigrateChosenAndTolerated(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		ctx := t.Context()
+		c := release0(t, env)
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		before := c.start(t, "j")
+		term := c.term1(t)
+		c.resolve(t, term, "a", "b", "c")
+		require.NoError(t, c.Migrate(ctx))
+
+		origin, err := c.RunOrigin(ctx, before)
+		require.NoError(t, err)
+		require.Zero(t, origin.Chosen)
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 3)
+		c.complete(t, term, targets.Failed, "m", tasks...)
+		c.pass(t, term)
+		chosen := []targets.Target{tasks[0].Target, tasks[1].Target}
+		again, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: before, OnlyTargets: chosen})
+		require.NoError(t, err)
+		origin, err = c.RunOrigin(ctx, again)
+		require.NoError(t, err)
+		require.Equal(t, 2, origin.Chosen)
+		c.pass(t, term)
+		tasks = c.pass(t, term).Tasks
+		require.Len(t, tasks, 2)
+		c.complete(t, term, targets.Succeeded, "", tasks...)
+		c.pass(t, term)
+		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, again))
+
+		// Steps of before tolerate no failure; a new version may.
+		options, err := c.JobStepOptions(ctx, "j")
+		require.NoError(t, err)
+		require.Equal(t, "0", options[0].ToleratedFailures)
+		_, err = c.SetJobStepOptions(ctx, controldb.StepOptions{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
+		require.NoError(t, err)
+		tolerant := c.start(t, "j")
+		c.resolve(t, term, "a", "b")
+		tasks = c.pass(t, term).Tasks
+		c.complete(t, term, targets.Failed, "m", tasks[0])
+		c.complete(t, term, targets.Succeeded, "", tasks[1])
+		c.pass(t, term)
+		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Failed 1/b=Succeeded", c.lifecycles(t, tolerant))
+		origin, err = c.RunOrigin(ctx, tolerant)
+		require.NoError(t, err)
+		require.Equal(t, 1, origin.Tolerated)
+		env.CheckInvariants(t, c.name, false)
+	})
+}
+
 // TestMigrateScheduleDescriptions: a schedule of release 0 that is due and has an active run keeps
 // its instant and its run, and gets words and the time of its renewal with the next validation.
 func TestMigrateScheduleDescriptions(t *testing.T) {

@@ -80,6 +80,8 @@ type ListedRun struct {
 	RerunOnly     string    `db:"rerun_only"`
 	StopRequested time.Time `db:"stop_requested_time"`
 	StoppedBy     string    `db:"stop_requested_by"`
+	Chosen        int       `db:"chosen_targets"` // as in RunOrigin
+	Tolerated     int       `db:"tolerated_failures"`
 	Now           time.Time `db:"database_time"`
 }
 
@@ -88,7 +90,7 @@ func (r ListedRun) Origin() RunOrigin {
 	return RunOrigin{
 		ID: r.ID, JobName: r.JobName, JobID: r.JobID, JobVersion: r.JobVersion, CreateTime: r.CreateTime, StartedBy: r.StartedBy,
 		Schedule: r.Schedule, Due: r.Due, Backfill: r.Backfill, RerunOf: r.RerunOf, RerunOnly: r.RerunOnly,
-		StopRequested: r.StopRequested, StoppedBy: r.StoppedBy, Now: r.Now,
+		StopRequested: r.StopRequested, StoppedBy: r.StoppedBy, Chosen: r.Chosen, Tolerated: r.Tolerated, Now: r.Now,
 	}
 }
 
@@ -140,7 +142,8 @@ func (s *Store) ListRuns(ctx context.Context, f RunListFilter) ([]ListedRun, err
 	}
 	return selectAll[ListedRun](ctx, s, "list runs", `SELECT TOP (@p1) v.job_execution_id, v.job_name, v.job_id, v.job_version, v.is_active,
     v.lifecycle, v.create_time, v.start_time, v.end_time, v.last_message, o.started_by, o.schedule_name, o.due_time, o.backfill_id,
-    o.rerun_of, o.rerun_only, o.stop_requested_time, o.stop_requested_by, o.database_time
+    o.rerun_of, o.rerun_only, o.stop_requested_time, o.stop_requested_by, o.chosen_targets, o.tolerated_failures,
+    o.database_time
 FROM (
     SELECT TOP (`+examined+`) v.job_execution_id, v.job_name, v.job_id, v.job_version, v.is_active, v.lifecycle, v.create_time,
         v.start_time, v.end_time, v.last_message

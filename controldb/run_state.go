@@ -33,8 +33,12 @@ type RunState struct {
 	StopRequestedBy string    `db:"stop_requested_by"`
 	// RerunOf is nil if the run is no rerun, or if the other run was purged; RerunOnly is empty if
 	// it is no rerun.
-	RerunOf     uuid.UUID `db:"rerun_of"`
-	RerunOnly   string    `db:"rerun_only"`
+	RerunOf   uuid.UUID `db:"rerun_of"`
+	RerunOnly string    `db:"rerun_only"`
+	// Chosen is the number of databases to which the run is limited; 0: it is not.
+	Chosen int `db:"chosen_targets"`
+	// Tolerated is the number of targets that failed in steps that succeeded with them.
+	Tolerated   int       `db:"tolerated_failures"`
 	LastMessage string    `db:"last_message"`
 	Now         time.Time `db:"now"`
 

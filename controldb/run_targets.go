@@ -31,6 +31,10 @@ type RunOrigin struct {
 	RerunOnly     string    `db:"rerun_only"`
 	StopRequested time.Time `db:"stop_requested_time"`
 	StoppedBy     string    `db:"stop_requested_by"`
+	// Chosen is the number of databases to which the run is limited; 0: it is not.
+	Chosen int `db:"chosen_targets"`
+	// Tolerated is the number of targets that failed in steps that succeeded with them.
+	Tolerated int `db:"tolerated_failures"`
 	// Now is the database's time of the answer.
 	Now time.Time `db:"database_time"`
 }
@@ -40,7 +44,8 @@ type RunOrigin struct {
 func (s *Store) RunOrigin(ctx context.Context, id uuid.UUID) (RunOrigin, error) {
 	list, err := selectAll[RunOrigin](ctx, s, "read the origin of a run", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version,
     v.create_time, v.started_by, v.schedule_name, v.due_time, v.backfill_id, v.rerun_of, v.rerun_only, v.stop_requested_time,
-    v.stop_requested_by, v.database_time
+    v.stop_requested_by, v.chosen_targets,
+    v.tolerated_failures, v.database_time
 FROM jobs.job_execution_origins AS v
 WHERE v.job_execution_id = @p1;`, mssqldb.UniqueIdentifier(id))
 	return onlyRow(list, err, "read the origin of a run", ErrExecutionNotFound)

@@ -132,6 +132,7 @@ func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
 func NewStep(s controldb.JobStepDetail) (*manifest.Step, error) {
 	out := &manifest.Step{
 		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, RetryAttempts: s.RetryAttempts, RetryErrors: s.RetryErrors,
+		ToleratedFailures:    s.ToleratedFailures,
 		InitialRetryInterval: s.InitialRetryInterval, MaximumRetryInterval: s.MaximumRetryInterval,
 		RetryMultiplier: s.RetryIntervalMultiplier, Timeout: s.Timeout, RunWhen: s.RunWhen, OnTargets: s.OnTargets,
 		OnUnknownOutcome: s.OnUnknownOutcome, AtMostOnce: s.AtMostOnce, BindParameters: s.BindParameters,

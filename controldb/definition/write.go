@@ -410,7 +410,7 @@ func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, d contro
 	spec := controldb.StepSpec{JobName: w.job, StepID: &id, StepName: &s.Name, Command: text, TargetGroup: s.TargetGroup,
 		Credential: given(s.Credential), RetryAttempts: &s.RetryAttempts, InitialRetryInterval: &s.InitialRetryInterval,
 		MaximumRetryInterval: &s.MaximumRetryInterval, RetryIntervalMultiplier: &s.RetryMultiplier, Timeout: &s.Timeout,
-		RetryErrors: &s.RetryErrors, Dependencies: d}
+		RetryErrors: &s.RetryErrors, ToleratedFailures: &s.ToleratedFailures, Dependencies: d}
 	if kind != "TSql" {
 		spec.CommandType = &kind
 	}
@@ -482,7 +482,7 @@ func (w *stepWriter) update(ctx context.Context, s, h *manifest.Step) error {
 			InitialRetryInterval:    changed(s.InitialRetryInterval, h.InitialRetryInterval),
 			MaximumRetryInterval:    changed(s.MaximumRetryInterval, h.MaximumRetryInterval),
 			RetryIntervalMultiplier: changed(s.RetryMultiplier, h.RetryMultiplier), Timeout: changed(s.Timeout, h.Timeout),
-			RetryErrors: changed(s.RetryErrors, h.RetryErrors)}
+			RetryErrors: changed(s.RetryErrors, h.RetryErrors), ToleratedFailures: changed(s.ToleratedFailures, h.ToleratedFailures)}
 		if kind != oldKind {
 			u.CommandType, u.Command = &kind, &text
 		} else if text != oldText {

@@ -219,6 +219,7 @@ type Step struct {
 	Process              JSON    `json:"process" rule:"one=command" doc:"A process of the agent's configuration."`
 	RetryAttempts        int     `json:"retry_attempts" rule:"default=10,min=0,max=2147483647" doc:"Retries after the first attempt."`
 	RetryErrors          string  `json:"retry_errors" rule:"default=Transient,enum=Transient|All" doc:"Failures after which another attempt follows. Transient: those whose error may pass by itself."`
+	ToleratedFailures    string  `json:"tolerated_failures" rule:"default=0,max=10" doc:"How many targets may fail, and the step succeeds: a number, or a percentage such as 1%."`
 	InitialRetryInterval int     `json:"initial_retry_interval_seconds" rule:"default=1,min=1,max=2147483" doc:"Wait before the first retry."`
 	MaximumRetryInterval int     `json:"maximum_retry_interval_seconds" rule:"default=120,min=1,max=2147483" doc:"Maximum wait between two attempts."`
 	RetryMultiplier      float64 `json:"retry_interval_backoff_multiplier" rule:"default=2,min=1,max=1000000" doc:"Factor between two successive waits."`

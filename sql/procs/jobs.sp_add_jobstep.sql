@@ -38,6 +38,9 @@
 --                                       steps succeeded; with @run_when Succeeded it then starts also if some failed. NULL: All.
 --   @retry_errors                       Failures after which another attempt follows. All, the default: every failure. Transient: those
 --                                       whose error may pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
+--   @tolerated_failures                 How many targets of the step may fail, and it succeeds: a number, or a percentage of the
+--                                       targets on which it ran, such as 1%. Exceeded time limits count, cancellations are never
+--                                       tolerated. 0, the default: none.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; an insert into audit_entries.
@@ -75,6 +78,7 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50142 @after names a step that does not exist.
 --   50143 steps come after each other.
+--   50145 @tolerated_failures is neither a number nor a percentage.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -105,7 +109,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @after                             NVARCHAR(MAX) = NULL,
     @run_when                          NVARCHAR(51) = NULL,
     @on_targets                        NVARCHAR(51) = NULL,
-    @retry_errors                      NVARCHAR(51) = N'All'
+    @retry_errors                      NVARCHAR(51) = N'All',
+    @tolerated_failures                NVARCHAR(11) = N'0'
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -155,6 +160,8 @@ BEGIN
         THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@retry_errors) > 100
         THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@tolerated_failures) > 20
+        THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
     IF LTRIM(@credential_name) = N''
         THROW 50098, N'Invalid @credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
     IF LTRIM(@target_group_name) = N''
@@ -171,6 +178,7 @@ BEGIN
     SET @retry_attempts = COALESCE(@retry_attempts, 10);
     SET @step_timeout_seconds = COALESCE(@step_timeout_seconds, 43200);
     SET @retry_errors = COALESCE(@retry_errors, N'All');
+    SET @tolerated_failures = COALESCE(@tolerated_failures, N'0');
     SET @credential_name = NULLIF(@credential_name, N'');
     SET @output_type = NULLIF(@output_type, N'');
     SET @output_credential_name = NULLIF(@output_credential_name, N'');
@@ -193,6 +201,7 @@ BEGIN
         @output_table_name = @output_table_name,
         @max_parallelism = @max_parallelism;
     EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
+    EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
     IF @command IS NULL OR LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is NULL or empty.', 1;
     EXECUTE jobs_internal.check_action @command_type = @command_type, @command = @command;
@@ -259,7 +268,7 @@ BEGIN
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, retry_errors
+        output_table_name, max_parallelism, retry_errors, tolerated_failures
     )
     VALUES (
         @job_id, @job_version, @step_id, @step_name, @command_id, @credential_name, @target_group_id, @target_group_name,
@@ -267,7 +276,7 @@ BEGIN
         @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
         @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
         @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
-        @output_table_name, @max_parallelism, @retry_errors
+        @output_table_name, @max_parallelism, @retry_errors, @tolerated_failures
     );
     EXECUTE jobs_internal.set_dependencies
         @job_name = @job_name,

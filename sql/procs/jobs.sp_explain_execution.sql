@@ -692,7 +692,9 @@ BEGIN
         @agents AS live_agents,
         @workers AS workers,
         @busy AS busy_workers,
-        CAST(CASE
+        CAST(CONCAT(CASE WHEN e.only_targets IS NOT NULL THEN CONCAT(
+            N'The run is limited to ', (SELECT COUNT(*) FROM OPENJSON(e.only_targets) AS o), N' chosen databases. '
+        ) END, CASE
             WHEN e.is_active = 0 THEN e.last_message
             WHEN @agents = 0 THEN N'No live agent: nothing advances until an agent starts (jobagent run).'
             WHEN @skipped_since IS NOT NULL THEN CONCAT(
@@ -707,7 +709,7 @@ BEGIN
                 N' and ', @not_final - @held - @with_callback, N' wait.'
             )
             ELSE e.last_message
-        END AS NVARCHAR(MAX)) AS explanation,
+        END) AS NVARCHAR(MAX)) AS explanation,
         @now AS now,
         CASE WHEN e.is_active = 1 THEN @skipped_since END AS advance_skipped_since
     FROM jobs_internal.job_executions AS e

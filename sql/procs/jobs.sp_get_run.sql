@@ -13,7 +13,8 @@
 -- Locks:     none.
 -- Returns:   1: one row: job_name, job_id, job_version, lifecycle, is_active, create_time, start_time, end_time, schedule_name, due_time,
 --               backfill_id, started_by, stop_requested_at, stop_requested_by, rerun_of (NULL: no rerun, or that run was purged),
---               rerun_only (NULL: no rerun), last_message, now.
+--               rerun_only (NULL: no rerun), last_message, now, chosen_targets (the number of databases to which it is limited; NULL: it is
+--               not), tolerated_failures (the number of targets that failed in steps that succeeded with them; NULL: none).
 --            2: the steps of the version, in order: step_id, step_name, command_type, target_group_name (NULL: the endpoint of an action),
 --               run_when, step_execution_id (NULL: the step has not begun), lifecycle (empty: likewise), is_active, create_time,
 --               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
@@ -77,7 +78,9 @@ BEGIN
         o.job_execution_id AS rerun_of,
         e.rerun_only,
         e.last_message,
-        @now AS now
+        @now AS now,
+        CASE WHEN e.only_targets IS NOT NULL THEN (SELECT COUNT(*) FROM OPENJSON(e.only_targets) AS c) END AS chosen_targets,
+        (SELECT SUM(x.tolerated) FROM jobs_internal.step_executions AS x WHERE x.execution_id = e.execution_id) AS tolerated_failures
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id

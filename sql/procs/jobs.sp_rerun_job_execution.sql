@@ -14,6 +14,9 @@
 --   @job_version           Version of the job that runs: Current, in any case, for example because its script was mended; or the
 --                          number of a version. NULL: that of the run. It must have the same steps, by place, name, type, target group
 --                          and dependencies, because the targets are those of the run's steps.
+--   @only_targets          The databases to which the rerun is limited, as in jobs.sp_start_job. They must be targets of the run, with one
+--                          of the states in @only. What the run did on others does not matter to the rerun. NULL: those to which the run
+--                          was limited, if it was.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
 --            insert into job_executions; an insert into audit_entries.
@@ -30,13 +33,16 @@
 --   50117 a target group that a step needs no longer exists.
 --   50138 the version has other steps than that of the run.
 --   50139 @job_version is neither Current nor the number of a version of the job.
+--   50161 @only_targets is not an array of 1 to 5,000 target ids.
+--   50162 a chosen target is not among the targets to run again.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50193 the control database is paused.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
     @new_job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
-    @job_version          NVARCHAR(21) = NULL
+    @job_version          NVARCHAR(21) = NULL,
+    @only_targets         NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -56,6 +62,8 @@ BEGIN
     DECLARE @origin_partial BIT;
     DECLARE @payload_id BIGINT;
     DECLARE @parameters NVARCHAR(MAX);
+    DECLARE @origin_targets NVARCHAR(MAX);
+    DECLARE @chosen INT;
     DECLARE @partial BIT;
     DECLARE @between_steps BIT; -- stopped after one step and before the next
     DECLARE @other_job UNIQUEIDENTIFIER;
@@ -132,7 +140,8 @@ BEGIN
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
             @origin_partial = COALESCE(e.rerun_partial, 0),
-            @payload_id = e.payload_id
+            @payload_id = e.payload_id,
+            @origin_targets = e.only_targets
         FROM jobs_internal.visible_runs AS e
         WHERE e.job_execution_id = @job_execution_id;
     IF @origin_id IS NULL
@@ -242,6 +251,17 @@ BEGIN
         END;
     END;
 
+    IF @only_targets IS NOT NULL
+        EXECUTE jobs_internal.check_only_targets
+            @job_id = @job_id,
+            @version = @version,
+            @only_targets = @only_targets,
+            @origin_id = @origin_id,
+            @only = @only,
+            @complete = @only_targets OUTPUT,
+            @count = @chosen OUTPUT;
+    SET @only_targets = COALESCE(@only_targets, @origin_targets);
+
     WITH unknown_resolutions AS (
         SELECT k.step_execution_id, k.attempt
         FROM jobs_internal.task_executions AS k
@@ -257,6 +277,11 @@ BEGIN
         FROM jobs_internal.step_executions AS s
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE s.execution_id = @origin_id
+            AND (
+                @only_targets IS NULL -- plan: all targets of one run
+                OR t.is_endpoint = 1
+                OR t.target_id IN (SELECT o.target_id FROM OPENJSON(@only_targets) WITH (target_id UNIQUEIDENTIFIER) AS o)
+            )
         UNION ALL
         SELECT
             s.step_id,
@@ -289,6 +314,13 @@ BEGIN
             FROM @ended AS x
             WHERE x.state IN (N'Failed', N'TimedOut', N'Canceled', N'Unknown')
                 AND x.state NOT IN (SELECT w.state FROM @wanted AS w)
+                AND NOT EXISTS ( -- tolerated failures did not prevent any
+                    SELECT 1
+                    FROM jobs_internal.step_executions AS s
+                    WHERE s.execution_id = @origin_id
+                        AND s.step_id = x.step_id
+                        AND s.tolerated IS NOT NULL
+                )
         ) THEN 1
         ELSE 0
     END;
@@ -385,19 +417,20 @@ BEGIN
     SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
-        rerun_partial, payload_id, traceparent, last_message
+        rerun_partial, payload_id, traceparent, only_targets, last_message
     )
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
-        @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)),
+        @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
         CONCAT(
-            N'Job execution created: a rerun of ', @job_execution_id,
+            N'Job execution created: a rerun of ', @job_execution_id, N' on ' + CAST(@chosen AS NVARCHAR(12)) + N' chosen databases',
             CASE WHEN @version <> @origin_version THEN CONCAT(N' with version ', @version, N' instead of ', @origin_version) END, N'.'
         )
     );
 
     SET @audit_after = CONCAT(
-        N'{"job_version":', @version, N',"rerun_of":"', @job_execution_id, N'","only":"', STRING_ESCAPE(@only, 'json'), N'"}'
+        N'{"job_version":', @version, N',"rerun_of":"', @job_execution_id, N'","only":"', STRING_ESCAPE(@only, 'json'), N'"',
+        N',"only_targets":' + @only_targets, N'}'
     );
     EXECUTE jobs_internal.audit
         @action = N'sp_rerun_job_execution',

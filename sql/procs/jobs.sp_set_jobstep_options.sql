@@ -27,6 +27,9 @@
 --   @if_match             The step's revision must be this one; NULL: any.
 --   @retry_errors        Failures after which another attempt follows. All: every failure. Transient: those whose error may
 --                        pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
+--   @tolerated_failures  How many targets of the step may fail, and it succeeds: a number, or a percentage of the
+--                        targets on which it ran, such as 1%. Exceeded time limits count, cancellations are never
+--                        tolerated. 0, the default: none.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new version's step
 --            (X); an insert into audit_entries.
@@ -50,6 +53,7 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50142 @after names a step that does not exist.
 --   50143 steps come after each other.
+--   50145 @tolerated_failures is neither a number nor a percentage.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -66,7 +70,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @run_when           NVARCHAR(51) = NULL,
     @on_targets         NVARCHAR(51) = NULL,
     @if_match           BIGINT = NULL,
-    @retry_errors       NVARCHAR(51) = NULL
+    @retry_errors       NVARCHAR(51) = NULL,
+    @tolerated_failures NVARCHAR(11) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -94,6 +99,8 @@ BEGIN
         THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@retry_errors) > 100
         THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@tolerated_failures) > 20
+        THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
 
     IF @on_unknown_outcome IS NULL
         AND @at_most_once IS NULL
@@ -102,8 +109,14 @@ BEGIN
         AND @run_when IS NULL
         AND @on_targets IS NULL
         AND @retry_errors IS NULL
-        THROW 50033,
-        N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when, @on_targets or @retry_errors.', 1;
+        AND @tolerated_failures IS NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when, @on_targets, @retry_errors ',
+            N'or @tolerated_failures.'
+        ), N'%', N'%%');
+        THROW 50033, @message, 1;
+    END;
     IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail', N'await')
     BEGIN
         SET @message = REPLACE(CONCAT(
@@ -117,6 +130,7 @@ BEGIN
         WHEN N'await' THEN N'Await'
     END;
     EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
+    EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
 
     BEGIN TRANSACTION;
 
@@ -156,7 +170,8 @@ BEGIN
     SET s.on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
         s.at_most_once = COALESCE(@at_most_once, s.at_most_once),
         s.bind_parameters = COALESCE(@bind_parameters, s.bind_parameters),
-        s.retry_errors = COALESCE(@retry_errors, s.retry_errors)
+        s.retry_errors = COALESCE(@retry_errors, s.retry_errors),
+        s.tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures)
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

@@ -9,6 +9,10 @@
 --                      variables, such as $(param.tenant). NULL or empty: none. A repetition with the same @job_execution_id must
 --                      have the same parameters. If the job declares its parameters (jobs.sp_set_job_parameters), they are checked
 --                      against the declarations, and the run gets the defaults of those that are not given.
+--   @only_targets      The databases to which the run is limited: a JSON array of 1 to 5,000 target ids, as the column target_id of
+--                      jobs.job_executions shows them. For a database that no run has had, an object {"target_id": …, "server_name": …,
+--                      "database_name": …}. NULL: all databases of the target groups. A database that is not in the target group of a
+--                      step when its list is made is Skipped there. Steps without a target group run as always.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the stored parameters (S); then an insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
@@ -26,12 +30,16 @@
 --   50148 the job execution id belongs to an execution with other parameters.
 --   50159 a required parameter is missing.
 --   50160 the job declares no parameter of this name.
+--   50161 @only_targets is not an array of 1 to 5,000 target ids.
+--   50162 a chosen target can be in no target group of the job, or no run has had it.
+--   50163 the job execution id belongs to an execution on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50193 the control database is paused.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
-    @parameters       NVARCHAR(MAX) = NULL
+    @parameters       NVARCHAR(MAX) = NULL,
+    @only_targets     NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -45,7 +53,9 @@ BEGIN
     DECLARE @other UNIQUEIDENTIFIER;
     DECLARE @other_payload BIGINT;
     DECLARE @other_parameters NVARCHAR(MAX);
+    DECLARE @other_targets NVARCHAR(MAX);
     DECLARE @payload_id BIGINT;
+    DECLARE @chosen INT = 0;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
 
@@ -59,13 +69,22 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
 
+    IF @only_targets IS NOT NULL
+        EXECUTE jobs_internal.check_only_targets
+            @job_id = @job_id,
+            @version = @version,
+            @only_targets = @only_targets,
+            @complete = @only_targets OUTPUT,
+            @count = @chosen OUTPUT;
+
     IF @job_execution_id IS NOT NULL
     BEGIN
         -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not committed,
         -- the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and passes insert there.
         SELECT
             @other = e.job_id,
-            @other_payload = e.payload_id
+            @other_payload = e.payload_id,
+            @other_targets = e.only_targets
         FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @job_execution_id;
         IF @other = @job_id
@@ -88,6 +107,21 @@ BEGIN
                     N' Choose another id, or leave @job_execution_id NULL.'
                 ), N'%', N'%%');
                 THROW 50148, @message, 1;
+            END;
+            IF EXISTS (
+                SELECT o.target_id
+                FROM OPENJSON(@only_targets) WITH (target_id UNIQUEIDENTIFIER) AS o
+                EXCEPT
+                SELECT t.target_id
+                FROM OPENJSON(@other_targets) WITH (target_id UNIQUEIDENTIFIER) AS t
+            )
+                OR @chosen <> (SELECT COUNT(*) FROM OPENJSON(@other_targets) AS t)
+            BEGIN
+                SET @message = REPLACE(CONCAT(
+                    N'The job execution id ', @job_execution_id, N' belongs to an execution on other targets.',
+                    N' Choose another id, or leave @job_execution_id NULL.'
+                ), N'%', N'%%');
+                THROW 50163, @message, 1;
             END;
             COMMIT TRANSACTION;
             RETURN 0;
@@ -123,17 +157,19 @@ BEGIN
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
-        last_message
+        only_targets, last_message
     )
     VALUES (
         @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
-        CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), N'Job execution created.'
+        CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
+        CONCAT(N'Job execution created', N' for ' + CAST(NULLIF(@chosen, 0) AS NVARCHAR(12)) + N' chosen databases', N'.')
     );
 
     -- The parameters are in audit_entries as a hash: they are deleted with the run.
     SET @audit_after = CONCAT(
         N'{"job_version":', @version,
-        N',"parameters_sha256":"' + CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', NULLIF(LTRIM(@parameters), N'')), 2) + N'"', N'}'
+        N',"parameters_sha256":"' + CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', NULLIF(LTRIM(@parameters), N'')), 2) + N'"',
+        N',"only_targets":' + @only_targets, N'}'
     );
     EXECUTE jobs_internal.audit
         @action = N'sp_start_job',

@@ -41,6 +41,9 @@
 --   @if_match                            The step's revision must be this one; NULL: any.
 --   @retry_errors                       Failures after which another attempt follows. All: every failure. Transient: those whose
 --                                       error may pass by itself, such as a lost connection, a deadlock, a time-out or throttling.
+--   @tolerated_failures                 How many targets of the step may fail, and it succeeds: a number, or a percentage of the
+--                                       targets on which it ran, such as 1%. Exceeded time limits count, cancellations are never
+--                                       tolerated. 0, the default: none.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; the new version's step (X); an insert into audit_entries.
@@ -81,6 +84,7 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50142 @after names a step that does not exist.
 --   50143 steps come after each other.
+--   50145 @tolerated_failures is neither a number nor a percentage.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -115,7 +119,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @run_when                          NVARCHAR(51) = NULL,
     @on_targets                        NVARCHAR(51) = NULL,
     @if_match                          BIGINT = NULL,
-    @retry_errors                      NVARCHAR(51) = NULL
+    @retry_errors                      NVARCHAR(51) = NULL,
+    @tolerated_failures                NVARCHAR(11) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -170,6 +175,8 @@ BEGIN
         THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@retry_errors) > 100
         THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
+    IF DATALENGTH(@tolerated_failures) > 20
+        THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is empty.', 1;
@@ -268,7 +275,8 @@ BEGIN
         @output_schema_name = NULLIF(COALESCE(@output_schema_name, s.output_schema_name), N''),
         @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
         @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1),
-        @retry_errors = COALESCE(@retry_errors, s.retry_errors)
+        @retry_errors = COALESCE(@retry_errors, s.retry_errors),
+        @tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures)
     FROM jobs_internal.job_steps AS s
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     WHERE s.job_id = @job_id
@@ -289,6 +297,7 @@ BEGIN
         @output_table_name = @output_table_name,
         @max_parallelism = @max_parallelism;
     EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
+    EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
 
     IF @command_type <> @former_type AND @command IS NULL
         THROW 50009, N'Missing command: a change of @command_type needs @command.', 1;
@@ -333,7 +342,8 @@ BEGIN
         END,
         s.output_table_name = @output_table_name,
         s.max_parallelism = @max_parallelism,
-        s.retry_errors = @retry_errors
+        s.retry_errors = @retry_errors,
+        s.tolerated_failures = @tolerated_failures
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

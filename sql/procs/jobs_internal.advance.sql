@@ -4,8 +4,8 @@
 -- (start_dependent_steps does so if the version has dependencies) or ends runs.
 --
 -- The lifecycle of a parent is the first of these that one of its children has: Canceled, Failed, TimedOut, Skipped or
--- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before all its
--- steps had ended is Canceled.
+-- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). Failures that a step tolerates do not count.
+-- A run that was stopped before all its steps had ended is Canceled.
 --
 -- Cost: (active runs and steps that are not parked), by filtered indexes that contain only those, plus the targets of steps and runs that
 -- end in this pass, once. It does not depend on history or on waiting targets. It changes at most @slice targets, steps and runs each, so
@@ -301,14 +301,30 @@ BEGIN
                 c.timed_out,
                 c.canceled,
                 c.skipped,
+                d.tolerated_failures,
+                x.tolerated,
                 CASE
                     WHEN c.canceled > 0 THEN N'Canceled'
-                    WHEN c.failed > 0 THEN N'Failed'
-                    WHEN c.timed_out > 0 THEN N'TimedOut'
+                    WHEN c.failed > 0 AND x.tolerated IS NULL THEN N'Failed'
+                    WHEN c.timed_out > 0 AND x.tolerated IS NULL THEN N'TimedOut'
                     WHEN c.skipped > 0 THEN N'SucceededWithSkipped'
                     ELSE N'Succeeded'
                 END AS lifecycle
             FROM counted AS c
+            INNER JOIN jobs_internal.step_executions AS se ON se.step_execution_id = c.step_execution_id
+            INNER JOIN jobs_internal.job_steps AS d ON d.job_id = se.job_id AND d.version = se.job_version AND d.step_id = se.step_id
+            -- A percentage is one of the targets on which the step ran.
+            CROSS APPLY (
+                SELECT CASE
+                    WHEN c.canceled > 0 OR c.failed + c.timed_out = 0 THEN NULL
+                    WHEN d.tolerated_failures LIKE N'%[%]' THEN CASE
+                        WHEN CAST(100 AS BIGINT) * (c.failed + c.timed_out)
+                            <= CAST(REPLACE(d.tolerated_failures, N'%', N'') AS BIGINT) * (c.targets - c.skipped)
+                            THEN c.failed + c.timed_out
+                    END
+                    WHEN c.failed + c.timed_out <= TRY_CAST(d.tolerated_failures AS INT) THEN c.failed + c.timed_out
+                END AS tolerated
+            ) AS x
         )
         UPDATE s
         SET s.lifecycle = r.lifecycle,
@@ -316,13 +332,19 @@ BEGIN
             s.end_time = @now,
             s.targets = r.targets,
             s.not_succeeded = r.failed + r.timed_out + r.canceled,
+            s.tolerated = r.tolerated,
             s.last_message = CONCAT(
                 N'Step ', s.step_id, N' ended with ', r.succeeded, N' of ', r.targets, N' targets succeeded',
                 N', ' + CAST(NULLIF(r.failed, 0) AS NVARCHAR(12)) + N' failed',
                 N', ' + CAST(NULLIF(r.timed_out, 0) AS NVARCHAR(12)) + N' timed out',
                 N', ' + CAST(NULLIF(r.canceled, 0) AS NVARCHAR(12)) + N' canceled',
                 N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
-                N'.'
+                N'.',
+                CASE
+                    WHEN r.tolerated IS NOT NULL THEN CONCAT(N' The failures are tolerated: at most ', r.tolerated_failures, N'.')
+                    WHEN r.tolerated_failures <> N'0' AND r.lifecycle IN (N'Failed', N'TimedOut')
+                        THEN CONCAT(N' Only ', r.tolerated_failures, N' may fail.')
+                END
             )
         FROM decided AS r
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
@@ -463,6 +485,11 @@ BEGIN
                     ELSE N'Job execution succeeded.'
                 END,
                 CASE
+                    WHEN r.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN N' Failed and tolerated: ' + CAST((
+                        SELECT SUM(s.tolerated)
+                        FROM jobs_internal.step_executions AS s
+                        WHERE s.execution_id = r.execution_id
+                    ) AS NVARCHAR(12)) + N'.'
                     WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + (
                         SELECT TOP (1) s.last_message
                         FROM jobs_internal.step_executions AS s

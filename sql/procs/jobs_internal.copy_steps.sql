@@ -57,7 +57,7 @@ BEGIN
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
         output_table_name, max_parallelism, on_unknown_outcome, at_most_once, bind_parameters, has_after, run_when,
-        on_targets, revision, retry_errors
+        on_targets, revision, retry_errors, tolerated_failures
     )
     SELECT
         s.job_id, @job_version, p.new_step_id, s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
@@ -65,7 +65,7 @@ BEGIN
         s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
         s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
         s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once, s.bind_parameters, s.has_after, s.run_when,
-        s.on_targets, s.revision, s.retry_errors
+        s.on_targets, s.revision, s.retry_errors, s.tolerated_failures
     FROM @positions AS p
     INNER JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = p.step_id;
     -- plan: as many positions as the job has steps

@@ -47,7 +47,8 @@ BEGIN
                     n.output_database_name COLLATE Latin1_General_BIN2,
                     n.output_schema_name COLLATE Latin1_General_BIN2, n.output_table_name COLLATE Latin1_General_BIN2,
                     n.on_unknown_outcome COLLATE Latin1_General_BIN2, n.run_when COLLATE Latin1_General_BIN2,
-                    n.on_targets COLLATE Latin1_General_BIN2, n.retry_errors COLLATE Latin1_General_BIN2, n.command_id, n.target_group_id,
+                    n.on_targets COLLATE Latin1_General_BIN2, n.retry_errors COLLATE Latin1_General_BIN2,
+                    n.tolerated_failures COLLATE Latin1_General_BIN2, n.command_id, n.target_group_id,
                     n.initial_retry_interval_seconds, n.maximum_retry_interval_seconds,
                     n.retry_interval_backoff_multiplier, n.retry_attempts, n.step_timeout_seconds,
                     n.output_subscription_id, n.max_parallelism, n.at_most_once, n.bind_parameters, n.has_after
@@ -61,7 +62,8 @@ BEGIN
                     o.output_database_name COLLATE Latin1_General_BIN2,
                     o.output_schema_name COLLATE Latin1_General_BIN2, o.output_table_name COLLATE Latin1_General_BIN2,
                     o.on_unknown_outcome COLLATE Latin1_General_BIN2, o.run_when COLLATE Latin1_General_BIN2,
-                    o.on_targets COLLATE Latin1_General_BIN2, o.retry_errors COLLATE Latin1_General_BIN2, o.command_id, o.target_group_id,
+                    o.on_targets COLLATE Latin1_General_BIN2, o.retry_errors COLLATE Latin1_General_BIN2,
+                    o.tolerated_failures COLLATE Latin1_General_BIN2, o.command_id, o.target_group_id,
                     o.initial_retry_interval_seconds, o.maximum_retry_interval_seconds,
                     o.retry_interval_backoff_multiplier, o.retry_attempts, o.step_timeout_seconds,
                     o.output_subscription_id, o.max_parallelism, o.at_most_once, o.bind_parameters, o.has_after

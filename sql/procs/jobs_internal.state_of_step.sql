@@ -60,7 +60,8 @@ BEGIN
             ), N']') END) AS after,
             s.run_when,
             s.on_targets,
-            s.retry_errors
+            s.retry_errors,
+            s.tolerated_failures
         FROM jobs_internal.job_steps AS s
         INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
         WHERE s.job_id = @job_id

@@ -2,10 +2,14 @@
 -- claims or counts its targets. A target on which another run of the job is still at the same step is Skipped, unless the run's overlap
 -- policy allows both. An empty list is a success (decision 5). DESIGN.md, "Slices" and "Reruns".
 --
+-- A run on chosen databases (only_targets of job_executions) has no others in its lists. Those that a target group does not have are
+-- Skipped, with the last slice, so that nobody takes them for done. DESIGN.md, "Chosen databases".
+--
 -- Of two runs whose lists are written at the same time, the run that writes a target first runs on it: the callers hold the
 -- job's row, so slices of the same job follow each other.
 --
--- Cost: (targets of the slice), each with a seek per other active run at this step; one part of a list, however many targets it has.
+-- Cost: (targets of the slice), each with a seek per other active run at this step; one part of a list, however many targets it has; and
+-- the chosen databases, at most 5,000.
 --
 -- Parameters:
 --   @step_execution_id  The step; it is InProgress. It has a row in step_lists unless @targets is given.
@@ -56,11 +60,21 @@ BEGIN
     DECLARE @is_endpoint BIT; -- 1: an action without a target group
     DECLARE @on_targets NVARCHAR(10);
     DECLARE @is_script BIT;
+    DECLARE @is_upkeep BIT;
     DECLARE @is_dependent BIT;
+    DECLARE @origin_tolerated INT;
     DECLARE @origin_lifecycle NVARCHAR(50);
     DECLARE @level INT = 0;
     DECLARE @level_execution BIGINT;
     DECLARE @left_out BIT = 0; -- 1: the rerun excludes what the origin did not reach
+    DECLARE @only_targets NVARCHAR(MAX);
+    DECLARE @chosen_count INT;
+    DECLARE @missing INT = 0; -- chosen databases that the target group does not have
+    DECLARE @chosen TABLE (
+        target_id     UNIQUEIDENTIFIER NOT NULL PRIMARY KEY,
+        server_name   NVARCHAR(256) NOT NULL,
+        database_name NVARCHAR(128) NOT NULL
+    );
     DECLARE @causes TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
     -- Of a list of succeeded targets: its causes, and the step itself, in this run (0), its origin (1), the origin's origin, …
     DECLARE @levels TABLE (
@@ -92,6 +106,7 @@ BEGIN
         is_endpoint       BIT NOT NULL,
         limit_server      NVARCHAR(256) NOT NULL,
         is_busy           BIT NOT NULL DEFAULT 0, -- with another run of the job
+        is_missing        BIT NOT NULL DEFAULT 0, -- chosen, and not in the target group
         PRIMARY KEY (ordinal, target_id)
     );
 
@@ -103,10 +118,12 @@ BEGIN
         @allow_overlap = e.allow_overlap,
         @rerun_of = e.rerun_of,
         @rerun_only = e.rerun_only,
+        @only_targets = e.only_targets,
         @origin_id = oe.job_execution_id,
         @origin_lifecycle = oe.lifecycle,
         @origin_step = os.step_execution_id,
         @origin_result = os.result,
+        @origin_tolerated = os.tolerated,
         @target_group_name = d.target_group_name,
         @is_endpoint = CASE
             WHEN d.target_group_id = '00000000-0000-0000-0000-000000000000' AND d.target_group_name = N'(endpoint)' THEN 1
@@ -114,6 +131,7 @@ BEGIN
         END,
         @on_targets = d.on_targets,
         @is_script = CASE WHEN c.command_type IN (N'TSql', N'Upkeep') THEN 1 ELSE 0 END,
+        @is_upkeep = CASE WHEN c.command_type = N'Upkeep' THEN 1 ELSE 0 END,
         @is_dependent = v.has_dependencies
     FROM jobs_internal.step_executions AS s
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
@@ -123,6 +141,15 @@ BEGIN
     LEFT JOIN jobs_internal.job_executions AS oe ON oe.execution_id = e.rerun_of
     LEFT JOIN jobs_internal.step_executions AS os ON os.execution_id = e.rerun_of AND os.step_id = s.step_id
     WHERE s.step_execution_id = @step_execution_id;
+    IF @only_targets IS NOT NULL
+        INSERT INTO @chosen (target_id, server_name, database_name)
+        SELECT o.target_id, o.server_name, o.database_name
+        FROM OPENJSON(@only_targets) WITH (
+            target_id     UNIQUEIDENTIFIER,
+            server_name   NVARCHAR(256),
+            database_name NVARCHAR(128)
+        ) AS o;
+    SET @chosen_count = CASE WHEN @only_targets IS NOT NULL THEN @@ROWCOUNT END;
     IF @targets IS NULL
         SELECT
             @source = l.source,
@@ -199,6 +226,7 @@ BEGIN
                     AND ct.target_id = n.target_id
             )
         WHERE n.place = 1
+            AND (@only_targets IS NULL OR n.is_endpoint = 1 OR n.target_id IN (SELECT c.target_id FROM @chosen AS c)) -- plan: one part
             AND (@written = 0 OR NOT EXISTS (
                 SELECT 1
                 FROM jobs_internal.target_executions AS t
@@ -206,9 +234,30 @@ BEGIN
                     AND t.target_id = n.target_id
             ));
         SET @examined = @@ROWCOUNT;
+        IF @only_targets IS NOT NULL
+            SET @examined = (SELECT COUNT(*) FROM OPENJSON(@targets) AS o);
         SET @complete = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.list_parts AS p WHERE p.task_id = @task_id AND p.part > @after) THEN 0
             ELSE 1
+        END;
+        IF @complete = 1 AND @only_targets IS NOT NULL AND @on_targets = N'All' AND @is_endpoint = 0 AND @is_upkeep = 0
+        BEGIN
+            -- plan: per chosen database one key of @rows and of UQ_target_executions_target_id
+            INSERT INTO @rows (
+                ordinal, internal_id, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server, is_missing
+            )
+            SELECT
+                (SELECT COALESCE(MAX(r.ordinal), @written) FROM @rows AS r) + ROW_NUMBER() OVER (ORDER BY c.server_name, c.database_name),
+                NULL, c.target_id, c.server_name, c.database_name, NULL, 0, c.server_name, 1
+            FROM @chosen AS c
+            WHERE c.target_id NOT IN (SELECT r.target_id FROM @rows AS r)
+                AND (@written = 0 OR NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.target_executions AS t
+                    WHERE t.step_execution_id = @step_execution_id
+                        AND t.target_id = c.target_id
+                ));
+            SET @missing = @@ROWCOUNT;
         END;
     END;
     ELSE
@@ -273,6 +322,11 @@ BEGIN
         ORDER BY t.target_execution_id;
         SET @examined = @@ROWCOUNT;
         SET @last = (SELECT MAX(r.target_execution_id) FROM @read AS r);
+        IF @only_targets IS NOT NULL
+            DELETE r
+            FROM @read AS r
+            WHERE r.is_endpoint = 0
+                AND r.target_id NOT IN (SELECT c.target_id FROM @chosen AS c);
         -- plan: a few causes, and for each target one key of UQ_target_executions_target_id
         IF @source = N'Failed' AND @from_origin = 1
             UPDATE r
@@ -503,12 +557,16 @@ BEGIN
             HASHBYTES('SHA2_256', CONCAT(@job_execution_id, N'/', @step_id, N'/', r.target_id)) AS BINARY(16)
         ) AS UNIQUEIDENTIFIER)),
         r.target_id, r.server_name, r.database_name, r.elastic_pool_name,
-        CASE WHEN r.is_busy = 1 THEN N'Skipped' ELSE N'Created' END,
-        CASE WHEN r.is_busy = 1 THEN 0 ELSE 1 END,
+        CASE WHEN r.is_busy = 1 OR r.is_missing = 1 THEN N'Skipped' ELSE N'Created' END,
+        CASE WHEN r.is_busy = 1 OR r.is_missing = 1 THEN 0 ELSE 1 END,
         @now,
-        CASE WHEN r.is_busy = 1 THEN @now END,
-        CASE WHEN r.is_busy = 0 THEN @now END,
+        CASE WHEN r.is_busy = 1 OR r.is_missing = 1 THEN @now END,
+        CASE WHEN r.is_busy = 0 AND r.is_missing = 0 THEN @now END,
         CASE
+            WHEN r.is_missing = 1 THEN CONCAT(
+                N'Step ', @step_id, N' was skipped on target (server ''', r.server_name, N''', database ''', r.database_name,
+                N'''): the database was chosen for the run, but is not in the target group ''', @target_group_name, N'''.'
+            )
             WHEN r.is_busy = 1 THEN CONCAT(
                 N'Step ', @step_id, N' was skipped on ',
                 CASE
@@ -545,6 +603,9 @@ BEGIN
         RETURN 0;
     END;
 
+    -- Failures that the origin tolerated did not count for the steps that come after.
+    IF @origin_tolerated IS NOT NULL
+        SET @left_failed = 0;
     DELETE l
     FROM jobs_internal.step_lists AS l
     WHERE l.step_execution_id = @step_execution_id;
@@ -563,11 +624,11 @@ BEGIN
         s.last_message = CASE
             WHEN @source IN (N'Origin', N'Whole') AND @written = 0 THEN CONCAT(
                 N'Step ', @step_id, N' succeeded: it needs no rerun on the ', @origin_examined,
-                N' targets that it had in the execution ', @origin_id, N'.'
+                N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' targets that it had in the execution ', @origin_id, N'.'
             )
             WHEN @source IN (N'Origin', N'Whole') THEN CONCAT(
                 N'Step ', @step_id, N' runs on ', @written, N' of the ', @origin_examined,
-                N' targets that it had in the execution ', @origin_id, N'.'
+                N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' targets that it had in the execution ', @origin_id, N'.'
             )
             WHEN @source IN (N'Failed', N'Succeeded') THEN CONCAT(
                 N'Step ', @step_id,
@@ -595,6 +656,11 @@ BEGIN
                 CASE WHEN @on_targets = N'Failed' THEN N' failed.' ELSE N' succeeded.' END
             )
             WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
+            WHEN @only_targets IS NOT NULL AND @is_upkeep = 0 THEN CONCAT(
+                N'Step ', @step_id, N' runs on ', @written - @missing, N' of the ', @chosen_count, N' chosen databases',
+                N'; ' + CAST(NULLIF(@missing, 0) AS NVARCHAR(12)) + CASE WHEN @missing = 1 THEN N' is' ELSE N' are' END + N' not',
+                N' in the target group ''', @target_group_name, N'''.'
+            )
             ELSE CONCAT(N'Step ', @step_id, N' runs on ', @written, N' targets of the target group ''', @target_group_name, N'''.')
         END
     FROM jobs_internal.step_executions AS s

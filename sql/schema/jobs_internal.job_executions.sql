@@ -28,6 +28,8 @@
 --   parked             1: each of its active steps is parked, so passes do not read the run (DESIGN.md, "Parking").
 --   payload_id         Its parameters, fixed when the run is created; NULL: none. No foreign key: see
 --                      jobs_internal.payloads.
+--   only_targets       The chosen databases to which the run is limited, fixed when it is created: a JSON array of objects with target_id,
+--                      server_name and database_name, as jobs_internal.check_only_targets makes it. NULL: all of its target groups.
 --   traceparent        The span of the caller who started it (W3C Trace Context), for the links of its trace; NULL: none.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
@@ -55,6 +57,7 @@ CREATE TABLE jobs_internal.job_executions (
     parked            BIT NOT NULL CONSTRAINT DF_job_executions_parked DEFAULT 0,
     payload_id        BIGINT NULL,
     traceparent       NVARCHAR(55) NULL,
+    only_targets      NVARCHAR(MAX) NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)

@@ -35,6 +35,7 @@
 --                                      Succeeded: those on which they succeeded.
 --   revision                           The job's revision at which the step last changed; versions copy it.
 --   retry_errors                       Failures after which an attempt follows: All, or Transient (the error may pass by itself).
+--   tolerated_failures  How many targets may fail, and the step succeeds: a number, or a percentage such as 1%.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -66,6 +67,7 @@ CREATE TABLE jobs_internal.job_steps (
     on_targets                        NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_on_targets DEFAULT N'All',
     revision                          BIGINT NOT NULL CONSTRAINT DF_job_steps_revision DEFAULT 1,
     retry_errors                      NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_retry_errors DEFAULT N'All',
+    tolerated_failures                NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_tolerated_failures DEFAULT N'0',
     CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
     CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
     CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)
@@ -76,7 +78,8 @@ CREATE TABLE jobs_internal.job_steps (
     CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail', N'Await')),
     CONSTRAINT CK_job_steps_run_when CHECK (run_when IN (N'Succeeded', N'Failed', N'Finished')),
     CONSTRAINT CK_job_steps_on_targets CHECK (on_targets IN (N'All', N'Failed', N'Succeeded')),
-    CONSTRAINT CK_job_steps_retry_errors CHECK (retry_errors IN (N'All', N'Transient'))
+    CONSTRAINT CK_job_steps_retry_errors CHECK (retry_errors IN (N'All', N'Transient')),
+    CONSTRAINT CK_job_steps_tolerated_failures CHECK (tolerated_failures NOT LIKE N'%[^0-9%]%')
 );
 
 CREATE INDEX IX_job_steps_target_group_id ON jobs_internal.job_steps (target_group_id);

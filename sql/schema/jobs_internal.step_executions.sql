@@ -27,6 +27,8 @@
 --                       lifecycle says. See DESIGN.md, "Dependencies".
 --   targets, not_succeeded  Number of its targets, and of those that ended as Failed, TimedOut or Canceled, as advance
 --                       counted them when the step ended; NULL: it had none, or has not ended.
+--   tolerated           Number of its targets that failed or timed out and are tolerated (tolerated_failures of job_steps): the
+--                       step succeeded with them; NULL: none.
 CREATE TABLE jobs_internal.step_executions (
     step_execution_id  BIGINT NOT NULL IDENTITY(1, 1),
     execution_id       BIGINT NOT NULL,
@@ -50,6 +52,7 @@ CREATE TABLE jobs_internal.step_executions (
     result             NVARCHAR(10) NULL,
     targets            INT NULL,
     not_succeeded      INT NULL,
+    tolerated          INT NULL,
     CONSTRAINT PK_step_executions PRIMARY KEY (step_execution_id),
     CONSTRAINT UQ_step_executions_step_id UNIQUE (execution_id, step_id),
     CONSTRAINT UQ_step_executions_execution_id UNIQUE (execution_id, step_execution_id), -- for the foreign key of tasks

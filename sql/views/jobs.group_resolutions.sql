@@ -1,6 +1,7 @@
 -- Lists of targets that runs have made of target groups: one row for each step of a run whose list is frozen. The targets of a list are
 -- the rows of jobs.job_executions with the same job_execution_id and step_id and a target_type of SqlDatabase. Lists that were not made by
--- resolving the group are left out: those of reruns, and those of steps that run on the targets that failed.
+-- resolving the group are left out: those of reruns, and those of steps that run on the targets that failed,
+-- and those of runs on chosen databases.
 --
 -- Columns:
 --   target_group_id    Id of the target group.
@@ -35,6 +36,7 @@ INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s
 WHERE s.resolved_at IS NOT NULL
     AND d.target_group_id <> '00000000-0000-0000-0000-000000000000'
     AND j.deleted_at IS NULL
+    AND e.only_targets IS NULL
     AND EXISTS (
         SELECT 1
         FROM jobs_internal.task_executions AS k

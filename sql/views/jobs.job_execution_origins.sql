@@ -14,6 +14,10 @@
 --   rerun_only           Final states of the targets that it repeats; NULL: it is no rerun.
 --   stop_requested_time  When a stop was requested; NULL: none was.
 --   stop_requested_by    Who requested it.
+--   only_targets         The chosen databases to which the run is limited: a JSON array of objects with target_id, server_name and
+--                        database_name; NULL: all of its target groups.
+--   chosen_targets       The number of these; NULL: it is not limited.
+--   tolerated_failures   Number of targets that failed and are tolerated: their steps succeeded; NULL: none.
 --   database_time        The database's time, to compare with.
 CREATE OR ALTER VIEW jobs.job_execution_origins
 AS
@@ -31,6 +35,9 @@ SELECT
     e.rerun_only,
     e.stop_requested_at AS stop_requested_time,
     e.stop_requested_by,
+    e.only_targets,
+    CASE WHEN e.only_targets IS NOT NULL THEN (SELECT COUNT(*) FROM OPENJSON(e.only_targets) AS c) END AS chosen_targets,
+    (SELECT SUM(s.tolerated) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id) AS tolerated_failures,
     SYSUTCDATETIME() AS database_time
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id

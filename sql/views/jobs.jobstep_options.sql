@@ -19,6 +19,7 @@
 --                       on which they succeeded.
 --   revision            The job's revision at which the step last changed.
 --   retry_errors        Failures after which another attempt follows: All, or Transient (the error may pass by itself).
+--   tolerated_failures  How many targets may fail, and the step succeeds: a number, or a percentage such as 1%.
 CREATE OR ALTER VIEW jobs.jobstep_options
 AS
 SELECT
@@ -45,7 +46,8 @@ SELECT
     s.run_when,
     s.on_targets,
     s.revision,
-    s.retry_errors
+    s.retry_errors,
+    s.tolerated_failures
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
 WHERE j.deleted_at IS NULL;

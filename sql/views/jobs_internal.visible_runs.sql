@@ -30,7 +30,8 @@ SELECT
     e.last_message,
     e.parked,
     e.payload_id,
-    e.traceparent
+    e.traceparent,
+    e.only_targets
 FROM jobs_internal.job_executions AS e
 WHERE e.purged_at IS NULL
     AND NOT EXISTS (

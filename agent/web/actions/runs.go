@@ -82,7 +82,7 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 		}
 		size, known := sizes[step.TargetGroupID]
 		if !known {
-			if size, err = sizeOf(ctx, store, step.TargetGroupID); err != nil {
+			if size, err = sizeOf(ctx, store, step); err != nil {
 				return nil, err
 			}
 			sizes[step.TargetGroupID] = size
@@ -101,19 +101,17 @@ var kinds = map[action.Type]string{
 }
 
 // sizeOf says how many targets a target group had when it was resolved last.
-func sizeOf(ctx context.Context, store *controldb.Store, group uuid.UUID) (string, error) {
-	list, err := store.GroupResolutions(ctx, group, 1)
-	if err != nil {
+func sizeOf(ctx context.Context, store *controldb.Store, step controldb.JobStep) (string, error) {
+	size, known, err := store.SizeOfGroup(ctx, step.TargetGroupID, step.TargetGroup)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if len(list) == 0 {
+	case !known:
 		return "it was not resolved before", nil
+	case size.Resolved.IsZero():
+		return count(size.Databases, "database", "databases"), nil
 	}
-	n, err := store.CountResolvedTargets(ctx, list[0].Run, list[0].StepID)
-	if err != nil {
-		return "", err
-	}
-	return count(n, "target", "targets") + " when it was resolved last, on " + instant(list[0].Resolved), nil
+	return count(size.Databases, "target", "targets") + " when it was resolved last, on " + instant(size.Resolved), nil
 }
 
 // start starts a run. A form that is sent twice starts one: the run has the form's ID.

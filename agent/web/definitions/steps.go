@@ -163,6 +163,7 @@ func stepOptions(s controldb.JobStepDetail) []option {
 		list[len(list)-1].Value = "none"
 	}
 	add("Retries after", map[string]string{"All": "all errors", "Transient": "errors that may pass by themselves"}[s.RetryErrors], false)
+	add("Tolerated failures", s.ToleratedFailures, s.ToleratedFailures == "0")
 	add("Time limit", seconds(s.Timeout)+" for each target, waits included", s.Timeout == defaultTimeout)
 	if s.MaxParallelism != nil {
 		add("Parallel targets", fmt.Sprintf("at most %d of an elastic pool", *s.MaxParallelism), false)

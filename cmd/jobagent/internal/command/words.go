@@ -197,6 +197,7 @@ var parameterNames = map[string][]string{
 	"step_name":                         {"STEP", "--step-name", "--name", "--new-name"},
 	"step_timeout_seconds":              {"--timeout"},
 	"success":                           {"--succeeded"},
+	"only_targets":                      {"--only-targets", "--targets"},
 	"tags":                              {"--tag"},
 	"target_group_name":                 {"TARGET_GROUP", "GROUP", "--target-group", "NAME"},
 	"target_id":                         {"TARGET_ID", "--target"},

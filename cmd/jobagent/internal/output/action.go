@@ -73,6 +73,7 @@ func NewStep(s controldb.JobStep) Step {
 		RunWhen:              s.RunWhen,
 		OnTargets:            s.OnTargets,
 		RetryErrors:          s.RetryErrors,
+		ToleratedFailures:    s.ToleratedFailures,
 	}
 }
 
@@ -121,6 +122,9 @@ func WriteStep(w io.Writer, s Step) error {
 	}
 	fmt.Fprintf(w, "  retry attempts %d%s, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, after,
 		s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
+	if s.ToleratedFailures != "" && s.ToleratedFailures != "0" {
+		fmt.Fprintf(w, "  succeeds if at most %s of its targets fail\n", s.ToleratedFailures)
+	}
 	if text := dependencies(s); text != "" {
 		fmt.Fprintf(w, "  %s\n", text)
 	}

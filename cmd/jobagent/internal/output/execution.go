@@ -48,16 +48,18 @@ type Execution struct {
 	Unknown      bool           `json:"outcome_unknown,omitempty"` // whether the script ran is not known
 
 	// The following are of runs only, in execution list and show.
-	Trigger    string        `json:"trigger,omitempty"`           // of runs: Manual, Schedule, Backfill or Rerun
-	StartedBy  string        `json:"started_by,omitempty"`        // login that started the run
-	Schedule   *string       `json:"schedule_name,omitempty"`     // empty: the schedule of the job's own definition; absent: none, or deleted
-	Due        *time.Time    `json:"due_time,omitempty"`          // instant of the schedule
-	Backfill   int64         `json:"backfill_id,omitempty"`       // backfill that requested the run
-	RerunOf    *uuid.UUID    `json:"rerun_of,omitempty"`          // run that it repeats; absent after that was purged
-	RerunOnly  string        `json:"only_states,omitempty"`       // of a rerun: final states of the targets that ran again
-	StoppedBy  string        `json:"stop_requested_by,omitempty"` // who asked the run to stop
-	Targets    *TargetCounts `json:"targets,omitempty"`           // of all steps; of runs only
-	DurationMS *int64        `json:"duration_ms,omitempty"`       // from the start to the end of a run, or until now
+	Trigger    string        `json:"trigger,omitempty"`            // of runs: Manual, Schedule, Backfill or Rerun
+	StartedBy  string        `json:"started_by,omitempty"`         // login that started the run
+	Schedule   *string       `json:"schedule_name,omitempty"`      // empty: the schedule of the job's own definition; absent: none, or deleted
+	Due        *time.Time    `json:"due_time,omitempty"`           // instant of the schedule
+	Backfill   int64         `json:"backfill_id,omitempty"`        // backfill that requested the run
+	RerunOf    *uuid.UUID    `json:"rerun_of,omitempty"`           // run that it repeats; absent after that was purged
+	RerunOnly  string        `json:"only_states,omitempty"`        // of a rerun: final states of the targets that ran again
+	Chosen     int           `json:"chosen_targets,omitempty"`     // number of databases to which the run is limited; absent: it is not
+	Tolerated  int           `json:"tolerated_failures,omitempty"` // number of targets that failed in steps that succeeded with them
+	StoppedBy  string        `json:"stop_requested_by,omitempty"`  // who asked the run to stop
+	Targets    *TargetCounts `json:"targets,omitempty"`            // of all steps; of runs only
+	DurationMS *int64        `json:"duration_ms,omitempty"`        // from the start to the end of a run, or until now
 }
 
 // TargetCounts are the targets of a run, or of a step, by what became of them.
@@ -103,6 +105,7 @@ type Message struct {
 type StartedRerun struct {
 	ID     uuid.UUID `json:"job_execution_id"`
 	Origin uuid.UUID `json:"rerun_of"`
+	Chosen int       `json:"chosen_targets,omitempty"` // number of databases that were named
 }
 
 // Callback is the report that ends an asynchronous action. Its fields are those of the view

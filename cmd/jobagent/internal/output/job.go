@@ -63,6 +63,8 @@ type Step struct {
 	OnTargets string   `json:"on_targets"` // All, Failed or Succeeded
 
 	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
+
+	ToleratedFailures string `json:"tolerated_failures"` // how many targets may fail, and the step succeeds: a number, or a percentage
 }
 
 // StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those
@@ -79,6 +81,8 @@ type StepOptions struct {
 	OnTargets string   `json:"on_targets"` // All, Failed or Succeeded
 
 	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
+
+	ToleratedFailures string `json:"tolerated_failures"` // how many targets may fail, and the step succeeds: a number, or a percentage
 }
 
 // CreatedJob is a job that was created.
@@ -115,6 +119,9 @@ type AddedStep struct {
 type StartedJob struct {
 	ID  uuid.UUID `json:"job_execution_id"`
 	Job string    `json:"job_name"`
+
+	Chosen   int  `json:"chosen_targets,omitempty"`   // number of databases to which it is limited
+	Expected *int `json:"expected_targets,omitempty"` // about how many databases it starts on; absent: that is not known
 }
 
 // StoppedRuns lists the runs that were asked to stop.

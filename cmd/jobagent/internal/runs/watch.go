@@ -79,9 +79,10 @@ func (w *Wait) limit(ctx context.Context) (context.Context, context.CancelFunc) 
 }
 
 // Started says which run a command has started, at once: whatever happens to the command, the run
-// can be found. It goes to stderr; stdout has the result.
-func Started(a *connect.App, id uuid.UUID, job string) {
-	fmt.Fprintf(a.Stderr, "run %s of job %s started\n", id, output.OneLine(job))
+// can be found. on names the databases on which it starts, if that is known. It goes to stderr;
+// stdout has the result.
+func Started(a *connect.App, id uuid.UUID, job, on string) {
+	fmt.Fprintf(a.Stderr, "run %s of job %s started%s\n", id, output.OneLine(job), on)
 }
 
 // Unanswered is what to return when the call that starts a run has failed. After Ctrl-C, or if the

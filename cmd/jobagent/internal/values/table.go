@@ -62,6 +62,7 @@ var (
 	server       = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
 	database     = Kind{Words: "the name of a database", Max: maxName, source: nothing}
 	place        = Kind{Words: "SERVER/DATABASE, the server of an endpoint, or a GUID", Max: maxServer + 1 + maxName, source: nothing}
+	databases    = Kind{Words: "databases, separated by commas, or @FILE, or - for standard input", source: nothing}
 	file         = Kind{Words: "a file, or - for standard input", Max: maxWord, Files: true}
 	guid         = Kind{Words: "a GUID", Max: 40, Form: isGUID, source: nothing}
 	number       = Kind{Words: "a number", Max: 20, source: nothing}
@@ -188,6 +189,7 @@ var flagKinds = map[string]Kind{
 	"run-when":           enum("Succeeded", "Failed", "Finished"),
 	"on-targets":         enum("All", "Failed", "Succeeded"),
 	"retry-errors":       enum("Transient", "All"),
+	"tolerated-failures": {Words: "a number, or a percentage such as 1%", Max: 10, source: nothing},
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
 	"interval-type":      enum(intervals...),
 	"output-type":        removable(enum("SqlDatabase")),
@@ -210,7 +212,8 @@ var flagKinds = map[string]Kind{
 
 	// Times.
 	"start-time": instant, "end-time": instant, "start": instant, "from": instant, "to": instant, "until": instant, "before": instant, "skip-until": instant,
-	"since": {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
+	"only-targets": databases,
+	"since":        {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
 
 	// Runs, alerts and the audit log.
 	"lifecycle": several(lifecycles...), "only": removable(loose(finalStates...)),
@@ -283,6 +286,7 @@ var ownFlags = map[string]Kind{
 	"token --file":                          {Words: "the file of the tokens", Max: maxWord, Files: true},
 	"execution rerun --job-version":         {Words: "current, or the number of a version", Max: 20, source: words("current")},
 	"execution rerun --only":                several(finalStates...),
+	"execution rerun --targets":             databases,
 	"execution list --target":               {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 }
 

@@ -197,7 +197,7 @@ output_schema_name output_table_name max_parallelism`,
 		others: "job_id job_version target_group_id command_source", // of the database; always Inline
 	},
 	"jobs.jobstep_options": {
-		covered: "job_name is_current step_id step_name on_unknown_outcome at_most_once bind_parameters after run_when on_targets retry_errors",
+		covered: "job_name is_current step_id step_name on_unknown_outcome at_most_once bind_parameters after run_when on_targets retry_errors tolerated_failures",
 		others:  "job_id job_version revision",
 	},
 	"jobs.schedules": {

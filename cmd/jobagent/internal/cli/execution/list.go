@@ -105,7 +105,7 @@ func describeTrigger(e output.Execution) string {
 // viewOrigin adds to a run how it came to be and how long it took; now is the database's time.
 func viewOrigin(e output.Execution, o controldb.RunOrigin) output.Execution {
 	e.Trigger, e.StartedBy, e.Schedule, e.Due, e.Backfill = string(o.Trigger()), o.StartedBy, o.Schedule, output.Optional(o.Due), o.Backfill
-	e.RerunOnly, e.StoppedBy = o.RerunOnly, o.StoppedBy
+	e.RerunOnly, e.StoppedBy, e.Chosen, e.Tolerated = o.RerunOnly, o.StoppedBy, o.Chosen, o.Tolerated
 	if o.RerunOf != uuid.Nil {
 		e.RerunOf = &o.RerunOf
 	}

@@ -7,8 +7,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
@@ -18,6 +20,7 @@ import (
 func newRerunCommand(a *connect.App) *cobra.Command {
 	var wait runs.Wait
 	var id string
+	var chosen command.TargetFlag
 	req := controldb.RerunRequest{}
 	cmd := &cobra.Command{
 		Use: "rerun EXECUTION_ID", Short: "Repeat the failed targets of a run that has ended", Args: cobra.ExactArgs(1),
@@ -27,6 +30,9 @@ have the same steps, target groups and dependencies.
 
 Target groups are not resolved again. Steps that the run did not reach run on their whole target
 groups, unless --only excludes a target that did not succeed.
+
+--targets limits the rerun to databases of the run, to try the mended script on a few of them. What
+the run did on others does not matter then. A run that was limited itself stays so.
 
 The state Unknown means that it is not known whether the script ran, whatever the lifecycle is:
 Failed, TimedOut or Canceled. The other states include only targets for which this is known.
@@ -51,7 +57,14 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 			if cmd.Flags().Changed("only") && req.Only == "" {
 				return exit.Usagef("--only is empty: want one or more of Failed, TimedOut, Canceled, Skipped, Unknown and Succeeded")
 			}
+			names, err := chosen.Read(a.Stdin)
+			if err != nil {
+				return err
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if req.OnlyTargets, err = lookup.RunTargets(cmd.Context(), store, req.Origin, names); err != nil {
+					return err
+				}
 				before, err := store.RerunsOf(cmd.Context(), req.Origin)
 				if err != nil {
 					return err
@@ -65,8 +78,12 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 						req.Origin, before[n-1].ID, before[n-1].Lifecycle)
 				}
 				if !wait.Wanted {
-					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin},
-						"started %s, a rerun of %s\nto follow the run: jobagent execution watch %s", run, req.Origin, run)
+					on := ""
+					if n := len(req.OnlyTargets); n > 0 {
+						on = " on " + output.Count(n, "chosen database")
+					}
+					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin, Chosen: len(req.OnlyTargets)},
+						"started %s, a rerun of %s%s\nto follow the run: jobagent execution watch %s", run, req.Origin, on, run)
 				}
 				runs.Restarted(a, run, req.Origin)
 				return runs.Watch(cmd.Context(), a, store, run, wait)
@@ -75,6 +92,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 	}
 	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown, Succeeded (default: all but Succeeded)")
 	cmd.Flags().StringVar(&req.Version, "job-version", "", "`VERSION` of the job that runs: current, or a number (default: that of the run)")
+	chosen.Add(cmd, "targets", "only these `DATABASES` of the run")
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "",
 		"`GUID` of the new run; a second start with the same GUID has no effect")

@@ -246,9 +246,15 @@ func (p *runPrinter) head(run controldb.RunWatch, about about) {
 	p.field("Run", o.ID.String())
 	p.field("Job", fmt.Sprintf("%s (version %d)", o.JobName, o.JobVersion))
 	p.field("State", string(run.Lifecycle))
+	if o.Tolerated > 0 {
+		p.field("Tolerated", output.Count(o.Tolerated, "failed target"))
+	}
 	p.field("Trigger", describeTrigger(v))
 	if o.RerunOf != uuid.Nil {
 		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
+	}
+	if o.Chosen > 0 {
+		p.field("Databases", "limited to "+output.Count(o.Chosen, "chosen database"))
 	}
 	for _, r := range about.reruns {
 		if r.ID != o.ID {

@@ -72,7 +72,7 @@ func jobObject(r *importer.Result, j *importer.Job) (*manifest.Job, string) {
 		}
 		step := &manifest.Step{
 			Name: s.Name, TargetGroup: s.TargetGroup.Name, RetryAttempts: s.Attempts, InitialRetryInterval: s.Interval, MaximumRetryInterval: s.Interval, RetryMultiplier: 1,
-			Timeout: s.Timeout, RunWhen: "Succeeded", OnTargets: "All", OnUnknownOutcome: "Retry", RetryErrors: "All", // as the system it comes from
+			Timeout: s.Timeout, RunWhen: "Succeeded", OnTargets: "All", OnUnknownOutcome: "Retry", RetryErrors: "All", ToleratedFailures: "0", // as the system it comes from
 		}
 		if s.MaxInterval > 0 {
 			step.MaximumRetryInterval, step.RetryMultiplier = s.MaxInterval, 2

@@ -367,6 +367,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 	var id string
 	var params command.ParameterFlags
 	var allowMissing bool
+	var chosen command.TargetFlag
 	cmd := &cobra.Command{
 		Use: "start JOB", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
 		Long: `Start a run of a job's current version. Its parameters are fixed with it; its steps use them as script variables:
@@ -379,6 +380,9 @@ If the job declares its parameters (jobagent job parameter), --param takes a val
 is not given gets its default. A start is refused if a required parameter is missing, or one that a step uses, such
 as $(param.tenant): the step would fail on each database. --allow-missing starts the run although steps use others,
 such as a step that does not run this time.
+
+--only-targets limits the run to some databases of the job's target groups. A database that is not in the target
+group of a step is shown as skipped there.
 
 With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -399,6 +403,10 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 			if err != nil {
 				return err
 			}
+			names, err := chosen.Read(a.Stdin)
+			if err != nil {
+				return err
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				job, err := startcheck.Read(cmd.Context(), store, args[0])
 				if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
@@ -407,24 +415,52 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				if parameters, err = checkStart(job, parameters, params.Texts(), allowMissing); err != nil {
 					return err
 				}
-				run, err := store.StartJobWith(cmd.Context(), args[0], wanted, parameters)
+				req := controldb.StartRequest{Job: args[0], ID: wanted, Parameters: parameters}
+				if req.OnlyTargets, err = lookup.StartTargets(cmd.Context(), store, args[0], names); err != nil {
+					return err
+				}
+				run, err := store.Start(cmd.Context(), req)
 				if err != nil {
 					return runs.Unanswered(cmd.Context(), a, wanted, err)
 				}
+				started := output.StartedJob{ID: run, Job: args[0], Chosen: len(req.OnlyTargets)}
+				on := describeSize(cmd.Context(), store, &started)
 				if !wait.Wanted {
-					return a.Done(output.StartedJob{ID: run, Job: args[0]},
-						"started %s\nto follow the run: jobagent execution watch %s", run, run)
+					return a.Done(started, "started %s%s\nto follow the run: jobagent execution watch %s", run, on, run)
 				}
-				runs.Started(a, run, args[0])
+				runs.Started(a, run, args[0], on)
 				return runs.Watch(cmd.Context(), a, store, run, wait)
 			})
 		},
 	}
+	chosen.Add(cmd, "only-targets", "only these `DATABASES` of the target groups")
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
 	params.Add(cmd, "the run")
 	cmd.Flags().BoolVar(&allowMissing, "allow-missing", false, "start although steps use parameters that are not given")
 	return cmd
+}
+
+// describeSize says on how many databases a run starts, as far as that is known before its target
+// groups are resolved: " on about 40 databases". It is empty if nothing is known: the run has
+// started, so no error matters.
+func describeSize(ctx context.Context, store *controldb.Store, started *output.StartedJob) string {
+	if started.Chosen > 0 {
+		return " on " + output.Count(started.Chosen, "chosen database")
+	}
+	steps, err := store.JobSteps(ctx, started.Job, nil)
+	if err != nil || len(steps) == 0 || steps[0].TargetGroup == "" {
+		return ""
+	}
+	size, known, err := store.SizeOfGroup(ctx, steps[0].TargetGroupID, steps[0].TargetGroup)
+	if err != nil || !known {
+		return ""
+	}
+	started.Expected = &size.Databases
+	if size.Resolved.IsZero() {
+		return " on " + output.Count(size.Databases, "database")
+	}
+	return " on about " + output.Count(size.Databases, "database")
 }
 
 func newStopCommand(a *connect.App) *cobra.Command {

@@ -110,7 +110,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	}
 	for _, o := range inOrder(options) {
 		dependent := o.After != nil || o.RunWhen != "Succeeded"
-		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters && !dependent && o.RetryErrors == "All" {
+		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters && !dependent && o.RetryErrors == "All" && o.ToleratedFailures == "0" {
 			continue
 		}
 		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
@@ -120,6 +120,9 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		}
 		if o.RetryErrors != "All" {
 			call.Text("retry_errors", o.RetryErrors)
+		}
+		if o.ToleratedFailures != "0" {
+			call.Text("tolerated_failures", o.ToleratedFailures)
 		}
 		if o.After != nil {
 			names, err := json.Marshal([]string(o.After))

@@ -47,7 +47,7 @@ EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 
     @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'notify', @command_type = N'Http', @command = @p2;
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'back up', @command_type = N'Process', @command = N'{"entry": "backup"}', @target_group_name = N'all of it''s';
-EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1, @retry_errors = N'transient';
+EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1, @retry_errors = N'transient', @tolerated_failures = N'2%';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'it''s three, "3"', @command = N'SELECT 3;', @target_group_name = N'all of it''s', @after = N'';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'four', @command = N'SELECT 4;', @target_group_name = N'all of it''s', @run_when = N'Failed', @on_targets = N'Failed';
 EXEC jobs.sp_set_jobstep_options N'it''s [j]', 1, @after = N'["four", "it''s three, \"3\""]', @run_when = N'Finished', @bind_parameters = 1;`, command, `{"url": "https://example.com/$(run_id)"}`)
@@ -124,14 +124,14 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	require.Equal(t, []controldb.StepOption{
 		{
 			StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry", BindParameters: true,
-			After: controldb.StepNames{`it's three, "3"`, "four"}, RunWhen: "Finished", OnTargets: "All", RetryErrors: "All",
+			After: controldb.StepNames{`it's three, "3"`, "four"}, RunWhen: "Finished", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0",
 		},
-		{StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true, RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "Transient"},
-		{StepID: 3, StepName: "notify", OnUnknownOutcome: "Retry", RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All"},
-		{StepID: 4, StepName: "back up", OnUnknownOutcome: "Retry", RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All"},
+		{StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true, RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "Transient", ToleratedFailures: "2%"},
+		{StepID: 3, StepName: "notify", OnUnknownOutcome: "Retry", RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0"},
+		{StepID: 4, StepName: "back up", OnUnknownOutcome: "Retry", RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0"},
 		{
-			StepID: 5, StepName: `it's three, "3"`, OnUnknownOutcome: "Retry", After: controldb.StepNames{}, RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All",
+			StepID: 5, StepName: `it's three, "3"`, OnUnknownOutcome: "Retry", After: controldb.StepNames{}, RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0",
 		},
-		{StepID: 6, StepName: "four", OnUnknownOutcome: "Retry", RunWhen: "Failed", OnTargets: "Failed", RetryErrors: "All"},
+		{StepID: 6, StepName: "four", OnUnknownOutcome: "Retry", RunWhen: "Failed", OnTargets: "Failed", RetryErrors: "All", ToleratedFailures: "0"},
 	}, options)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -33,7 +34,7 @@ const defaultRetryErrors = "Transient"
 type stepFlags struct {
 	name, command, file, credential, group                                                    string
 	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
-	retryErrors                                                                               string
+	retryErrors, tolerated                                                                    string
 	multiplier                                                                                float64
 	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
 	action                                                                                    actionFlags
@@ -87,6 +88,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
 	flags.StringVar(&f.retryErrors, "retry-errors", defaultRetryErrors,
 		"`ERRORS` after which another attempt follows: Transient (those that may pass by themselves: connections, deadlocks, time-outs, throttling) or All")
+	addTolerated(flags, &f.tolerated)
 	command.AddSeconds(flags, &f.timeout, "timeout", 43200, "time limit on one target, retries included, such as 30m")
 	flags.IntVar(&f.parallelism, "max-parallelism", 0,
 		"maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
@@ -215,6 +217,7 @@ without one runs once; with one it runs once for each database. The command is c
 					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
 					RetryErrors:             &f.retryErrors,
+					ToleratedFailures:       command.Given(cmd, "tolerated-failures", f.tolerated),
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 					Dependencies:   f.dependencies.options(cmd),
@@ -231,6 +234,12 @@ without one runs once; with one it runs once for each database. The command is c
 	cmd.Flags().StringVar(&f.name, "name", "", "name of the step (default for a job's first step: JobStep)")
 	cmd.Flags().IntVar(&at, "step-id", 0, "position, from 1; later steps move up (default: last)")
 	return cmd
+}
+
+// addTolerated declares the flag of tolerated failures.
+func addTolerated(flags *pflag.FlagSet, value *string) {
+	flags.StringVar(value, "tolerated-failures", "0",
+		"how many targets may fail, and the step succeeds: a `NUMBER`, or a percentage such as 1%")
 }
 
 // stepSelector are the flags that select a step.
@@ -277,6 +286,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
 					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
 					RetryErrors:             command.Given(cmd, "retry-errors", f.retryErrors),
+					ToleratedFailures:       command.Given(cmd, "tolerated-failures", f.tolerated),
 					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false),
 					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 					Dependencies:   f.dependencies.options(cmd),
@@ -297,7 +307,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 
 func newOptionsCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
-	var onUnknown, retryErrors string
+	var onUnknown, retryErrors, tolerated string
 	var atMostOnce, bindParameters bool
 	var dependencies dependencyFlags
 	cmd := &cobra.Command{
@@ -311,7 +321,9 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
 				BindParameters:   command.Given(cmd, "bind-parameters", bindParameters),
 				RetryErrors:      command.Given(cmd, "retry-errors", retryErrors),
-				Dependencies:     dependencies.options(cmd),
+
+				ToleratedFailures: command.Given(cmd, "tolerated-failures", tolerated),
+				Dependencies:      dependencies.options(cmd),
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if o == (controldb.StepOptions{JobName: args[0]}) {
@@ -329,6 +341,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
 		"`ACTION` after an attempt whose outcome is unknown: Retry, Fail, or for an action Await (a report)")
 	cmd.Flags().StringVar(&retryErrors, "retry-errors", defaultRetryErrors, "`ERRORS` after which another attempt follows: Transient or All")
+	addTolerated(cmd.Flags(), &tolerated)
 	dependencies.add(cmd)
 	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
 		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
@@ -402,6 +415,7 @@ var optionColumns = output.Columns([]output.Column[output.StepOptions]{
 	{Name: "run_when"},
 	{Name: "on_targets"},
 	{Name: "retry_errors"},
+	{Name: "tolerated_failures", Header: "TOLERATED"},
 })
 
 // showStepOptions prints the options of a job's steps.
@@ -419,6 +433,7 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 		views = append(views, output.StepOptions{
 			StepID: o.StepID, StepName: o.StepName, OnUnknownOutcome: o.OnUnknownOutcome, AtMostOnce: o.AtMostOnce,
 			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets, RetryErrors: o.RetryErrors,
+			ToleratedFailures: o.ToleratedFailures,
 		})
 	}
 	return output.List(&a.Printer, views, optionColumns)
