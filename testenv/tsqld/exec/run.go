@@ -64,7 +64,7 @@ func (r *run) flush() error {
 
 // canceled returns the cancellation cause if the context of the request has ended.
 func (r *run) canceled() error {
-	if r.ctx.Err() != nil {
+	if err := r.s.meter.Err(); err != nil {
 		return context.Cause(r.ctx)
 	}
 	return nil
