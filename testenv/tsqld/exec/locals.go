@@ -290,6 +290,13 @@ func (r *run) resolve(f *frame) *varTypes {
 		vt.params = append(vt.params, r.resolveType(p.Type))
 	}
 	for _, d := range u.decls {
+		if err := r.s.meter.Work(nodeWork); err != nil {
+			for len(vt.decls) < len(u.decls) {
+				vt.decls = append(vt.decls, resolvedType{err: err})
+			}
+			r.f = outer
+			return vt // no cache keeps a cancellation
+		}
 		if d.Type == nil {
 			vt.decls = append(vt.decls, resolvedType{})
 			continue
@@ -313,7 +320,7 @@ func (r *run) resolve(f *frame) *varTypes {
 // resolveType looks up one type.
 func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
 	t, _, table, err := r.compiler().Type(ref)
-	if errors.Is(err, mserr.UnknownSystemType("")) {
+	if err != nil && errors.Is(err, mserr.UnknownSystemType("")) {
 		err = mserr.UnknownType(1, ref.Name.String())
 	}
 	return resolvedType{t, table, err}

@@ -107,3 +107,23 @@ func TestDefinitionsAreCanceled(t *testing.T) {
 		}
 	}
 }
+
+// The first GOTO of a list searches it for the label; the others find it in an index.
+func TestManyJumps(t *testing.T) {
+	t.Parallel()
+	out := batchOutput(t, workSession(t, newInstance(t)), `
+		DECLARE @i INT = 0;
+		first: SET @i += 1; PRINT CONCAT('first ', @i);
+		IF @i < 3 GOTO FIRST;
+		IF 1 = 1 BEGIN
+			second: SET @i += 1; PRINT CONCAT('second ', @i);
+			IF @i = 5 GOTO third;
+		END
+		IF @i < 7 GOTO Second;
+		GOTO ende;
+		WHILE 1 = 1 BEGIN
+			third: SET @i += 1; PRINT CONCAT('third ', @i); GOTO second;
+		END
+		ende: PRINT 'end';`)
+	require.Equal(t, "print: first 1\nprint: first 2\nprint: first 3\nprint: second 4\nprint: second 5\nprint: third 6\nprint: second 7\nprint: end\n", out)
+}
