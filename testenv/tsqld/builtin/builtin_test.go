@@ -442,3 +442,16 @@ func FuzzLike(f *testing.F) {
 		}
 	})
 }
+
+// Splitting a long name takes no time of the square of its length.
+func TestSplitLongNames(t *testing.T) {
+	for _, part := range []string{"[", "[a]]", "a.", "[a].", `"`} {
+		name := strings.Repeat(part, 100_000)
+		require.Less(t, testing.AllocsPerRun(1, func() { SplitName(name) }), 100.0, part)
+	}
+	parts, ok := SplitName("[" + strings.Repeat("a]]", 1000) + "].b")
+	require.True(t, ok)
+	require.Equal(t, []string{strings.Repeat("a]", 1000), "b"}, parts)
+	_, ok = SplitName("a.b.c.d.")
+	require.False(t, ok, "five parts")
+}

@@ -201,7 +201,7 @@ func evalQuoteName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 // SplitName splits a dotted name with brackets or quotes: "db..[t.x]" is "db", "", "t.x". ok is
 // false for a malformed name or more than four parts.
 func SplitName(name string) (parts []string, ok bool) {
-	for {
+	for len(parts) < 4 {
 		name = strings.TrimLeft(name, " ")
 		var part string
 		if name != "" && (name[0] == '[' || name[0] == '"') {
@@ -210,6 +210,7 @@ func SplitName(name string) (parts []string, ok bool) {
 				end = ']'
 			}
 			closed := false
+			var inner strings.Builder
 			i := 1
 			for ; i < len(name); i++ {
 				if name[i] == end {
@@ -220,11 +221,12 @@ func SplitName(name string) (parts []string, ok bool) {
 						break
 					}
 				}
-				part += name[i : i+1]
+				inner.WriteByte(name[i])
 			}
 			if !closed {
 				return nil, false
 			}
+			part = inner.String()
 			name = strings.TrimLeft(name[i+1:], " ")
 			if name != "" && name[0] != '.' {
 				return nil, false
@@ -241,11 +243,11 @@ func SplitName(name string) (parts []string, ok bool) {
 		}
 		parts = append(parts, part)
 		if name == "" {
-			break
+			return parts, true
 		}
 		name = name[1:]
 	}
-	return parts, len(parts) <= 4
+	return nil, false
 }
 
 func evalParseName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {

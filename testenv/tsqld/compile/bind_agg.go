@@ -54,7 +54,11 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		if f.Name != "STRING_AGG" {
 			return nil, mserr.NotSupported("WITHIN GROUP of %s", f.Name)
 		}
-		if n.agg.order, err = b.windowOrder(e.WithinGroup, l); err != nil {
+		arguments := state.inArguments
+		state.inArguments = true
+		n.agg.order, err = b.windowOrder(e.WithinGroup, l)
+		state.inArguments = arguments
+		if err != nil {
 			return nil, err
 		}
 	}

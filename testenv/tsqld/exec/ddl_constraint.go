@@ -129,7 +129,7 @@ func (b *builder) clustered() *catalog.Index {
 
 // constraintFailed adds message 1750 to the error of a constraint.
 func constraintFailed(err error) error {
-	return preceded(asMessage(err), mserr.ConstraintNotCreated())
+	return withMessage(err, func(e *mserr.Error) error { return preceded(e, mserr.ConstraintNotCreated()) })
 }
 
 // check adds CHECK.

@@ -110,7 +110,7 @@ func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, e
 		}
 		t, alias, table, err := r.compiler().Type(p.Type)
 		if err != nil {
-			return nil, atNode(asMessage(err), p)
+			return nil, errorAt(err, p)
 		}
 		c := catalog.Param{Name: p.Name, Type: t, Output: p.Output, ReadOnly: p.ReadOnly, Nullable: true}
 		if alias != nil {
@@ -231,9 +231,10 @@ func copyModule(to, from *catalog.Module) {
 
 // withModuleName adds the name of a module to an error in its text.
 func withModuleName(err error, n *syntax.ObjectName) error {
-	e := asMessage(err)
-	e.Proc = n.Last()
-	return e
+	return withMessage(err, func(e *mserr.Error) error {
+		e.Proc = n.Last()
+		return e
+	})
 }
 
 // createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
@@ -355,7 +356,7 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 				return false // functions and extended procedures are allowed; checked when the statement runs
 			default:
 				if err := allowedInFunction(s); err != nil {
-					bad = atNode(asMessage(err), s)
+					bad = errorAt(err, s)
 				}
 				return false
 			}

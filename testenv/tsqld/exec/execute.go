@@ -390,7 +390,7 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 	}
 	for i, p := range params {
 		if err := resolved.params[i].err; err != nil {
-			return atNode(asMessage(err), p)
+			return errorAt(err, p)
 		}
 		if err := r.bindOne(f, proc, p, resolved.params[i], given[i]); err != nil {
 			return err

@@ -248,7 +248,7 @@ func (r *run) variables(f *frame) error {
 			f.declare(d.Name, types.Type{}, nil).isCur = true
 		case d.Table != nil:
 		case resolved.decls[i].err != nil:
-			return atNode(asMessage(resolved.decls[i].err), d)
+			return errorAt(resolved.decls[i].err, d)
 		case resolved.decls[i].table != nil:
 		default:
 			f.declare(d.Name, resolved.decls[i].typ, nil)
@@ -257,14 +257,20 @@ func (r *run) variables(f *frame) error {
 	return nil
 }
 
-// asMessage returns a copy of the *mserr.Error in err.
-func asMessage(err error) *mserr.Error {
+// withMessage returns an error with a changed copy of the message in err. An error without a
+// message, such as the cancellation of the request, is returned as it is.
+func withMessage(err error, change func(*mserr.Error) error) error {
 	var e *mserr.Error
-	if errors.As(err, &e) {
-		c := *e
-		return &c
+	if !errors.As(err, &e) {
+		return err
 	}
-	return mserr.Internal()
+	c := *e
+	return change(&c)
+}
+
+// errorAt sets the line of the message in an error to the line of a node.
+func errorAt(err error, n syntax.Node) error {
+	return withMessage(err, func(e *mserr.Error) error { return atNode(e, n) })
 }
 
 // resolve returns the types of a unit's parameters and variables.
@@ -284,6 +290,13 @@ func (r *run) resolve(f *frame) *varTypes {
 		vt.params = append(vt.params, r.resolveType(p.Type))
 	}
 	for _, d := range u.decls {
+		if err := r.s.meter.Work(nodeWork); err != nil {
+			for len(vt.decls) < len(u.decls) {
+				vt.decls = append(vt.decls, resolvedType{err: err})
+			}
+			r.f = outer
+			return vt // no cache keeps a cancellation
+		}
 		if d.Type == nil {
 			vt.decls = append(vt.decls, resolvedType{})
 			continue
@@ -307,7 +320,7 @@ func (r *run) resolve(f *frame) *varTypes {
 // resolveType looks up one type.
 func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
 	t, _, table, err := r.compiler().Type(ref)
-	if errors.Is(err, mserr.UnknownSystemType("")) {
+	if err != nil && errors.Is(err, mserr.UnknownSystemType("")) {
 		err = mserr.UnknownType(1, ref.Name.String())
 	}
 	return resolvedType{t, table, err}

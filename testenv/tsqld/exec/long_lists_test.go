@@ -70,3 +70,60 @@ func TestVariablesOfACanceledBatch(t *testing.T) {
 		}
 	})
 }
+
+// A definition that is canceled while it is compiled ends the request: the cancellation is not
+// taken for an error in its text.
+func TestDefinitionsAreCanceled(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	check := func() {} // at each check of the request
+	inst.Pool().OnCheck = func(int) { check() }
+	s := workSession(t, inst)
+	columns := strings.Repeat("1 + 1, ", 200) + "1"
+	conditions := strings.Repeat("a > 1 + 1 AND ", 100) + "a > 1"
+	for _, text := range []string{
+		"CREATE VIEW dbo.v AS SELECT CONCAT(" + columns + ") AS a",
+		"CREATE FUNCTION dbo.f () RETURNS TABLE AS RETURN SELECT CONCAT(" + columns + ") AS a",
+		"CREATE FUNCTION dbo.g () RETURNS @t TABLE (a INT CHECK (" + conditions + ")) AS BEGIN RETURN END",
+		"CREATE TABLE #t (a INT, CHECK (" + conditions + "))",
+		"DECLARE @t TABLE (a INT CHECK (" + conditions + "))",
+	} {
+		for canceled := 0; ; canceled++ {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			checks := 0
+			check = func() {
+				if checks++; checks > canceled {
+					cancel(errAttention)
+				}
+			}
+			err := s.Batch(ctx, fmt.Sprintf("/* %d */ %s", canceled, text), &recorder{})
+			check = func() {}
+			cancel(nil)
+			if checks <= canceled || err == nil && checks == canceled+1 { // the last check was that of the end
+				require.Positive(t, canceled, text)
+				break
+			}
+			require.ErrorIs(t, err, errAttention, "%.50s: canceled at check %d of %d", text, canceled, checks)
+		}
+	}
+}
+
+// The first GOTO of a list searches it for the label; the others find it in an index.
+func TestManyJumps(t *testing.T) {
+	t.Parallel()
+	out := batchOutput(t, workSession(t, newInstance(t)), `
+		DECLARE @i INT = 0;
+		first: SET @i += 1; PRINT CONCAT('first ', @i);
+		IF @i < 3 GOTO FIRST;
+		IF 1 = 1 BEGIN
+			second: SET @i += 1; PRINT CONCAT('second ', @i);
+			IF @i = 5 GOTO third;
+		END
+		IF @i < 7 GOTO Second;
+		GOTO ende;
+		WHILE 1 = 1 BEGIN
+			third: SET @i += 1; PRINT CONCAT('third ', @i); GOTO second;
+		END
+		ende: PRINT 'end';`)
+	require.Equal(t, "print: first 1\nprint: first 2\nprint: first 3\nprint: second 4\nprint: second 5\nprint: third 6\nprint: second 7\nprint: end\n", out)
+}

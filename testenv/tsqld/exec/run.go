@@ -64,7 +64,7 @@ func (r *run) flush() error {
 
 // canceled returns the cancellation cause if the context of the request has ended.
 func (r *run) canceled() error {
-	if r.ctx.Err() != nil {
+	if err := r.s.meter.Err(); err != nil {
 		return context.Cause(r.ctx)
 	}
 	return nil
@@ -76,6 +76,8 @@ func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 	if r.gotoLabel != "" {
 		i = findLabel(stmts, r.gotoLabel)
 	}
+	jumped := false
+	var labels map[string]int // from the second GOTO on
 	for i < len(stmts) {
 		c, err := r.stmt(stmts[i])
 		if err != nil {
@@ -85,10 +87,25 @@ func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 		case ctlNext:
 			i++
 		case ctlGoto:
-			j := findLabel(stmts, c.label)
+			j := -1
+			switch {
+			case !jumped:
+				j = findLabel(stmts, c.label)
+			case labels == nil:
+				labels = map[string]int{}
+				for k, st := range stmts {
+					addLabels(labels, st, k)
+				}
+				fallthrough
+			default:
+				if k, ok := labels[catalog.Fold(c.label)]; ok {
+					j = k
+				}
+			}
 			if j < 0 {
 				return c, nil
 			}
+			jumped = true
 			i, r.gotoLabel = j, c.label
 		default:
 			return c, nil
@@ -121,6 +138,25 @@ func holdsLabel(st syntax.Stmt, label string) bool {
 		return holdsLabel(st.Body, label)
 	}
 	return false
+}
+
+// addLabels adds the labels for which holdsLabel is true, by folded name, with the index i.
+func addLabels(labels map[string]int, st syntax.Stmt, i int) {
+	switch st := st.(type) {
+	case *syntax.LabelStmt:
+		labels[catalog.Fold(st.Label)] = i
+	case *syntax.BlockStmt:
+		for _, inner := range st.Body {
+			addLabels(labels, inner, i)
+		}
+	case *syntax.IfStmt:
+		addLabels(labels, st.Then, i)
+		if st.Else != nil {
+			addLabels(labels, st.Else, i)
+		}
+	case *syntax.WhileStmt:
+		addLabels(labels, st.Body, i)
+	}
 }
 
 // stmt runs one statement.

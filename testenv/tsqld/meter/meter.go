@@ -27,6 +27,10 @@ const (
 type Pool struct {
 	limit, share int64
 	used         atomic.Int64
+
+	// OnCheck, if not nil, is called before each check of a request's context, and at its end, with
+	// the steps counted since the check before. Tests set it before the first session.
+	OnCheck func(steps int)
 }
 
 // NewPool returns a pool of limit bytes. One session may use half of them. A limit of 0 or less
@@ -68,7 +72,7 @@ type Meter struct {
 // Begin starts a request. Work and Err report the cancellation of ctx.
 func (m *Meter) Begin(ctx context.Context) {
 	if m != nil {
-		m.ctx = ctx
+		m.ctx, m.work = ctx, 0
 	}
 }
 
@@ -78,6 +82,7 @@ func (m *Meter) End() (peak int64) {
 	if m == nil {
 		return 0
 	}
+	m.checked()
 	m.Drop(m.scratch + m.kept)
 	m.ctx, m.scratch, m.kept = nil, 0, 0
 	m.mu.Lock()
@@ -196,16 +201,27 @@ func (m *Meter) Work(n int) error {
 	if m.work += n; m.work < quantum {
 		return nil
 	}
-	m.work = 0
 	return m.Err()
 }
 
 // Err returns a [*Stopped] if the request's context is cancelled, otherwise nil.
 func (m *Meter) Err() error {
-	if m == nil || m.ctx == nil || m.ctx.Err() == nil {
+	if m == nil || m.ctx == nil {
+		return nil
+	}
+	m.checked()
+	if m.ctx.Err() == nil {
 		return nil
 	}
 	return &Stopped{context.Cause(m.ctx)}
+}
+
+// checked begins to count the steps until the next check.
+func (m *Meter) checked() {
+	if m.pool.OnCheck != nil {
+		m.pool.OnCheck(m.work)
+	}
+	m.work = 0
 }
 
 // Stopped is the error of a computation that ended because its request was cancelled.

@@ -55,7 +55,10 @@ func TestWorkReportsCancellation(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	m := NewPool(0).Session()
+	p := NewPool(0)
+	var steps []int
+	p.OnCheck = func(n int) { steps = append(steps, n) }
+	m := p.Session()
 	m.Begin(ctx)
 	require.NoError(t, m.Work(2*quantum))
 	cancel(cause)
@@ -65,6 +68,7 @@ func TestWorkReportsCancellation(t *testing.T) {
 	var stopped *Stopped
 	require.ErrorAs(t, err, &stopped)
 	m.End()
+	require.Equal(t, []int{2 * quantum, quantum + 1, 0}, steps)
 	require.NoError(t, m.Work(quantum), "there is no context between requests")
 }
 

@@ -135,8 +135,10 @@ const (
 	// treeBytes is the approximate memory of the nodes per token, in bytes. Measured: 20 to 130 in
 	// texts of one construct, 43 in procedures.
 	treeBytes = 130
-	// tokenWork is the cost of scanning and parsing a token, in steps of [meter.Meter.Work].
-	tokenWork = 60
+	// tokenWork is the cost of scanning a token, and parseWork that of parsing it, in steps of
+	// [meter.Meter.Work].
+	tokenWork = 20
+	parseWork = 40
 )
 
 // newParser returns a parser of src. The error is a *mserr.Error or an error of the meter.
@@ -233,9 +235,19 @@ func (p *parser) next() *token {
 		p.fill(p.pos + 1)
 	}
 	if p.pos < len(p.tokens)-1 {
-		p.pos++
+		if p.pos++; p.pos%chunkTokens == 0 {
+			p.charge()
+		}
 	}
 	return t
+}
+
+// charge charges the meter for parsing chunkTokens tokens. Scanning alone does not suffice: some
+// constructs have the whole text scanned ahead.
+func (p *parser) charge() {
+	if err := p.opt.Meter.Work(chunkTokens * parseWork); err != nil {
+		p.end(err)
+	}
 }
 
 // skip advances by n tokens.

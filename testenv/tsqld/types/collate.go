@@ -113,46 +113,86 @@ var expansions = map[rune]string{'ß': "ss", 'ẞ': "SS", 'æ': "ae", 'Æ': "AE"
 // Unicode does not decompose them.
 var strokes = map[rune]rune{'ø': 'o', 'Ø': 'O', 'đ': 'd', 'Đ': 'D', 'ð': 'd', 'Ð': 'D', 'ł': 'l', 'Ł': 'L', 'ħ': 'h', 'Ħ': 'H', 'ŧ': 't', 'Ŧ': 'T'}
 
-// elements splits a text into its collation elements.
-func elements(s string, c comparison) []element {
-	out := make([]element, 0, len(s))
+// elementReader reads the collation elements of a text one by one: a text may be as large as the
+// memory of its session permits, and its elements would be many times as large.
+type elementReader struct {
+	c      comparison
+	text   norm.Iter // decomposed
+	part   []byte    // the rest of the last part of text
+	last   element   // marks may follow
+	some   bool      // last is set
+	second element   // of an expansion
+	two    bool      // second is set
+}
+
+// newElementReader returns a reader of s.
+func newElementReader(s string, c comparison) *elementReader {
 	if c&dottedI != 0 {
 		s = strings.ReplaceAll(s, "İ", string(dottedCapital)) // NFD would separate the dot
 	}
-	for _, r := range norm.NFD.String(s) {
-		if c&dottedI != 0 {
-			if e, ok := turkishI[r]; ok {
-				out = append(out, e)
-				continue
+	r := &elementReader{c: c}
+	r.text.InitString(norm.NFD, s)
+	return r
+}
+
+// next returns the next element; ok is false at the end.
+func (r *elementReader) next() (e element, ok bool) {
+	for {
+		next, mark, more := r.read()
+		switch {
+		case !more:
+			ok, r.some = r.some, false
+			return r.last, ok
+		case mark != 0:
+			if r.c&accentInsensitive == 0 {
+				r.last.accent = r.last.accent*31 + uint32(mark)
 			}
-		}
-		if r < utf8.RuneSelf {
-			out = append(out, elementOf(r))
-			continue
-		}
-		if two, ok := expansions[r]; ok {
-			for _, x := range two {
-				out = append(out, elementOf(x))
-			}
-			continue
-		}
-		accent := rune(0)
-		if base, ok := strokes[r]; ok {
-			accent = unicode.ToLower(r)
-			out = append(out, elementOf(base))
-		} else if unicode.Is(unicode.Mn, r) && len(out) > 0 {
-			accent = r
-		}
-		if accent == 0 {
-			out = append(out, elementOf(fold(r, c)))
-			continue
-		}
-		if c&accentInsensitive == 0 {
-			last := &out[len(out)-1]
-			last.accent = last.accent*31 + uint32(accent)
+		case r.some:
+			e, r.last = r.last, next
+			return e, true
+		default:
+			r.last, r.some = next, true
 		}
 	}
-	return out
+}
+
+// read returns the element of the next character, or a mark that changes the last element.
+func (r *elementReader) read() (e element, mark rune, ok bool) {
+	if r.two {
+		r.two = false
+		return r.second, 0, true
+	}
+	if len(r.part) == 0 {
+		if r.text.Done() {
+			return e, 0, false
+		}
+		r.part = r.text.Next()
+	}
+	x, n := utf8.DecodeRune(r.part)
+	r.part = r.part[n:]
+	if r.c&dottedI != 0 {
+		if e, ok := turkishI[x]; ok {
+			return e, 0, true
+		}
+	}
+	if x < utf8.RuneSelf {
+		return elementOf(x), 0, true
+	}
+	if two, ok := expansions[x]; ok {
+		r.second, r.two = elementOf(rune(two[1])), true
+		return elementOf(rune(two[0])), 0, true
+	}
+	if base, ok := strokes[x]; ok {
+		e := elementOf(base)
+		if r.c&accentInsensitive == 0 {
+			e.accent = uint32(unicode.ToLower(x))
+		}
+		return e, 0, true
+	}
+	if unicode.Is(unicode.Mn, x) && r.some {
+		return e, x, true
+	}
+	return elementOf(fold(x, r.c)), 0, true
 }
 
 // dottedCapital stands for İ in a text whose characters are decomposed.
@@ -196,39 +236,42 @@ func elementOf(r rune) element {
 // collateRunes is Collate for texts beyond ASCII: it compares first the letters, then the accents,
 // then (CS) the case.
 func collateRunes(a, b string, c comparison) int {
-	ea, eb := elements(a, c), elements(b, c)
-	n := min(len(ea), len(eb))
-	for i := range n {
-		if ea[i].primary != eb[i].primary {
-			return cmp.Compare(ea[i].primary, eb[i].primary)
-		}
-		if ea[i].dot != eb[i].dot {
-			if eb[i].dot {
-				return -1
-			}
-			return 1
-		}
-	}
-	if len(ea) != len(eb) {
-		return cmp.Compare(len(ea), len(eb))
-	}
-	for i := range n {
-		if ea[i].accent != eb[i].accent {
-			return cmp.Compare(ea[i].accent, eb[i].accent)
-		}
-	}
-	if c&caseSensitive == 0 {
+	if a == b {
 		return 0
 	}
-	for i := range n {
-		if ea[i].upper != eb[i].upper {
-			if eb[i].upper {
+	ra, rb := newElementReader(a, c), newElementReader(b, c)
+	accents, cases := 0, 0 // the first differences
+	for {
+		x, more := ra.next()
+		y, moreOfB := rb.next()
+		switch {
+		case !more && !moreOfB:
+			if accents != 0 || c&caseSensitive == 0 {
+				return accents
+			}
+			return cases
+		case !more:
+			return -1
+		case !moreOfB:
+			return 1
+		case x.primary != y.primary:
+			return cmp.Compare(x.primary, y.primary)
+		case x.dot != y.dot:
+			if y.dot {
 				return -1
 			}
 			return 1
 		}
+		if accents == 0 {
+			accents = cmp.Compare(x.accent, y.accent)
+		}
+		if cases == 0 && x.upper != y.upper {
+			cases = 1
+			if y.upper {
+				cases = -1
+			}
+		}
 	}
-	return 0
 }
 
 // CollationKey returns a text that is equal for two texts if and only if Collate returns 0 for
@@ -246,7 +289,8 @@ func CollationKey(s string, coll Collation) string {
 		return s
 	}
 	var b strings.Builder
-	for _, e := range elements(s, c) {
+	r := newElementReader(s, c)
+	for e, more := r.next(); more; e, more = r.next() {
 		// The element of an ASCII letter must have the same key as in the fast path.
 		switch {
 		case e.primary < utf8.RuneSelf:

@@ -1,6 +1,8 @@
 package types
 
 import (
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -237,4 +239,17 @@ func TestTurkish(t *testing.T) {
 	require.Equal(t, "İı", FromCodePage([]byte{0xDD, 0xFD}, ci))
 	require.Equal(t, []byte("??"), ToCodePage("İı", CI))
 	require.Equal(t, ci, CollationFromWire(ci.Wire(), ci.SortID()))
+}
+
+// Comparing long texts takes no memory of the size of the texts.
+func TestLongTextsAreComparedInPieces(t *testing.T) {
+	long := strings.Repeat("é", 1<<19)
+	for _, other := range []string{long + "a", strings.Repeat("e\u0301", 1<<19) + "a"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		result := Collate(long+"b", other, CI)
+		runtime.ReadMemStats(&after)
+		require.Equal(t, 1, result)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
+	}
 }

@@ -54,7 +54,7 @@ func parseXML(s, encoding string, style int, check func() error) (string, error)
 	if check != nil {
 		r = checkedReader{r, check}
 	}
-	p := xmlWriter{src: s, d: xml.NewDecoder(r), style: style, encoding: encoding}
+	p := xmlWriter{src: s, d: xml.NewDecoder(r), style: style, encoding: encoding, check: check}
 	p.d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the text has been decoded to UTF-8
 	for {
 		from := p.d.InputOffset()
@@ -77,6 +77,7 @@ type xmlWriter struct {
 	d        *xml.Decoder
 	style    int
 	encoding string
+	check    func() error // may end it; nil for none
 	out      strings.Builder
 	open     bool   // the last output is a start tag without its ">"
 	keep     []bool // for each open element: xml:space is preserve
@@ -113,8 +114,8 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 			return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. "+
 				"Maximum allowed depth is %d levels.", maxXMLDepth)
 		}
-		p.startTag(raw)
 		p.open = true
+		return p.startTag(raw)
 	case xml.EndElement:
 		p.keep = p.keep[:len(p.keep)-1]
 		if p.open {
@@ -160,25 +161,36 @@ func (p *xmlWriter) declaration(inst string) error {
 	return nil
 }
 
+// xmlPiece is the size in bytes of the pieces of a start tag, before each of which its writer may
+// be ended: as large as those that the decoder reads.
+const xmlPiece = 4096
+
 // startTag writes a start tag up to its ">".
-func (p *xmlWriter) startTag(raw string) {
+func (p *xmlWriter) startTag(raw string) error {
 	raw = strings.TrimSuffix(strings.TrimSuffix(raw[1:], ">"), "/")
 	name := strings.IndexAny(raw, " \t\r\n")
 	if name < 0 {
 		name = len(raw)
 	}
 	p.out.WriteString("<" + raw[:name])
+	checked := p.out.Len()
 	for rest := raw[name:]; ; {
+		if p.check != nil && p.out.Len()-checked >= xmlPiece {
+			checked = p.out.Len()
+			if err := p.check(); err != nil {
+				return err
+			}
+		}
 		before, value, ok := strings.Cut(rest, "=")
 		if !ok {
-			return
+			return nil
 		}
 		value = strings.TrimLeft(value, " \t\r\n")
 		text, after, _ := strings.Cut(value[1:], value[:1])
 		if value[0] == '\'' {
 			text = strings.ReplaceAll(text, `"`, "&quot;")
 		}
-		p.out.WriteString(" " + strings.TrimSpace(before) + `="` + strings.NewReplacer("&apos;", "'", ">", "&gt;").Replace(text) + `"`)
+		p.out.WriteString(" " + strings.TrimSpace(before) + `="` + xmlAttribute.Replace(text) + `"`)
 		rest = after
 	}
 }
@@ -192,6 +204,9 @@ func (p *xmlWriter) text(s, raw string) {
 	}
 	p.out.WriteString(xmlText.Replace(s))
 }
+
+// xmlAttribute changes the text of an attribute into its stored form.
+var xmlAttribute = strings.NewReplacer("&apos;", "'", ">", "&gt;")
 
 // xmlText writes a text as the content of an element.
 var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")

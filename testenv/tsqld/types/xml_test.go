@@ -1,6 +1,8 @@
 package types
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,4 +26,24 @@ func FuzzParseXML(f *testing.F) {
 		require.NoError(t, err, "%q", once)
 		require.Equal(t, once, twice)
 	})
+}
+
+// The writing of a long start tag can be ended, as its reading can.
+func TestLongStartTagAsksForItsEnd(t *testing.T) {
+	t.Parallel()
+	text := "<a" + strings.Repeat(` b='"'`, 40*xmlPiece/6) + "/>"
+	checks := 0
+	out, err := parseXML(text, "", 0, func() error { checks++; return nil })
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(text, `'"'`, `"&quot;"`), out)
+	require.Greater(t, checks, 70, "40 pieces are read, and more are written")
+	end := errors.New("end")
+	left := 60
+	_, err = parseXML(text, "", 0, func() error {
+		if left--; left == 0 {
+			return end
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, end)
 }
