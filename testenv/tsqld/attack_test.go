@@ -177,8 +177,8 @@ func (a *attacked) bob() (conn *sql.Conn, spid int) {
 
 // attack runs a text to its end and takes all that it answers.
 func runAttack(ctx context.Context, conn *sql.Conn, text string) error {
-	// ExecContext reads the whole answer. QueryContext of go-mssqldb 1.11.2 leaves what follows a first
-	// statement that fails, and the next request waits for ever for the end of that answer.
+	// ExecContext reads the whole answer. QueryContext of go-mssqldb 1.11.2 leaves what follows a
+	// statement that fails, and the next request waits for the end of that answer for ever.
 	_, err := conn.ExecContext(ctx, text)
 	return err
 }
