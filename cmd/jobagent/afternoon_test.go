@@ -199,6 +199,8 @@ func (a *afternoon) fails() {
 	a.do(0, "execution list --job totals", "Failed")
 	a.do(0, "execution errors "+a.first, "8114")
 	a.do(0, "execution targets "+a.first+" -o csv", "Tenant03", "8114")
+	a.do(0, "execution logs "+a.first+" --step-id 3", "Tenant03", "Msg 8114")
+	a.do(0, "execution logs "+a.first+" --step-id 3 -o csv", "message_kind", "8114")
 	a.see("", "totals", "Error converting")
 	a.see("/runs", a.first[:8], "8 of 9")
 	a.see("/runs/"+a.first, "Tenant03", "Error converting")
@@ -210,6 +212,8 @@ func (a *afternoon) mends() {
 	a.do(0, "execution rerun "+a.first+" --job-version current --wait", "Succeeded")
 	a.do(0, "execution rerun "+a.first+" --job-version current --wait", "was rerun before", "Succeeded")
 	a.see("", "Nothing failed")
+	a.do(0, "job start totals --only-targets Tenant04,Tenant05 --wait", "on 2 chosen databases", "Succeeded")
+	a.do(3, "job start totals --only-targets Tennant04", "Tennant04")
 }
 
 // asks sends wrong inputs, and inputs that other programs take.

@@ -38,7 +38,7 @@ func TestEveryCommandHasAShape(t *testing.T) {
 // Every command whose JSON is an array is a list, with all formats and the flags of lists.
 func TestEveryArrayIsAList(t *testing.T) {
 	t.Parallel()
-	text := []string{"db grants", "schedule explain", "step show", "step options", "execution logs"} // sentences and scripts
+	text := []string{"db grants", "schedule explain", "step show", "step options"} // sentences and scripts
 	root := newRootCommand(&connect.App{})
 	for _, s := range output.Shapes {
 		if reflect.TypeOf(s.Value).Kind() != reflect.Slice || reflect.TypeOf(s.Value).Elem().Kind() != reflect.Struct {

@@ -1,17 +1,13 @@
 package execution
 
 import (
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -40,55 +36,4 @@ func newStopCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-}
-
-func newLogsCommand(a *connect.App) *cobra.Command {
-	var step int
-	cmd := &cobra.Command{
-		Use: "logs EXECUTION_ID", Short: "Print the messages of a run: PRINT, RAISERROR, row counts, errors", Args: cobra.ExactArgs(1),
-		Long: `Print the messages of a run by step, target and attempt, each with the target before it. jobagent
-execution show EXECUTION_ID --messages shows them as a tree.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseExecutionID(args[0])
-			if err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("step-id") && step < 1 {
-				return exit.Usagef("--step-id %d: steps have numbers from 1", step)
-			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				if _, err := readOrigin(cmd.Context(), store, id); err != nil {
-					return err
-				}
-				list, err := store.ExecutionMessages(cmd.Context(), id)
-				if err != nil {
-					return err
-				}
-				views := []output.Message{}
-				var lines []string
-				for _, m := range list {
-					if step != 0 && m.StepID != step {
-						continue
-					}
-					views = append(views, viewMessage(m))
-					place := controldb.Execution{Server: m.Server, Database: m.Database}.Place()
-					lines = append(lines, fmt.Sprintf("step %d %s attempt %d: %s", m.StepID, place, m.Attempt, output.OneLine(runs.MessageText(m.Message))))
-				}
-				return a.Emit(views, func(w io.Writer) error {
-					if len(lines) == 0 {
-						_, err := fmt.Fprintf(a.Stderr, "no messages; jobagent execution errors %s lists the errors\n", id)
-						return err
-					}
-					for _, line := range lines {
-						if _, err := fmt.Fprintln(w, line); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-			})
-		},
-	}
-	cmd.Flags().IntVar(&step, "step-id", 0, "only the step with this `number`")
-	return cmd
 }
