@@ -111,38 +111,21 @@ func hiddenOrBreak(r rune) bool { return hidden(r) || unicode.IsControl(r) }
 
 // Arg is an argument of a procedure. Value is a string, a number, a bool, a uuid.UUID, a time.Time
 // or nil.
-type Arg struct {
-	Name  string // without @
-	Value any
-}
+type Arg = controldb.Arg
 
 // TSQL returns a call of a procedure such as "jobs.sp_start_job". Arguments whose value is nil are
 // left out.
 func TSQL(procedure string, args ...Arg) Equivalent {
-	var declared, call strings.Builder
-	call.WriteString("EXECUTE " + procedure)
-	separator := " "
-	for _, a := range args {
-		if a.Value == nil {
-			continue
-		}
-		value, constant := literal(a.Value)
-		if !constant { // an argument cannot be an expression
-			declared.WriteString("DECLARE @" + a.Name + " nvarchar(max) = " + value + ";\n")
-			value = "@" + a.Name
-		}
-		call.WriteString(separator + "@" + a.Name + " = " + value)
-		separator = ", "
-	}
-	return Equivalent{Door: DoorTSQL, Text: declared.String() + call.String() + ";"}
+	return Script([]controldb.Call{{Procedure: procedure, Args: args}})
 }
 
 // maxPiece is the length of a piece of a text, in UTF-16 code units. A concatenation of constants
 // has at most 4,000 of them.
 const maxPiece = 2000
 
-// Script returns calls of procedures as a script: several are made in one transaction. The script
-// does not compare revisions, so that it also runs elsewhere.
+// Script returns calls of procedures as a script: several are made in one transaction. Arguments
+// whose value is nil are left out. The script does not compare revisions, so that it also runs
+// elsewhere.
 func Script(calls []controldb.Call) Equivalent {
 	var b strings.Builder
 	if len(calls) > 1 {
@@ -152,7 +135,7 @@ func Script(calls []controldb.Call) Equivalent {
 	for _, c := range calls {
 		call, separator := "EXECUTE "+c.Procedure, " "
 		for _, a := range c.Args {
-			if a.Name == "if_match" {
+			if a.Name == "if_match" || a.Value == nil {
 				continue
 			}
 			value, constant := literal(a.Value)

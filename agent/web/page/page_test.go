@@ -90,7 +90,7 @@ func TestTSQL(t *testing.T) {
 		page.Arg{Name: "on", Value: true}, page.Arg{Name: "n", Value: 7}, page.Arg{Name: "at", Value: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 	require.Equal(t, "EXECUTE jobs.sp_x @job_name = N'it''s', @id = '0f8fad5b-d9cb-469f-a165-70867728950e', @on = 1, @n = 7, @at = '2026-01-02T03:04:05';", e.Text)
 	e = page.TSQL("jobs.sp_x", page.Arg{Name: "note", Value: "a\\\nb'"})
-	require.Equal(t, "DECLARE @note nvarchar(max) = N'a\\' + NCHAR(10) + N'b''';\nEXECUTE jobs.sp_x @note = @note;", e.Text)
+	require.Equal(t, "DECLARE @note1 nvarchar(max) = N'';\nSET @note1 += N'a\\' + NCHAR(10);\nSET @note1 += N'b''';\nEXECUTE jobs.sp_x @note = @note1;", e.Text)
 }
 
 // Each name comes back from a path, whatever it holds.
