@@ -274,7 +274,6 @@ var conditions = map[int32]condition{
 	50142: {KindNotFound, ErrStepNotFound, "@after names a step that does not exist"},
 	50143: {KindConflict, nil, "steps come after each other"},
 	50144: {KindConflict, nil, "another step names the step in @after"},
-	50145: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50147: {KindConflict, nil, "an option of the caller's session does not permit changes"},
 	50148: {KindConflict, nil, "the job execution id belongs to an execution with other parameters"},
 	50149: {KindNotFound, nil, "the parameters do not exist"},
@@ -289,7 +288,6 @@ var conditions = map[int32]condition{
 	50155: {KindConflict, nil, "the key was retired"},
 	50159: {KindConflict, nil, "a required parameter is missing"},
 	50160: {KindConflict, nil, "the job declares no parameter of this name"},
-	50161: {KindInvalid, nil, "@only_targets is not an array of target ids"},
 	50162: {KindConflict, nil, "a chosen target is not among those of the job, or of the job execution to run again"},
 	50163: {KindConflict, nil, "the job execution id belongs to an execution on other targets"},
 	50164: {KindNotFound, ErrCollectionNotFound, "the job collection does not exist"},
@@ -324,4 +322,6 @@ var conditions = map[int32]condition{
 	50203: {KindStale, ErrRevision, "the object does not have the expected revision"},
 	50204: {KindStale, ErrIncarnation, "the control database has another incarnation than the term"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
+	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
+	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
 }

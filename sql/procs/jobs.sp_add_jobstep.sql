@@ -78,10 +78,10 @@
 --   50118 the job is a system job, whose steps cannot be changed.
 --   50142 @after names a step that does not exist.
 --   50143 steps come after each other.
---   50145 @tolerated_failures is neither a number nor a percentage.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50400 @tolerated_failures is neither a number nor a percentage.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL OUTPUT,

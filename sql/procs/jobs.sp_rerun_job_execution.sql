@@ -33,10 +33,10 @@
 --   50117 a target group that a step needs no longer exists.
 --   50138 the version has other steps than that of the run.
 --   50139 @job_version is neither Current nor the number of a version of the job.
---   50161 @only_targets is not an array of 1 to 5,000 target ids.
 --   50162 a chosen target is not among the targets to run again.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50193 the control database is paused.
+--   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',

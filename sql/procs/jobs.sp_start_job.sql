@@ -30,11 +30,11 @@
 --   50148 the job execution id belongs to an execution with other parameters.
 --   50159 a required parameter is missing.
 --   50160 the job declares no parameter of this name.
---   50161 @only_targets is not an array of 1 to 5,000 target ids.
 --   50162 a chosen target can be in no target group of the job, or no run has had it.
 --   50163 the job execution id belongs to an execution on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50193 the control database is paused.
+--   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,

@@ -16,8 +16,8 @@
 -- Locks:     none.
 -- Returns:   0.
 -- Throws:
---   50161 @only_targets is not an array of 1 to 5,000 target ids.
 --   50162 a chosen target can be in no target group of the job, or is not among the targets to run again.
+--   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs_internal.check_only_targets
     @job_id       UNIQUEIDENTIFIER,
     @version      INT,
@@ -77,14 +77,14 @@ BEGIN
 
     IF COALESCE(ISJSON(@only_targets), 0) = 0
         OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @only_targets, N']')) AS o WHERE o.type = 4)
-        THROW 50161, N'Invalid @only_targets: want a JSON array of target ids, such as ["6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68"].', 1;
+        THROW 50401, N'Invalid @only_targets: want a JSON array of target ids, such as ["6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68"].', 1;
     SET @count = (SELECT COUNT(*) FROM OPENJSON(@only_targets) AS o);
     IF @count NOT BETWEEN 1 AND 5000
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid @only_targets: want 1 to 5000 target ids, not ', @count, N'. Omit it to run on all databases.'
         ), N'%', N'%%');
-        THROW 50161, @message, 1;
+        THROW 50401, @message, 1;
     END;
     INSERT INTO @given (position, target_id, server_name, database_name)
     SELECT
@@ -109,7 +109,7 @@ BEGIN
             (SELECT LEFT(o.value, 200) FROM OPENJSON(@only_targets) AS o WHERE CAST(o.[key] AS INT) = @wrong),
             N': want the id of a target, as in the column target_id of jobs.job_executions.'
         ), N'%', N'%%');
-        THROW 50161, @message, 1;
+        THROW 50401, @message, 1;
     END;
 
     INSERT INTO @chosen (target_id, server_name, database_name)

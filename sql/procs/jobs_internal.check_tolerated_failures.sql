@@ -8,7 +8,7 @@
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.
---   50145 @tolerated_failures is neither a number nor a percentage.
+--   50400 @tolerated_failures is neither a number nor a percentage.
 CREATE OR ALTER PROCEDURE jobs_internal.check_tolerated_failures
     @tolerated_failures NVARCHAR(11) OUTPUT
 AS
@@ -31,7 +31,7 @@ BEGIN
             N'Invalid @tolerated_failures ''', @tolerated_failures,
             N''': want a number of targets, such as 3, or a percentage from 0% to 100% without decimals, such as 1%.'
         ), N'%', N'%%');
-        THROW 50145, @message, 1;
+        THROW 50400, @message, 1;
     END;
     SET @tolerated_failures = CASE
         WHEN @number = 0 THEN N'0'
