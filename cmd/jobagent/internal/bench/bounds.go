@@ -72,7 +72,7 @@ type boundsWork struct {
 	run  uuid.UUID
 	// parts are calls that store the parts of a resolution, before passes write the list.
 	parts []func(context.Context) error
-	// entries is the number of old audit entries that are left, or less.
+	// entries is the number of old audit entries that are left, or more.
 	entries int
 }
 
@@ -134,7 +134,7 @@ var fillAudit string
 
 // fillAudit adds entries to the audit log that are older than their retention, before all others.
 func (w *boundsWork) fillAudit(ctx context.Context, n int) error {
-	w.entries = n
+	w.entries = n + auditBatch // the first batches also examine entries that this program's calls have made
 	for first := 0; first < n; first += historyBatch {
 		_, err := w.control.ExecContext(ctx, fillAudit, sql.Named("count", min(historyBatch, n-first)))
 		if err != nil {
