@@ -426,11 +426,14 @@ func TestAcknowledge(t *testing.T) {
 	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
-	_, err = f.Store.EvaluateAlerts(t.Context(), 0)
-	require.NoError(t, err)
-	list, err := f.Store.Alerts(t.Context(), controldb.AlertFilter{Rule: "web ended"})
-	require.NoError(t, err)
-	require.NotEmpty(t, list)
+	var list []controldb.Alert
+	require.Eventually(t, func() bool { // another test may evaluate the rules just now
+		_, err := f.Store.EvaluateAlerts(t.Context(), 0)
+		require.NoError(t, err)
+		list, err = f.Store.Alerts(t.Context(), controldb.AlertFilter{Rule: "web ended"})
+		require.NoError(t, err)
+		return len(list) > 0
+	}, 30*time.Second, 50*time.Millisecond)
 	b := as(t, f, "operator")
 	path := fmt.Sprintf("%s/alerts/%d/acknowledge", base, list[0].ID)
 	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(path).Status)

@@ -20,10 +20,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-func TestMain(m *testing.M) {
-	// gokrb5's memory of used tickets belongs to the process.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jcmturner/gokrb5/v8/service.GetReplayCache.func1.1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, kdc.IgnoreReplayCache()...) }
 
 const (
 	host = "sql1.example.test"

@@ -4,9 +4,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/jobagent/jobagent/testenv/kdc"
 )
 
-// The library's cache of used tickets is cleaned by a goroutine that lives as long as the process.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jcmturner/gokrb5/v8/service.GetReplayCache.func1.1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, kdc.IgnoreReplayCache()...) }
