@@ -22,8 +22,8 @@ import (
 // Realm is the realm of every KDC of this package.
 const Realm = "EXAMPLE.TEST"
 
-// IgnoreReplayCache lets goleak ignore the goroutine of gokrb5 that cleans the cache of used tickets
-// as long as the process lives. Its name depends on what the compiler has inlined.
+// IgnoreReplayCache lets goleak ignore the goroutine of gokrb5 that cleans the cache of used
+// tickets as long as the process lives. Its name depends on what the compiler has inlined.
 func IgnoreReplayCache() []goleak.Option {
 	const service = "github.com/jcmturner/gokrb5/v8/service."
 	return []goleak.Option{
