@@ -72,8 +72,6 @@ type boundsWork struct {
 	run  uuid.UUID
 	// parts are calls that store the parts of a resolution, before passes write the list.
 	parts []func(context.Context) error
-	// entries is the number of old audit entries that are left, or more.
-	entries int
 }
 
 // pass makes a pass that claims nothing.
@@ -134,7 +132,6 @@ var fillAudit string
 
 // fillAudit adds entries to the audit log that are older than their retention, before all others.
 func (w *boundsWork) fillAudit(ctx context.Context, n int) error {
-	w.entries = n + auditBatch // the first batches also examine entries that this program's calls have made
 	for first := 0; first < n; first += historyBatch {
 		_, err := w.control.ExecContext(ctx, fillAudit, sql.Named("count", min(historyBatch, n-first)))
 		if err != nil {
@@ -144,9 +141,6 @@ func (w *boundsWork) fillAudit(ctx context.Context, n int) error {
 	return nil
 }
 
-// auditBatch is the number of entries that delete_audit_entries deletes in one transaction.
-const auditBatch = 1000
-
 // deleteAudit deletes one batch of audit entries. The retention job repeats that for two seconds at
 // most, each time in a transaction of its own.
 func (w *boundsWork) deleteAudit(ctx context.Context) (more bool, err error) {
@@ -155,8 +149,13 @@ func (w *boundsWork) deleteAudit(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("delete audit entries: %w", err)
 	}
-	w.entries -= auditBatch
-	return w.entries > 0, nil
+	// A batch also examines the entries that the calls of this measurement have made, so it may
+	// delete fewer than 1,000.
+	err = w.control.QueryRowContext(ctx, "SELECT CASE WHEN EXISTS (SELECT * FROM jobs_internal.audit_entries WHERE at < '2001-01-01') THEN 1 ELSE 0 END;").Scan(&more)
+	if err != nil {
+		return false, fmt.Errorf("look for audit entries: %w", err)
+	}
+	return more, nil
 }
 
 // purge makes one call of the retention job.
