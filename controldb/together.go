@@ -30,30 +30,18 @@ func (s *Store) Together(ctx context.Context, op string, fn func(*Store) error) 
 	if s.recorded != nil {
 		return fn(s)
 	}
-	batches, err := s.batches(ctx, fn)
-	if err != nil || len(batches) == 0 {
-		return err
-	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	return s.retry(ctx, op, func() (bool, error) {
-		started := time.Now()
-		committing, err := s.runTogether(ctx, batches, (*sqlx.Tx).Commit)
-		if err != nil {
-			var answer mssqldb.Error
-			unknown := committing && !errors.As(err, &answer) // an answer is a refusal: nothing was made
-			if err = translateCall(ctx, op, err); unknown {
-				err = fmt.Errorf("%w; the server did not confirm the changes: they were made together, or not at all", err)
-			}
-		}
-		s.observe(op, started, err)
-		return true, err
-	})
+	return s.together(ctx, op, fn, (*sqlx.Tx).Commit, "the server did not confirm the changes: they were made together, or not at all")
 }
 
 // Rehearse makes all calls of fn in one transaction, as [Store.Together] does, and rolls it back:
 // the procedures check what they are given, and nothing is changed.
 func (s *Store) Rehearse(ctx context.Context, op string, fn func(*Store) error) error {
+	return s.together(ctx, op, fn, (*sqlx.Tx).Rollback, "")
+}
+
+// together makes all calls of fn in one transaction, which end ends. unconfirmed is what it means
+// that the connection breaks then; empty: nothing.
+func (s *Store) together(ctx context.Context, op string, fn func(*Store) error, end func(*sqlx.Tx) error, unconfirmed string) error {
 	batches, err := s.batches(ctx, fn)
 	if err != nil || len(batches) == 0 {
 		return err
@@ -62,9 +50,13 @@ func (s *Store) Rehearse(ctx context.Context, op string, fn func(*Store) error) 
 	defer cancel()
 	return s.retry(ctx, op, func() (bool, error) {
 		started := time.Now()
-		_, err := s.runTogether(ctx, batches, (*sqlx.Tx).Rollback)
+		ending, err := s.runTogether(ctx, batches, end)
 		if err != nil {
-			err = translateCall(ctx, op, err)
+			var answer mssqldb.Error
+			unknown := ending && unconfirmed != "" && !errors.As(err, &answer) // an answer is a refusal: nothing was made
+			if err = translateCall(ctx, op, err); unknown {
+				err = fmt.Errorf("%w; %s", err, unconfirmed)
+			}
 		}
 		s.observe(op, started, err)
 		return true, err
