@@ -130,7 +130,7 @@ func start(ctx context.Context, r *page.Request) (*page.Done, error) {
 		err = checkStart(known, text, value(r, fieldAllowMissing) == "true")
 	}
 	if err != nil {
-		return nil, &page.InputError{Field: field, Problem: sentence(err)}
+		return nil, &page.InputError{Field: field, Problem: page.Sentence(err.Error())}
 	}
 	if _, err := r.Store.StartJobWith(ctx, job, run, text); err != nil {
 		return nil, refuse(err, fieldParameters, 50069, 50070, 50071, 50072, 50073, 50159, 50160)

@@ -123,9 +123,3 @@ func checkStart(job startcheck.Job, text string, allowMissing bool) error {
 	}
 	return nil // the control database says what is wrong with the object
 }
-
-// sentence writes an error as a sentence.
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"unicode"
 
@@ -28,6 +29,7 @@ var (
 		"retry_attempts": "retry-attempts", "retry_errors": "retry-errors", "run_when": "run-when", "on_targets": "on-targets",
 		"initial_retry_interval_seconds": "initial-retry-interval", "maximum_retry_interval_seconds": "maximum-retry-interval",
 		"retry_interval_backoff_multiplier": "retry-interval-multiplier", "step_timeout_seconds": "timeout", "max_parallelism": "max-parallelism",
+		"tolerated_failures": "tolerated-failures",
 	}
 	alertFlags = map[string]string{
 		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
@@ -43,18 +45,14 @@ var (
 		"jobs.sp_add_schedule":    {"schedule add", []string{"job_name", "schedule_name"}, scheduleFlags},
 		"jobs.sp_update_schedule": {"schedule update", []string{"job_name", "schedule_name"}, scheduleFlags},
 		"jobs.sp_add_jobstep":     {"step add", []string{"job_name"}, stepFlags},
-		"jobs.sp_update_jobstep":  {"step update", []string{"job_name"}, with("step_name", "step-name", stepFlags)},
+		"jobs.sp_update_jobstep":  {"step update", []string{"job_name"}, updateFlags()},
 	}
 )
 
-// with returns flags with another one.
-func with(parameter, flag string, flags map[string]string) map[string]string {
-	m := map[string]string{parameter: flag}
-	for name, other := range flags {
-		if name != parameter {
-			m[name] = other
-		}
-	}
+// updateFlags are those of a step that is changed: step_name says which one it is.
+func updateFlags() map[string]string {
+	m := maps.Clone(stepFlags)
+	m["step_name"] = "step-name"
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,14 +114,14 @@ func (s *subject) again(typed manifest.Values, problems map[string]string, focus
 func (s *subject) refused(typed manifest.Values, faults manifest.Faults) error {
 	problems, general := map[string]string{}, []string{}
 	for _, f := range faults {
-		if f.Path == "" || s.name != "" && contains(s.fixed, f.Path) {
-			general = append(general, sentence(f.Message))
+		if f.Path == "" || s.name != "" && slices.Contains(s.fixed, f.Path) {
+			general = append(general, page.Sentence(f.Message))
 			continue
 		}
 		if problems[f.Path] != "" {
 			problems[f.Path] += " "
 		}
-		problems[f.Path] += sentence(f.Message)
+		problems[f.Path] += page.Sentence(f.Message)
 	}
 	text := strings.Join(general, " ")
 	if text == "" {
@@ -284,28 +285,4 @@ func (s *subject) rows(name string) (manifest.Field, bool) {
 		}
 	}
 	return manifest.Field{}, false
-}
-
-// contains reports whether a list has a text.
-func contains(list []string, text string) bool {
-	for _, one := range list {
-		if one == text {
-			return true
-		}
-	}
-	return false
-}
-
-// sentence makes a message a sentence.
-func sentence(text string) string {
-	if text == "" {
-		return text
-	}
-	if text[0] >= 'a' && text[0] <= 'z' && !strings.Contains(strings.SplitN(text, " ", 2)[0], "_") {
-		text = strings.ToUpper(text[:1]) + text[1:]
-	}
-	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
-		text += "."
-	}
-	return text
 }

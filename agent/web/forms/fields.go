@@ -141,10 +141,12 @@ func options(f manifest.Field, value string) []page.Option {
 
 // suggestions returns the names of objects that a field may refer to.
 func (b *builder) suggestions(field string) []string {
-	kind := map[string]manifest.Kind{"target_group": manifest.KindTargetGroup}[field]
+	if field != "target_group" {
+		return nil
+	}
 	var names []string
 	for _, o := range b.state.Own() {
-		if o.Kind == kind {
+		if o.Kind == manifest.KindTargetGroup {
 			names = append(names, o.Name())
 		}
 	}

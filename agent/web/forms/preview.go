@@ -71,7 +71,7 @@ func (s *subject) due(want manifest.Object) []string {
 			list = append(list, "No instant is due any more.")
 		}
 		for _, w := range u.Warnings {
-			list = append(list, sentence(w))
+			list = append(list, page.Sentence(w))
 		}
 	}
 	return list

@@ -262,3 +262,18 @@ type InputError struct{ Field, Problem string }
 
 // Error implements error.
 func (e *InputError) Error() string { return "invalid " + e.Field + ": " + e.Problem }
+
+// Sentence makes a message of an error a sentence. A message that begins with the name of a field,
+// which has an underscore, keeps it.
+func Sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	if text[0] >= 'a' && text[0] <= 'z' && !strings.Contains(strings.SplitN(text, " ", 2)[0], "_") {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	return text
+}
