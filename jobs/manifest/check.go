@@ -461,6 +461,9 @@ func (c *checker) step(s *Step, at string) {
 		}
 	}
 	c.refer(KindTargetGroup, s.TargetGroup, at+".target_group")
+	if _, ok := tolerance(s.ToleratedFailures); !ok {
+		c.fail(at+".tolerated_failures", "want a number of targets, such as 3, or a percentage from 0%% to 100%% without decimals, such as 1%%, not %q", s.ToleratedFailures)
+	}
 	if s.Output != nil && s.Output.SubscriptionID != "" && !isGUID(s.Output.SubscriptionID) {
 		c.fail(at+".output.subscription_id", "want a GUID such as 00000000-0000-0000-0000-000000000001")
 	}

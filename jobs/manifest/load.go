@@ -8,6 +8,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/jobs/textfile"
@@ -268,6 +269,9 @@ func normalize(o Object) {
 		}
 		for _, s := range v.Steps {
 			s.RetryMultiplier = single(s.RetryMultiplier)
+			if stored, ok := tolerance(s.ToleratedFailures); ok {
+				s.ToleratedFailures = stored
+			}
 			if s.Output != nil {
 				s.Output.SubscriptionID = strings.ToLower(s.Output.SubscriptionID)
 			}
@@ -291,6 +295,22 @@ func Normalize(list []Object) {
 	for _, o := range list {
 		normalize(o)
 	}
+}
+
+// tolerance returns a number of failures, or a percentage, as the control database stores it
+// (jobs_internal.check_tolerated_failures); false if the text is neither.
+func tolerance(text string) (stored string, ok bool) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || strings.Trim(digits, "0123456789") != "" || n > 1_000_000 || percent && n > 100:
+		return "", false
+	case n == 0:
+		return "0", true
+	case percent:
+		return strconv.Itoa(n) + "%", true
+	}
+	return strconv.Itoa(n), true
 }
 
 // emptyObject returns nothing for parameters without a member.

@@ -163,3 +163,17 @@ func FuzzParse(f *testing.F) {
 		_, _ = Load(Input{Text: []byte(s), Display: "x"})
 	})
 }
+
+// A tolerance has one form, so that a file which spells it in another way does not differ for ever.
+func TestToleranceHasOneForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"0": "0", "0%": "0", "007": "7", "03%": "3%", "100%": "100%", "1000000": "1000000"} {
+		stored, ok := tolerance(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, stored, text)
+	}
+	for _, text := range []string{"", "%", "-1", "+1", "1.5", "101%", "1000001", "1 %", "half", "99999999999999999999"} {
+		_, ok := tolerance(text)
+		require.False(t, ok, text)
+	}
+}
