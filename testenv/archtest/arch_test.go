@@ -153,7 +153,7 @@ var allowed = map[string][]string{
 	"testenv/oracle":            {"jobs"},
 	"testenv/differential":      {"jobs/schedule"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
-	"testenv/tsqld":             {"testenv/tsqld/...", "targets/mssql/kerberos/acceptor"},
+	"testenv/tsqld":             {"testenv/tsqld/...", "targets/mssql/kerberos/acceptor", "golang.org/x/sys/..."},
 	"testenv/tsqld/mserr":       {},
 	"testenv/tsqld/types":       {"testenv/tsqld/mserr", "golang.org/x/text/..."},
 	"testenv/tsqld/meter":       {"testenv/tsqld/mserr"},

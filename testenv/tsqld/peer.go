@@ -35,8 +35,12 @@ func clientKey(c net.Conn) string {
 }
 
 // peerUser returns the user ID of the socket at the client's end of a connection on this machine.
-// Linux lists sockets in /proc/net/tcp and tcp6 (proc(5)); elsewhere there is no such file.
+// Where the kernel does not answer socketUser, Linux lists sockets in /proc/net/tcp and tcp6
+// (proc(5)); elsewhere there is no such file.
 func peerUser(client, server netip.AddrPort) (user string, ok bool) {
+	if user, ok := socketUser(unmapped(client), unmapped(server)); ok {
+		return user, true
+	}
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(file)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,6 +73,33 @@ func dialAs(t *testing.T, address net.Addr, uid int) net.Conn {
 	r := <-opened
 	require.NoError(t, r.err)
 	return r.c
+}
+
+// The kernel tells the user of an open connection, and nothing of one that is not there.
+func TestSocketUser(t *testing.T) {
+	t.Parallel()
+	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", host)
+		if err != nil && strings.HasPrefix(host, "[") {
+			t.Logf("no IPv6 here: %v", err)
+			continue
+		}
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		local, remote := netip.MustParseAddrPort(c.LocalAddr().String()), netip.MustParseAddrPort(c.RemoteAddr().String())
+		user, ok := socketUser(local, remote)
+		if !ok {
+			t.Skip("the kernel has no sock_diag for TCP")
+		}
+		require.Equal(t, strconv.Itoa(os.Getuid()), user)
+		_, ok = socketUser(remote, netip.AddrPortFrom(local.Addr(), 1))
+		require.False(t, ok)
+		_, ok = socketUser(remote, remote)
+		require.False(t, ok, "the listener is not a connection")
+	}
 }
 
 // The tables of sockets are read as proc(5) describes them.
