@@ -187,7 +187,7 @@ func (c *controller) cancel(signals []controldb.CancelSignal) {
 }
 
 // compare compares the digests of memory and control database. A difference in [driftPasses]
-// comparisons in a row is drift (design section 6).
+// comparisons in a row is drift (DESIGN.md, "Drift").
 func (c *controller) compare(ctx context.Context, inMemory, inDatabase controldb.Digest) error {
 	c.comparedAt = time.Now()
 	if inMemory == inDatabase {

@@ -448,7 +448,7 @@ func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 		waitUntil(t, "01:00:00")
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (00:34)", "00:44:17", "00:54:17"}, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
-		// A schedule that is enabled after its planned start runs at once (b.3).
+		// A schedule that is enabled after its planned start runs at once.
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", true, ""))
 		waitUntil(t, "01:30:30")
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, ""))

@@ -10,8 +10,7 @@ import (
 // SAPRun is an entry of the log of a schedule: a run, or the next run, which is not made yet.
 type SAPRun struct {
 	ID uuid.UUID `db:"run_id"`
-	// Status is SCHEDULED, RUNNING or COMPLETED, and State is that of the table in
-	// rest-sap-actions.md, C.2.
+	// Status is SCHEDULED, RUNNING or COMPLETED, and State is SAP's state of the run.
 	Status string `db:"run_status"`
 	State  string `db:"run_state"`
 	// HTTPStatus is 0 for null.

@@ -53,7 +53,7 @@ func (c *control) validateAll(t *testing.T, term controldb.TermID, at time.Time)
 	require.Len(t, recorded, len(list))
 }
 
-// TestSAPRunLog is about pages and cursors of the log (A.4; cases 18 and 70, S-30, S-31).
+// TestSAPRunLog is about pages and cursors of the log (cases 18 and 70, S-30, S-31).
 func TestSAPRunLog(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		scope := c.sapProvider(t)
@@ -321,8 +321,8 @@ func TestSAPPasswords(t *testing.T) {
 	})
 }
 
-// TestSAPTurns: tenants take turns, so one with many runs does not hold up the others (C.5, guard
-// 4). It is the same when another job is under a limit.
+// TestSAPTurns: tenants take turns, so one with many runs does not hold up the others. It is the
+// same when another job is under a limit.
 func TestSAPTurns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.sapProvider(t, "t1", "t2")

@@ -114,7 +114,7 @@ func TestSAPJobs(t *testing.T) {
 	})
 }
 
-// TestSAPTenants: what belongs to another tenant behaves as what does not exist (C.5, case 96), and
+// TestSAPTenants: what belongs to another tenant behaves as what does not exist (case 96), and
 // the provider sees all (case 98).
 func TestSAPTenants(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {

@@ -120,7 +120,7 @@ func TestSchedulerJobs(t *testing.T) {
 	})
 }
 
-// Only what the collection has paused is resumed with it (case 96 of rest-arm.md).
+// Only what the collection has paused is resumed with it (case 96).
 func TestJobCollectionsPause(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.collection(t, controldb.JobCollectionSpec{Name: "jc"})

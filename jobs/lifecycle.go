@@ -41,8 +41,8 @@ func Lifecycles() []Lifecycle {
 	}
 }
 
-// ParseLifecycle returns the lifecycle that s spells in any case (decision 29 of the
-// specification). For any other text the error is an *UnknownLifecycleError.
+// ParseLifecycle returns the lifecycle that s spells in any case (decision 29). For any other text
+// the error is an *UnknownLifecycleError.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	for _, l := range Lifecycles() {
 		if strings.EqualFold(s, string(l)) {

@@ -26,7 +26,7 @@ const (
 	maxBody = 4 << 20
 	// requestTime bounds the time of a request.
 	requestTime = 30 * time.Second
-	// retryAfter is the value of Retry-After while the control database is away (A.6).
+	// retryAfter is the value of Retry-After while the control database is away.
 	retryAfter = 5 * time.Second
 )
 

@@ -107,7 +107,7 @@ type Preset string
 const (
 	// PresetWebhook takes 200 to 299 as success. It is the default.
 	PresetWebhook Preset = "webhook"
-	// PresetAzure takes 200 to 299 as success, 202 included (schedules.md D-A18).
+	// PresetAzure takes 200 to 299 as success, 202 included (D-A18).
 	PresetAzure Preset = "azure"
 	// PresetSAP takes 200 to 399 as success; 202 waits for a report.
 	PresetSAP Preset = "sap"
@@ -175,8 +175,7 @@ type StorageQueue struct {
 	AllowHTTP bool
 }
 
-// EnvelopeAzureScheduler is the XML document StorageQueueMessage of Azure Scheduler
-// (rest-arm.md B.5).
+// EnvelopeAzureScheduler is the XML document StorageQueueMessage of Azure Scheduler.
 const EnvelopeAzureScheduler = "azure-scheduler"
 
 // ServiceBus is a message for a queue or topic of Azure Service Bus.

@@ -75,7 +75,7 @@ func TestDocumentedAzureJobs(t *testing.T) {
 	require.NotContains(t, script, "@target_group_name")
 }
 
-// All properties of brokeredMessageProperties (a.8) come over, and a property that HTTPS cannot
+// All properties of brokeredMessageProperties come over, and a property that HTTPS cannot
 // carry makes the message one of AMQP.
 func TestServiceBusProperties(t *testing.T) {
 	t.Parallel()

@@ -143,7 +143,7 @@ func (r *Result) restOf(job string, o *object) {
 	}
 }
 
-// These are the limits of a retry policy in Azure Scheduler (a.6); azureMinRetry is in seconds.
+// These are the limits of a retry policy in Azure Scheduler; azureMinRetry is in seconds.
 const (
 	azureMaxRetries = 20
 	azureMinRetry   = 15

@@ -118,7 +118,7 @@ func (r *Result) sapJob(o *object) {
 const sapStep = "action"
 
 // sapTimeout is the time that a report has (D-S12), in seconds. The limit of the step is later, so
-// that the report's deadline ends the run first (C.3).
+// that the report's deadline ends the run first.
 const sapTimeout = 604800
 
 // sapAction adds the step that makes the job's HTTP call or runs its task.

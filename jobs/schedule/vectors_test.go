@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vector is one row of part e of the specification of schedules, or a further row in the same form.
+// vector is one row of vectors.json, or a further row in the same form.
 type vector struct {
 	ID, Kind, Spec, Start, After, Zone string
 	Due, Started                       []string

@@ -99,7 +99,7 @@ BEGIN
     IF @max_job_count < 0 OR @max_job_occurrence < 0
         THROW 50083, N'Invalid quota of a job collection: want numbers of at least 0.', 1;
 
-    -- The quotas of the plans (schedules.md a.9), which a collection may lower.
+    -- The quotas of the plans, which a collection may lower.
     SET @most = CASE @plan WHEN N'Free' THEN 5 WHEN N'P20Premium' THEN 1000 ELSE 50 END;
     SET @least = CASE @plan WHEN N'Free' THEN 3600 ELSE 60 END;
     SET @max_job_count = COALESCE(@max_job_count, @most);

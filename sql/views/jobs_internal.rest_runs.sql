@@ -1,4 +1,4 @@
--- Runs of schedules of the SAP surface with SAP's states (rest-sap-actions.md, C.2): one row per run. Nothing is stored for
+-- Runs of schedules of the SAP surface with SAP's states: one row per run. Nothing is stored for
 -- this view; it reads the rows of the run: its step, its target, the latest task, its callback, and the messages of the answer.
 --
 -- A report decides as soon as it was accepted and the attempt has ended, so the state is final before the next pass ends the wait.

@@ -1,4 +1,4 @@
-// Package scenario runs the scenarios S1 to S31 of the specification as tests: the documented
+// Package scenario runs the scenarios S1 to S31 as tests: the documented
 // procedures and samples of Azure Elastic Jobs. Each scenario is one script in testdata, in the
 // dialect of package script. The calls, server names included, are those of the sources; everything
 // else, such as the expected results, was written for this package.

@@ -18,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// The bodies of job agents (A.3).
+// The bodies of job agents.
 type (
 	// agentBody is the body of PUT.
 	agentBody struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// The bodies of operations (A.4).
+// The bodies of operations.
 type (
 	acceptedView struct {
 		Operation string `json:"operation" enum:"UpsertJobAccount DropJobAccount"`

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// The codes of the surface (A.5).
+// The codes of the surface.
 const (
 	codeNotFound    rest.Code = "ResourceNotFound"
 	codeInvalidBody rest.Code = "InvalidResourceRequestBody"

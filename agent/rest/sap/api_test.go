@@ -125,7 +125,7 @@ func TestCase002CreateJob(t *testing.T) {
 	require.NotContains(t, job, "user")
 }
 
-// TestShapes checks the members of every answer about jobs and schedules, by A.3's table.
+// TestShapes checks the members of every answer about jobs and schedules, by the table of want.
 func TestShapes(t *testing.T) {
 	a := as(t, provider)
 	path, job := a.job("shapes", object{

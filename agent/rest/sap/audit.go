@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 )
 
-// auditActions are SAP's names of the operations that it audits (A.9).
+// auditActions are SAP's names of the operations that it audits.
 var auditActions = map[string]string{
 	"Jobs_Create": "JobCreation", "Jobs_Put": "JobConfiguration", "Jobs_Delete": "JobDeletion", "Schedules_Create": "JobCreation",
 	"Schedules_Update": "JobScheduleConfiguration", "Schedules_Delete": "JobScheduleDeletion", "Schedules_DeleteAll": "JobScheduleRemoval",
@@ -52,7 +52,7 @@ type auditErrorRef struct {
 	Message string `json:"message"`
 }
 
-// audit writes SAP's line about the beginning of a request (A.9), and returns a function that
+// audit writes SAP's line about the beginning of a request, and returns a function that
 // writes the line about its end. The control database keeps the audit log of its own; these lines
 // are for tools that read those of SAP's service.
 func (s *Surface) audit(id string, c *call) (finish func(error)) {

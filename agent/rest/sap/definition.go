@@ -19,7 +19,7 @@ import (
 const (
 	// maxText bounds descriptions, users and passwords, in characters. SAP documents no limit.
 	maxText = 1024
-	// maxAction bounds the URL of an action, in characters (B.1).
+	// maxAction bounds the URL of an action, in characters.
 	maxAction = 2048
 )
 

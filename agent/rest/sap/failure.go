@@ -71,7 +71,7 @@ func invalid(beginning string, faults ...fault) error {
 // errNotFound is the answer for everything that is not there, or that another tenant has (S-66).
 var errNotFound = &rest.Error{Status: http.StatusNotFound, Code: codeNotFound, Message: "Not Found"}
 
-// errorBody is the body of every failure (A.5).
+// errorBody is the body of every failure.
 type errorBody struct {
 	Code          int    `json:"code"`
 	Message       string `json:"message"`

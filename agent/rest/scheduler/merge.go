@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// merged returns a JSON object with the members of patch in it (B.3): objects are merged, all else
+// merged returns a JSON object with the members of patch in it: objects are merged, all else
 // is replaced. A null stays, so that what reads the result can tell it from absence; it reads null
 // as absence. Names are matched without regard to case, as those of the API are.
 func merged(old, patch []byte) ([]byte, error) {

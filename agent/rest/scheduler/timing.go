@@ -248,7 +248,7 @@ func nextExecution(j controldb.SchedulerJob) time.Time {
 	return next
 }
 
-// isoDuration and clockDuration are the two forms of durations that clients send (B.2): P1DT2H and
+// isoDuration and clockDuration are the two forms of durations that clients send: P1DT2H and
 // d.hh:mm:ss.
 var (
 	isoDuration   = regexp.MustCompile(`^P(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d+)?S)?)?$`)

@@ -18,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
-// Limits of Azure Scheduler (schedules.md a.6 and a.9).
+// Limits of Azure Scheduler.
 const (
 	maxJob          = 16 << 10
 	maxURI          = 2048

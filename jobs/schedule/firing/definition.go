@@ -75,7 +75,7 @@ func (d Definition) read(named Calendars) (rule, error) {
 	}
 	opts := schedule.Options{Zone: d.Zone, Created: d.Defined, LastStarted: d.Due, MinInterval: d.MinInterval, Uncounted: true}
 	if d.Activated.After(d.Defined) {
-		opts.Activated = d.Activated // otherwise a time before the creation would be dropped (b.7)
+		opts.Activated = d.Activated // otherwise a time before the creation would be dropped
 	}
 	err := r.parse(d, opts, named)
 	if r.plan != nil && r.plan.Count > 0 {

@@ -136,7 +136,7 @@ func TestValidate(t *testing.T) {
 			next: "00:10",
 		},
 		// D-P7: instants before the activation are dropped. SAP's repeatInterval runs at once
-		// (b.3).
+		//.
 		"SwitchedOnLater": {
 			kind: schedule.KindCron5, spec: "30 4 * * *",
 			change: func(d *Definition) { d.Activated = clock(t, "12:00") }, next: "2026-01-02 04:30",

@@ -209,7 +209,7 @@ func (s *served) testOpenAPI(t *testing.T) {
 		documents[name] = document
 	}
 	const base = "/subscriptions/{}/resourceGroups/{}/providers/Microsoft.Sql/servers/{}/jobAgents"
-	// The paths of part A.2, with the numbers of their operations.
+	// The paths of the operations, by their numbers.
 	wanted := map[string]string{
 		"": "GET", "/{}": "GET PUT PATCH DELETE", "/{}/credentials": "GET", "/{}/credentials/{}": "GET PUT DELETE",
 		"/{}/targetGroups": "GET", "/{}/targetGroups/{}": "GET PUT DELETE", "/{}/jobs": "GET", "/{}/jobs/{}": "GET PUT DELETE",

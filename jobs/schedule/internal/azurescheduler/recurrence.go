@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
-// frequencies holds the frequencies of a recurrence and their largest intervals (a.3, D-A14).
+// frequencies holds the frequencies of a recurrence and their largest intervals (D-A14).
 var frequencies = []struct {
 	name string
 	most int64
@@ -203,7 +203,7 @@ func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interva
 var scheduleElements = []string{"minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"}
 
 // readSchedule parses the element schedule. It refuses parts that have no meaning with the
-// frequency (a.4, D-A16).
+// frequency (D-A16).
 func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *scheduleParts {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, "an object with "+strings.Join(scheduleElements, ", "), "")

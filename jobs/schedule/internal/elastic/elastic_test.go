@@ -26,7 +26,7 @@ func first(s engine.Schedule, after time.Time, n int) []time.Time {
 	return due
 }
 
-// TestElasticVectors checks the vectors of the specification of schedules, part e, and further
+// TestElasticVectors checks the vectors of vectors.json, and further
 // cases of decisions 9 to 12.
 func TestElasticVectors(t *testing.T) {
 	t.Parallel()

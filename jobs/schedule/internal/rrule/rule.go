@@ -133,7 +133,7 @@ func due(pattern engine.Pattern, from int64) bool {
 	return ok
 }
 
-// fillDays fills the missing days of a rule of days from the day of its start (c.6).
+// fillDays fills the missing days of a rule of days from the day of its start.
 func (r *rule) fillDays(day int64) {
 	if r.yearDays != nil || r.days != nil || r.has("BYDAY") {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
-// cronField is one of the seven fields, from left to right (b.2).
+// cronField is one of the seven fields, from left to right.
 type cronField struct {
 	name      string
 	low, high int

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// formatTokens lists the tokens of a date object's format (b.6).
+// formatTokens lists the tokens of a date object's format.
 const formatTokens = "YYYY YY Q M MM MMM MMMM D DD Do DDD DDDD X x gggg gg w ww e GGGG GG W WW E H HH h hh a A m mm s ss S SS SSS Z ZZ"
 
 // formatToken is one token of a format, or a literal text.

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
 )
 
-// modeNames are the four forms of a schedule. A schedule has exactly one of them (b.1).
+// modeNames are the four forms of a schedule. A schedule has exactly one of them.
 var modeNames = []string{"cron", "repeatInterval", "repeatAt", "time"}
 
 // Dialect is the dialect of SAP Job Scheduling Service.
@@ -69,7 +69,7 @@ func takeIgnored(p *syntax.Parser) {
 	}
 }
 
-// readBounds parses the bounds of the schedule and of its job; both apply (b.7). A one-time
+// readBounds parses the bounds of the schedule and of its job; both apply. A one-time
 // schedule ignores the start.
 func readBounds(p *syntax.Parser, oneTime bool) {
 	p.Start = readInstant(p, p.Reader, "startTime", p.PlannedStart)
@@ -96,7 +96,7 @@ func readBounds(p *syntax.Parser, oneTime bool) {
 	}
 }
 
-// readInstant parses an element in one of the forms of b.6: a text, or an object with date and
+// readInstant parses an element in one of these forms: a text, or an object with date and
 // format.
 func readInstant(p *syntax.Parser, r syntax.Reader, name string, absent time.Time) time.Time {
 	v := r.Take(name)
@@ -227,7 +227,7 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 		p.Warn("a month is 30 days and a year is 365 days in repeatInterval; cron follows the calendar (D-S18)")
 	}
 	// A schedule that is created or enabled after its planned start runs at once, and the grid
-	// begins there (b.3).
+	// begins there.
 	start := p.Start
 	if start.IsZero() {
 		start = p.NeedCreation(v.Path)
@@ -268,7 +268,7 @@ func readTime(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 			return nil
 		}
 	}
-	// A time that had passed at the creation runs at once, unless its end had passed too (b.7).
+	// A time that had passed at the creation runs at once, unless its end had passed too.
 	if now := p.Creation(); p.Activated.IsZero() && now.After(at) {
 		at = now
 	}

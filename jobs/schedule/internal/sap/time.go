@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// timeForms describes the closed grammar of readable times (b.5, D-S10) in faults.
+// timeForms describes the closed grammar of readable times (D-S10) in faults.
 const timeForms = `"now", "20 minutes from now", "in 2 hours", "3.30pm", "9pm tonight", "tomorrow at 4pm", "friday at 2am", ` +
 	`"next week monday at 5am" (a clock time is 4pm, 4.40pm, 18.40 or 17.20:30), or ` + syntax.DateForms
 
