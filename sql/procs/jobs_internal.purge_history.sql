@@ -47,6 +47,8 @@ BEGIN
     DECLARE @most INT = 1000;   -- rows of one statement
     DECLARE @keys INT = 10000;  -- of runs that are read in one call
     DECLARE @read INT;
+    DECLARE @chunk INT;         -- of these keys, which are read at once
+    DECLARE @chunk_rows INT;
     DECLARE @rows INT;
     DECLARE @seconds INT = 0;   -- for which batches of one kind are repeated
     DECLARE @until DATETIME2(7);
@@ -83,39 +85,53 @@ BEGIN
         @position_id = COALESCE(p.execution_id, 0)
     FROM jobs_internal.retention_state AS p
     WHERE p.id = 1;
-    -- Plan: a range of IX_job_executions_end_time, which has the job.
-    INSERT INTO @old (execution_id, end_time, job_id)
-    SELECT TOP (@keys) e.execution_id, e.end_time, e.job_id
-    FROM jobs_internal.job_executions AS e
-    WHERE e.is_active = 0
-        AND e.purged_at IS NULL
-        AND e.end_time < @oldest
-        AND e.end_time >= @position_at
-        AND (e.end_time > @position_at OR e.execution_id > @position_id)
-    ORDER BY e.end_time, e.execution_id;
-    SET @read = @@ROWCOUNT;
-    INSERT INTO @runs (execution_id, end_time)
-    SELECT TOP (@batch_size) o.execution_id, o.end_time
-    FROM @old AS o
-    WHERE o.end_time < @scheduler_oldest
-        OR NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = o.job_id)
-    ORDER BY o.end_time, o.execution_id;
-    SET @rows = @@ROWCOUNT;
+    -- Few keys are read at first, since most databases have no jobs of job collections. Plan: a range of IX_job_executions_end_time, which
+    -- has the job.
+    SET @chunk = @batch_size;
+    SET @chunk_rows = @batch_size;
+    SET @rows = 0;
+    SET @read = 0;
+    WHILE @rows < @batch_size AND @chunk_rows = @chunk AND @read < @keys
+    BEGIN
+        SET @chunk = CASE WHEN @read = 0 THEN @batch_size WHEN @read * 3 < @keys - @read THEN @read * 3 ELSE @keys - @read END;
+        DELETE o
+        FROM @old AS o;
+        INSERT INTO @old (execution_id, end_time, job_id)
+        SELECT TOP (@chunk) e.execution_id, e.end_time, e.job_id
+        FROM jobs_internal.job_executions AS e
+        WHERE e.is_active = 0
+            AND e.purged_at IS NULL
+            AND e.end_time < @oldest
+            AND e.end_time >= @position_at
+            AND (e.end_time > @position_at OR e.execution_id > @position_id)
+        ORDER BY e.end_time, e.execution_id;
+        SET @chunk_rows = @@ROWCOUNT;
+        SET @read = @read + @chunk_rows;
+        INSERT INTO @runs (execution_id, end_time)
+        SELECT TOP (@batch_size - @rows) o.execution_id, o.end_time
+        FROM @old AS o
+        WHERE o.end_time < @scheduler_oldest
+            OR NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = o.job_id)
+        ORDER BY o.end_time, o.execution_id;
+        SET @rows = @rows + @@ROWCOUNT;
+        SELECT TOP (1)
+            @position_at = o.end_time,
+            @position_id = o.execution_id
+        FROM @old AS o
+        ORDER BY o.end_time DESC, o.execution_id DESC;
+    END;
     -- The next call continues after the last run of a full batch, or after the last run that was read. At the end, it begins again.
-    SET @position_at = NULL;
-    SET @position_id = NULL;
     IF @rows = @batch_size
         SELECT TOP (1)
             @position_at = r.end_time,
             @position_id = r.execution_id
         FROM @runs AS r
         ORDER BY r.end_time DESC, r.execution_id DESC;
-    ELSE IF @read = @keys
-        SELECT TOP (1)
-            @position_at = o.end_time,
-            @position_id = o.execution_id
-        FROM @old AS o
-        ORDER BY o.end_time DESC, o.execution_id DESC;
+    ELSE IF @chunk_rows < @chunk
+    BEGIN
+        SET @position_at = NULL;
+        SET @position_id = NULL;
+    END;
     IF @position_at IS NOT NULL
         SET @remaining = 1;
     UPDATE p
