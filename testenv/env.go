@@ -311,16 +311,56 @@ func (e *Env) setSnapshot(t testing.TB, database string) {
 	}
 }
 
-// Control creates a database, installs the control schema in it, and opens it until the test ends.
+// Control creates a control database and opens it until the test ends.
 func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
 	t.Helper()
+	if e.Server != nil {
+		const name = "control"
+		require.NoError(t, e.Server.CreateFrom(t.Context(), name, installed(t)))
+		return e.OpenControl(t, name), name
+	}
 	name := e.CreateDatabase(t, "control")
-	installer, err := controldb.New(controldb.Config{Connector: e.Connector(t, name), ServerName: e.ServerName})
+	e.install(t, name)
+	return e.OpenControl(t, name), name
+}
+
+// install installs the control schema in a database.
+func (e *Env) install(t testing.TB, database string) {
+	t.Helper()
+	installer, err := controldb.New(controldb.Config{Connector: e.Connector(t, database), ServerName: e.ServerName})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
-	e.setSnapshot(t, name) // the installation may have turned it on
-	store := e.OpenControl(t, name)
-	return store, name
+	e.setSnapshot(t, database) // the installation may have turned it on
+}
+
+// installedAt is when the schema of the image was installed.
+var installedAt = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// image is a database of the embedded server in which the control schema was installed, for all
+// tests of the process.
+var image struct {
+	mu   sync.Mutex
+	made bool
+	tsqld.Image
+}
+
+// installed returns the image. Whoever asks first installs it, at an
+// instant before those of all tests.
+func installed(t testing.TB) tsqld.Image {
+	t.Helper()
+	image.mu.Lock()
+	defer image.mu.Unlock()
+	if image.made {
+		return image.Image
+	}
+	e := Embedded(t, Options{Now: func() time.Time { return installedAt }})
+	name := e.CreateDatabase(t, "control")
+	e.install(t, name)
+	var err error
+	image.Image, err = e.Server.Image(t.Context(), name)
+	require.NoError(t, err)
+	image.made = true
+	return image.Image
 }
 
 // OpenControl opens a control database until the test ends.

@@ -187,7 +187,7 @@ func (c *Catalog) CreateDatabase(
 	}
 	c.nextID++
 	d.Name, d.OwnerID, d.Options = name, owner, opts
-	if d, err = c.initialize(ctx, d, now); err != nil {
+	if d, err = c.initialize(ctx, d, DatabaseModel, now); err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
 	}
 	s.databases[id], s.byName[Fold(name)] = d, d
@@ -209,9 +209,15 @@ func (c *Catalog) fromModel(ctx context.Context, model *Database, id int, now in
 	if err := c.store.CreateCopy(ctx, conn, DatabaseModel, id); err != nil {
 		return nil, err
 	}
+	return c.copied(ctx, conn, id, now)
+}
+
+// copied reads the catalog of a database whose file is a copy of another database's, before
+// [Catalog.initialize]. If it fails, the file is dropped.
+func (c *Catalog) copied(ctx context.Context, conn *store.Conn, id int, now int64) (*Database, error) {
 	d, _, err := load(ctx, conn, id) // the copy has no row of its own yet
 	if err == nil && d == nil {
-		err = errors.New("the file of model has no catalog")
+		err = errors.New("the copied file has no catalog")
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
@@ -220,8 +226,8 @@ func (c *Catalog) fromModel(ctx context.Context, model *Database, id int, now in
 	return d, nil
 }
 
-// initialize writes the first version of a database.
-func (c *Catalog) initialize(ctx context.Context, d *Database, now int64) (*Database, error) {
+// initialize writes the first version of a database, whose file may be a copy of another one's.
+func (c *Catalog) initialize(ctx context.Context, d *Database, from int, now int64) (*Database, error) {
 	conn, err := c.store.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -234,7 +240,9 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, now int64) (*Data
 		return nil, err
 	}
 	e := d.Edit(now)
-	e.dirty[defKey{defDatabase, DatabaseModel}] = nil // the row of model in the copied file
+	if from != d.ID {
+		e.dirty[defKey{defDatabase, int64(from)}] = nil // the row of the other database in the copied file
+	}
 	dbo := e.db.principals[PrincipalDBO].Clone()
 	dbo.SID = d.OwnerID
 	e.PutPrincipal(dbo)

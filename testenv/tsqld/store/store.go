@@ -214,19 +214,55 @@ func (s *Store) Create(id int) error {
 // CreateCopy adds a database with the committed content of another one, which c reads. c must not
 // be in a transaction. The error matches os.ErrExist if the id exists.
 func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
-	if err := c.Use(ctx, from); err != nil {
-		return err
-	}
-	for len(c.attached) >= MaxAttached { // VACUUM INTO attaches one more
-		if err := c.evict(ctx, []int{from}); err != nil {
-			return err
-		}
-	}
 	if err := s.Create(to); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "VACUUM "+alias(from)+" INTO ?1", []any{s.Path(to)}); err != nil {
-		return errors.Join(fmt.Errorf("copy database %d: %w", from, err), s.Drop(to))
+	if err := s.vacuumInto(ctx, c, from, s.Path(to)); err != nil {
+		return errors.Join(err, s.Drop(to))
+	}
+	return nil
+}
+
+// vacuumInto writes the committed content of a database to a file that is missing or empty.
+func (s *Store) vacuumInto(ctx context.Context, c *Conn, id int, path string) error {
+	if err := c.Use(ctx, id); err != nil {
+		return err
+	}
+	for len(c.attached) >= MaxAttached { // VACUUM INTO attaches one more
+		if err := c.evict(ctx, []int{id}); err != nil {
+			return err
+		}
+	}
+	if _, err := c.Exec(ctx, "VACUUM "+alias(id)+" INTO ?1", []any{path}); err != nil {
+		return fmt.Errorf("copy database %d: %w", id, err)
+	}
+	return nil
+}
+
+// Content returns the committed content of a database, which c reads. c must not be in a
+// transaction.
+func (s *Store) Content(ctx context.Context, c *Conn, id int) ([]byte, error) {
+	if err := s.vacuumInto(ctx, c, id, s.Path(id)+contentTail); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(s.Path(id) + contentTail)
+	if err = errors.Join(err, os.Remove(s.Path(id)+contentTail)); err != nil {
+		return nil, fmt.Errorf("read database %d: %w", id, err)
+	}
+	return content, nil
+}
+
+// contentTail ends the name of the file of [Store.Content].
+const contentTail = "-content"
+
+// CreateWith adds a database with a content that [Store.Content] has returned, of this store or of
+// another one. The error matches os.ErrExist if the id exists.
+func (s *Store) CreateWith(id int, content []byte) error {
+	if err := s.Create(id); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.Path(id), content, fileMode); err != nil {
+		return errors.Join(fmt.Errorf("write database %d: %w", id, err), s.Drop(id))
 	}
 	return nil
 }
