@@ -147,8 +147,8 @@ BEGIN
             AND j.deleted_at IS NULL;
     END;
 
-    -- Each step that has ended knows the number of its targets. Plan: per run without success the range of UQ_step_executions_step_id, as
-    -- many rows as the run has had steps.
+    -- Each step that has ended knows the number of its targets; those that failed and are tolerated count, too. Plan: per run the range
+    -- of UQ_step_executions_step_id, as many rows as the run has had steps.
     IF EXISTS (SELECT 1 FROM @rules AS r WHERE r.condition = N'TargetsFailed')
         UPDATE x
         SET x.targets = c.targets,
@@ -160,7 +160,6 @@ BEGIN
                 SUM(COALESCE(s.not_succeeded, 0)) AS not_succeeded
             FROM @runs AS r
             INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = r.execution_id
-            WHERE r.lifecycle IN (N'Failed', N'TimedOut', N'Canceled')
             GROUP BY s.execution_id
         ) AS c
         INNER JOIN @runs AS x ON x.execution_id = c.execution_id;
