@@ -51,6 +51,7 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @other UNIQUEIDENTIFIER;
+    DECLARE @is_repeated BIT; -- 1: the run exists
     DECLARE @other_payload BIGINT;
     DECLARE @other_parameters NVARCHAR(MAX);
     DECLARE @other_targets NVARCHAR(MAX);
@@ -69,16 +70,7 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
 
-    IF @only_targets IS NOT NULL
-        EXECUTE jobs_internal.check_only_targets
-            @job_id = @job_id,
-            @version = @version,
-            @only_targets = @only_targets,
-            @complete = @only_targets OUTPUT,
-            @count = @chosen OUTPUT;
-
     IF @job_execution_id IS NOT NULL
-    BEGIN
         -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not committed,
         -- the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and passes insert there.
         SELECT
@@ -87,7 +79,18 @@ BEGIN
             @other_targets = e.only_targets
         FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @job_execution_id;
-        IF @other = @job_id
+    SET @is_repeated = CASE WHEN @other = @job_id THEN 1 ELSE 0 END;
+    IF @only_targets IS NOT NULL
+        EXECUTE jobs_internal.check_only_targets
+            @job_id = @job_id,
+            @version = @version,
+            @only_targets = @only_targets,
+            @is_repeated = @is_repeated,
+            @complete = @only_targets OUTPUT,
+            @count = @chosen OUTPUT;
+    IF @job_execution_id IS NOT NULL
+    BEGIN
+        IF @is_repeated = 1
         BEGIN
             SELECT @other_parameters = p.text
             FROM jobs_internal.payloads AS p

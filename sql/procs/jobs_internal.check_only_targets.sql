@@ -10,6 +10,8 @@
 --   @only_targets  As in jobs.sp_start_job.
 --   @origin_id     Key of the run that is run again; NULL: a start.
 --   @only          The states of jobs.sp_rerun_job_execution, normalised; NULL for a start.
+--   @is_repeated   1: the run exists, and its start is repeated: the targets are only read, because target groups may have
+--                  changed since.
 --   @complete      Receives what the column only_targets of job_executions holds, in the order of the ids.
 --   @count         Receives the number of targets.
 -- Called by: jobs.sp_start_job, jobs.sp_rerun_job_execution, within their transactions.
@@ -24,6 +26,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.check_only_targets
     @only_targets NVARCHAR(MAX),
     @origin_id    BIGINT = NULL,
     @only         NVARCHAR(200) = NULL,
+    @is_repeated  BIT = 0,
     @complete     NVARCHAR(MAX) OUTPUT,
     @count        INT OUTPUT
 AS
@@ -117,6 +120,16 @@ BEGIN
     FROM @given AS g
     GROUP BY g.target_id;
     SET @count = @@ROWCOUNT;
+    IF @is_repeated = 1
+    BEGIN
+        SET @complete = (
+            SELECT c.target_id
+            FROM @chosen AS c
+            ORDER BY c.target_id
+            FOR JSON PATH
+        );
+        RETURN 0;
+    END;
     -- What a run calls a database counts. Plan: per target one key of IX_target_executions_target_id with a lookup.
     UPDATE c
     SET c.server_name = t.server_name,
