@@ -19,7 +19,7 @@
 --   @after_database     The list begins behind this database; NULL: at its beginning.
 --   @after_server       Its server.
 --   @after_job          The jobs begin behind this name; NULL: at their beginning.
---   @top                Maximum number of databases, 1 to 1000. NULL: 50.
+--   @top                Maximum number of databases, 1 to 1000. NULL: 50. With more than 20 jobs it may be fewer than 1000.
 --   @jobs               Maximum number of jobs, 0 to 500. NULL: 50. With 0, the databases are found and nothing else.
 -- Called by: members of the role jobs_reader.
 -- Locks:     none.
@@ -128,12 +128,13 @@ BEGIN
 
     -- The databases.
     IF @target_id IS NOT NULL
-        -- Plan: the newest row of each name is not needed: a database has the same name in all runs but for its case.
+        -- Plan: the last key of IX_target_executions_target_id with its row. Any row does: a database has the same name in all runs but
+        -- for its case.
         INSERT INTO @listed (target_id, server_name, database_name, elastic_pool_name)
         SELECT TOP (1) t.target_id, t.server_name, t.database_name, t.elastic_pool_name
         FROM jobs_internal.target_executions AS t
         WHERE t.target_id = @target_id
-        ORDER BY t.job_id, t.execution_id DESC;
+        ORDER BY t.job_id DESC, t.execution_id DESC;
     ELSE IF @group_id IS NOT NULL
     BEGIN
         -- Plan: the newest eight runs of each job that uses the group, and their steps by UQ_step_executions_step_id.
@@ -236,9 +237,9 @@ BEGIN
         SET @next_job = (SELECT MAX(n.name) FROM @named AS n);
     END;
 
-    -- The next databases: as many as the page has, or as may be examined to find those that lack something.
+    -- The next databases: as many as the page has, or as may be examined to find those that lack something; with many jobs fewer.
     SET @window = CASE
-        WHEN @lacking = 1 AND @columns > 0 AND 20000 / @columns > @top THEN 20000 / @columns
+        WHEN @columns > 0 AND (@lacking = 1 OR 20000 / @columns < @top) THEN 20000 / @columns
         ELSE @top
     END;
     INSERT INTO @wanted (target_id, place, server_name, database_name, elastic_pool_name)
