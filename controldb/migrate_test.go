@@ -440,6 +440,43 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 	})
 }
 
+// TestMigrateCounts: a run of an earlier version whose list is complete and larger than what is
+// counted at once ends after the migration, with the right numbers; its steps do not know the
+// number of their targets yet, so they are counted as a whole. Runs that begin then know it.
+func TestMigrateCounts(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		before := c.start(t, "j")
+		term := c.term1(t)
+		databases := []string{"a", "b", "c", "d", "e", "f"}
+		c.resolve(t, term, databases...)
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, len(databases))
+		c.complete(t, term, targets.Failed, "m", tasks[:2]...)
+		c.complete(t, term, targets.Succeeded, "", tasks[2:]...)
+		require.NoError(t, c.Migrate(t.Context()))
+
+		testenv.SetSlices(t, c.db, 1) // so that 4 targets are counted at once
+		const steps = `SELECT s.lifecycle, s.targets, s.not_succeeded FROM jobs_internal.step_executions AS s ORDER BY s.step_execution_id`
+		require.Equal(t, []string{"WaitingForChildJobExecutions|NULL|NULL"}, c.rows(t, steps))
+		c.pass(t, term)
+		require.Equal(t, "Failed", c.lifecycle(t, before))
+		require.Equal(t, []string{"Failed|6|2"}, c.rows(t, steps))
+
+		after := c.start(t, "j")
+		c.resolve(t, term, databases...)
+		require.Equal(t, []string{"Failed|6|2", "WaitingForChildJobExecutions|6|NULL"}, c.rows(t, steps))
+		c.complete(t, term, targets.Succeeded, "", c.pass(t, term).Tasks...)
+		c.pass(t, term)
+		require.Equal(t, "WaitingForChildJobExecutions", c.lifecycle(t, after))
+		env.CheckInvariants(t, c.name, false)
+		c.pass(t, term)
+		require.Equal(t, "Succeeded", c.lifecycle(t, after))
+		env.CheckInvariants(t, c.name, false)
+	})
+}
+
 // TestMigrateScheduleDescriptions: a schedule of release 0 that is due and has an active run keeps
 // its instant and its run, and gets words and the time of its renewal with the next validation.
 func TestMigrateScheduleDescriptions(t *testing.T) {

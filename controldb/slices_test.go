@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -95,5 +96,58 @@ func TestLostTasksAreHandedOverInSlices(t *testing.T) {
 		require.Equal(t, 5, get[int](t, c, held))
 		drain(again, 3, 1, 0)
 		require.Equal(t, 14, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome = N'Unknown'`))
+	})
+}
+
+// TestManyTargetsAreCountedInSlices: the targets of a step that ends, and the attempts of a
+// scheduled run that has ended, are counted over several passes if they are many. Other runs
+// advance meanwhile, and the numbers are those of one count.
+func TestManyTargetsAreCountedInSlices(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		testenv.SetSlices(t, c.db, 1) // so that 4 targets are counted at once
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "other", nil)
+		c.exec(t, `EXECUTE jobs.sp_update_job N'j', @enabled = 1, @schedule_interval_type = N'Days', @schedule_start_time = '2099-01-01'`)
+		term := c.term(t)
+		run := c.start(t, "j")
+		c.exec(t, `UPDATE e SET e.schedule_id = s.schedule_id, e.due_at = e.create_time, e.unaccounted = 1
+FROM jobs_internal.job_executions AS e INNER JOIN jobs_internal.schedules AS s ON s.job_id = e.job_id`)
+		databases := make([]string, 10)
+		for i := range databases {
+			databases[i] = fmt.Sprint("d", i)
+		}
+		c.resolve(t, term, databases...)
+		for i, task := range c.pass(t, term).Tasks {
+			outcome := targets.Succeeded
+			if i%3 == 0 {
+				outcome = targets.Failed
+			}
+			c.complete(t, term, outcome, "m", task)
+		}
+		other := c.start(t, "other")
+		c.resolve(t, term, "d0")
+
+		const counted = `SELECT COALESCE(MAX(targets), 0) FROM jobs_internal.step_counts`
+		for _, n := range []int{4, 8} {
+			require.Equal(t, n, get[int](t, c, counted))
+			require.Equal(t, "WaitingForChildJobExecutions", c.lifecycle(t, run))
+			c.env.CheckInvariants(t, c.name, false)
+			require.True(t, c.passMax(t, term, 0).More(), n)
+		}
+		require.Zero(t, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.step_counts`))
+		require.Equal(t, []string{"Failed|10|4|Step 1 ended with 6 of 10 targets succeeded, 4 failed."}, c.rows(t, `SELECT s.lifecycle, s.targets, s.not_succeeded, s.last_message
+FROM jobs_internal.step_executions AS s INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+WHERE e.job_execution_id = @p1`, run.String()))
+		require.Equal(t, "WaitingForChildJobExecutions", c.lifecycle(t, other))
+
+		const attempts = `SELECT failures, reached, unreached, is_complete FROM jobs_internal.run_counts`
+		for _, want := range []string{"2|4|0|false", "3|8|0|false"} {
+			require.True(t, c.passMax(t, term, 0).More())
+			require.Equal(t, []string{want}, c.rows(t, attempts))
+			c.env.CheckInvariants(t, c.name, false)
+		}
+		c.passMax(t, term, 0)
+		require.Empty(t, c.rows(t, attempts))
+		require.Equal(t, []string{"4|1"}, c.rows(t, `SELECT s.failures, s.faults FROM jobs.schedules AS s WHERE s.job_name = N'j'`))
 	})
 }

@@ -133,6 +133,7 @@ var differentRows = []reason{
 		"The parts are those of a task that the caller's term holds, and the step has no other task and no row in step_lists before.", "I15_lists_being_written"},
 	{"record_outcomes", "end_callbacks", running,
 		"It changes steps whose targets are known; outcomes change steps that a resolution holds.", "I04_rows_in_use"},
+	{"record_outcomes", "end_steps", running, "The same.", "I04_rows_in_use"},
 	{"record_outcomes", "park_executions", running, "The same.", "I04_rows_in_use"},
 	{"record_outcomes", "turn_back", running,
 		"turn_back changes targets and steps that wait for an attempt, so no task holds them, and terms that last.", "I04_rows_in_use"},

@@ -67,6 +67,7 @@ type tree struct {
 	source     map[string]string                      // texts of views and procedures
 	batches    map[string]*syntax.Batch               // all objects, by name with schema
 	granted    []string                               // procedures that a role may execute by name
+	passed     []string                               // procedures that run under jobagent.advance; nil: not known yet
 }
 
 // parse parses one batch.

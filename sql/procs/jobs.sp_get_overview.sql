@@ -309,7 +309,7 @@ BEGIN
         COALESCE(p.targets, 0) AS step_targets,
         COALESCE(p.active, 0) AS step_active,
         (
-            -- Steps that have ended keep their number. Plan: for the others a range of UQ_target_executions_target_id.
+            -- Steps have the number of their targets. Plan: for those of earlier releases a range of UQ_target_executions_target_id.
             SELECT COALESCE(SUM(COALESCE(s.targets, c.targets)), 0)
             FROM jobs_internal.step_executions AS s
             OUTER APPLY (

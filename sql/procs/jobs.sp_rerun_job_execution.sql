@@ -83,6 +83,7 @@ BEGIN
         is_target BIT NOT NULL,
         PRIMARY KEY (step_id, state, is_target)
     );
+    DECLARE @chosen_targets TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- those of @only_targets
     DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
     DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, created_at DATETIME2(7) NOT NULL);
@@ -261,11 +262,16 @@ BEGIN
             @complete = @only_targets OUTPUT,
             @count = @chosen OUTPUT;
     SET @only_targets = COALESCE(@only_targets, @origin_targets);
+    IF @only_targets IS NOT NULL
+        INSERT INTO @chosen_targets (target_id)
+        SELECT o.target_id
+        FROM OPENJSON(@only_targets) WITH (target_id UNIQUEIDENTIFIER) AS o;
 
     WITH unknown_resolutions AS (
         SELECT k.step_execution_id, k.attempt
         FROM jobs_internal.task_executions AS k
         WHERE k.execution_id = @origin_id
+            AND k.target_execution_id IS NULL -- otherwise all attempts of the run are looked up
             AND k.kind = N'Resolve'
             AND k.outcome = N'Unknown'
     ),
@@ -280,7 +286,7 @@ BEGIN
             AND (
                 @only_targets IS NULL -- plan: all targets of one run
                 OR t.is_endpoint = 1
-                OR t.target_id IN (SELECT o.target_id FROM OPENJSON(@only_targets) WITH (target_id UNIQUEIDENTIFIER) AS o)
+                OR t.target_id IN (SELECT c.target_id FROM @chosen_targets AS c)
             )
         UNION ALL
         SELECT

@@ -7,8 +7,8 @@
 -- SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). Failures that a step tolerates do not count.
 -- A run that was stopped before all its steps had ended is Canceled.
 --
--- Cost: (active runs and steps that are not parked), by filtered indexes that contain only those, plus the targets of steps and runs that
--- end in this pass, once. It does not depend on history or on waiting targets. It changes at most @slice targets, steps and runs each, so
+-- Cost: (active runs and steps that are not parked), by filtered indexes that contain only those, plus the targets of steps that
+-- end, once and in slices. It does not depend on history or on waiting targets. It changes at most @slice targets, steps and runs each, so
 -- that no stop of a large run, no time limit and no end of many runs makes a transaction longer (I15). The next pass continues.
 --
 -- Parameters:
@@ -47,9 +47,6 @@ BEGIN
     DECLARE @waiting TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @stopped TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY, has_list BIT NOT NULL);
     DECLARE @expired TABLE (term_id BIGINT NOT NULL PRIMARY KEY);
-    DECLARE @done TABLE (
-        step_execution_id BIGINT NOT NULL PRIMARY KEY
-    );
     DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs to move on
     DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @parked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
@@ -70,7 +67,8 @@ BEGIN
     );
 
     -- Runs that ended in an earlier pass: jobs and schedules come first in the order of locks.
-    EXECUTE jobs_internal.end_scheduled_runs @now = @now;
+    EXECUTE jobs_internal.end_scheduled_runs @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     EXECUTE jobs_internal.start_buffered_runs @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
@@ -259,95 +257,8 @@ BEGIN
             AND t.deadline_at <= @now;
     END;
 
-    -- Steps whose targets are all final. Plan: IX_step_executions_hot, and per step one key of IX_target_executions_active.
-    INSERT INTO @done (step_execution_id)
-    SELECT TOP (@slice) s.step_execution_id
-    FROM jobs_internal.step_executions AS s
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
-    WHERE s.is_active = 1
-        AND s.parked = 0
-        AND e.parked = 0
-        AND s.lifecycle = N'WaitingForChildJobExecutions'
-        AND NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.target_executions AS t
-            WHERE t.job_id = s.job_id
-                AND t.step_execution_id = s.step_execution_id
-                AND t.is_active = 1
-        );
-    SET @count = @@ROWCOUNT;
-    SET @more = CASE WHEN @count = @slice THEN 1 ELSE @more END;
-    IF @count > 0
-        -- Plan: per step the range of UQ_target_executions_target_id with a lookup each, once per step.
-        WITH counted AS (
-            SELECT
-                t.step_execution_id,
-                COUNT(*) AS targets,
-                SUM(CASE WHEN t.lifecycle = N'Succeeded' THEN 1 ELSE 0 END) AS succeeded,
-                SUM(CASE WHEN t.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
-                SUM(CASE WHEN t.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
-                SUM(CASE WHEN t.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
-                SUM(CASE WHEN t.lifecycle = N'Skipped' THEN 1 ELSE 0 END) AS skipped
-            FROM @done AS d
-            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = d.step_execution_id
-            GROUP BY t.step_execution_id
-        ),
-        decided AS (
-            SELECT
-                c.step_execution_id,
-                c.targets,
-                c.succeeded,
-                c.failed,
-                c.timed_out,
-                c.canceled,
-                c.skipped,
-                d.tolerated_failures,
-                x.tolerated,
-                CASE
-                    WHEN c.canceled > 0 THEN N'Canceled'
-                    WHEN c.failed > 0 AND x.tolerated IS NULL THEN N'Failed'
-                    WHEN c.timed_out > 0 AND x.tolerated IS NULL THEN N'TimedOut'
-                    WHEN c.skipped > 0 THEN N'SucceededWithSkipped'
-                    ELSE N'Succeeded'
-                END AS lifecycle
-            FROM counted AS c
-            INNER JOIN jobs_internal.step_executions AS se ON se.step_execution_id = c.step_execution_id
-            INNER JOIN jobs_internal.job_steps AS d ON d.job_id = se.job_id AND d.version = se.job_version AND d.step_id = se.step_id
-            -- A percentage is one of the targets on which the step ran.
-            CROSS APPLY (
-                SELECT CASE
-                    WHEN c.canceled > 0 OR c.failed + c.timed_out = 0 THEN NULL
-                    WHEN d.tolerated_failures LIKE N'%[%]' THEN CASE
-                        WHEN CAST(100 AS BIGINT) * (c.failed + c.timed_out)
-                            <= CAST(REPLACE(d.tolerated_failures, N'%', N'') AS BIGINT) * (c.targets - c.skipped)
-                            THEN c.failed + c.timed_out
-                    END
-                    WHEN c.failed + c.timed_out <= TRY_CAST(d.tolerated_failures AS INT) THEN c.failed + c.timed_out
-                END AS tolerated
-            ) AS x
-        )
-        UPDATE s
-        SET s.lifecycle = r.lifecycle,
-            s.is_active = 0,
-            s.end_time = @now,
-            s.targets = r.targets,
-            s.not_succeeded = r.failed + r.timed_out + r.canceled,
-            s.tolerated = r.tolerated,
-            s.last_message = CONCAT(
-                N'Step ', s.step_id, N' ended with ', r.succeeded, N' of ', r.targets, N' targets succeeded',
-                N', ' + CAST(NULLIF(r.failed, 0) AS NVARCHAR(12)) + N' failed',
-                N', ' + CAST(NULLIF(r.timed_out, 0) AS NVARCHAR(12)) + N' timed out',
-                N', ' + CAST(NULLIF(r.canceled, 0) AS NVARCHAR(12)) + N' canceled',
-                N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
-                N'.',
-                CASE
-                    WHEN r.tolerated IS NOT NULL THEN CONCAT(N' The failures are tolerated: at most ', r.tolerated_failures, N'.')
-                    WHEN r.tolerated_failures <> N'0' AND r.lifecycle IN (N'Failed', N'TimedOut')
-                        THEN CONCAT(N' Only ', r.tolerated_failures, N' may fail.')
-                END
-            )
-        FROM decided AS r
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
+    EXECUTE jobs_internal.end_steps @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
 
     -- Runs without an active step, and with an ended step that others may come after (IX_step_executions_unfollowed, which is
     -- empty unless versions have dependencies). A run that another transaction holds (such as an uncommitted stop request) waits for a

@@ -35,6 +35,7 @@ BEGIN
             FROM jobs_internal.audit_entries AS a
             ORDER BY a.entry_id
         ) AS f;
+        -- rows: 1,000, because @last is the 1,000th key
         DELETE a
         FROM jobs_internal.audit_entries AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
         WHERE a.entry_id <= @last

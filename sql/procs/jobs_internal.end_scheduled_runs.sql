@@ -6,27 +6,37 @@
 -- transaction waits for a later pass (I14), because this procedure runs under jobagent.advance and would block all
 -- agents.
 --
+-- Cost: (steps of at most 100 runs), and the attempts of runs with at most 4 * @slice targets together. A run with more is counted over
+-- several passes (jobs_internal.count_attempts).
+--
 -- Parameters:
---   @now  For tests only.
+--   @slice  Maximum number of jobs whose runs are considered, and a quarter of the targets, at least 1.
+--   @more   Output. 1: a run is being counted, so the next pass should follow at once.
+--   @now    For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
 -- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping locked rows, rows of
---            schedule_buffer (X).
+--            schedule_buffer (X) and run_counts (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.end_scheduled_runs
-    @now DATETIME2(7) = NULL
+    @slice INT = 5000,
+    @more  BIT = 0 OUTPUT,
+    @now   DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    SET @more = 0;
+    DECLARE @most INT = 4 * @slice; -- targets whose attempts are counted at once
+    DECLARE @large BIGINT; -- a run with more
     DECLARE @days INT;
     DECLARE @schedule_id BIGINT;
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
-    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, tasks BIGINT NOT NULL);
+    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, targets BIGINT NOT NULL);
     DECLARE @stopped TABLE (schedule_id BIGINT NOT NULL); -- paused or disabled here
     DECLARE @ended TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -36,6 +46,7 @@ BEGIN
         lifecycle    NVARCHAR(50) NOT NULL,
         end_time     DATETIME2(7) NOT NULL,
         message      NVARCHAR(MAX) NULL,
+        is_counted   BIT NOT NULL DEFAULT 0, -- in run_counts
         failures     INT NOT NULL DEFAULT 0,
         reached      INT NOT NULL DEFAULT 0, -- attempts that reached their target
         unreached    INT NOT NULL DEFAULT 0  -- attempts that did not
@@ -47,7 +58,7 @@ BEGIN
     -- Jobs before schedules, and each in the order of its key. The columns current_version and revision are in no index, so that
     -- the locks are on the clustered keys. Activations happen under the job's lock.
     INSERT INTO @wanted_jobs (job_id)
-    SELECT DISTINCT e.job_id
+    SELECT DISTINCT TOP (@slice) e.job_id
     FROM jobs_internal.job_executions AS e
     WHERE e.unaccounted = 1
         AND e.is_active = 0;
@@ -56,12 +67,11 @@ BEGIN
     FROM @wanted_jobs AS w
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
 
-    -- Plan: IX_job_executions_unaccounted, which contains only runs that have not been counted; per run the keys of
-    -- IX_task_executions_execution_id. Below, the tasks of at most 20,000 (or of one run) are looked up.
-    INSERT INTO @wanted (execution_id, tasks)
+    -- Plan: IX_job_executions_unaccounted, which contains only runs that have not been counted; per run the rows of its steps.
+    INSERT INTO @wanted (execution_id, targets)
     SELECT TOP (100)
         e.execution_id,
-        (SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.execution_id = e.execution_id)
+        COALESCE((SELECT SUM(CAST(s.targets AS BIGINT)) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id), 0)
     FROM jobs_internal.job_executions AS e
     WHERE e.unaccounted = 1
         AND e.is_active = 0
@@ -79,14 +89,35 @@ BEGIN
         )
     ORDER BY e.execution_id;
 
-    -- The cost of a pass is bounded by the number of tasks, not of runs; the first run is always included. A run that another
-    -- transaction holds waits for a later pass, too.
+    SELECT TOP (1) @large = w.execution_id
+    FROM @wanted AS w
+    LEFT JOIN jobs_internal.run_counts AS c ON c.execution_id = w.execution_id
+    WHERE w.targets > @most
+        AND COALESCE(c.is_complete, 0) = 0
+    ORDER BY w.execution_id;
+    IF @large IS NOT NULL
+    BEGIN
+        EXECUTE jobs_internal.count_attempts @execution_id = @large, @slice = @most;
+        IF EXISTS (SELECT 1 FROM jobs_internal.run_counts AS c WHERE c.execution_id = @large AND c.is_complete = 0)
+            SET @more = 1;
+        -- Those of runs that were purged meanwhile.
+        DELETE c
+        FROM jobs_internal.run_counts AS c
+        WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.execution_id = c.execution_id);
+    END;
+
+    -- The cost of a pass is bounded by the number of targets, not of runs. A run that another transaction holds waits for a later pass, too.
     WITH summed AS (
         SELECT
             w.execution_id,
-            SUM(w.tasks) OVER (ORDER BY w.execution_id ROWS UNBOUNDED PRECEDING) AS tasks,
-            ROW_NUMBER() OVER (ORDER BY w.execution_id) AS place
+            SUM(w.targets) OVER (ORDER BY w.execution_id ROWS UNBOUNDED PRECEDING) AS targets
         FROM @wanted AS w
+        WHERE w.targets <= @most
+        UNION ALL
+        SELECT w.execution_id, 0
+        FROM @wanted AS w
+        INNER JOIN jobs_internal.run_counts AS c ON c.execution_id = w.execution_id
+        WHERE c.is_complete = 1
     )
     INSERT INTO @ended (execution_id, schedule_id, by_hand, job_id, lifecycle, end_time, message)
     SELECT
@@ -98,9 +129,17 @@ BEGIN
         CASE WHEN e.schedule_id IS NULL THEN 1 ELSE 0 END, e.job_id, e.lifecycle, e.end_time, e.last_message
     FROM summed AS s
     INNER JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = s.execution_id
-    WHERE s.tasks <= 20000
-        OR s.place = 1;
+    WHERE s.targets <= @most;
 
+    UPDATE e
+    SET e.is_counted = 1,
+        e.failures = c.failures,
+        e.reached = c.reached,
+        e.unreached = c.unreached
+    FROM @ended AS e
+    INNER JOIN jobs_internal.run_counts AS c ON c.execution_id = e.execution_id;
+    -- reads: the attempts on @most targets
+    -- Plan: per run the keys of IX_task_executions_execution_id with a lookup each.
     UPDATE e
     SET e.failures = c.failures,
         e.reached = c.reached,
@@ -118,12 +157,14 @@ BEGIN
             SUM(CASE WHEN k.unreached = 1 THEN 1 ELSE 0 END) AS unreached
         FROM @ended AS x
         INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = x.execution_id
+        WHERE x.is_counted = 0
         GROUP BY k.execution_id
     ) AS c
     INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
 
     -- Steps that run after failures may reach other targets, such as the endpoint of an alert. They say nothing about the targets of
     -- the job.
+    -- reads: the attempts on @most targets
     UPDATE e
     SET e.reached = e.reached - c.reached
     FROM (
@@ -134,7 +175,8 @@ BEGIN
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = v.job_id AND d.version = v.version
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = x.execution_id AND s.step_id = d.step_id
         INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = s.execution_id AND k.step_execution_id = s.step_execution_id
-        WHERE v.has_dependencies = 1
+        WHERE x.is_counted = 0
+            AND v.has_dependencies = 1
             AND d.run_when = N'Failed'
             AND k.kind = N'Run'
             AND k.unreached = 0
@@ -283,7 +325,8 @@ BEGIN
         SET @schedule_id = (SELECT MIN(s.schedule_id) FROM @stopped AS s WHERE s.schedule_id > @schedule_id);
     END;
 
-    -- The tries of the action, step 1, of jobs of Azure Scheduler. Plan: few runs; of each, the tasks of one step.
+    -- The tries of the action, step 1, of jobs of Azure Scheduler.
+    -- reads: the attempts of one action in each of at most 100 runs
     UPDATE s
     SET s.main_attempts = s.main_attempts + c.tries,
         s.main_failures = s.main_failures + c.failures
@@ -307,5 +350,9 @@ BEGIN
     SET x.unaccounted = 0
     FROM @ended AS e
     INNER JOIN jobs_internal.job_executions AS x ON x.execution_id = e.execution_id;
+    DELETE c
+    FROM @ended AS e
+    INNER LOOP JOIN jobs_internal.run_counts AS c ON c.execution_id = e.execution_id
+    WHERE e.is_counted = 1;
     RETURN 0;
 END;

@@ -2,7 +2,7 @@
 -- Only jobs_internal.end_callbacks ends such a wait, and it ends the parking of the step; so no change of a parked row is
 -- missed (DESIGN.md, "Parking").
 --
--- Cost: (steps and runs that are active and not parked); the targets of steps that are parked now, once.
+-- Cost: (steps and runs that are active and not parked), some keys each, however many targets wait.
 --
 -- Parameters:
 --   @slice  Maximum number of steps, and of runs, that it parks; the next pass parks the rest.
@@ -20,8 +20,10 @@ BEGIN
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
 
-    -- Steps that seem to have only waiting targets. Plan: per active step one key each of IX_target_executions_waiting and
-    -- IX_target_executions_due; IX_task_executions_held once.
+    -- Steps that have only waiting targets: one waits, none is due, and no agent holds one. This is one statement, and so one state of the
+    -- rows (READ_COMMITTED_SNAPSHOT): an outcome makes a target due in the transaction that ends its task. A target that waits does so
+    -- until this transaction ends, because only jobs_internal.advance ends a wait. Plan: per active step one key each of
+    -- IX_target_executions_waiting and IX_target_executions_due; IX_task_executions_held once. The waiting targets are not read.
     INSERT INTO @steps (step_execution_id)
     SELECT TOP (@slice) s.step_execution_id
     FROM jobs_internal.step_executions AS s
@@ -46,21 +48,11 @@ BEGIN
             WHERE k.step_execution_id = s.step_execution_id
                 AND k.ended_at IS NULL
         );
-    -- Outcomes may be recorded between the reads above, so one read of all targets decides: a target that waits does so until this
-    -- transaction ends, because only jobs_internal.advance ends a wait.
-    IF EXISTS (SELECT 1 FROM @steps AS w)
+    IF @@ROWCOUNT > 0
         UPDATE s
         SET s.parked = 1
         FROM @steps AS w
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
-        WHERE NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.target_executions AS t
-            WHERE t.job_id = s.job_id
-                AND t.step_execution_id = s.step_execution_id
-                AND t.is_active = 1
-                AND t.lifecycle <> N'WaitingForCallback'
-        );
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
 
     -- Plan: IX_job_executions_hot, and per run one key each of IX_step_executions_hot and IX_step_executions_active.
     INSERT INTO @runs (execution_id)

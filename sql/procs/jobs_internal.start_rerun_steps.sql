@@ -48,7 +48,9 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.rerun_of IS NOT NULL)
         RETURN 0;
 
-    -- Plan: IX_job_executions_active_rerun_of, per run a key of IX_step_executions_active.
+    -- reads: the attempts to resolve the target group of each step
+    -- Plan: IX_job_executions_active_rerun_of, per run a key of IX_step_executions_active; of the origin's step a range of
+    -- IX_task_executions_execution_id, which begins with the resolutions.
     WITH first_steps AS (
         SELECT TOP (@slice) s.step_execution_id
         FROM jobs_internal.job_executions AS e
@@ -111,6 +113,7 @@ BEGIN
     LEFT JOIN jobs_internal.step_executions AS os ON os.execution_id = e.rerun_of AND os.step_id = s.step_id
     LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = os.execution_id
         AND k.step_execution_id = os.step_execution_id
+        AND k.target_execution_id IS NULL -- otherwise all attempts of the step are read
         AND k.kind = N'Resolve'
         AND k.attempt = os.attempts
         AND k.outcome = N'Unknown';

@@ -614,6 +614,7 @@ BEGIN
         s.is_active = CASE WHEN @written = 0 THEN 0 ELSE 1 END,
         s.end_time = CASE WHEN @written = 0 THEN @now END,
         s.resolved_at = @now,
+        s.targets = NULLIF(@written, 0),
         s.result = CASE
             WHEN @source IN (N'Failed', N'Succeeded') AND @left_failed = 1 THEN N'Failed'
             WHEN @source <> N'Origin' OR @is_dependent = 0 THEN s.result

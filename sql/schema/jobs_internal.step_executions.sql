@@ -25,8 +25,10 @@
 --                       depend on it.
 --   result              For the steps that come after it, whatever its lifecycle is: Failed or Canceled; NULL: as the
 --                       lifecycle says. See DESIGN.md, "Dependencies".
---   targets, not_succeeded  Number of its targets, and of those that ended as Failed, TimedOut or Canceled, as advance
---                       counted them when the step ended; NULL: it had none, or has not ended.
+--   targets             Number of its targets, since their list is complete; NULL: it has none, the list is not complete, or it was
+--                       completed under a schema before version 38 and the step has not ended.
+--   not_succeeded       Number of those that ended as Failed, TimedOut or Canceled, as end_steps counted them; NULL: the
+--                       step had none, or has not ended.
 --   tolerated           Number of its targets that failed or timed out and are tolerated (tolerated_failures of job_steps): the
 --                       step succeeded with them; NULL: none.
 CREATE TABLE jobs_internal.step_executions (

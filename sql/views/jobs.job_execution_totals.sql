@@ -7,8 +7,9 @@
 --   targets           Number of targets of the steps that have begun; a database counts once for each step.
 --   not_succeeded     Number of those that ended as Failed, TimedOut or Canceled.
 --
--- Plan: the rows of the steps, which have the numbers of those that have ended. Targets of active steps, and of steps of releases that
--- stored no numbers, are counted in UQ_target_executions_target_id and IX_target_executions_failed; those that were canceled are not.
+-- Plan: the rows of the steps, which have the number of their targets, and of those that did not succeed when they have ended. Targets of
+-- steps of releases that stored no numbers are counted in UQ_target_executions_target_id, and failed ones of active steps in
+-- IX_target_executions_failed; those that were canceled are not.
 CREATE OR ALTER VIEW jobs.job_execution_totals
 AS
 SELECT
@@ -32,7 +33,7 @@ CROSS APPLY (
     CROSS APPLY (
         SELECT COUNT(*) AS failed
         FROM jobs_internal.target_executions AS t
-        WHERE s.targets IS NULL
+        WHERE s.not_succeeded IS NULL
             AND t.execution_id = s.execution_id
             AND t.step_id = s.step_id
             AND t.lifecycle IN (N'Failed', N'TimedOut')

@@ -118,6 +118,11 @@ INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCO
 		`UPDATE jobs_internal.step_executions SET resolved_at = NULL;`,
 		`INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source) VALUES (0, NEWID(), N'Failed');`,
 	},
+	"I15_steps_being_counted": {
+		`INSERT INTO jobs_internal.step_counts (step_execution_id) SELECT step_execution_id FROM jobs_internal.step_executions;`,
+		`INSERT INTO jobs_internal.step_counts (step_execution_id) VALUES (0);`,
+		`UPDATE jobs_internal.step_executions SET targets = targets + 1;`,
+	},
 	"I12_callbacks": {
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';`,
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';
