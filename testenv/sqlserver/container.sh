@@ -3,6 +3,7 @@
 # on a line, for a file of environment variables. The fleet has the five servers that the scenarios name, of 2 GB each; jobserver is the
 # first one. The containers are called jobagent-NAME; `docker rm -f jobagent-NAME` removes one.
 # It uses docker, or podman where only that answers (ENGINE=docker|podman chooses). COLLATION is the server's collation; the default is the image's.
+# EDITION is a value of MSSQL_PID, such as StandardDeveloper, which SQL Server 2025 has; the default, Developer, has the features of Enterprise.
 # Usage: bash testenv/sqlserver/container.sh IMAGE [fleet] >> "$GITHUB_ENV"
 #   by hand: while read -r v; do export "$v"; done < <(bash testenv/sqlserver/container.sh mcr.microsoft.com/mssql/server:2022-latest)
 set -euo pipefail
@@ -23,10 +24,11 @@ password=Aa1-$(od -An -N18 -tx1 /dev/urandom | tr -d ' \n')
 # The memory limit is SQL Server's own setting: before 2022 CU 20 the server does not see the limits of a cgroup of version 2, and would be ended.
 # https://learn.microsoft.com/sql/linux/sql-server-linux-configure-environment-variables
 start() {
-	local collation=()
-	[ -z "${COLLATION:-}" ] || collation=(--env "MSSQL_COLLATION=$COLLATION")
+	local options=()
+	[ -z "${COLLATION:-}" ] || options+=(--env "MSSQL_COLLATION=$COLLATION")
+	[ -z "${EDITION:-}" ] || options+=(--env "MSSQL_PID=$EDITION")
 	MSSQL_SA_PASSWORD=$password SA_PASSWORD=$password "$engine" run --detach --name "jobagent-$1" --publish 127.0.0.1::1433 --env ACCEPT_EULA=Y \
-		--env MSSQL_PID=Developer --env MSSQL_MEMORY_LIMIT_MB=2048 --env MSSQL_SA_PASSWORD --env SA_PASSWORD "${collation[@]}" "$image" >&2
+		--env MSSQL_MEMORY_LIMIT_MB=2048 --env MSSQL_SA_PASSWORD --env SA_PASSWORD "${options[@]}" "$image" >&2
 	sleep "${SETTLE:-5}" # a server that this kernel cannot run has ended by now
 	if [ "$("$engine" inspect --format '{{.State.Running}}' "jobagent-$1")" != true ]; then
 		"$engine" logs --tail 50 "jobagent-$1" >&2

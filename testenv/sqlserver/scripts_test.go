@@ -29,7 +29,7 @@ func containerScript(t *testing.T, name, running string, args ...string) (stdout
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(engine), 0o700))
 	record := filepath.Join(dir, "calls")
 	cmd := exec.Command("bash", append([]string{"container.sh"}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+dir+":/usr/bin:/bin", "RECORD="+record, "RUNNING="+running, "SETTLE=0", "COLLATION=Turkish_100_CI_AS",
+	cmd.Env = append(os.Environ(), "PATH="+dir+":/usr/bin:/bin", "RECORD="+record, "RUNNING="+running, "SETTLE=0", "COLLATION=Turkish_100_CI_AS", "EDITION=StandardDeveloper",
 		"ENGINE="+name, "GITHUB_ACTIONS=")
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -46,7 +46,7 @@ func TestContainerScript(t *testing.T) {
 		require.NoError(t, err)
 		require.Regexp(t, `^JOBAGENT_TEST_DSN=sqlserver://sa:Aa1-[0-9a-f]{36}@127\.0\.0\.1:4711\?TrustServerCertificate=true\n`+
 			`JOBAGENT_TEST_FLEET=jobserver=\S+ server1=\S+ server2=\S+ london=\S+ newyork=\S+\n$`, out)
-		require.Contains(t, calls, "--env MSSQL_COLLATION=Turkish_100_CI_AS image:2022\n")
+		require.Contains(t, calls, "--env MSSQL_COLLATION=Turkish_100_CI_AS --env MSSQL_PID=StandardDeveloper image:2022\n")
 		require.NotContains(t, calls, "Aa1-", "other users can read command lines")
 	}
 }
