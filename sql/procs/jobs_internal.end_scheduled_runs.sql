@@ -106,7 +106,7 @@ BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.execution_id = c.execution_id);
     END;
 
-    -- The cost of a pass is bounded by the number of targets, not of runs. A run that another transaction holds waits for a later pass, too.
+    -- The cost of a pass is bounded by the number of targets, not of runs. A run that another transaction holds waits for a later pass.
     WITH summed AS (
         SELECT
             w.execution_id,
